@@ -105,11 +105,17 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
     let (given, name) = (&args.outsourced, function.name());
     let wrong = |text: String| Err(Failure::Usage(text));
     let keeps = function.has_saved_values();
+    let keepers = [Protocol::Prepared, Protocol::Authenticated];
     match &given.chain {
-        _ if keeps && protocol != Protocol::Prepared => wrong(format!(
+        _ if keeps && !keepers.contains(&protocol) => wrong(format!(
             "{name} keeps values between runs, which {} cannot; give --protocol prepared and \
-             --chain NAME, or run it by --protocol outsourced",
+             --chain NAME, or --security malicious and --chain NAME where a party may cheat, or \
+             run it by --protocol outsourced",
             protocol.name()
+        )),
+        _ if keeps && args.plain_loopback => wrong(format!(
+            "{name} keeps values between runs, which belong to two identities, and \
+             --plain-loopback has none; give --identity and --peer"
         )),
         Some(chain) if !keeps => wrong(format!(
             "--chain {chain}: {name} neither saves nor loads values; leave it out"

@@ -13,14 +13,17 @@
 //! gives keys that were never used. (Its Δ would be that of two sessions, as it is that of all runs
 //! of one.)
 //!
+//! Base OTs of one session can be kept as a set, too, for many runs under one Δ: such a set goes
+//! [forward](SpareSet::forward) before each of them.
+//!
 //! Assumptions: those of base OTs and of the malicious extension; H correlation robust under Δ'
 //! (AES as an ideal cipher); SHA-256 as a random oracle. Bytes, once a batch: those of base OTs and
 //! 128/k bits an OT. A set is 129 blocks at the garbler and 256 at the evaluator.
 
-use core::fmt;
+use core::{fmt, iter};
 
 use rand_core::CryptoRng;
-use sha2::Digest;
+use sha2::{Digest, Sha256};
 use tacit_kernels::Block;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -37,6 +40,7 @@ pub const OTS: usize = SETS * Delta::BITS;
 
 const NAME: &[u8; 32] = b"tacit OT v1 name of spare batch ";
 const SESSION_KEY: &[u8; 32] = b"tacit OT v1 base key from spares";
+const FORWARD: &[u8; 32] = b"tacit OT v1 base OTs forward    ";
 
 /// The extension that makes a batch: half the bytes of the default, in the same time.
 #[must_use]
@@ -120,14 +124,7 @@ impl Batch {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<(u16, Zeroizing<Vec<u8>>)> {
         let sets = (0..).zip(&self.sets);
-        let bytes = |set: &SpareSet| {
-            let mut bytes = Zeroizing::new(Vec::with_capacity(set.0.len() * Block::BYTES));
-            for block in set.0.iter() {
-                bytes.extend_from_slice(&block.to_bytes());
-            }
-            bytes
-        };
-        sets.filter_map(|(number, set)| Some((number, bytes(set.as_ref()?))))
+        sets.filter_map(|(number, set)| Some((number, set.as_ref()?.to_bytes())))
             .collect()
     }
 
@@ -138,7 +135,56 @@ impl Batch {
 }
 
 impl SpareSet {
-    /// A set of [`Batch::to_bytes`]; none where the bytes are not one.
+    /// The half of who chose with the bits of `delta` in base OTs that gave these keys.
+    #[must_use]
+    pub fn of_chosen(delta: Delta, keys: &[Key]) -> Self {
+        let keys = keys.iter().map(Key::to_block);
+        Self(Zeroizing::new(
+            iter::once(delta.to_block()).chain(keys).collect(),
+        ))
+    }
+
+    /// The half of who offered in base OTs that gave these keys.
+    #[must_use]
+    pub fn of_offered(pairs: &[[Key; 2]]) -> Self {
+        let keys = pairs.as_flattened().iter().map(Key::to_block);
+        Self(Zeroizing::new(keys.collect()))
+    }
+
+    /// The set for the next run, under the same Δ. What stays gives those of later runs, and
+    /// nothing of this one or of those before: each key is hashed to one for the run and one for
+    /// later, at both parties alike.
+    #[must_use]
+    pub fn forward(&mut self) -> Self {
+        let mut now = Self(self.0.clone());
+        let first = usize::from(self.is_chosen());
+        let keys = self.0[first..].iter_mut().zip(&mut now.0[first..]);
+        for (later, now) in keys {
+            let mut key = later.to_bytes();
+            let hash = Sha256::new().chain_update(FORWARD).chain_update(key);
+            let hash = Key::from_bytes(hash.finalize().into());
+            let (halves, _) = hash.as_bytes().as_chunks::<{ Block::BYTES }>();
+            [*now, *later] = [halves[0], halves[1]].map(Block::from_bytes);
+            key.zeroize();
+        }
+        now
+    }
+
+    fn is_chosen(&self) -> bool {
+        self.0.len() == 1 + Delta::BITS
+    }
+
+    /// Its bytes. Secret.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(self.0.len() * Block::BYTES));
+        for block in self.0.iter() {
+            bytes.extend_from_slice(&block.to_bytes());
+        }
+        bytes
+    }
+
+    /// The set with these bytes; none where they are not one.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (blocks, rest) = bytes.as_chunks();
@@ -147,7 +193,7 @@ impl SpareSet {
             .map(|bytes| Block::from_bytes(*bytes))
             .collect();
         let set = Self(Zeroizing::new(blocks));
-        let is_chosen = set.0.len() == 1 + Delta::BITS && bool::from(set.0[0].lsb());
+        let is_chosen = set.is_chosen() && bool::from(set.0[0].lsb());
         let is_set = rest.is_empty() && (is_chosen || set.0.len() == 2 * Delta::BITS);
         is_set.then_some(set)
     }

@@ -361,6 +361,17 @@ impl RunTag {
         Self(hash.finalize().into())
     }
 
+    /// The tag of the base OTs of the chain of `authenticated` that this run begins, and of the OTs
+    /// that a run of a chain makes from them, for OTs that `sender` sends: each direction has a tag
+    /// of its own.
+    #[must_use]
+    pub fn chain_setup(&self, sender: Role) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit chain setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(sender)]);
+        Self(hash.finalize().into())
+    }
+
     /// The tag of the same run from this state of saved values on: the chain, its version and
     /// attempt, and what is loaded.
     #[must_use]

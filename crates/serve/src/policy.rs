@@ -204,7 +204,7 @@ pub enum Error {
     #[error(
         "function {name:?} keeps values between runs, which a service does for three parties; \
          serve it with role = \"generator\" or \"cloud\", or run it with the peer by `tacit run \
-         --protocol prepared --chain NAME`"
+         --protocol prepared --chain NAME`, or by --security malicious in place of that protocol"
     )]
     SavedValues {
         /// The offer.

@@ -1,15 +1,20 @@
 //! A run of `authenticated`, from nothing.
 
+mod chained;
+
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
 use tacit_kernels::Construction;
-use tacit_protocol::authenticated::{Epoch, Evaluator, Garbler, Terms};
+use tacit_protocol::authenticated::{Epoch, Evaluator, Garbler, SecurityBits, Terms};
 use tacit_protocol::party::Progress;
 use zeroize::Zeroizing;
 
 use crate::driver::drive;
-use crate::{Error, Session};
+use crate::stock::tries::CountedTry;
+use crate::{Error, Session, Tried};
+
+pub(crate) use chained::{ChainedOutcome, ChainedRun};
 
 /// The hash of gates under a scheme, which is half-gates.
 ///
@@ -22,6 +27,31 @@ pub(crate) fn construction(scheme: SchemeId) -> Result<Construction, Error> {
         SchemeId::HALF_GATES_REKEYED => Ok(Construction::Rekeyed),
         scheme => Err(Error::SchemeNotForAuthenticated { scheme }),
     }
+}
+
+/// The s of a run that was asked for at `bits` and is raised by `charge_bits` for tries that were
+/// not finished.
+///
+/// # Errors
+///
+/// There is no such s, or it is more than there is.
+pub(crate) fn planned_at(
+    bits: u8,
+    charge_bits: u8,
+    tried: Option<&CountedTry>,
+) -> Result<SecurityBits, Error> {
+    let charged = SecurityBits::new(bits)?.charged(charge_bits);
+    charged.ok_or(Error::TooManyTries {
+        tried: Tried::Authenticated,
+        unfinished: tried.map_or(0, |tried| tried.before),
+    })
+}
+
+/// A seed for one party of one run.
+fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+    seed
 }
 
 /// One party's side of a run, once both have agreed on it.
@@ -45,8 +75,7 @@ impl AuthenticatedRun<'_> {
             inputs,
             watch,
         } = self;
-        let mut seed = Zeroizing::new([0; 32]);
-        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        let seed = seed();
         Ok(match epoch.role() {
             Role::Garbler => {
                 let mut party = Garbler::new(terms, inputs, epoch, &seed)?;

@@ -34,7 +34,7 @@ pub struct Job<'f> {
     /// The scheme, if one was named.
     scheme: Option<SchemeId>,
     material: Material,
-    /// Under `prepared`: the chain in which values are kept.
+    /// Under `prepared` and `authenticated`: the chain in which values are kept.
     chain: Option<String>,
     /// The run may discard values of a chain that is there.
     replaces: bool,
@@ -85,7 +85,8 @@ pub struct Outcome {
     /// Over what that holds, where it is known.
     pub security_scope: Option<SecurityScope>,
     /// The chain of kept values, at the version that the run saved or, if it saved none, loaded. At
-    /// both parties of `prepared`, and at the evaluator of three, to be pinned in a later run.
+    /// both parties of `prepared` and `authenticated`, and at the evaluator of three, to be pinned in
+    /// a later run.
     pub chain: Option<ChainVersion>,
     /// What it took on this side.
     pub cost: Cost,
@@ -141,8 +142,9 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Under `prepared`: loads and saves values in the chain of this name, which both parties keep
-    /// with their stocks, garbled. A chain that is not there is begun by a run that saves and loads
+    /// Under `prepared`, and under [`authenticated_counted`](Self::authenticated_counted): loads and
+    /// saves values in the chain of this name, which both parties keep with their stocks, garbled or
+    /// shared. A chain that is not there is begun by a run that saves and loads
     /// nothing. Both parties have a version of it or neither, whenever one of them stops.
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {
@@ -306,7 +308,10 @@ impl<'f> Job<'f> {
     /// It keeps no saved values, or a chain is named without them or not named; it does not run
     /// under the scheme, or offers no such s.
     pub fn check(&self) -> Result<(), Error> {
-        let keeps = matches!(self.material, Material::Prepared(_));
+        let keeps = matches!(
+            self.material,
+            Material::Prepared(_) | Material::Authenticated(_)
+        );
         if keeps || self.chain.is_some() {
             check_place(self.function, self.chain.is_some())?;
         }
@@ -318,8 +323,13 @@ impl<'f> Job<'f> {
                 check_security(self.statistical_security_bits, self.is_for_measurements)?;
                 check_scheme(self.scheme_id())?;
             }
-            Material::Authenticated(_) => {
+            Material::Authenticated(stocks) => {
                 authenticated::check(self.function)?;
+                if self.chain.is_some() && stocks.is_none() {
+                    return Err(Error::ApiMisuse(
+                        "a chain lies with this party's stocks; give them to the job",
+                    ));
+                }
                 construction(self.scheme_id())?;
                 SecurityBits::new(self.statistical_security_bits)?;
             }

@@ -1,6 +1,9 @@
 //! A chain of kept values in a run, at one of the two parties that keep it: opened, compared with
 //! the other's, moved forward before the attempt, and given a new version after it. Garbler and
-//! evaluator of `prepared` keep chains, and generator and cloud of `outsourced`.
+//! evaluator of `prepared` and of `authenticated` keep chains, and generator and cloud of
+//! `outsourced`.
+
+mod by_two;
 
 use tacit_circuit::{Function, Port, Role};
 use tacit_protocol::Misbehaviour;
@@ -14,6 +17,8 @@ use zeroize::Zeroizing;
 use crate::driver::{receive, send};
 use crate::protocols::Protocol;
 use crate::{Error, Fingerprint, Session, Stocks};
+
+pub(crate) use by_two::Agreed;
 
 /// In place of the digest of a policy: the parties need not have the same.
 const ANY_POLICY: [u8; 32] = [0; 32];

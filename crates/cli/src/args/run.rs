@@ -53,6 +53,7 @@ machine must not see goes through `name=@FILE`, `name=-` or --input-file.
   A program that keeps a state between runs, on both sides; the state stays garbled:
   tacit run total.tacit --entry start --protocol prepared --chain total …
   tacit run total.tacit --entry spend --protocol prepared --chain total …
+  tacit run total.tacit --entry spend --security malicious --chain total …   if a party may cheat
 
 The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
 protocol. `authenticated` and `batch` are secure against a malicious party. `authenticated` runs \
@@ -207,8 +208,9 @@ pub(crate) struct OutsourcedArgs {
     #[arg(long, hide_short_help = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
-    /// Under prepared at both parties, under outsourced at generator and cloud: keep values in the
-    /// chain of this name; both name the same. A run that saves values and loads none begins it
+    /// Under prepared and authenticated at both parties, under outsourced at generator and cloud:
+    /// keep values in the chain of this name; both name the same. A run that saves values and loads
+    /// none begins it
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) chain: Option<String>,
     /// Under outsourced, at generator and cloud: who else may use the values of a chain that this

@@ -90,7 +90,7 @@ impl<'a> TwoPartyRun<'a> {
             time_limit: args.time_limit.or(config.timeouts.run),
             log,
         };
-        if protocol == Protocol::Prepared {
+        if protocol == Protocol::Prepared || args.outsourced.chain.is_some() {
             run.job().check()?;
         }
         // Before a peer waits for it.
@@ -348,6 +348,10 @@ impl<'a> TwoPartyRun<'a> {
     /// Tells whether runs by `authenticated` took their triples from the stock.
     fn tell_triples(&self, costs: &[Cost]) {
         if self.protocol != Protocol::Authenticated || self.stocks.is_none() || costs.is_empty() {
+            return;
+        }
+        if self.args.outsourced.chain.is_some() {
+            eprintln!("triples   made in the run, under the Δ of the chain");
             return;
         }
         let from_stock = costs.iter().filter(|cost| cost.ot_extension.is_none());

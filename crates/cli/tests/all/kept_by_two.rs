@@ -23,7 +23,11 @@ run look() -> (shown: u32 to both) {
 }
 ";
 
-const CHAIN: [&str; 4] = ["--protocol", "prepared", "--chain", "total"];
+/// By which protocol both run, and in which chain.
+type How = [&'static str; 4];
+
+const CHAIN: How = ["--protocol", "prepared", "--chain", "total"];
+const MALICIOUS: How = ["--security", "malicious", "--chain", "total"];
 const WHO: [[&str; 4]; 2] = [
     ["--as", "shop", "--stock", "a"],
     ["--as", "customer", "--stock", "b"],
@@ -37,14 +41,14 @@ fn parties() -> Parties {
 
 /// Both at a run of the program, with their own arguments, to their ends; one may be killed.
 fn both(
-    parties: &Parties,
+    (parties, how): (&Parties, How),
     entry: &str,
     own: [&[&str]; 2],
     kill: Option<(usize, Duration)>,
 ) -> [Ended; 2] {
     let args = |party: usize| {
         let mut all = vec!["run", "total.tacit", "--entry", entry];
-        all.extend(CHAIN.iter().chain(&WHO[party]).chain(own[party]));
+        all.extend(how.iter().chain(&WHO[party]).chain(own[party]));
         if kill.is_some() {
             all.extend(["--timeout", "5s"]);
         }
@@ -59,15 +63,15 @@ fn both(
     both.map(Running::end)
 }
 
-fn spend(parties: &Parties, amount: u32, kill: Option<(usize, Duration)>) -> [Ended; 2] {
+fn spend(run: (&Parties, How), amount: u32, kill: Option<(usize, Duration)>) -> [Ended; 2] {
     let amount = format!("amount={amount}");
     let own: [&[&str]; 2] = [&["--input", "percent=100"], &["--input", &amount]];
-    both(parties, "spend", own, kill)
+    both(run, "spend", own, kill)
 }
 
 /// The total that both are shown.
-fn look(parties: &Parties) -> u64 {
-    let ended = both(parties, "look", [&["--json"]; 2], None);
+fn look(run: (&Parties, How)) -> u64 {
+    let ended = both(run, "look", [&["--json"]; 2], None);
     let shown = ended.map(|ended| ended.json()["outputs"]["shown"].clone());
     assert_eq!(shown[0], shown[1]);
     shown[0].as_u64().expect("a number")
@@ -83,7 +87,31 @@ fn a_running_total_is_kept_by_two() {
     for ended in parties.act(&args(0), &args(1)) {
         ended.succeeded();
     }
-    for ended in both(&parties, "start", [&[]; 2], None) {
+    keeps_a_total(&parties, CHAIN, "prepared");
+}
+
+/// The same where a party may cheat, and nothing was prepared.
+#[test]
+fn a_running_total_is_kept_by_two_who_may_cheat() {
+    let parties = parties();
+    keeps_a_total(&parties, MALICIOUS, "authenticated");
+    for ended in both((&parties, MALICIOUS), "look", [&["--cost"]; 2], None) {
+        assert!(ended.stderr.contains("base OTs"), "{ended:?}");
+        assert!(
+            ended.stderr.contains("under the Δ of the chain"),
+            "{ended:?}"
+        );
+        ended.succeeded();
+    }
+    // A chain is of one protocol.
+    for ended in both((&parties, CHAIN), "look", [&[]; 2], None) {
+        assert_ne!(ended.code, 0, "{ended:?}");
+    }
+}
+
+fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
+    let run = (parties, how);
+    for ended in both(run, "start", [&[]; 2], None) {
         assert!(ended.stderr.contains("total at version 1"), "{ended:?}");
         assert!(
             ended.stderr.contains("this run has no results"),
@@ -92,14 +120,14 @@ fn a_running_total_is_kept_by_two() {
         assert_eq!(ended.succeeded(), "");
     }
     for (amount, reached) in [(60, "reached = false\n"), (40, "reached = true\n")] {
-        for ended in spend(&parties, amount, None) {
+        for ended in spend(run, amount, None) {
             assert_eq!(ended.succeeded(), reached);
             assert!(!ended.stderr.contains("too little"), "{ended:?}");
         }
     }
-    assert_eq!(look(&parties), 100);
+    assert_eq!(look(run), 100);
     // A second start would lose the total.
-    let ended = both(&parties, "start", [&[]; 2], None);
+    let ended = both(run, "start", [&[]; 2], None);
     assert!(ended.iter().all(|ended| ended.code != 0), "{ended:?}");
     assert!(
         ended.iter().any(|ended| ended.stderr.contains("--replace")),
@@ -112,7 +140,7 @@ fn a_running_total_is_kept_by_two() {
     for (place, role) in [("a", "garbler"), ("b", "evaluator")] {
         let kept = stock(&["list", "--json"], place).json()["chains"][0].clone();
         assert_eq!(kept["name"], "total");
-        assert_eq!([&kept["role"], &kept["protocol"]], [role, "prepared"]);
+        assert_eq!([&kept["role"], &kept["protocol"]], [role, protocol]);
         assert_eq!(kept["values"][0]["name"], "total");
         assert_eq!(kept["policy"], json!([]));
         let checked = stock(&["check"], place);
@@ -126,10 +154,10 @@ fn a_running_total_is_kept_by_two() {
         stock(&["drop-chain", "total"], place).failed(2, &["no chain total"]);
     }
     // What is gone at both can begin anew.
-    for ended in both(&parties, "start", [&[]; 2], None) {
+    for ended in both(run, "start", [&[]; 2], None) {
         ended.succeeded();
     }
-    assert_eq!(look(&parties), 0);
+    assert_eq!(look(run), 0);
 }
 
 #[test]
@@ -153,7 +181,9 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     let spend = ["total.tacit", "--entry", "spend", "--input", "percent=1"];
     let of = |more: &[&str]| run(&[&spend[..], more].concat());
     of(&[]).failed(2, &["--protocol prepared", "--protocol outsourced"]);
-    of(&["--protocol", "authenticated"]).failed(2, &["authenticated cannot"]);
+    of(&["--protocol", "batch"]).failed(2, &["batch cannot", "--security malicious"]);
+    of(&["--security", "malicious"]).failed(2, &["--chain"]);
+    of(&[&MALICIOUS[..], &["--scheme", "three-halves"]].concat()).failed(2, &["three-halves"]);
     of(&["--protocol", "prepared"]).failed(2, &["--chain"]);
     of(&["--protocol", "prepared", "--replace"]).failed(2, &["--chain"]);
     of(&[&CHAIN[..], &["--scheme", "prf"]].concat()).failed(2, &["half-gates", "prf"]);
@@ -174,21 +204,22 @@ fn what_is_missing_is_said_before_anyone_is_met() {
 
 /// Kills a process at this many instants of a purchase: afterwards both have the total before it or
 /// both the one after it, and the latter if anybody had a result.
-fn kill(points: u32) {
+fn kill(how: How, points: u32) {
     let parties = parties();
-    for ended in both(&parties, "start", [&[]; 2], None) {
+    let run = (&parties, how);
+    for ended in both(run, "start", [&[]; 2], None) {
         ended.succeeded();
     }
     let begun = std::time::Instant::now();
-    for ended in spend(&parties, 1, None) {
+    for ended in spend(run, 1, None) {
         ended.succeeded();
     }
     let wall = begun.elapsed();
-    let (mut total, mut cut) = (look(&parties), 0);
+    let (mut total, mut cut) = (look(run), 0);
     assert_eq!(total, 1);
     for point in 0..points {
         let after = wall * (point + 1) / points;
-        let ended = spend(&parties, 10, Some((point as usize % 2, after)));
+        let ended = spend(run, 10, Some((point as usize % 2, after)));
         let results = ended
             .iter()
             .filter(|ended| ended.stdout.contains("reached"));
@@ -198,7 +229,7 @@ fn kill(points: u32) {
             !ended.iter().any(|ended| ended.stderr.contains("panicked")),
             "{ended:?}"
         );
-        let now = look(&parties);
+        let now = look(run);
         let due = if has_result { &[10][..] } else { &[0, 10] };
         assert!(
             due.contains(&(now - total)),
@@ -211,11 +242,13 @@ fn kill(points: u32) {
 
 #[test]
 fn a_killed_process_leaves_one_total_at_both() {
-    kill(6);
+    kill(CHAIN, 6);
+    kill(MALICIOUS, 4);
 }
 
 #[test]
 #[ignore = "long: processes killed at many instants"]
 fn a_process_killed_at_many_instants() {
-    kill(120);
+    kill(CHAIN, 120);
+    kill(MALICIOUS, 120);
 }

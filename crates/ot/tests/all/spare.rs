@@ -70,6 +70,43 @@ fn a_set_that_came_back_gives_other_keys_in_another_session() {
     assert!(one.iter().all(|key| !other.contains(key)));
 }
 
+/// Both halves go forward alike, under one Δ, and no two runs share a key, nor a run and what is
+/// kept for later.
+#[test]
+fn a_set_goes_forward_from_run_to_run() {
+    let delta = Delta::random(&mut Seeded::new("delta"));
+    let (chosen, pairs) = dealt(&delta);
+    let mut chosen = SpareSet::of_chosen(delta.clone(), &chosen);
+    let mut offered = SpareSet::of_offered(&pairs);
+    let session = SessionTag::new([9; 32]);
+    let mut seen: Vec<[u8; 32]> = Vec::new();
+    for _ in 0..3 {
+        let [mut now, mut later] = [Vec::new(), Vec::new()];
+        for (kept, sets) in [
+            ([chosen.forward(), offered.forward()], &mut now),
+            ([&chosen, &offered].map(again), &mut later),
+        ] {
+            let [chosen, offered] = kept;
+            let (same, keys) = chosen.into_chosen(&session).unwrap();
+            assert_eq!(same.to_block(), delta.to_block());
+            let pairs = offered.into_offered(&session).unwrap();
+            for ((key, pair), &choice) in keys.iter().zip(&pairs).zip(delta.choices().iter()) {
+                assert_eq!(key.as_bytes(), pair[usize::from(choice)].as_bytes());
+                sets.extend(pair.iter().map(|key| *key.as_bytes()));
+            }
+        }
+        assert!(
+            now.iter()
+                .all(|key| !seen.contains(key) && !later.contains(key))
+        );
+        seen.append(&mut now);
+    }
+}
+
+fn again(set: &SpareSet) -> SpareSet {
+    SpareSet::from_bytes(&set.to_bytes()).unwrap()
+}
+
 #[test]
 fn sets_are_the_same_after_they_were_kept() {
     let (garbler, evaluator) = batches();

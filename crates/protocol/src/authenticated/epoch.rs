@@ -10,6 +10,7 @@
 use rand_core::CryptoRng;
 use tacit_circuit::Role;
 use tacit_kernels::{Block, Construction, TweakableHash};
+use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -19,6 +20,7 @@ use super::share::Share;
 use crate::Error;
 use crate::bits::read_block;
 use crate::party::{Action, Party};
+use crate::saved::{BROKEN, ChainId};
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 
@@ -33,6 +35,8 @@ pub struct Epoch {
     lots: u64,
     /// The number of the next run.
     runs: u64,
+    /// The chain whose Δ these are, of which the epoch serves one attempt.
+    chain: Option<ChainId>,
     /// Memory of a run's lots; between runs wiped.
     pub(super) buffers: Buffers,
 }
@@ -67,8 +71,42 @@ impl Epoch {
             transfers: None,
             lots: 0,
             runs: run,
+            chain: None,
             buffers: Buffers::default(),
         }
+    }
+
+    /// The epoch of one attempt of a chain, the run `tag`, from base OTs that serve it alone: those
+    /// in which this party chose with its Δ, and those in which it offered.
+    pub(super) fn of_chain(
+        (role, chain): (Role, ChainId),
+        [chosen, offered]: [SpareSet; 2],
+        settings: OtSettings,
+        tag: &RunTag,
+    ) -> Result<Self, Error> {
+        let tags = EpochTags::of_chain(tag);
+        let made = (settings, Security::Malicious);
+        let sender = GarblerOt::from_spare(chosen, made, tags.sent_by(role))?;
+        let receiver = EvaluatorOt::from_spare(offered, made, tags.sent_by(role.other()))?;
+        let delta = sender.delta();
+        match is_of_role(delta, role) {
+            true => Ok(Self {
+                role,
+                id: tags.id(),
+                delta,
+                transfers: Some(Transfers { sender, receiver }),
+                lots: 0,
+                runs: 0,
+                chain: Some(chain),
+                buffers: Buffers::default(),
+            }),
+            false => Err(BROKEN),
+        }
+    }
+
+    /// The chain whose Δ these are.
+    pub(super) fn chain(&self) -> Option<ChainId> {
+        self.chain
     }
 
     /// The OTs that this party sends.
@@ -158,6 +196,41 @@ pub struct EpochTags {
     pub evaluator: RunTag,
 }
 
+impl EpochTags {
+    /// Those of a run in a chain: of the base OTs with which it begins the chain, or of the OTs
+    /// that it makes of what is kept.
+    #[must_use]
+    pub fn of_chain(tag: &RunTag) -> Self {
+        Self {
+            garbler: tag.chain_setup(Role::Garbler),
+            evaluator: tag.chain_setup(Role::Evaluator),
+        }
+    }
+
+    fn sent_by(&self, role: Role) -> &RunTag {
+        match role {
+            Role::Garbler => &self.garbler,
+            Role::Evaluator => &self.evaluator,
+        }
+    }
+
+    /// The id of the epoch.
+    fn id(&self) -> Digest {
+        let mut id = Oracle::new(self.garbler.as_bytes(), Domain::Epoch, None, 0);
+        id.add_bytes(self.evaluator.as_bytes());
+        id.finish()
+    }
+}
+
+/// Whether bits 0 and 1 of a Δ are those of this party's.
+pub(super) fn is_of_role(delta: Block, role: Role) -> bool {
+    let own = match role {
+        Role::Garbler => 0b11,
+        Role::Evaluator => 0b01,
+    };
+    delta.to_u128() & 0b11 == own
+}
+
 /// A fresh Δ for `role`. Bit 0 is set; bit 1 is set in the garbler's alone, so that the sum of
 /// both shows in bit 1 whether a leaky AND's output is to be turned.
 fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, Error> {
@@ -195,17 +268,11 @@ impl EpochSetup {
         rng: &mut R,
     ) -> Result<Self, Error> {
         let delta = fresh_delta(role, rng)?;
-        let (own, others) = match role {
-            Role::Garbler => (tags.garbler, tags.evaluator),
-            Role::Evaluator => (tags.evaluator, tags.garbler),
-        };
-        let sending = GarblerSetup::with_delta(settings, &own, delta, rng)?;
-        let receiving = EvaluatorSetup::with(settings, &others, rng)?;
-        let mut id = Oracle::new(tags.garbler.as_bytes(), Domain::Epoch, None, 0);
-        id.add_bytes(tags.evaluator.as_bytes());
+        let sending = GarblerSetup::with_delta(settings, tags.sent_by(role), delta, rng)?;
+        let receiving = EvaluatorSetup::with(settings, tags.sent_by(role.other()), rng)?;
         Ok(Self {
             role,
-            id: id.finish(),
+            id: tags.id(),
             sending: sending.secured(Security::Malicious),
             receiving: receiving.secured(Security::Malicious),
             done: 0,
@@ -235,8 +302,16 @@ impl EpochSetup {
             }),
             lots: 0,
             runs: 0,
+            chain: None,
             buffers: Buffers::default(),
         })
+    }
+
+    /// The base OTs, to be kept for the runs of a chain: those in which this party chose with its
+    /// Δ, and those in which it offered; and its role.
+    pub(super) fn finish_kept(self) -> Result<(Role, [SpareSet; 2]), Error> {
+        let sets = [self.sending.finish_kept()?, self.receiving.finish_kept()?];
+        Ok((self.role, sets))
     }
 
     fn current(&mut self) -> &mut dyn Party {
@@ -271,9 +346,7 @@ pub(super) fn dealt(
     rng: &mut tacit_kernels::Prg,
 ) -> [Epoch; 2] {
     use crate::setup::dealt_under;
-    let mut id = Oracle::new(tags.garbler.as_bytes(), Domain::Epoch, None, 0);
-    id.add_bytes(tags.evaluator.as_bytes());
-    let id = id.finish();
+    let id = tags.id();
     let [garblers, evaluators] = deltas;
     let (a_sends, b_receives) = dealt_under(garblers, &tags.garbler, rng);
     let (b_sends, a_receives) = dealt_under(evaluators, &tags.evaluator, rng);
@@ -284,6 +357,7 @@ pub(super) fn dealt(
         transfers: Some(Transfers { sender, receiver }),
         lots: 0,
         runs: 0,
+        chain: None,
         buffers: Buffers::default(),
     };
     [

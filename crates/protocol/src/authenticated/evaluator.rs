@@ -12,6 +12,7 @@ use super::garbling::input_label;
 use super::gates::{ClosedGates, OpenGates};
 use super::lot::{InputCounts, Made, Making};
 use super::oracle::{Domain, Oracle, compare};
+use super::saving::{Given, NOTHING_SAVED, saved};
 use super::share::Share;
 use super::stocked::StockedTriples;
 use super::terms::{Before, Lots, Terms, mask_inputs, result_bytes, results};
@@ -20,6 +21,7 @@ use crate::Error;
 use crate::bits::{bytes_for, check_bits, read_block, unpack};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, NOT_ASKED, NOT_DONE};
+use crate::saved::SharedHalf;
 
 /// A run of `authenticated` on the evaluator's side.
 pub struct Evaluator<'f> {
@@ -43,6 +45,9 @@ pub(crate) enum Stage<'f> {
     Folding(Box<Lot<'f, OpenGates>>),
     SendingLabels(Box<Evaluated<'f>>),
     AwaitingProof(Box<Ended<'f>>),
+    /// Until what the run saves is kept at both.
+    Keeping(Box<Ended<'f>>),
+    AwaitingResult(Box<Ended<'f>>),
     SendingResult(Box<Opening<'f>>, Zeroizing<Vec<bool>>),
     Done(Box<Epoch>, Zeroizing<Vec<bool>>),
 }
@@ -107,7 +112,23 @@ impl<'f> Evaluator<'f> {
         epoch: Epoch,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        Self::begin(terms, inputs, (epoch, None), seed)
+        Self::in_chain(terms, (inputs, &[]), epoch, seed)
+    }
+
+    /// The same of a function that loads or saves values, under the epoch of an attempt of their
+    /// chain, with this party's halves of what is loaded.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new); or what is loaded is not there, of another chain, or of another
+    /// type than was saved.
+    pub fn in_chain(
+        terms: Terms<'f>,
+        given: (&[bool], &[SharedHalf]),
+        epoch: Epoch,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        Self::begin(terms, given, (epoch, None), seed)
     }
 
     /// The same from triples of a stock, as many as [`blocks_for`](super::blocks_for) says. The
@@ -123,16 +144,16 @@ impl<'f> Evaluator<'f> {
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
         let epoch = triples.epoch(Role::Evaluator)?;
-        Self::begin(terms, inputs, (epoch, Some(triples)), seed)
+        Self::begin(terms, (inputs, &[]), (epoch, Some(triples)), seed)
     }
 
     fn begin(
         terms: Terms<'f>,
-        inputs: &[bool],
+        given: (&[bool], &[SharedHalf]),
         source: (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let (lots, making, before) = terms.begin(Role::Evaluator, inputs, source, seed)?;
+        let (lots, making, before) = terms.begin(Role::Evaluator, given, source, seed)?;
         let stage = Some(Stage::Making(making, before));
         Ok(Self { terms, stage, lots })
     }
@@ -152,11 +173,11 @@ impl<'f> Evaluator<'f> {
     /// The stage after a lot was made.
     fn made(&self, mut made: Made, before: Before<Running<'f>>) -> Result<Stage<'f>, Error> {
         Ok(match before {
-            Before::First(inputs) => {
-                let (own, others) = (&made.own_inputs, &made.others_inputs);
+            Before::First(Given { inputs, loads }) => {
+                let both = [&made.own_inputs, &made.others_inputs].map(|masks| &masks[..]);
                 let running = Running {
-                    masks: self.terms.masks(&made.epoch, own, others)?,
-                    labels: Labels::Awaited(mask_inputs(&inputs, own)),
+                    masks: self.terms.masks(&made.epoch, both, &loads)?,
+                    labels: Labels::Awaited(mask_inputs(&inputs, &made.own_inputs)),
                     run: made.epoch.next_run(),
                 };
                 Stage::SendingInputs(Box::new(running.with(made)))
@@ -189,30 +210,69 @@ impl<'f> Evaluator<'f> {
             .oracle(epoch, Domain::ResultMacs, Some(from), *run)
     }
 
-    /// Checks that every gate is right. Only then does this party open the garbler's results.
-    fn take_proof(&self, ended: Ended<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
-        let (kind, role) = (Kind::GateProof, Role::Evaluator);
+    /// Checks that every gate is right. Only then does this party keep what the run saves, or open
+    /// the garbler's results.
+    fn take_proof(&self, ended: Box<Ended<'f>>, payload: &[u8]) -> Result<Stage<'f>, Error> {
+        let kind = Kind::GateProof;
         exactly(kind, payload, self.proof_bytes())?;
         let (proof, masks) = payload.split_at(FOLD_BYTES);
+        compare(&ended.zeros, proof, Caught::GateProof)?;
+        match self.terms.function.saves() {
+            [] => self.take_result(*ended, (kind, masks)),
+            _ => Ok(Stage::Keeping(ended)),
+        }
+    }
+
+    /// What the run saves, in the function's order; and the run, which goes on to its results from
+    /// there. To be called when the run has stopped, with nothing to do and no results yet; and to
+    /// be driven on only when both parties have kept what they save.
+    ///
+    /// # Errors
+    ///
+    /// The run saves nothing, or has not stopped for it.
+    pub fn save(mut self) -> Result<(Vec<SharedHalf>, Self), Error> {
+        let Some(Stage::Keeping(ended)) = self.stage.take() else {
+            return Err(NOTHING_SAVED);
+        };
         let Ended {
-            opening,
-            zeros,
-            labels,
+            opening, labels, ..
+        } = &*ended;
+        let masked = labels.saved().iter().map(|label| label.lsb());
+        let saves = saved(&self.terms, &opening.epoch, opening.masks.saved(), masked)?;
+        self.stage = Some(match self.terms.function.output_bits(Role::Evaluator) {
+            0 => self.after_result(ended.opening, Zeroizing::default()),
+            _ => Stage::AwaitingResult(ended),
+        });
+        Ok((saves, self))
+    }
+
+    fn take_result(&self, ended: Ended<'f>, opened: (Kind, &[u8])) -> Result<Stage<'f>, Error> {
+        let Ended {
+            opening, labels, ..
         } = ended;
-        compare(&zeros, proof, Caught::GateProof)?;
-        let macs = self.result_oracle(&opening, Role::Garbler);
-        let own = opening.masks.of(role);
-        let masked = labels.of(role);
+        let (macs, role) = (self.result_oracle(&opening, Role::Garbler), Role::Evaluator);
+        let (own, masked) = (opening.masks.of(role), labels.of(role));
         let masked = masked.iter().map(|label| label.lsb().into());
-        let outputs = results(macs, *opening.epoch.delta(), &own, masked, (kind, masks))?;
-        Ok(match self.terms.function.output_bits(Role::Garbler) {
+        let outputs = results(macs, *opening.epoch.delta(), &own, masked, opened)?;
+        Ok(self.after_result(opening, outputs))
+    }
+
+    fn after_result(&self, opening: Opening<'f>, outputs: Zeroizing<Vec<bool>>) -> Stage<'f> {
+        match self.terms.function.output_bits(Role::Garbler) {
             0 => Stage::Done(Box::new(opening.epoch), outputs),
             _ => Stage::SendingResult(Box::new(opening), outputs),
-        })
+        }
+    }
+
+    fn result_bytes(&self) -> usize {
+        result_bytes(self.terms.function.output_bits(Role::Evaluator))
     }
 
     fn proof_bytes(&self) -> usize {
-        FOLD_BYTES + result_bytes(self.terms.function.output_bits(Role::Evaluator))
+        match self.terms.function.saves() {
+            [] => FOLD_BYTES + self.result_bytes(),
+            _ => FOLD_BYTES,
+        }
     }
 }
 

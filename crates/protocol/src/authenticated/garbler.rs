@@ -1,5 +1,6 @@
 //! The garbler of a run.
 
+use subtle::Choice;
 use tacit_circuit::{Outputs as Results, Role};
 use tacit_kernels::Prg;
 use tacit_ot::Outputs;
@@ -12,6 +13,7 @@ use super::garbling::{Garbling, Proof, input_label, label_rules};
 use super::gates::{CheckedGates, ClosedGates, OpenGates};
 use super::lot::{InputCounts, Made, Making};
 use super::oracle::{Domain, compare};
+use super::saving::{Given, NOTHING_SAVED, saved};
 use super::share::Share;
 use super::stocked::StockedTriples;
 use super::terms::{Before, Lots, Terms, mask_inputs, open_results, results};
@@ -20,6 +22,7 @@ use crate::Error;
 use crate::bits::{check_bits, pack, unpack};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, NOT_DONE};
+use crate::saved::SharedHalf;
 
 /// A run of `authenticated` on the garbler's side.
 pub struct Garbler<'f> {
@@ -43,6 +46,9 @@ pub(crate) enum Stage<'f> {
     Proving(Box<Lot<'f, OpenGates>>, Vec<u8>),
     AwaitingLabels(Box<Proven<'f>>),
     SendingProof(Box<Ended<'f>>),
+    /// Until what the run saves is kept at both.
+    Keeping(Box<Ended<'f>>),
+    SendingResult(Box<Ended<'f>>),
     AwaitingResult(Box<Ended<'f>>),
     Done(Box<Epoch>, Zeroizing<Vec<bool>>),
 }
@@ -109,7 +115,23 @@ impl<'f> Garbler<'f> {
         epoch: Epoch,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        Self::begin(terms, inputs, (epoch, None), seed)
+        Self::in_chain(terms, (inputs, &[]), epoch, seed)
+    }
+
+    /// The same of a function that loads or saves values, under the epoch of an attempt of their
+    /// chain, with this party's halves of what is loaded.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new); or what is loaded is not there, of another chain, or of another
+    /// type than was saved.
+    pub fn in_chain(
+        terms: Terms<'f>,
+        given: (&[bool], &[SharedHalf]),
+        epoch: Epoch,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        Self::begin(terms, given, (epoch, None), seed)
     }
 
     /// The same from triples of a stock, as many as [`blocks_for`](super::blocks_for) says. The
@@ -125,16 +147,16 @@ impl<'f> Garbler<'f> {
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
         let epoch = triples.epoch(Role::Garbler)?;
-        Self::begin(terms, inputs, (epoch, Some(triples)), seed)
+        Self::begin(terms, (inputs, &[]), (epoch, Some(triples)), seed)
     }
 
     fn begin(
         terms: Terms<'f>,
-        inputs: &[bool],
+        given: (&[bool], &[SharedHalf]),
         source: (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let (lots, making, before) = terms.begin(Role::Garbler, inputs, source, seed)?;
+        let (lots, making, before) = terms.begin(Role::Garbler, given, source, seed)?;
         let stage = Some(Stage::Making(making, before));
         Ok(Self { terms, stage, lots })
     }
@@ -154,10 +176,10 @@ impl<'f> Garbler<'f> {
     /// The stage after a lot was made.
     fn made(&self, mut made: Made, before: Before<Running<'f>>) -> Result<Stage<'f>, Error> {
         Ok(match before {
-            Before::First(inputs) => {
-                let (own, others) = (&made.own_inputs, &made.others_inputs);
-                let masks = self.terms.masks(&made.epoch, own, others)?;
-                let masked = mask_inputs(&inputs, own);
+            Before::First(Given { inputs, loads }) => {
+                let both = [&made.own_inputs, &made.others_inputs].map(|masks| &masks[..]);
+                let masks = self.terms.masks(&made.epoch, both, &loads)?;
+                let masked = mask_inputs(&inputs, &made.own_inputs);
                 let run = made.epoch.next_run();
                 Stage::AwaitingInputs(Box::new(Beginning {
                     made,
@@ -197,9 +219,37 @@ impl<'f> Garbler<'f> {
             .oracle(&ended.epoch, Domain::ResultMacs, Some(from), ended.run)
     }
 
-    fn send_proof(&self, ended: &Ended<'_>, message: &mut Vec<u8>) {
-        message.clear();
-        message.extend_from_slice(&ended.zeros);
+    /// What the run saves, in the function's order; and the run, which goes on to its results from
+    /// there. To be called when the run has stopped, with nothing to do and no results yet; and to
+    /// be driven on only when both parties have kept what they save.
+    ///
+    /// # Errors
+    ///
+    /// The run saves nothing, or has not stopped for it.
+    pub fn save(mut self) -> Result<(Vec<SharedHalf>, Self), Error> {
+        let Some(Stage::Keeping(ended)) = self.stage.take() else {
+            return Err(NOTHING_SAVED);
+        };
+        let masked = ended.masked.saved().iter();
+        let masked = masked.map(|masked| Choice::from(u8::from(*masked)));
+        let saves = saved(&self.terms, &ended.epoch, ended.masks.saved(), masked)?;
+        self.stage = Some(match self.terms.function.output_bits(Role::Evaluator) {
+            0 => self.after_opening(ended),
+            _ => Stage::SendingResult(ended),
+        });
+        Ok((saves, self))
+    }
+
+    /// The stage after the evaluator's results are opened.
+    fn after_opening(&self, ended: Box<Ended<'f>>) -> Stage<'f> {
+        match self.terms.function.output_bits(Role::Garbler) {
+            0 => Stage::Done(Box::new(ended.epoch), Zeroizing::default()),
+            _ => Stage::AwaitingResult(ended),
+        }
+    }
+
+    /// Opens the evaluator's results: of a run that saves something, once that is kept at both.
+    fn open_results(&self, ended: &Ended<'_>, message: &mut Vec<u8>) {
         let macs = self.result_oracle(ended, Role::Garbler);
         open_results(macs, &ended.masks.of(Role::Evaluator), message);
     }
@@ -234,7 +284,7 @@ impl<'f> Beginning<'f> {
         let mut labels = Prg::new(seed);
         let both = [&masked[..], &others[..]];
         let zero = |bit: bool| {
-            let bit_of = subtle::Choice::from(u8::from(bit));
+            let bit_of = Choice::from(u8::from(bit));
             input_label(&mut labels, bit) ^ delta.and_bit(bit_of)
         };
         let garbling = terms.walk(role, label_rules(delta), both, zero)?;

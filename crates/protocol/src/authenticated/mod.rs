@@ -19,6 +19,8 @@
 //!       … and again, as long as there are gates …
 //!   ◀── fold of the labels of all gates ──────────────────────────
 //!   ── proof of all gates, masks of the evaluator's results ─────▶
+//!   ⇄ what the run saves is durable at both                         if it saves anything, and
+//!   ── masks of the evaluator's results ─────────────────────────▶  not before, if it has any
 //!   ◀── masks of the garbler's results ───────────────────────────  if it has any
 //! ```
 //!
@@ -29,6 +31,7 @@
 //! | `share`, `columns`, `buffers` | shares of bits with MACs, passes over many, their memory |
 //! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
 //! | `stocked` | triples from a stock: how they are kept, made ahead, and taken by a run |
+//! | `chain`, `saving` | both Δ of runs that keep values, and the shares that they keep |
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
@@ -43,6 +46,7 @@
 mod bucket;
 mod buffers;
 mod caught;
+mod chain;
 mod columns;
 mod epoch;
 mod evaluating;
@@ -56,12 +60,14 @@ mod lot;
 mod oracle;
 mod outline;
 mod parameters;
+mod saving;
 mod share;
 mod stocked;
 mod terms;
 mod walk;
 
 pub use caught::Caught;
+pub use chain::SharedChain;
 pub use epoch::{Epoch, EpochSetup, EpochTags};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;

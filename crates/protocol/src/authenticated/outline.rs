@@ -17,8 +17,12 @@ use super::terms::{check, next_lot, result_bytes};
 use super::walk::{Stop, Walk};
 use crate::Error;
 use crate::bits::bytes_for;
+use crate::direct::check_without_values;
 use crate::outline::HEADER_BYTES;
 use crate::setup::extension_bytes;
+
+/// A version that a party says it has kept.
+const VERSION_BYTES: usize = 8;
 
 /// What both parties of a run send, headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,10 +117,11 @@ impl Outline {
 /// What a run of `function` from nothing sends in a session that has its epoch and ran before: the
 /// first message of each direction's OTs is longer by its corrections, and the messages of silent
 /// OT are apart.
+/// What a chain begins with is apart: base OTs, and what the parties tell each other of it.
 ///
 /// # Errors
 ///
-/// The function has saved values.
+/// The function loads or saves more than is kept.
 pub fn outline(
     function: &Function,
     security: SecurityBits,
@@ -135,6 +140,7 @@ pub fn outline(
 ///
 /// The function has saved values.
 pub fn stocked_outline(function: &Function) -> Result<Outline, Error> {
+    check_without_values(function, "authenticated, from triples in stock,")?;
     let (gates, mut read) = (function.and_gates(), 0);
     outline_of(function, |outline, left, inputs| {
         // The evaluator begins.
@@ -183,11 +189,20 @@ fn outline_of(
         }
     }
     let results = |role| function.output_bits(role);
+    let opening = result_bytes(results(Role::Evaluator));
     outline.send(Role::Evaluator, FOLD_BYTES);
-    outline.send(
-        Role::Garbler,
-        FOLD_BYTES + result_bytes(results(Role::Evaluator)),
-    );
+    if function.saves().is_empty() {
+        outline.send(Role::Garbler, FOLD_BYTES + opening);
+    } else {
+        outline.send(Role::Garbler, FOLD_BYTES);
+        for role in [Role::Evaluator, Role::Garbler] {
+            outline.send(role, VERSION_BYTES);
+        }
+        outline.trips += 2;
+        if results(Role::Evaluator) > 0 {
+            outline.send(Role::Garbler, opening);
+        }
+    }
     outline.trips += 1;
     if results(Role::Garbler) > 0 {
         outline.send(Role::Evaluator, result_bytes(results(Role::Garbler)));

@@ -12,6 +12,7 @@ use super::gates::{ClosedGates, public};
 use super::lot::{InputCounts, Making};
 use super::oracle::{DIGEST_BYTES, Domain, Oracle, compare};
 use super::parameters::{LotSize, SecurityBits};
+use super::saving::Given;
 use super::share::Share;
 use super::stocked::StockedTriples;
 use super::walk::{Rules, Walk};
@@ -19,6 +20,7 @@ use crate::Error;
 use crate::bits::{BitWriter, bytes_for, check_bits, read_block};
 use crate::message::{Kind, exactly};
 use crate::party::Progress;
+use crate::saved::{SharedHalf, check_size};
 use crate::session::RunTag;
 
 /// What is run, and how.
@@ -35,12 +37,12 @@ pub struct Terms<'f> {
 }
 
 impl<'f> Terms<'f> {
-    /// Begins a run with these inputs of `role`: its lots, the first of them, and what it has
-    /// before.
+    /// Begins a run with these inputs of `role`, and its halves of what is loaded: its lots, the
+    /// first of them, and what it has before.
     pub(super) fn begin<R>(
         &self,
         role: Role,
-        inputs: &[bool],
+        (inputs, loads): (&[bool], &[SharedHalf]),
         (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<(Lots<'f>, Making, Before<R>), Error> {
@@ -54,11 +56,12 @@ impl<'f> Terms<'f> {
                 "as many input bits as the party's ports have",
             ));
         }
+        let given = Given::new(self, &epoch, inputs, loads)?;
         let left = self.function.and_gates();
         let mut lots = Lots { stock, left };
         let (counts, rng) = (InputCounts { own, others }, Prg::from_seed(seed));
         let making = lots.next(self, epoch, counts, rng)?;
-        Ok((lots, making, Before::First(Zeroizing::new(inputs.to_vec()))))
+        Ok((lots, making, Before::First(given)))
     }
 
     /// How far a run has come.
@@ -94,29 +97,36 @@ impl<'f> Terms<'f> {
         Fold::new(self.oracle(epoch, Domain::Proof, None, run))
     }
 
-    /// The walk over shares of masks: each input's is its owner's.
+    /// The walk over shares of masks: each input's is its owner's, and what is loaded is its own.
     pub(super) fn masks(
         &self,
         epoch: &Epoch,
-        own: &[Block],
-        others: &[Block],
+        [own, others]: [&[Block]; 2],
+        loads: &[Share],
     ) -> Result<Walk<'f, Share>, Error> {
         let rules = Rules {
             constant: Share::default(),
             negation: epoch.one(),
         };
-        let (mut macs, mut keys) = (own.iter(), others.iter());
+        let (mut macs, mut keys, mut loads) = (own.iter(), others.iter(), loads.iter());
         let zero = Share::default();
         Walk::new(self.function, rules, |port| {
-            let share = match self.function.inputs()[port].owner == epoch.role() {
-                true => macs.next().map(|mac| Share { mac: *mac, ..zero }),
-                false => keys.next().map(|key| Share { key: *key, ..zero }),
+            let share = match self.owner(port).map(|owner| owner == epoch.role()) {
+                Some(true) => macs.next().map(|mac| Share { mac: *mac, ..zero }),
+                Some(false) => keys.next().map(|key| Share { key: *key, ..zero }),
+                None => loads.next().copied(),
             };
             share.ok_or(TOO_FEW)
         })
     }
 
-    /// The walk over what each input bit has, given those of this party and of the other.
+    /// Whose the input of this number is; nobody's where it is a loaded value.
+    fn owner(&self, port: usize) -> Option<Role> {
+        self.function.inputs().get(port).map(|input| input.owner)
+    }
+
+    /// The walk over what each input bit has, given those of this party and of the other. The
+    /// masked value of what is loaded is 0.
     pub(super) fn walk<T: super::walk::Wire>(
         &self,
         role: Role,
@@ -126,8 +136,11 @@ impl<'f> Terms<'f> {
     ) -> Result<Walk<'f, T>, Error> {
         let mut bits = masked.map(|bits| bits.iter());
         Walk::new(self.function, rules, |port| {
-            let owner = usize::from(self.function.inputs()[port].owner != role);
-            bits[owner].next().map(|bit| of(*bit)).ok_or(TOO_FEW)
+            let masked = match self.owner(port) {
+                Some(owner) => bits[usize::from(owner != role)].next().copied(),
+                None => Some(false),
+            };
+            masked.map(&mut of).ok_or(TOO_FEW)
         })
     }
 }
@@ -142,8 +155,7 @@ pub(super) struct Lots<'f> {
 
 /// What a run has before its first lot, or between two.
 pub(crate) enum Before<R> {
-    /// This party's inputs.
-    First(Zeroizing<Vec<bool>>),
+    First(Given),
     Later(Box<R>),
 }
 
@@ -178,13 +190,13 @@ pub(super) fn next_lot(gates: u64, security: SecurityBits) -> LotSize {
     LotSize::cheapest(gates, security)
 }
 
-/// Checks that `authenticated` can run `function`: it keeps nothing from one run to the next.
+/// Checks that `authenticated` can run `function`.
 ///
 /// # Errors
 ///
-/// [`Error::SavedValue`] if the function loads or saves a value.
+/// It loads or saves more than is kept.
 pub fn check(function: &Function) -> Result<(), Error> {
-    crate::direct::check_without_values(function, "authenticated")
+    check_size(function).map(drop)
 }
 
 /// Bits of a party's inputs under its masks.

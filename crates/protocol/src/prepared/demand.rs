@@ -4,7 +4,7 @@ use tacit_circuit::{Function, Role, Values};
 
 use super::MAX_LINK_BYTES;
 use crate::Error;
-use crate::saved::{GATE_BYTES, MAX_SAVED_BITS};
+use crate::saved::{GATE_BYTES, check_size};
 
 /// What one run of a function takes from the stock and from the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,13 +28,7 @@ impl Demand {
     ///
     /// The function saves or loads more than is kept of one run.
     pub fn of(function: &Function) -> Result<Self, Error> {
-        let [loaded_bits, saved_bits] = [function.loads(), function.saves()]
-            .map(|ports| ports.iter().map(|port| port.ty.width()).sum::<usize>());
-        if loaded_bits.max(saved_bits) > MAX_SAVED_BITS {
-            return Err(Error::ApiMisuse(
-                "a run saves and loads at most 2^24 bits of saved values each",
-            ));
-        }
+        let [loaded_bits, _] = check_size(function)?;
         let mut demand = Self {
             instances: vec![0; function.components().len()],
             ots: function.input_bits(Role::Evaluator) as u64,

@@ -64,7 +64,9 @@ pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_SPANS, Span};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
 pub use ots::{ChoosingOts, OfferingOts};
 pub use outline::outline;
-pub use saving::{PairChain, Past, check};
+pub use saving::{Past, check};
+
+pub use crate::saved::PairChain;
 
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop};

@@ -1,15 +1,18 @@
 //! Values that stay garbled between runs: what two parties keep of them, and how a later run takes
-//! them. `prepared` keeps them at garbler and evaluator, `outsourced` at generator and cloud.
+//! them. `prepared` and `authenticated` keep them at garbler and evaluator, `outsourced` at
+//! generator and cloud.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | `value` | a party's half of a value, and its bytes |
 //! | `gates` | from the labels that a run saved to labels of this run |
+//! | `pair` | a chain of two parties: its name, and how far it is |
 //! | `state` | what both compare before a run: chain, version, and what is loaded |
 //!
 //! A value belongs to a chain of runs, which both parties call by one [`ChainId`].
 
 mod gates;
+mod pair;
 mod state;
 mod value;
 
@@ -22,9 +25,11 @@ use crate::Error;
 use crate::malicious::oracle::{Domain, Oracle};
 
 pub(crate) use gates::{GATE_BYTES, follow_gates, write_gates};
+pub use pair::PairChain;
+pub(crate) use pair::run_oracle;
 pub use state::SavedState;
-pub use value::{EvaluatorHalf, GarblerHalf, MAX_SAVED_BITS, Mark};
-pub(crate) use value::{Labels, Reader, SavedCopy, check_loads};
+pub use value::{EvaluatorHalf, GarblerHalf, MAX_SAVED_BITS, Mark, SharedHalf};
+pub(crate) use value::{Labels, Reader, SavedCopy, check_loads, check_size};
 
 /// Whether values can be kept under this scheme: all its wires have one Δ, and AES is taken for an
 /// ideal cipher, on which the gates rest that lead to the next run.

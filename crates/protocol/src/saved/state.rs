@@ -11,7 +11,7 @@
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 
-use super::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, Labels};
+use super::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, Labels, SharedHalf};
 use crate::{Error, Incompatibility};
 
 /// The state that a party that keeps values brings to a run.
@@ -53,6 +53,12 @@ impl SavedState {
     /// That of an evaluator which goes on `chain` and loads these values.
     #[must_use]
     pub fn of_evaluator(chain: Option<(ChainVersion, u64)>, loads: &[EvaluatorHalf]) -> Self {
+        Self::new(chain, loads.iter().map(|value| &value.0))
+    }
+
+    /// That of either party of `authenticated` which goes on `chain` and loads these values.
+    #[must_use]
+    pub fn of_shared(chain: Option<(ChainVersion, u64)>, loads: &[SharedHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
 

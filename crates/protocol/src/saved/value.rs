@@ -1,9 +1,10 @@
-//! Saved values: the labels that a run leaves and a later one takes.
+//! Saved values: the labels, or the shares, that a run leaves and a later one takes.
 //!
 //! Who garbled keeps Δ and the labels of 0, and who evaluated the labels that it found, with a Δ
 //! that means nothing in the place of the other. `prepared` has one circuit. `outsourced` has σ of
 //! them: the cloud keeps of a circuit that it checks what the generator does, and a label belongs
-//! to its circuit's number: circuit j of a later run continues circuit j.
+//! to its circuit's number: circuit j of a later run continues circuit j. `authenticated` keeps
+//! shares, in the place of two circuits: a MAC of each bit, and a key of each, without a Δ.
 //!
 //! A value keeps the type of the port that saved it, and only a port of that type loads it: 4 × 6
 //! bits are not 8 × 3. Both parties compare the types of what they load.
@@ -23,7 +24,7 @@
 
 use core::fmt;
 
-use tacit_circuit::Port;
+use tacit_circuit::{Function, Port};
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -221,8 +222,29 @@ macro_rules! both_halves {
     };
 }
 
+/// A party's half of the shares of a saved value under `authenticated`. Secret.
+#[derive(Clone)]
+pub struct SharedHalf(pub(crate) Labels);
+
 both_halves!(GarblerHalf);
 both_halves!(EvaluatorHalf);
+both_halves!(SharedHalf);
+
+/// The bits that a run of `function` loads, and that it saves.
+///
+/// # Errors
+///
+/// They are more than is kept.
+pub(crate) fn check_size(function: &Function) -> Result<[usize; 2], Error> {
+    let bits = [function.loads(), function.saves()]
+        .map(|ports| ports.iter().map(|port| port.ty.width()).sum::<usize>());
+    match bits.iter().all(|bits| *bits <= MAX_SAVED_BITS) {
+        true => Ok(bits),
+        false => Err(Error::ApiMisuse(
+            "a run saves and loads at most 2^24 bits of saved values each",
+        )),
+    }
+}
 
 /// Checks that a run of `chain` can take `values` for what it loads through `ports`: one for each,
 /// of this chain, of the port's type, in this many circuits.

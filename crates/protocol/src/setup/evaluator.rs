@@ -3,7 +3,8 @@
 use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
-use tacit_ot::base::{BaseOt, ml_kem, ristretto};
+use tacit_ot::base::{BaseOt, Key, ml_kem, ristretto};
+use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security, SessionTag};
 
 use super::{EvaluatorOt, OtSettings, UNKNOWN_BASE_OT};
@@ -20,8 +21,16 @@ pub(crate) enum EvaluatorStage {
     Sending(EvaluatorWaiting, Vec<u8>),
     Waiting(EvaluatorWaiting),
     /// Sends its offer last, where that answers the garbler's message.
-    Replying(Box<EvaluatorOt>, Vec<u8>),
-    Done(Box<EvaluatorOt>),
+    Replying(Box<EvaluatorMade>, Vec<u8>),
+    Done(Box<EvaluatorMade>),
+}
+
+/// Base OTs that are made, and what they are for.
+pub(crate) struct EvaluatorMade {
+    tag: SessionTag,
+    security: Security,
+    settings: OtSettings,
+    keys: Vec<[Key; 2]>,
 }
 
 pub(crate) struct EvaluatorWaiting {
@@ -113,8 +122,23 @@ impl EvaluatorSetup {
     ///
     /// The setup is not done.
     pub fn finish(self) -> Result<EvaluatorOt, Error> {
+        let made = self.made()?;
+        let extension = (made.settings.extension, made.security);
+        EvaluatorOt::new(made.keys, &made.tag, extension)
+    }
+
+    /// The base OTs, to be kept for many runs in place of one session's.
+    ///
+    /// # Errors
+    ///
+    /// The setup is not done.
+    pub fn finish_kept(self) -> Result<SpareSet, Error> {
+        Ok(SpareSet::of_offered(&self.made()?.keys))
+    }
+
+    fn made(self) -> Result<EvaluatorMade, Error> {
         match self.0 {
-            Some(EvaluatorStage::Done(ot)) => Ok(*ot),
+            Some(EvaluatorStage::Done(made)) => Ok(*made),
             _ => Err(NOT_DONE),
         }
     }
@@ -143,7 +167,7 @@ impl Machine for EvaluatorSetup {
     ) -> Result<(EvaluatorStage, Option<Action>), Error> {
         let (stage, offer) = match stage {
             EvaluatorStage::Sending(waiting, offer) => (EvaluatorStage::Waiting(waiting), offer),
-            EvaluatorStage::Replying(ot, offer) => (EvaluatorStage::Done(ot), offer),
+            EvaluatorStage::Replying(made, offer) => (EvaluatorStage::Done(made), offer),
             done @ EvaluatorStage::Done(_) => return Ok((done, Some(Action::Done))),
             EvaluatorStage::Waiting(_) => return Err(SPENT),
         };
@@ -172,11 +196,15 @@ impl EvaluatorWaiting {
                 (keys, Some(reply))
             }
         };
-        let made = (self.settings.extension, self.security);
-        let ot = Box::new(EvaluatorOt::new(keys, &self.tag, made)?);
+        let made = Box::new(EvaluatorMade {
+            tag: self.tag,
+            security: self.security,
+            settings: self.settings,
+            keys,
+        });
         Ok(match reply {
-            Some(reply) => EvaluatorStage::Replying(ot, reply),
-            None => EvaluatorStage::Done(ot),
+            Some(reply) => EvaluatorStage::Replying(made, reply),
+            None => EvaluatorStage::Done(made),
         })
     }
 }

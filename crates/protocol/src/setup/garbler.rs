@@ -3,7 +3,8 @@
 use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
-use tacit_ot::base::{BaseOt, PART, ml_kem, ristretto};
+use tacit_ot::base::{BaseOt, Key, PART, ml_kem, ristretto};
+use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security, SessionTag};
 
 use super::{GarblerOt, OtSettings, UNKNOWN_BASE_OT};
@@ -19,7 +20,16 @@ pub(crate) enum GarblerStage {
     /// Makes the parts of its message. Each is flushed before the next is made.
     Offering(GarblerWaiting, Flushed),
     Waiting(GarblerWaiting),
-    Done(Box<GarblerOt>),
+    Done(Box<GarblerMade>),
+}
+
+/// Base OTs that are made, and what they are for.
+pub(crate) struct GarblerMade {
+    tag: SessionTag,
+    security: Security,
+    delta: Delta,
+    settings: OtSettings,
+    keys: Vec<Key>,
 }
 
 /// Whether what was sent last is on its way.
@@ -137,8 +147,24 @@ impl GarblerSetup {
     ///
     /// The setup is not done.
     pub fn finish(self) -> Result<GarblerOt, Error> {
+        let made = self.made()?;
+        let extension = (made.settings.extension, made.security);
+        GarblerOt::new(made.delta, made.keys, &made.tag, extension)
+    }
+
+    /// The base OTs, to be kept for many runs in place of one session's.
+    ///
+    /// # Errors
+    ///
+    /// The setup is not done.
+    pub fn finish_kept(self) -> Result<SpareSet, Error> {
+        let made = self.made()?;
+        Ok(SpareSet::of_chosen(made.delta, &made.keys))
+    }
+
+    fn made(self) -> Result<GarblerMade, Error> {
         match self.0 {
-            Some(GarblerStage::Done(ot)) => Ok(*ot),
+            Some(GarblerStage::Done(made)) => Ok(*made),
             _ => Err(NOT_DONE),
         }
     }
@@ -196,7 +222,7 @@ impl Machine for GarblerSetup {
 }
 
 impl GarblerWaiting {
-    fn finish(self, offer: &[u8]) -> Result<GarblerOt, Error> {
+    fn finish(self, offer: &[u8]) -> Result<GarblerMade, Error> {
         let Self {
             tag,
             security,
@@ -208,6 +234,12 @@ impl GarblerWaiting {
             BaseReceiver::Ristretto255(receiver) => receiver.finish_on(settings.threads, offer)?,
             BaseReceiver::MlKem768(receiver) => receiver.finish_on(settings.threads, offer)?,
         };
-        GarblerOt::new(delta, keys, &tag, (settings.extension, security))
+        Ok(GarblerMade {
+            tag,
+            security,
+            delta,
+            settings,
+            keys,
+        })
     }
 }

@@ -62,20 +62,20 @@ impl GarblerOt {
         })
     }
 
-    /// The semi-honest OTs that come of base OTs which both parties had left: no message is needed.
+    /// The OTs, which withstand what `security` says, that come of base OTs which both parties had
+    /// left: no message is needed.
     ///
     /// # Errors
     ///
     /// The set is the other role's half.
-    pub fn from_spare(spare: SpareSet, settings: OtSettings, tag: &RunTag) -> Result<Self, Error> {
+    pub fn from_spare(
+        spare: SpareSet,
+        (settings, security): (OtSettings, Security),
+        tag: &RunTag,
+    ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
         let (delta, base) = spare.into_chosen(&tag)?;
-        Self::new(
-            delta,
-            base,
-            &tag,
-            (settings.extension, Security::SemiHonest),
-        )
+        Self::new(delta, base, &tag, (settings.extension, security))
     }
 
     /// The batch of spare base OTs that an evaluator has of the `q` that it made from these OTs,
@@ -219,15 +219,20 @@ impl EvaluatorOt {
         })
     }
 
-    /// The semi-honest OTs that come of base OTs which both parties had left: no message is needed.
+    /// The OTs, which withstand what `security` says, that come of base OTs which both parties had
+    /// left: no message is needed.
     ///
     /// # Errors
     ///
     /// The set is the other role's half.
-    pub fn from_spare(spare: SpareSet, settings: OtSettings, tag: &RunTag) -> Result<Self, Error> {
+    pub fn from_spare(
+        spare: SpareSet,
+        (settings, security): (OtSettings, Security),
+        tag: &RunTag,
+    ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
         let base = spare.into_offered(&tag)?;
-        Self::new(base, &tag, (settings.extension, Security::SemiHonest))
+        Self::new(base, &tag, (settings.extension, security))
     }
 
     /// What these OTs withstand.

@@ -10,7 +10,9 @@ use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
 use super::{Job, SecurityScope};
-use crate::authenticated::{AuthenticatedRun, construction};
+use crate::authenticated::{
+    AuthenticatedRun, ChainedOutcome, ChainedRun, construction, planned_at,
+};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::drive;
 use crate::kept::ChainPlace;
@@ -19,7 +21,7 @@ use crate::session::CountedEpoch;
 use crate::stock::{
     BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome, StockedRun,
 };
-use crate::{Error, Session, Stocks, Tried};
+use crate::{Error, Session, Stocks};
 
 impl Job<'_> {
     pub(super) fn run_direct(
@@ -62,13 +64,7 @@ impl Job<'_> {
         let preparation = Clock::start(session);
         let scheme = self.scheme_id();
         let mut opened = OpenedStock::open(session, stocks, self.role, scheme)?;
-        let place = self.chain.as_ref().map(|name| ChainPlace {
-            stocks: stocks.clone(),
-            name: name.clone(),
-            allowed: Vec::new(),
-            is_exact: false,
-            replaces: self.replaces,
-        });
+        let place = self.chain_place(stocks);
         let visitor = PreparedRun {
             session,
             opened: &mut opened,
@@ -140,6 +136,18 @@ impl Job<'_> {
         })
     }
 
+    /// Where the chain of the run lies, if it has one.
+    fn chain_place(&self, stocks: &Stocks) -> Option<ChainPlace> {
+        let name = self.chain.as_ref()?;
+        Some(ChainPlace {
+            stocks: stocks.clone(),
+            name: name.clone(),
+            allowed: Vec::new(),
+            is_exact: false,
+            replaces: self.replaces,
+        })
+    }
+
     pub(super) fn run_authenticated(
         &mut self,
         session: &mut Session,
@@ -147,6 +155,9 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Ran, Error> {
+        if let Some(place) = stocks.and_then(|stocks| self.chain_place(stocks)) {
+            return self.run_in_chain(session, &place, tag, inputs);
+        }
         if let Some(ran) = self.run_from_triples(session, stocks, tag, inputs)? {
             return Ok(ran);
         }
@@ -157,13 +168,7 @@ impl Job<'_> {
             tried,
             charge_bits,
         } = counted;
-        let security = SecurityBits::new(bits)?;
-        let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
-        let too_many = Error::TooManyTries {
-            tried: Tried::Authenticated,
-            unfinished,
-        };
-        let security = security.charged(charge_bits).ok_or(too_many)?;
+        let security = planned_at(bits, charge_bits, tried.as_ref())?;
         let clock = Clock::start(session);
         let run = AuthenticatedRun {
             session,
@@ -199,6 +204,42 @@ impl Job<'_> {
             phases: setup.into_iter().chain([run]).collect(),
             and_gates_on_the_spot: 0,
             security_scope: Some(security_scope),
+            makes_ots: true,
+        })
+    }
+
+    /// The run in a chain, whose Δ serve it alone: it makes its own triples.
+    fn run_in_chain(
+        &mut self,
+        session: &mut Session,
+        place: &ChainPlace,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Ran, Error> {
+        let run = ChainedRun {
+            session,
+            terms: authenticated::Terms {
+                function: self.function,
+                tag,
+                security: SecurityBits::new(self.statistical_security_bits)?,
+                construction: construction(self.scheme_id())?,
+            },
+            inputs,
+            place,
+            watch: &mut self.watch,
+        };
+        let ChainedOutcome {
+            outputs,
+            chain,
+            made_at_bits,
+            phases,
+        } = run.run(self.role)?;
+        Ok(Ran {
+            outputs,
+            chain: Some(chain),
+            phases,
+            and_gates_on_the_spot: 0,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
             makes_ots: true,
         })
     }

@@ -35,7 +35,7 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// The function has saved values, or the scheme is not half-gates.
+    /// The function loads or saves more than is kept, or the scheme is not half-gates.
     pub(super) fn authenticated(
         &self,
         rung: &'static Rung,
@@ -58,7 +58,8 @@ impl Candidate {
         let online = trips + sending.max(work);
         let floor = trips + sending;
         let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
-        let in_stock = stock.map(|stock| stock.triples(triples));
+        let in_stock = stock.filter(|_| triples > 0);
+        let in_stock = in_stock.map(|stock| stock.triples(triples));
         Ok(Alternative {
             protocol: Protocol::Authenticated,
             rung,

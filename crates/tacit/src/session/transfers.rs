@@ -260,13 +260,14 @@ impl Session {
         let spare = self.spare_set()?;
         let connecting_role = self.connecting_role(role);
         let settings = self.transfers.settings;
+        let semi_honest = (settings, Security::SemiHonest);
         let tag = self
             .tag()?
             .setup(connecting_role, settings.base, settings.extension);
         let mut rng = UnwrapErr(getrandom::SysRng);
         match (role, spare) {
             (Role::Garbler, Some(set)) => {
-                self.keep_garbler_ot(GarblerOt::from_spare(set, settings, &tag)?);
+                self.keep_garbler_ot(GarblerOt::from_spare(set, semi_honest, &tag)?);
             }
             (Role::Garbler, None) => {
                 let mut setup = GarblerSetup::with(settings, &tag, &mut rng)?;
@@ -274,7 +275,7 @@ impl Session {
                 self.keep_garbler_ot(setup.finish()?);
             }
             (Role::Evaluator, Some(set)) => {
-                self.keep_evaluator_ot(EvaluatorOt::from_spare(set, settings, &tag)?);
+                self.keep_evaluator_ot(EvaluatorOt::from_spare(set, semi_honest, &tag)?);
             }
             (Role::Evaluator, None) => {
                 let mut setup = EvaluatorSetup::with(settings, &tag, &mut rng)?;
@@ -393,6 +394,11 @@ impl Session {
         if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
             *agreed = false;
         }
+    }
+
+    /// Notes where the base OTs of a run come from.
+    pub(crate) fn note_base_ots(&mut self, source: BaseOtSource) {
+        self.transfers.source = Some(source);
     }
 
     /// Keeps an epoch whose run has ended well for the next run.

@@ -1,5 +1,5 @@
 //! The chains of kept values that this party has: as a server of `outsourced`, the generator with a
-//! cloud or the cloud with a generator; or as garbler or evaluator of `prepared`.
+//! cloud or the cloud with a generator; or as garbler or evaluator of `prepared` or `authenticated`.
 //!
 //! They lie in a folder of their own next to the stocks, since no garbling scheme and no epoch is
 //! theirs.
@@ -18,9 +18,11 @@ use crate::Error;
 use crate::protocols::Protocol;
 
 const FOLDER: &str = "chains";
-/// What stands where a stock has its garbling scheme: of chains of `outsourced`, and of `prepared`.
+/// What stands where a stock has its garbling scheme: of chains of `outsourced`, of `prepared`, and
+/// of `authenticated`.
 const KEPT: SchemeId = SchemeId(*b"kept");
 const KEPT_BY_TWO: SchemeId = SchemeId(*b"kep2");
+const KEPT_SHARED: SchemeId = SchemeId(*b"kep3");
 /// Why a chain of `prepared` was killed.
 pub(super) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
 
@@ -31,7 +33,7 @@ pub struct KeptChain {
     pub own: Fingerprint,
     /// The other party that keeps it.
     pub peer: Fingerprint,
-    /// By which protocol the runs are that use it: `prepared` or `outsourced`.
+    /// By which protocol the runs are that use it: `prepared`, `authenticated` or `outsourced`.
     pub protocol: Protocol,
     /// Under `outsourced` garbler for the generator, evaluator for the cloud.
     pub role: Role,
@@ -61,6 +63,7 @@ fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -
         role: stock_role(role),
         scheme: match protocol {
             Protocol::Outsourced => KEPT,
+            Protocol::Authenticated => KEPT_SHARED,
             _ => KEPT_BY_TWO,
         },
     }
@@ -218,6 +221,7 @@ impl Stocks {
                     peer: Fingerprint(id.peer.0),
                     protocol: match id.scheme {
                         KEPT => Protocol::Outsourced,
+                        KEPT_SHARED => Protocol::Authenticated,
                         _ => Protocol::Prepared,
                     },
                     role: match id.role {

@@ -4,8 +4,6 @@
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
-use tacit_protocol::Misbehaviour;
-use tacit_protocol::message::Kind;
 use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
 use tacit_protocol::saved::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState};
@@ -17,7 +15,7 @@ use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::drive;
-use crate::kept::{self, ChainInUse, ChainPlace, Keeper, OtherKeeper, Past, User, keeper};
+use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Keeper, Past, keeper};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
 
@@ -97,16 +95,14 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
                 tag,
             });
         };
-        let begun = ChainInUse::begin::<K>(opened, function, User::Keepers, session)?;
-        let (kept, Past { chain, loads }) = begun;
-        let ours = state(chain.as_ref().map(PairChain::place), &loads);
-        let told = session.exchange(Kind::SavedState, &ours.to_bytes(), SavedState::BYTES)?;
-        let theirs = SavedState::parse(&told).ok_or(Misbehaviour::InvalidField {
-            kind: Kind::SavedState,
-            field: "state",
+        let agreed = Agreed::<K>::on(opened, (function, tag), session, |past| {
+            state(past.chain.as_ref().map(PairChain::place), &past.loads)
         })?;
-        ours.check(&theirs)?;
-        let tag = tag.on(&ours);
+        let Agreed {
+            kept,
+            past: Past { chain, loads },
+            tag,
+        } = agreed;
         Ok(Self {
             stock,
             kept: Some(kept),

@@ -1,5 +1,5 @@
-//! Values that two parties keep between runs of `prepared`, over whole sessions: a running total,
-//! stores that went back, and power lost at every write, sync, change of name and commit of either.
+//! Values that two parties keep between runs, over whole sessions: a running total, stores that
+//! went back, and power lost at every write, sync, change of name and commit of either.
 
 mod ends;
 
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tacit::protocols::Protocol;
 use tacit::{
     Category, Error, Function, FunctionFamily, Identity, Incompatibility, Job, Listener, NetError,
     Outcome, Role, Session, Settings, StockError, Stocks,
@@ -18,6 +19,8 @@ use tacit_stock::Memory;
 use tempfile::TempDir;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+/// Those under which two parties keep values.
+const BY_TWO: [Protocol; 2] = [Protocol::Prepared, Protocol::Authenticated];
 const CHAIN: &str = "total";
 
 fn function(text: &str) -> Function {
@@ -71,6 +74,7 @@ fn look() -> Function {
 
 /// Two parties on storage that can lose power, or in folders, the garbler first.
 struct Parties {
+    protocol: Protocol,
     identities: [Identity; 2],
     disks: [Memory; 2],
     folders: Option<TempDir>,
@@ -78,17 +82,32 @@ struct Parties {
 
 impl Parties {
     fn new() -> Self {
+        Self::under(Protocol::Prepared)
+    }
+
+    fn under(protocol: Protocol) -> Self {
         Self {
+            protocol,
             identities: [(); 2].map(|()| Identity::generate().expect("randomness")),
             disks: [(); 2].map(|()| Memory::new()),
             folders: None,
         }
     }
 
-    fn in_folders() -> Self {
+    fn in_folders(protocol: Protocol) -> Self {
         Self {
             folders: Some(TempDir::new().expect("a folder")),
-            ..Self::new()
+            ..Self::under(protocol)
+        }
+    }
+
+    /// The same parties, with copies of their storage.
+    fn copy(&self) -> Self {
+        Self {
+            protocol: self.protocol,
+            identities: self.identities.clone(),
+            disks: self.copies(),
+            folders: None,
         }
     }
 
@@ -130,7 +149,11 @@ impl Parties {
         job: impl Fn(usize, Job<'f>) -> Job<'f> + Sync,
     ) -> [Result<Outcome, Error>; 2] {
         self.meet(|party, session, stocks| {
-            let own = Job::new(function, ROLES[party]).prepared(stocks);
+            let own = Job::new(function, ROLES[party]);
+            let own = match self.protocol {
+                Protocol::Prepared => own.prepared(stocks),
+                _ => own.authenticated_counted(stocks),
+            };
             job(party, own).run(session)
         })
     }
@@ -209,7 +232,11 @@ fn both(outcomes: [Result<Outcome, Error>; 2]) -> [Outcome; 2] {
 
 #[test]
 fn a_total_goes_on_from_session_to_session() {
-    let parties = Parties::in_folders();
+    BY_TWO.into_iter().for_each(goes_on);
+}
+
+fn goes_on(protocol: Protocol) {
+    let parties = Parties::in_folders(protocol);
     let begun = both(parties.begin(10)).map(|outcome| outcome.chain.expect("a chain"));
     assert_eq!(begun[0], begun[1]);
     assert_eq!(begun[0].version, 1);
@@ -230,7 +257,7 @@ fn a_total_goes_on_from_session_to_session() {
         let kept = stocks.chains().expect("a list");
         assert_eq!(kept[0].summary.name, CHAIN);
         assert_eq!(kept[0].role, ROLES[party]);
-        assert_eq!(kept[0].protocol.name(), "prepared");
+        assert_eq!(kept[0].protocol, protocol);
         assert!(stocks.check_chain(&kept[0]).expect("readable").is_empty());
     }
     assert_eq!(agreed(&both(parties.add(3))), 7);
@@ -252,7 +279,11 @@ fn a_total_goes_on_from_session_to_session() {
 
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
-    let parties = Parties::new();
+    BY_TWO.into_iter().for_each(refuses_by_name);
+}
+
+fn refuses_by_name(protocol: Protocol) {
+    let parties = Parties::under(protocol);
     // Nothing has begun the chain.
     for refused in parties.add(1) {
         let error = refused.expect_err("no chain").to_string();
@@ -300,7 +331,11 @@ fn what_does_not_fit_is_refused_by_name() {
 
 #[test]
 fn a_store_that_went_back_is_refused() {
-    let parties = Parties::in_folders();
+    BY_TWO.into_iter().for_each(refuses_what_went_back);
+}
+
+fn refuses_what_went_back(protocol: Protocol) {
+    let parties = Parties::in_folders(protocol);
     both(parties.begin(1));
     both(parties.add(1));
     let before = [0, 1].map(|party| parties.backup(party));
@@ -341,12 +376,7 @@ fn no_hang<T>(result: &Result<T, Error>) {
 /// odd seed the other's at the same time. Afterwards both have what was before or both what the run
 /// saved, and the latter if anybody had a result of it.
 fn lose(start: &Parties, is_first: bool, (party, point): (usize, u64), seed: u64) {
-    let identities = start.identities.clone();
-    let mut parties = Parties {
-        identities,
-        disks: start.copies(),
-        folders: None,
-    };
+    let mut parties = start.copy();
     parties.disks[party].lose_power_at(point, seed);
     let cut = match is_first {
         true => parties.begin(5),
@@ -380,16 +410,12 @@ fn lose(start: &Parties, is_first: bool, (party, point): (usize, u64), seed: u64
 }
 
 /// Every `step`-th point of both parties in a run; how many that are.
-fn every(is_first: bool, step: usize, seed: u64) -> u64 {
-    let start = Parties::new();
+fn every(protocol: Protocol, is_first: bool, step: usize, seed: u64) -> u64 {
+    let start = Parties::under(protocol);
     if !is_first {
         both(start.begin(5));
     }
-    let whole = Parties {
-        identities: start.identities.clone(),
-        disks: start.copies(),
-        folders: None,
-    };
+    let whole = start.copy();
     both(match is_first {
         true => whole.begin(5),
         false => whole.add(7),
@@ -407,12 +433,18 @@ fn every(is_first: bool, step: usize, seed: u64) -> u64 {
 
 #[test]
 fn a_loss_of_power_leaves_one_version_at_both() {
-    assert!(every(true, 23, 1) + every(false, 23, 2) >= 8);
+    for protocol in BY_TWO {
+        let points = every(protocol, true, 13, 1) + every(protocol, false, 13, 2);
+        assert!(points >= 8, "{points} under {}", protocol.name());
+    }
 }
 
 #[test]
 #[ignore = "long: every point of a first and of a later run"]
 fn power_lost_at_every_point_of_a_chain() {
-    let points = [every(true, 1, 0), every(false, 1, 7)];
-    println!("{{\"power_losses\":{points:?},\"all_held\":true}}");
+    for protocol in BY_TWO {
+        let points = [every(protocol, true, 1, 0), every(protocol, false, 1, 7)];
+        let name = protocol.name();
+        println!("{{\"protocol\":{name:?},\"power_losses\":{points:?},\"all_held\":true}}");
+    }
 }

@@ -9,6 +9,7 @@ use tacit_circuit::formats::{
 use tacit_circuit::{FunctionFamily, Type, Value};
 use tacit_language::{Loaded, NoFiles, ParamValues};
 use tacit_net::{Fingerprint, Link};
+use tacit_protocol::authenticated::SharedChain;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{
     CloudChain, CloudValue, GeneratorChain, GeneratorValue, RunTicket,
@@ -67,6 +68,9 @@ pub fn leases(data: &[u8]) {
 /// Chains and values as the stock keeps them, and what parties say of them.
 pub fn saved(data: &[u8]) {
     if let Ok(chain) = PairChain::from_bytes(data) {
+        assert_eq!(chain.to_bytes()[..], *data);
+    }
+    if let Ok(chain) = SharedChain::from_bytes(data) {
         assert_eq!(chain.to_bytes()[..], *data);
     }
     if let Some(state) = SavedState::parse(data) {

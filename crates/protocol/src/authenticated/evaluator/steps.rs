@@ -54,7 +54,7 @@ impl<'f> Evaluator<'f> {
                 let stage = Stage::Done(Box::new(opening.epoch), outputs);
                 (stage, Some(Action::Send(Kind::ResultOpening)))
             }
-            done @ Stage::Done(..) => (done, Some(Action::Done)),
+            paused @ (Stage::Keeping(_) | Stage::Done(..)) => (paused, Some(Action::Done)),
             _ => return Err(SPENT),
         })
     }
@@ -81,6 +81,7 @@ impl<'f> Machine for Evaluator<'f> {
                 (Kind::AuthenticatedTables, frame_bytes(count))
             }
             Stage::AwaitingProof(_) => (Kind::GateProof, self.proof_bytes()),
+            Stage::AwaitingResult(_) => (Kind::ResultOpening, self.result_bytes()),
             _ => return None,
         })
     }
@@ -139,7 +140,10 @@ impl<'f> Machine for Evaluator<'f> {
                 lot.running.evaluating()?.receive(count, payload)?;
                 Stage::Evaluating(lot, frame)
             }
-            Stage::AwaitingProof(ended) => self.take_proof(*ended, payload)?,
+            Stage::AwaitingProof(ended) => self.take_proof(ended, payload)?,
+            Stage::AwaitingResult(ended) => {
+                self.take_result(*ended, (Kind::ResultOpening, payload))?
+            }
             _ => return Err(NOT_ASKED),
         })
     }

@@ -3,7 +3,6 @@
 use core::mem;
 
 use tacit_circuit::Role;
-use zeroize::Zeroizing;
 
 use super::super::fold::FOLD_BYTES;
 use super::super::garbling::frame_bytes;
@@ -50,14 +49,24 @@ impl<'f> Garbler<'f> {
                 }
             }
             Stage::SendingProof(ended) => {
-                self.send_proof(&ended, message);
-                let stage = match self.terms.function.output_bits(Role::Garbler) {
-                    0 => Stage::Done(Box::new(ended.epoch), Zeroizing::default()),
-                    _ => Stage::AwaitingResult(ended),
+                message.clear();
+                message.extend_from_slice(&ended.zeros);
+                let stage = match self.terms.function.saves() {
+                    [] => {
+                        self.open_results(&ended, message);
+                        self.after_opening(ended)
+                    }
+                    _ => Stage::Keeping(ended),
                 };
                 (stage, Some(Action::Send(Kind::GateProof)))
             }
-            done @ Stage::Done(..) => (done, Some(Action::Done)),
+            Stage::SendingResult(ended) => {
+                message.clear();
+                self.open_results(&ended, message);
+                let action = Action::Send(Kind::ResultOpening);
+                (self.after_opening(ended), Some(action))
+            }
+            paused @ (Stage::Keeping(_) | Stage::Done(..)) => (paused, Some(Action::Done)),
             _ => return Err(SPENT),
         })
     }

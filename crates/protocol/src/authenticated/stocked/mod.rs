@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 pub use making::MakingTriples;
 
 use super::bucket::Triples;
-use super::epoch::Epoch;
+use super::epoch::{Epoch, is_of_role};
 use super::leaky::zero_blocks;
 use super::lot::{InputCounts, Made};
 use super::oracle::{DIGEST_BYTES, Digest};
@@ -51,9 +51,13 @@ pub trait TripleBlocks {
     fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, Error>;
 }
 
-/// Blocks that a run of `function` takes: for masks of inputs, and for AND gates.
+/// Blocks that a run of `function` takes: for masks of inputs, and for AND gates. None where it
+/// loads or saves values: those are under the Δ of a chain, and triples in stock under others.
 #[must_use]
 pub fn blocks_for(function: &Function) -> u64 {
+    if function.has_saved_values() {
+        return 0;
+    }
     let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
     let inputs = input_blocks(inputs) as u64;
     inputs.saturating_add(function.and_gates().div_ceil(BLOCK_TRIPLES as u64))
@@ -119,9 +123,7 @@ impl<'s> StockedTriples<'s> {
     ///
     /// The block is not one of a party in this role.
     pub(super) fn epoch(&self, role: Role) -> Result<Epoch, Error> {
-        let delta = self.delta.to_u128();
-        let is_of_role = delta & 0b11 == if role == Role::Garbler { 0b11 } else { 0b01 };
-        match is_of_role {
+        match is_of_role(*self.delta, role) {
             true => Ok(Epoch::of_stock(role, self.id, *self.delta, self.number)),
             false => Err(broken()),
         }

@@ -4,6 +4,7 @@ mod cheating_evaluator;
 mod cheating_garbler;
 mod honest;
 mod lots;
+mod saved;
 mod stocked;
 mod tampering;
 mod transcript;

@@ -81,7 +81,8 @@ impl<'w> TriplePreparation<'w> {
         authenticated::check(function)?;
         match blocks_for(function) {
             0 => Err(Error::ApiMisuse(
-                "the function has no inputs and no AND gates, so that a run takes no triples",
+                "a run takes no triples from the stock: the function has no inputs and no AND \
+                 gates, or keeps values, and those are under the Δ of their chain",
             )),
             blocks => Ok(Self::new(role, blocks, runs)),
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tacit::protocols::Protocol;
 use tacit::{Function, Identity, Preparation, Stocks};
 use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
 
@@ -22,7 +23,7 @@ const BEGIN_BY_EVALUATOR: &str = r#"{
 /// a value into a run, that peer would learn the next Δ, too.
 #[test]
 fn a_chain_ends_with_the_stock_that_is_destroyed() {
-    let parties = Parties::in_folders();
+    let parties = Parties::in_folders(Protocol::Prepared);
     both(parties.begin(10));
     for party in [0, 1] {
         let stocks = parties.stocks(party).expect("power");
@@ -44,7 +45,7 @@ fn a_chain_ends_with_the_stock_that_is_destroyed() {
 /// Two parties with a chain, of whom the garbler keeps base OTs with the evaluator and with
 /// somebody else; and what those it keeps are named.
 fn with_base_ots() -> (Parties, tacit_stock::Stocks, [StockId; 2]) {
-    let parties = Parties::in_folders();
+    let parties = Parties::in_folders(Protocol::Prepared);
     both(parties.begin(10));
     let folder = parties.folders.as_ref().expect("folders").path().join("0");
     let [own, peer] = parties.identities.each_ref().map(Identity::fingerprint);
@@ -110,7 +111,7 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
         let parties = if breaks {
             Parties::new()
         } else {
-            Parties::in_folders()
+            Parties::in_folders(Protocol::Prepared)
         };
         let (function, input) = match begins {
             true => (function(BEGIN_BY_EVALUATOR), "first"),
@@ -192,11 +193,7 @@ impl OneRun {
 
     /// The same on disks of their own.
     fn copy(&self) -> Self {
-        let parties = Parties {
-            identities: self.parties.identities.clone(),
-            disks: self.parties.copies(),
-            folders: None,
-        };
+        let parties = self.parties.copy();
         Self {
             parties,
             function: self.function.clone(),

@@ -1,0 +1,154 @@
+//! A chain of runs that keep values: the Δ of both parties, and base OTs under them.
+//!
+//! A run of a chain draws nothing of its own. Its epoch has the chain's Δ, and its OTs come of the
+//! base OTs that the chain began with, which are hashed forward before every attempt: the attempt
+//! takes one half of each hash, and the other half is kept. So the other party's Δ is what it chose
+//! with when the chain began, however it behaves later; no attempt has the OTs of another; and what
+//! is on the disk tells nothing of those that were.
+//!
+//! After the fields of [`PairChain`], all secret:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 129 · 16 | this party's Δ, and the key of each OT in which it chose with it |
+//! | 256 · 16 | both keys of each OT in which it offered |
+
+use tacit_circuit::Role;
+use tacit_kernels::Block;
+use tacit_ot::Delta;
+use tacit_ot::spare::SpareSet;
+use zeroize::Zeroizing;
+
+use super::epoch::{Epoch, EpochSetup};
+use crate::Error;
+use crate::saved::{BROKEN, ChainId, ChainVersion, PairChain, Reader};
+use crate::session::RunTag;
+use crate::setup::OtSettings;
+
+const CHOSEN_BYTES: usize = (1 + Delta::BITS) * Block::BYTES;
+const OFFERED_BYTES: usize = 2 * Delta::BITS * Block::BYTES;
+
+/// One party's end of a chain of runs. Secret.
+pub struct SharedChain {
+    place: PairChain,
+    role: Role,
+    /// Base OTs of later attempts: those in which this party chose, and those in which it offered.
+    later: [SpareSet; 2],
+    /// Those of this attempt, until a run takes them.
+    now: Option<[SpareSet; 2]>,
+}
+
+impl SharedChain {
+    /// The chain that the run `tag` begins, from base OTs that were made for it alone.
+    ///
+    /// # Errors
+    ///
+    /// The setup is not done.
+    pub fn new(tag: &RunTag, setup: EpochSetup) -> Result<Self, Error> {
+        let (role, later) = setup.finish_kept()?;
+        let mut chain = Self {
+            place: PairChain::new(tag),
+            role,
+            later,
+            now: None,
+        };
+        chain.forward();
+        Ok(chain)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> ChainId {
+        self.place.id()
+    }
+
+    /// Which party this is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The version that a run loads from, and the attempt.
+    #[must_use]
+    pub fn place(&self) -> (ChainVersion, u64) {
+        self.place.place()
+    }
+
+    /// Goes on to `attempt`: before every attempt, and kept before it.
+    ///
+    /// # Errors
+    ///
+    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
+    pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
+        let (_, before) = self.place();
+        self.place.forward_to(attempt)?;
+        (before..attempt).for_each(|_| self.forward());
+        Ok(())
+    }
+
+    fn forward(&mut self) {
+        self.now = Some(self.later.each_mut().map(SpareSet::forward));
+    }
+
+    /// Says which version a run loads from.
+    #[must_use]
+    pub fn at_version(mut self, version: u64) -> Self {
+        self.place = self.place.at_version(version);
+        self
+    }
+
+    /// The epoch of the attempt that the chain is at, for the run `tag`. An attempt has one.
+    ///
+    /// # Errors
+    ///
+    /// The chain was not forwarded since it was read or had an epoch, or is not of this role.
+    pub fn epoch(&mut self, tag: &RunTag, settings: OtSettings) -> Result<Epoch, Error> {
+        let sets = self.now.take().ok_or(Error::ApiMisuse(
+            "a chain goes forward before each attempt, which has one epoch",
+        ))?;
+        Epoch::of_chain((self.role, self.id()), sets, settings, tag)
+    }
+
+    const fn whose(role: Role) -> u8 {
+        match role {
+            Role::Garbler => 4,
+            Role::Evaluator => 5,
+        }
+    }
+
+    /// Its bytes: those of later attempts.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let room = PairChain::BYTES + CHOSEN_BYTES + OFFERED_BYTES;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+        self.place.write(Self::whose(self.role), &mut bytes);
+        for set in &self.later {
+            bytes.extend_from_slice(&set.to_bytes());
+        }
+        bytes
+    }
+
+    /// The chain with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// They are of no chain of `authenticated` of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let of = |role: &Role| bytes.get(1) == Some(&Self::whose(*role));
+        let role = [Role::Garbler, Role::Evaluator].into_iter().find(of);
+        let role = role.ok_or(BROKEN)?;
+        let mut reader = Reader(bytes);
+        let place = PairChain::read(Self::whose(role), &mut reader)?;
+        if reader.0.len() != CHOSEN_BYTES + OFFERED_BYTES {
+            return Err(BROKEN);
+        }
+        let (chosen, offered) = reader.0.split_at(CHOSEN_BYTES);
+        let set = |bytes| SpareSet::from_bytes(bytes).ok_or(BROKEN);
+        Ok(Self {
+            place,
+            role,
+            later: [set(chosen)?, set(offered)?],
+            now: None,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Values that a run takes from earlier ones of its chain, and leaves to later ones.
+//!
+//! What is kept of a bit v is its share ⟨v⟩: a MAC and a key at each party, under the Δ of the
+//! chain. With Λ the masked value that both parties know, ⟨v⟩ = ⟨λ⟩ ⊕ Λ. A later run has v as the
+//! mask of a wire whose masked value is 0, so that nothing links the two runs but the share itself.
+
+use subtle::Choice;
+use zeroize::Zeroizing;
+
+use super::epoch::Epoch;
+use super::share::Share;
+use super::terms::Terms;
+use crate::Error;
+use crate::saved::{Labels, SavedCopy, SharedHalf, check_loads, run_oracle};
+
+pub(super) const NOTHING_SAVED: Error =
+    Error::ApiMisuse("a run saves values when it has stopped for that");
+
+/// MACs and keys, each in the place of a circuit's labels.
+const COLUMNS: usize = 2;
+
+/// What a run begins with, of one party: its inputs, and its halves of the shares of each bit that
+/// is loaded.
+pub(crate) struct Given {
+    pub(super) inputs: Zeroizing<Vec<bool>>,
+    pub(super) loads: Zeroizing<Vec<Share>>,
+}
+
+impl Given {
+    /// Checks that a run of `terms` under `epoch` can take what is loaded.
+    ///
+    /// # Errors
+    ///
+    /// The epoch is not that of a chain, and the function has saved values, or the other way round;
+    /// it loads what is not there, of another chain, or of another type than was saved.
+    pub(super) fn new(
+        terms: &Terms<'_>,
+        epoch: &Epoch,
+        inputs: &[bool],
+        loads: &[SharedHalf],
+    ) -> Result<Self, Error> {
+        if epoch.chain().is_some() != terms.function.has_saved_values() {
+            return Err(Error::ApiMisuse(
+                "what is saved and loaded is under the Δ of a chain, and those serve nothing else",
+            ));
+        }
+        let ports = terms.function.loads();
+        let loads = loads.iter().map(|half| &half.0);
+        check_loads(epoch.chain(), COLUMNS, loads.clone(), ports)?;
+        let shares = loads.flat_map(|value| {
+            let [macs, keys] = [0, 1].map(|column| value.copies[column].labels.iter());
+            macs.zip(keys).map(|(mac, key)| Share {
+                mac: *mac,
+                key: *key,
+            })
+        });
+        let mut all = Zeroizing::new(Vec::with_capacity(
+            ports.iter().map(|port| port.ty.width()).sum(),
+        ));
+        all.extend(shares);
+        Ok(Self {
+            inputs: Zeroizing::new(inputs.to_vec()),
+            loads: all,
+        })
+    }
+}
+
+/// What a run of a chain leaves of the values that it saves, whose masks and masked values these
+/// are: for who has found that the run was right.
+pub(super) fn saved(
+    terms: &Terms<'_>,
+    epoch: &Epoch,
+    masks: &[Share],
+    masked: impl Iterator<Item = Choice>,
+) -> Result<Vec<SharedHalf>, Error> {
+    let chain = epoch.chain().ok_or(NOTHING_SAVED)?;
+    let one = Zeroizing::new(epoch.one());
+    let mut columns = [(); COLUMNS].map(|()| SavedCopy {
+        delta: Default::default(),
+        labels: Vec::with_capacity(masks.len()),
+    });
+    for (mask, masked) in masks.iter().zip(masked) {
+        let [macs, keys] = &mut columns;
+        macs.labels.push(mask.mac ^ one.mac.and_bit(masked));
+        keys.labels.push(mask.key ^ one.key.and_bit(masked));
+    }
+    let oracle = run_oracle(&terms.tag);
+    let halves = Labels::cut(chain, &oracle, Vec::from(columns), terms.function.saves());
+    Ok(halves.into_iter().map(SharedHalf).collect())
+}

@@ -1,0 +1,454 @@
+//! Values that one run of a chain saves and a later one loads.
+
+mod tampering;
+
+use tacit_circuit::FunctionFamily;
+use tacit_kernels::Block;
+
+use super::*;
+use crate::party::run_in_memory;
+use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf};
+use crate::setup::OtSettings;
+
+const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+/// A function from JSON.
+fn function(text: &str) -> Function {
+    let family = FunctionFamily::from_json(text).expect("well formed");
+    family.instantiate(&BTreeMap::new()).expect("no parameters")
+}
+
+/// Saves an input of each party and a constant, without a gate.
+fn begin() -> Function {
+    function(
+        r#"{
+        "tacit_function": 1,
+        "name": "begin",
+        "inputs": [
+            { "name": "a", "type": "u8", "owner": "garbler" },
+            { "name": "b", "type": "u8", "owner": "evaluator" }
+        ],
+        "outputs": [
+            { "name": "total", "type": "u8", "to": "saved", "value": "a" },
+            { "name": "step", "type": "u8", "to": "saved", "value": "b" },
+            { "name": "limit", "type": "u8", "to": "saved", "value": "77" }
+        ]
+    }"#,
+    )
+}
+
+const GO_ON: &str = r#"{
+        "tacit_function": 1,
+        "name": "go-on",
+        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
+        "inputs": [
+            { "name": "more", "type": "u8", "owner": "evaluator" },
+            { "name": "total", "type": "u8", "owner": "saved" },
+            { "name": "step", "type": "u8", "owner": "saved" },
+            { "name": "limit", "type": "u8", "owner": "saved" }
+        ],
+        "values": [{ "name": "half", "type": "u8" }, { "name": "sum", "type": "u8" }],
+        "steps": ["half = add(total, step)", "sum = add(half, more)"],
+        "outputs": [
+            { "name": "shown", "type": "u8", "to": "evaluator", "value": "sum" },
+            { "name": "told", "type": "u8", "to": "garbler", "value": "limit" },
+            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
+            { "name": "step", "type": "u8", "to": "saved", "value": "step" }
+        ]
+    }"#;
+
+/// Adds what was saved and what the evaluator gives to the total. The step goes on as it is, and
+/// the garbler gets the limit.
+fn go_on() -> Function {
+    function(GO_ON)
+}
+
+/// Shows both what is kept, without a gate, and saves nothing.
+fn look() -> Function {
+    function(
+        r#"{
+        "tacit_function": 1,
+        "name": "look",
+        "inputs": [{ "name": "total", "type": "u8", "owner": "saved" }],
+        "outputs": [{ "name": "shown", "type": "u8", "to": "both", "value": "total" }]
+    }"#,
+    )
+}
+
+fn bits(number: u8) -> Vec<bool> {
+    (0..8).map(|i| number >> i & 1 == 1).collect()
+}
+
+/// What both keep of each value.
+type Kept = [Vec<SharedHalf>; 2];
+
+/// Both ends of a chain, and how it makes OTs.
+struct Chains([SharedChain; 2], OtSettings);
+
+impl Chains {
+    /// A chain that a run of `function` begins.
+    fn begun(function: &Function) -> Self {
+        let (run, mut rng) = (tag(function), UnwrapErr(getrandom::SysRng));
+        let mut setups = ROLES.map(|role| {
+            let (settings, tags) = (OtSettings::default(), EpochTags::of_chain(&run));
+            EpochSetup::new(role, settings, tags, &mut rng).unwrap()
+        });
+        let [a, b] = &mut setups;
+        run_in_memory(a, b).unwrap();
+        let chains = setups.map(|setup| SharedChain::new(&run, setup).unwrap());
+        Self(chains, OtSettings::default())
+    }
+
+    /// The next attempt, from what is on the disk.
+    fn forward(&mut self) {
+        self.0 = self.0.each_ref().map(|chain| {
+            let mut chain = SharedChain::from_bytes(&chain.to_bytes()).unwrap();
+            chain.forward_to(chain.place().1 + 1).unwrap();
+            chain
+        });
+    }
+
+    fn epochs(&mut self, terms: &Terms<'_>) -> [Epoch; 2] {
+        let settings = self.1;
+        self.0
+            .each_mut()
+            .map(|chain| chain.epoch(&terms.tag, settings).unwrap())
+    }
+
+    /// Both parties of a run of this attempt.
+    fn parties<'f>(
+        &mut self,
+        terms: Terms<'f>,
+        inputs: [&[bool]; 2],
+        kept: &Kept,
+    ) -> (Garbler<'f>, Evaluator<'f>) {
+        let [a, b] = self.epochs(&terms);
+        let garbler = Garbler::in_chain(terms, (inputs[0], &kept[0]), a, &seed()).unwrap();
+        let evaluator = Evaluator::in_chain(terms, (inputs[1], &kept[1]), b, &seed()).unwrap();
+        (garbler, evaluator)
+    }
+
+    /// A run of honest parties: results, and what it saves, which goes over bytes.
+    fn run(
+        &mut self,
+        terms: Terms<'_>,
+        inputs: [&[bool]; 2],
+        kept: &Kept,
+    ) -> ([Vec<bool>; 2], Kept) {
+        let (mut garbler, mut evaluator) = self.parties(terms, inputs, kept);
+        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        let mut saves = Kept::default();
+        if !terms.function.saves().is_empty() {
+            let (mine, theirs);
+            (mine, garbler) = garbler.save().unwrap();
+            (theirs, evaluator) = evaluator.save().unwrap();
+            run_in_memory(&mut garbler, &mut evaluator).unwrap();
+            let again = |half: &SharedHalf| SharedHalf::from_bytes(&half.to_bytes()).unwrap();
+            saves = [mine, theirs].map(|halves| halves.iter().map(again).collect());
+        }
+        let results = [garbler.finish().unwrap().0, evaluator.finish().unwrap().0];
+        (results.map(|bits| bits.to_vec()), saves)
+    }
+}
+
+fn pick(kept: &Kept, places: &[usize]) -> Kept {
+    kept.each_ref()
+        .map(|halves| places.iter().map(|at| halves[*at].clone()).collect())
+}
+
+/// A chain that holds 30, 4 and 77, at its first later attempt.
+fn chain() -> (Chains, Kept) {
+    chain_of(&begin())
+}
+
+/// The same, with the name that a run of `first` gives.
+fn chain_of(first: &Function) -> (Chains, Kept) {
+    let begin = begin();
+    let mut chains = Chains::begun(first);
+    let inputs: [&[bool]; 2] = [&bits(30), &bits(4)];
+    let (told, kept) = chains.run(terms(&begin, 40), inputs, &Kept::default());
+    assert!(told.iter().all(Vec::is_empty));
+    chains.forward();
+    (chains, kept)
+}
+
+#[test]
+fn values_go_on_from_run_to_run() {
+    let (mut chains, begun) = chain();
+    let (go_on, look) = (go_on(), look());
+    let mut kept = begun.clone();
+    for (number, (more, total)) in [(7, 41), (200, 245), (20, 13)].into_iter().enumerate() {
+        chains.1.extension = Extension::NAMED[Extension::NAMED.len() - 1 - number];
+        let inputs: [&[bool]; 2] = [&[], &bits(more)];
+        let (told, after) = chains.run(terms(&go_on, 40), inputs, &kept);
+        assert_eq!(told, [bits(77), bits(total)]);
+        chains.forward();
+        // Any number of times, under other OTs each.
+        for _ in 0..2 {
+            let (told, _) = chains.run(terms(&look, 40), [&[]; 2], &pick(&after, &[0]));
+            assert_eq!(told, [bits(total), bits(total)]);
+            chains.forward();
+        }
+        // The limit stays as it was saved by the first run.
+        let limit = pick(&begun, &[2]);
+        kept = [0, 1].map(|party| [&after[party][..], &limit[party]].concat());
+        let states = kept
+            .each_ref()
+            .map(|loads| SavedState::of_shared(None, loads));
+        assert_eq!(states[0], states[1]);
+    }
+}
+
+#[test]
+fn what_is_kept_is_a_share_under_the_chains_offsets() {
+    let (mut chains, kept) = chain();
+    let begin = begin();
+    let [a, b] = chains
+        .epochs(&terms(&begin, 40))
+        .map(|epoch| *epoch.delta());
+    for (value, halves) in [30, 4, 77].into_iter().zip(kept[0].iter().zip(&kept[1])) {
+        assert_eq!(halves.0.mark(), halves.1.mark());
+        let [mine, theirs] = [halves.0, halves.1].map(|half| &half.0.copies);
+        for (i, bit) in bits(value).into_iter().enumerate() {
+            let of = |copies: &[crate::saved::SavedCopy], c: usize| copies[c].labels[i];
+            let [ma, kb] = [0, 1].map(|column| of(mine, column));
+            let [mb, ka] = [0, 1].map(|column| of(theirs, column));
+            assert_eq!(ma, ka ^ b.and_bit(ma.lsb()));
+            assert_eq!(mb, kb ^ a.and_bit(mb.lsb()));
+            assert_eq!(bool::from(ma.lsb() ^ mb.lsb()), bit);
+            assert!(!bool::from(ka.lsb() | kb.lsb()));
+        }
+    }
+}
+
+/// Drives both until they stop to keep what they save. Nothing that opens a result has left: an
+/// evaluator that then goes back to the version before has learnt nothing from this one.
+#[test]
+fn no_result_leaves_before_what_is_saved_is_kept() {
+    let to_evaluator = GO_ON.replace("\"garbler\", \"value\"", "\"evaluator\", \"value\"");
+    let go_on = function(&to_evaluator);
+    let (mut chains, kept) = chain();
+    let terms = terms(&go_on, 40);
+    let (mut garbler, mut evaluator) = chains.parties(terms, [&[], &bits(1)], &kept);
+    let mut sent = Sent::new();
+    let ended = exchange(
+        [&mut garbler, &mut evaluator],
+        &mut |from, kind, payload| sent.push((from, kind, payload.clone())),
+    );
+    ended.unwrap();
+    let last = sent.last().unwrap();
+    assert_eq!((last.0, last.1), (Role::Garbler, Kind::GateProof));
+    assert_eq!(last.2.len(), 16);
+    for role in ROLES {
+        assert_eq!(count(&sent, role, Kind::ResultOpening), 0);
+    }
+    assert!(garbler.finish().is_err() && evaluator.finish().is_err());
+}
+
+/// Nothing is kept of a run before its checks: of the garbler's gates at the evaluator, and of the
+/// evaluator's labels at the garbler.
+#[test]
+fn nothing_is_kept_of_a_run_that_is_not_checked() {
+    let go_on = go_on();
+    for (liar, kind) in [
+        (Role::Garbler, Kind::GateProof),
+        (Role::Evaluator, Kind::LabelDigest),
+    ] {
+        let (mut chains, kept) = chain();
+        let (mut garbler, mut evaluator) =
+            chains.parties(terms(&go_on, 40), [&[], &bits(1)], &kept);
+        let lie = &mut |from, found, payload: &mut Vec<u8>| {
+            if (from, found) == (liar, kind) {
+                payload[3] ^= 1;
+            }
+        };
+        let (_, error) = exchange([&mut garbler, &mut evaluator], lie).unwrap_err();
+        assert!(error.ends_epoch(), "{error}");
+        match liar {
+            Role::Garbler => assert!(evaluator.save().is_err()),
+            Role::Evaluator => assert!(garbler.save().is_err()),
+        }
+    }
+}
+
+/// An evaluator, or a garbler, that says it loads the latest version and loads the one before.
+#[test]
+fn a_value_of_another_version_is_found_out() {
+    let (go_on, look) = (go_on(), look());
+    for liar in ROLES {
+        for function in [&go_on, &look] {
+            let (mut chains, before) = chain();
+            let inputs: [&[bool]; 2] = [&[], &bits(1)];
+            let (_, after) = chains.run(terms(&go_on, 40), inputs, &before);
+            chains.forward();
+            let (places, inputs) = match function.saves() {
+                [] => (&[0][..], [&[][..]; 2]),
+                _ => (&[0, 1, 2][..], inputs),
+            };
+            let limit = pick(&before, &[2]);
+            let latest = [0, 1].map(|party| [&after[party][..], &limit[party]].concat());
+            let (mut loads, old) = (pick(&latest, places), pick(&before, places));
+            loads[liar as usize] = old[liar as usize].clone();
+            let terms = terms(function, 40);
+            let (mut garbler, mut evaluator) = chains.parties(terms, inputs, &loads);
+            let ended = exchange([&mut garbler, &mut evaluator], &mut |_, _, _| ());
+            let (_, error) = ended.unwrap_err();
+            let due = match function.saves() {
+                [] => Caught::Results,
+                _ => Caught::Gates,
+            };
+            assert_eq!(error, cheated(due));
+        }
+    }
+}
+
+#[test]
+fn no_attempt_has_the_transfers_of_another() {
+    let look = look();
+    let (mut chains, _) = chain();
+    let terms = terms(&look, 40);
+    let settings = OtSettings::default();
+    let kept = chains.0.each_ref().map(SharedChain::to_bytes);
+    let [a, b] = chains.epochs(&terms);
+    // One epoch an attempt, and none of what is on the disk before it goes forward.
+    for (chain, kept) in chains.0.iter_mut().zip(&kept) {
+        assert!(chain.epoch(&terms.tag, settings).is_err());
+        let mut read = SharedChain::from_bytes(kept).unwrap();
+        assert_eq!(read.place().1, 1);
+        assert!(read.epoch(&terms.tag, settings).is_err());
+        assert!(read.forward_to(1).is_err());
+    }
+    let ids = [*a.id(), *b.id()];
+    assert_eq!(ids[0], ids[1]);
+    let first = first_keys(a, b);
+    chains.forward();
+    let [a, b] = chains.epochs(&terms);
+    assert_ne!(first_keys(a, b), first);
+    // What is kept now is nothing of what was kept before, but for the party's Δ.
+    for (chain, kept) in chains.0.iter().zip(&kept) {
+        let (now, place) = (chain.to_bytes(), PairChain::BYTES);
+        let blocks = |bytes: &[u8]| bytes[place..].as_chunks::<16>().0.to_vec();
+        let same = blocks(&now)
+            .iter()
+            .zip(blocks(kept))
+            .filter(|(a, b)| **a == *b)
+            .count();
+        assert_eq!(same, 1);
+    }
+}
+
+/// Keys of the OTs that the garbler sends first.
+fn first_keys(mut a: Epoch, mut b: Epoch) -> Vec<Block> {
+    let (mut macs, mut keys) = (vec![Block::ZERO; 64], vec![Block::ZERO; 64]);
+    let (mut message, mut rng) = (Vec::new(), Prg::new(Block::ONES));
+    b.receiver()
+        .unwrap()
+        .extend_random(&mut rng, &mut macs, &mut message)
+        .unwrap();
+    a.sender()
+        .unwrap()
+        .extend_random(&mut keys, &message)
+        .unwrap();
+    for (mac, key) in macs.iter().zip(&keys) {
+        assert_eq!(*mac, *key ^ a.delta().and_bit(mac.lsb()));
+    }
+    keys
+}
+
+/// Both ends stay together when one was further than the other, and no end is that of the other
+/// party, or of another protocol, whose Δ serve no run of this one.
+#[test]
+fn a_chain_is_of_this_protocol_and_of_its_party() {
+    let look = look();
+    let (mut chains, kept) = chain();
+    let terms = terms(&look, 40);
+    chains.0[0].forward_to(3).unwrap();
+    for chain in &mut chains.0 {
+        chain.forward_to(5).unwrap();
+    }
+    let loads = pick(&kept, &[0]);
+    let (told, _) = chains.run(terms, [&[]; 2], &loads);
+    assert_eq!(told, [bits(30), bits(30)]);
+    let bytes = chains.0.each_ref().map(SharedChain::to_bytes);
+    for (bytes, role) in bytes.iter().zip(ROLES) {
+        assert_eq!(SharedChain::from_bytes(bytes).unwrap().role(), role);
+        assert!(PairChain::from_bytes(bytes).is_err());
+        for end in [0, 1, 2, 26, bytes.len() - 16, bytes.len() - 1] {
+            assert!(SharedChain::from_bytes(&bytes[..end]).is_err(), "{end}");
+        }
+        let mut others = bytes.to_vec();
+        others[1] ^= 1;
+        let mut others = SharedChain::from_bytes(&others).unwrap();
+        others.forward_to(6).unwrap();
+        // A Δ of the other party's form, as far as a bit can say.
+        assert!(others.epoch(&terms.tag, OtSettings::default()).is_err());
+        assert!(SharedChain::from_bytes(&[&bytes[..], &[0; 16]].concat()).is_err());
+    }
+    let prepared = PairChain::new(&terms.tag).to_bytes();
+    assert!(SharedChain::from_bytes(&prepared).is_err());
+    chains.forward();
+    let [a, _] = chains.epochs(&terms);
+    // What `prepared` keeps has labels of one circuit.
+    let labels = loads[0][0].0.clone();
+    let one = GarblerHalf(crate::saved::Labels {
+        copies: labels.copies[..1].to_vec(),
+        ..labels
+    });
+    let as_shared = SharedHalf::from_bytes(&one.to_bytes()).unwrap();
+    let ended = Garbler::in_chain(terms, (&[], &[as_shared]), a, &seed());
+    assert!(matches!(ended.err(), Some(Error::ApiMisuse(_))));
+}
+
+#[test]
+fn values_and_offsets_stay_in_their_chain() {
+    let (look, go_on) = (look(), go_on());
+    let adder = component("adder", Recipient::Both);
+    let (mut chains, kept) = chain();
+    let (mut others, of_others) = chain_of(&adder);
+    let terms_of = |function| terms(function, 40);
+    let refused = |ended: Result<Garbler<'_>, Error>| ended.err().expect("refused");
+    // Of another chain.
+    let [a, _] = chains.epochs(&terms_of(&look));
+    let loads = pick(&of_others, &[0]);
+    let error = refused(Garbler::in_chain(
+        terms_of(&look),
+        (&[], &loads[0]),
+        a,
+        &seed(),
+    ));
+    assert!(matches!(error, Error::OtherChain { .. }), "{error}");
+    // Of another type.
+    chains.forward();
+    let [a, _] = chains.epochs(&terms_of(&look));
+    let bits = function(
+        r#"{
+        "tacit_function": 1,
+        "name": "bits",
+        "inputs": [{ "name": "total", "type": "bits[8]", "owner": "saved" }],
+        "outputs": [{ "name": "shown", "type": "bits[8]", "to": "both", "value": "total" }]
+    }"#,
+    );
+    let loads = pick(&kept, &[0]);
+    let error = refused(Garbler::in_chain(
+        terms_of(&bits),
+        (&[], &loads[0]),
+        a,
+        &seed(),
+    ));
+    assert!(matches!(error, Error::SavedType { .. }), "{error}");
+    // Under the Δ of a session or of a stock, and the chain's for what keeps nothing.
+    for function in [&look, &go_on] {
+        let [a, _] = epochs();
+        let inputs = vec![false; function.input_bits(Role::Garbler)];
+        let error = refused(Garbler::in_chain(
+            terms_of(function),
+            (&inputs, &loads[0]),
+            a,
+            &seed(),
+        ));
+        assert!(matches!(error, Error::ApiMisuse(_)), "{error}");
+    }
+    let inputs = vec![false; adder.input_bits(Role::Garbler)];
+    let [a, _] = others.epochs(&terms_of(&adder));
+    assert!(Garbler::new(terms_of(&adder), &inputs, a, &seed()).is_err());
+}

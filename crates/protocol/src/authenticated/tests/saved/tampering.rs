@@ -1,0 +1,55 @@
+//! Every message of a run that loads and saves values, changed on its way.
+
+use super::*;
+
+#[test]
+fn a_changed_bit_of_any_message_is_found() {
+    let go_on = go_on();
+    let (mut chains, kept) = chain();
+    let more = bits(9);
+    let inputs: [&[bool]; 2] = [&[], &more];
+    let mut run = |change: &mut Change<'_>| {
+        let (mut garbler, mut evaluator) = chains.parties(terms(&go_on, 40), inputs, &kept);
+        chains.forward();
+        let mut sent = Sent::new();
+        let mut noted = |from, kind, payload: &mut Vec<u8>| {
+            change(from, kind, payload);
+            sent.push((from, kind, payload.clone()));
+        };
+        exchange([&mut garbler, &mut evaluator], &mut noted)?;
+        (_, garbler) = garbler.save().unwrap();
+        (_, evaluator) = evaluator.save().unwrap();
+        exchange([&mut garbler, &mut evaluator], &mut noted)?;
+        let results = [garbler.finish().unwrap().0, evaluator.finish().unwrap().0];
+        assert_eq!(results.map(|bits| bits.to_vec()), [bits(77), bits(43)]);
+        Ok::<_, Failure>(sent)
+    };
+    let sent = run(&mut |_, _, _| ()).unwrap();
+    let ends = [Kind::GateProof, Kind::ResultOpening, Kind::ResultOpening];
+    let kinds: Vec<Kind> = sent.iter().map(|(_, kind, _)| *kind).collect();
+    assert!(kinds.ends_with(&ends), "{kinds:?}");
+    let mut caught = 0;
+    for which in 0..sent.len() {
+        for bit in [0, 8 * sent[which].2.len() - 1] {
+            let mut at = 0;
+            let ended = run(&mut |_, _, payload| {
+                if at == which {
+                    payload[bit / 8] ^= 1 << (bit % 8);
+                }
+                at += 1;
+            });
+            match ended {
+                Err((_, Error::PeerMisbehaved(_))) => caught += 1,
+                Err((_, error)) => panic!("message {which}, {}: {error}", kinds[which]),
+                Ok(_) => {}
+            }
+        }
+    }
+    let harmless = [Kind::LeakyAnds, Kind::AuthenticatedTables];
+    let may = kinds.iter().filter(|kind| harmless.contains(kind)).count();
+    assert!(
+        caught >= 2 * (sent.len() - may),
+        "{caught} of {}",
+        2 * sent.len()
+    );
+}

@@ -1,0 +1,124 @@
+//! What two parties keep of a chain of runs.
+
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::{BROKEN, ChainId, ChainVersion, Reader, steps_to};
+use crate::Error;
+use crate::malicious::oracle::Oracle;
+use crate::session::RunTag;
+
+/// What names the chain that a run begins and the values that it saves.
+pub(crate) fn run_oracle(tag: &RunTag) -> Oracle {
+    let hash = Sha256::new_with_prefix(b"tacit prepared run 1\0").chain_update(tag.as_bytes());
+    let mut name = [0; 16];
+    name.copy_from_slice(&hash.finalize()[..16]);
+    Oracle::named(name)
+}
+
+/// A chain of runs of two parties: its name, and how far it is. It has no secret of its own.
+///
+/// Bytes, numbers little-endian:
+///
+/// | bytes | field |
+/// |---|---|
+/// | 1 | version of this table, 1 |
+/// | 1 | whose: 3, garbler or evaluator of `prepared`; 4 garbler, 5 evaluator of `authenticated` |
+/// | 16 | id |
+/// | 8 | attempt |
+/// | under `authenticated` more | see there |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairChain {
+    id: ChainId,
+    attempt: u64,
+    /// The version that a run loads from; 0 before one is saved.
+    version: u64,
+}
+
+impl PairChain {
+    /// Bytes of the fields that all have.
+    pub(crate) const BYTES: usize = 26;
+
+    const VERSION: u8 = 1;
+    const OF_PREPARED: u8 = 3;
+
+    /// The chain that the run `tag` begins.
+    #[must_use]
+    pub fn new(tag: &RunTag) -> Self {
+        Self {
+            id: ChainId::new(&run_oracle(tag)),
+            attempt: 0,
+            version: 0,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> ChainId {
+        self.id
+    }
+
+    /// The version that a run loads from, and the attempt.
+    #[must_use]
+    pub fn place(&self) -> (ChainVersion, u64) {
+        let (id, version) = (self.id, self.version);
+        (ChainVersion { id, version }, self.attempt)
+    }
+
+    /// Goes on to `attempt`: before every attempt, and kept before it.
+    ///
+    /// # Errors
+    ///
+    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
+    pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
+        steps_to(self.attempt, attempt)?;
+        self.attempt = attempt;
+        Ok(())
+    }
+
+    /// Says which version a run loads from.
+    #[must_use]
+    pub fn at_version(mut self, version: u64) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(Self::BYTES));
+        self.write(Self::OF_PREPARED, &mut bytes);
+        bytes
+    }
+
+    /// The chain with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// They are of no chain of `prepared` of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader(bytes);
+        let chain = Self::read(Self::OF_PREPARED, &mut reader)?;
+        reader.end()?;
+        Ok(chain)
+    }
+
+    /// Appends the fields that all have, of a party that `whose` says.
+    pub(crate) fn write(&self, whose: u8, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&[Self::VERSION, whose]);
+        bytes.extend_from_slice(&self.id.0);
+        bytes.extend_from_slice(&self.attempt.to_le_bytes());
+    }
+
+    /// Reads them.
+    pub(crate) fn read(whose: u8, reader: &mut Reader<'_>) -> Result<Self, Error> {
+        if reader.array()? != [Self::VERSION, whose] {
+            return Err(BROKEN);
+        }
+        Ok(Self {
+            id: ChainId(reader.array()?),
+            attempt: u64::from_le_bytes(reader.array()?),
+            version: 0,
+        })
+    }
+}
