@@ -1,5 +1,5 @@
-//! Identities whose private key is elsewhere: in a browser's key store, which signs and gives no key
-//! out.
+//! Identities whose private key is elsewhere: in a browser's key store, which signs and gives no
+//! key out.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Each message of a run that loads and saves a value, from either side, under each fault, and lies
-//! of the right form: the honest party ends in time, with an error or the right result; and afterwards both go on from one version, unless one lied about it.
+//! of the right form: the honest party ends in time, with an error or the right result; and
+//! afterwards both go on from one version, unless one lied about it.
 
 mod shared;
 
