@@ -85,8 +85,8 @@ pub struct Outcome {
     /// Over what that holds, where it is known.
     pub security_scope: Option<SecurityScope>,
     /// The chain of kept values, at the version that the run saved or, if it saved none, loaded. At
-    /// both parties of `prepared` and `authenticated`, and at the evaluator of three, to be pinned in
-    /// a later run.
+    /// both parties of `prepared` and `authenticated`, and at the evaluator of three, to be pinned
+    /// in a later run.
     pub chain: Option<ChainVersion>,
     /// What it took on this side.
     pub cost: Cost,
@@ -142,9 +142,9 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Under `prepared`, and under [`authenticated_counted`](Self::authenticated_counted): loads and
-    /// saves values in the chain of this name, which both parties keep with their stocks, garbled or
-    /// shared. A chain that is not there is begun by a run that saves and loads
+    /// Under `prepared`, and under [`authenticated_counted`](Self::authenticated_counted): loads
+    /// and saves values in the chain of this name, which both parties keep with their stocks,
+    /// garbled or shared. A chain that is not there is begun by a run that saves and loads
     /// nothing. Both parties have a version of it or neither, whenever one of them stops.
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {

@@ -1,5 +1,6 @@
 //! The chains of kept values that this party has: as a server of `outsourced`, the generator with a
-//! cloud or the cloud with a generator; or as garbler or evaluator of `prepared` or `authenticated`.
+//! cloud or the cloud with a generator; or as garbler or evaluator of `prepared` or
+//! `authenticated`.
 //!
 //! They lie in a folder of their own next to the stocks, since no garbling scheme and no epoch is
 //! theirs.
