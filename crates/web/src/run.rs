@@ -91,8 +91,9 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
         protocol @ ("prepared" | "batch") => {
             let why = format!(
                 "`{protocol}` does not run in a browser, which keeps no stock: a browser may \
-                 remove what pages keep, or bring back an older copy of it, and what is prepared must \
-                 never be used twice; run `direct` or `authenticated`, or `tacit run`"
+                 remove what pages keep, or bring back an older copy of it, and what is \
+                 prepared must never be used twice; run `direct` or `authenticated`, or \
+                 `tacit run`"
             );
             return Err(why.into());
         }
