@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
+use tacit::protocols::StatisticalSecurity;
 use tacit::{
     BatchPreparation, Function, FunctionBuilder, Phase, Recipient, Role, Settings, Stocks, library,
 };
@@ -346,7 +347,7 @@ impl Exchange for Exchanged {
         let mut session = meeting.session()?;
         let order = BatchPreparation::new(role, &function, self.executions)
             .scheme(SchemeId::HALF_GATES_TWO_CALL)
-            .statistical_security_bits(SECURITY_BITS)
+            .statistical_security(StatisticalSecurity::new(SECURITY_BITS)?)
             .threads(self.threads);
         let plan = order.plan()?;
         control.meet()?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::{LADDER, SchemeId};
+use tacit::protocols::StatisticalSecurity;
 use tacit::{Function, Job, Phase, Role, Session, Side, library};
 
 use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
@@ -269,7 +270,8 @@ impl Exchange for Exchanged {
         for run in 0..=self.runs {
             let mut job = Job::new(&function, role).scheme(self.scheme());
             if let Some(bits) = self.security_bits {
-                job = job.authenticated().statistical_security_bits(bits);
+                job = job.authenticated();
+                job = job.statistical_security(StatisticalSecurity::new(bits)?);
             }
             for input in function.inputs().iter().filter(|input| input.owner == role) {
                 job = job.input(&input.port.name, input.port.least_value());

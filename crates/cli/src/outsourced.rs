@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
+use tacit::protocols::{StatisticalSecurity, ThreatModel};
 use tacit::{
     Cost, Fingerprint, Function, MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OtExtension,
     Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Stocks, Value,
@@ -243,9 +243,9 @@ pub(crate) fn parameters(
         Err(_) if !is_allowed => Err(format!(
             "{copies} circuits and {bits} bits of the input checks give {} of statistical \
              security, and {MIN_SECURITY_BITS} are the least against a malicious party; take \
-             {COPIES} and {DEFAULT_SECURITY_BITS}, or, to measure and for nothing else, give \
-             {option}",
-            security_bits_text(&parameters)
+             {COPIES} and {}, or, to measure and for nothing else, give {option}",
+            security_bits_text(&parameters),
+            StatisticalSecurity::DEFAULT
         )),
         _ => Ok(parameters),
     }
@@ -271,7 +271,8 @@ fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
             args.security
         )));
     }
-    let bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
+    let bits = args.security_bits;
+    let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
     let allow = (
         "--insecure-for-measurements",
         args.insecure_for_measurements,

@@ -41,8 +41,10 @@ mod estimate;
 mod job;
 mod kept;
 pub mod library;
+pub mod order;
 mod outsourced;
 pub mod plan;
+mod ports;
 pub mod protocols;
 pub mod scheme;
 mod session;
@@ -61,10 +63,9 @@ pub use session::{
 };
 pub use stock::{
     Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
-    ComponentDigest, Damage, EndedEpoch, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
-    PreparedKind, PreparedTriples, Report, Span, StockError, StockName, StockSummary, StockedKind,
-    Stocks, Storage, TakenNumbers, Tried, TriplePreparation, TryName, TryRecord, charge_bits,
-    check_chain_name,
+    ComponentDigest, Damage, EndedEpoch, EpochId, KeptChain, Preparation, Prepared, PreparedKind,
+    Report, Span, StockError, StockName, StockSummary, StockedKind, Stocks, Storage, TakenNumbers,
+    Tried, TriplePreparation, TryName, TryRecord, charge_bits, check_chain_name,
 };
 pub use tacit_circuit::{
     Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,

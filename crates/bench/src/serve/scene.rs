@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
+use tacit::protocols::StatisticalSecurity;
 use tacit::{
     Channel, Fingerprint, Function, Identity, Listener, ProtocolId, Role, Stocks, Value, library,
 };
@@ -117,8 +118,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
         role,
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         function: Arc::clone(function),
-        statistical_security_bits: None,
-        insecure_for_measurements: false,
+        security: None,
         runs: LEVEL_RUNS,
         refill_below: REFILL_BELOW,
     }
@@ -146,8 +146,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             role: Role::Garbler,
             protocols: vec![protocol],
             outsourced: None,
-            statistical_security_bits: 40,
-            insecure_for_measurements: false,
+            security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
             inputs: Arc::new(inputs),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::json;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::{Error, Function, Role, Session, Stocks, TriplePreparation};
 
 use super::{Order, Told, Took, leave};
@@ -12,13 +12,13 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
-use crate::{function, serve};
+use crate::{function, run, serve};
 
 /// The triples that the arguments ask for.
 pub(super) struct TripleOrder {
     role: Role,
     wanted: Wanted,
-    security_bits: u8,
+    security: StatisticalSecurity,
 }
 
 enum Wanted {
@@ -55,7 +55,11 @@ impl TripleOrder {
         let order = Self {
             role,
             wanted,
-            security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+            security: run::statistical_security(
+                Protocol::Authenticated,
+                args.security_bits,
+                false,
+            )?,
         };
         order.order()?.check()?;
         Ok(order)
@@ -68,7 +72,7 @@ impl TripleOrder {
             }
             Wanted::Triples(count) => TriplePreparation::triples(self.role, *count),
         };
-        Ok(order.statistical_security_bits(self.security_bits))
+        Ok(order.statistical_security(self.security))
     }
 }
 
@@ -94,7 +98,7 @@ impl Order for TripleOrder {
             }
             Wanted::Triples(count) => format!("{count} triples"),
         };
-        let (bits, role) = (self.security_bits, self.role.name());
+        let (bits, role) = (self.security, self.role.name());
         format!("{what} by authenticated at s = {bits} as {role}")
     }
 
@@ -124,21 +128,19 @@ impl Order for TripleOrder {
             wall: begun.elapsed(),
         };
         let threat_model = ThreatModel::Malicious;
-        let (made, usable) = (prepared.made, prepared.available);
+        let (made, usable) = (prepared.made(), prepared.available());
         let mut text = format!(
             "protocol  authenticated, {}\n{made} triples made, {usable} usable",
-            security(threat_model, Some(self.security_bits))
+            security(threat_model, Some(self.security.bits()))
         );
         if let Wanted::Runs(function, _) = &self.wanted {
-            let runs = usize::try_from(prepared.runs).unwrap_or(usize::MAX);
+            let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
             let (runs, name) = (serve::counted(runs, "run"), function.name());
             text.push_str(&format!(", enough for {runs} of {name}"));
         }
         text.push('\n');
-        if let Some(bits) = prepared
-            .made_at_bits
-            .filter(|bits| *bits > self.security_bits)
-        {
+        let made_at = prepared.made_at_bits;
+        if let Some(bits) = made_at.filter(|bits| *bits > self.security.bits()) {
             text.push_str(&format!(
                 "made at s = {bits}, since earlier tries were not finished; see `tacit stock \
                  list`\n"
@@ -159,7 +161,7 @@ impl Order for TripleOrder {
         let json = json!({
             "protocol": "authenticated",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": self.security_bits,
+            "statistical_security_bits": self.security.bits(),
             "made_at_bits": prepared.made_at_bits,
             "role": self.role.name(),
             "function": function,

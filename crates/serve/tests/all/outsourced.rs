@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
 use tacit::{
     BaseOt, CancelHandle, Error, Fingerprint, Function, Identity, Listener, OtExtension, Outcome,
@@ -78,8 +79,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
             replaces: false,
             threads: NonZeroUsize::MIN,
         }),
-        statistical_security_bits: 40,
-        insecure_for_measurements: false,
+        security: StatisticalSecurity::DEFAULT,
         scheme: None,
         peers: clients.iter().map(Identity::fingerprint).collect(),
         inputs: match server {

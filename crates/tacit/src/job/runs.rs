@@ -3,7 +3,7 @@
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
-use tacit_protocol::authenticated::{self, SecurityBits, blocks_for};
+use tacit_protocol::authenticated::{self, blocks_for};
 use tacit_protocol::direct::{Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
@@ -30,13 +30,13 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Ran, Error> {
-        let mut phases: Vec<_> = session.set_up(self.role)?.into_iter().collect();
-        phases.extend(session.refill(self.role, self.ot_need().count)?);
+        let mut phases: Vec<_> = session.set_up(self.task.role)?.into_iter().collect();
+        phases.extend(session.refill(self.task.role, self.ot_need().count)?);
         let clock = Clock::start(session);
         let scheme = self.scheme_id();
         let visitor = DirectRun {
-            function: self.function,
-            role: self.role,
+            function: self.task.function,
+            role: self.task.role,
             session,
             tag,
             inputs,
@@ -63,18 +63,18 @@ impl Job<'_> {
     ) -> Result<Ran, Error> {
         let preparation = Clock::start(session);
         let scheme = self.scheme_id();
-        let mut opened = OpenedStock::open(session, stocks, self.role, scheme)?;
+        let mut opened = OpenedStock::open(session, stocks, self.task.role, scheme)?;
         let place = self.chain_place(stocks);
         let visitor = PreparedRun {
             session,
             opened: &mut opened,
-            function: self.function,
+            function: self.task.function,
             tag,
             inputs,
             place: place.as_ref(),
             leases: LeaseOrder {
-                ahead: self.runs_ahead,
-                watch: &mut self.watch_taken,
+                ahead: self.task.runs_ahead,
+                watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
         };
@@ -102,17 +102,17 @@ impl Job<'_> {
         inputs: &[bool],
     ) -> Result<Ran, Error> {
         let preparation = Clock::start(session);
-        let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme_id())?;
+        let mut opened = OpenedStock::open(session, stocks, self.task.role, self.scheme_id())?;
         let run = BatchRun {
             session,
             opened: &mut opened,
-            function: self.function,
+            function: self.task.function,
             inputs,
-            statistical_security_bits: self.statistical_security_bits,
+            statistical_security_bits: self.security.bits(),
             threads: self.threads.get(),
             leases: LeaseOrder {
-                ahead: self.runs_ahead,
-                watch: &mut self.watch_taken,
+                ahead: self.task.runs_ahead,
+                watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
         };
@@ -138,13 +138,13 @@ impl Job<'_> {
 
     /// Where the chain of the run lies, if it has one.
     fn chain_place(&self, stocks: &Stocks) -> Option<ChainPlace> {
-        let name = self.chain.as_ref()?;
+        let name = self.task.chain.as_ref()?;
         Some(ChainPlace {
             stocks: stocks.clone(),
             name: name.clone(),
             allowed: Vec::new(),
             is_exact: false,
-            replaces: self.replaces,
+            replaces: self.task.replaces,
         })
     }
 
@@ -161,8 +161,8 @@ impl Job<'_> {
         if let Some(ran) = self.run_from_triples(session, stocks, tag, inputs)? {
             return Ok(ran);
         }
-        let bits = self.statistical_security_bits;
-        let (counted, setup) = session.take_epoch((self.role, bits), stocks)?;
+        let bits = self.security.bits();
+        let (counted, setup) = session.take_epoch((self.task.role, bits), stocks)?;
         let CountedEpoch {
             epoch,
             tried,
@@ -173,7 +173,7 @@ impl Job<'_> {
         let run = AuthenticatedRun {
             session,
             terms: authenticated::Terms {
-                function: self.function,
+                function: self.task.function,
                 tag,
                 security,
                 construction: construction(self.scheme_id())?,
@@ -219,9 +219,9 @@ impl Job<'_> {
         let run = ChainedRun {
             session,
             terms: authenticated::Terms {
-                function: self.function,
+                function: self.task.function,
                 tag,
-                security: SecurityBits::new(self.statistical_security_bits)?,
+                security: self.security.of_lots()?,
                 construction: construction(self.scheme_id())?,
             },
             inputs,
@@ -233,7 +233,7 @@ impl Job<'_> {
             chain,
             made_at_bits,
             phases,
-        } = run.run(self.role)?;
+        } = run.run(self.task.role)?;
         Ok(Ran {
             outputs,
             chain: Some(chain),
@@ -252,13 +252,13 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Option<Ran>, Error> {
-        if blocks_for(self.function) == 0 {
+        if blocks_for(self.task.function) == 0 {
             return Ok(None);
         }
-        let (role, bits) = (self.role, self.statistical_security_bits);
+        let (role, security) = (self.task.role, self.security);
         let preparation = Clock::start(session);
         let are_there = |session: &Session| match stocks {
-            Some(stocks) => stocks.has_triples(session, role, self.function, bits),
+            Some(stocks) => stocks.has_triples(session, role, self.task.function, security),
             None => Ok(false),
         };
         let (true, Some(stocks)) = (session.takes_triples(role, are_there)?, stocks) else {
@@ -269,15 +269,15 @@ impl Job<'_> {
             session,
             opened: &mut opened,
             terms: authenticated::Terms {
-                function: self.function,
+                function: self.task.function,
                 tag,
-                security: SecurityBits::new(bits)?,
+                security: self.security.of_lots()?,
                 construction: construction(self.scheme_id())?,
             },
             inputs,
             leases: LeaseOrder {
-                ahead: self.runs_ahead,
-                watch: &mut self.watch_taken,
+                ahead: self.task.runs_ahead,
+                watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
         };

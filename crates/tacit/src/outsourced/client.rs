@@ -25,16 +25,16 @@ impl OutsourcedJob<'_> {
     ) -> Result<Outcome, Error> {
         let inputs = self.input_bits(Role::Evaluator)?;
         let terms = Terms {
-            function: self.function.digest(),
+            function: self.task.function.digest(),
             scheme: self.scheme_id(),
-            parameters: self.parameters,
+            parameters: self.task.parameters,
         };
         let links = ((Peer::Generator, generator), (Peer::Cloud, cloud));
         // That keys do not agree, if its user may know: said when both peers have been told how the
         // run ended, and not why.
         let mut refusal = None;
         let ran = guarded(links.0, links.1, |links| {
-            let before = links.bound(self.patience, self.time_limit);
+            let before = links.bound(self.task.patience, self.time_limit);
             let clock = links.clock();
             let [tag, _] = links.agree(&self, [Role::Evaluator; 2])?;
             let agreement = links.since(&clock, Phase::Agreement);
@@ -45,9 +45,9 @@ impl OutsourcedJob<'_> {
             let clock = links.clock();
             let mut seed = Zeroizing::new([0; 32]);
             UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-            let shape = Shape::of(self.function);
+            let shape = Shape::of(self.task.function);
             let mut party = Evaluator::new(terms, shape, &inputs, ots, &seed)?;
-            if let Some(pin) = self.pin {
+            if let Some(pin) = self.task.pin {
                 party = party.pinned(pin);
             }
             let ran = links.drive(&mut party, &mut self.watch, &mut |_, _| Ok(()));
@@ -57,7 +57,7 @@ impl OutsourcedJob<'_> {
             });
             ran?;
             let done = party.finish()?;
-            let saves = !self.function.saves().is_empty();
+            let saves = !self.task.function.saves().is_empty();
             let chain = if saves { done.saved } else { done.loaded };
             if saves {
                 // The cloud gives out results when both have kept what is saved; the generator's
@@ -72,8 +72,8 @@ impl OutsourcedJob<'_> {
         });
         let (bits, phases, chain, extension) =
             ran.map_err(|error| refusal.map_or(error, Error::from))?;
-        let outputs = self.as_role(Role::Evaluator).outputs(&bits)?;
-        let keeps = self.function.has_saved_values();
+        let outputs = self.outputs(Role::Evaluator, &bits)?;
+        let keeps = self.task.function.has_saved_values();
         let outcome = self.outcome(outputs, phases, 0, extension)?;
         Ok(Outcome {
             chain: keeps.then_some(chain),

@@ -113,8 +113,8 @@ impl Links<'_> {
         let mut agree = |peer: Peer, role: Role, need: OtNeed| {
             self.with(peer, |session| {
                 let tag = session
-                    .agree(need, |terms| job.proposal(role, terms))
-                    .map_err(|error| error.of_function(job.function))?;
+                    .agree(&job.terms(role, need))
+                    .map_err(|error| error.of_function(job.task.function))?;
                 // The answer is not to wait here while this party turns to its other link.
                 flush(session.channel())?;
                 Ok(tag)
@@ -151,8 +151,8 @@ impl Links<'_> {
     ) -> Result<(), Error> {
         let peers = [self.first.0, self.second.0];
         let begin = |links: &mut Self, link: usize, ticket: Option<&RunTicket>| {
-            let wanted = |terms| job.proposal(roles[link], terms);
-            let begin = |session: &mut Session| session.begin_of_three(needs[link], wanted, ticket);
+            let terms = job.terms(roles[link], needs[link]);
+            let begin = |session: &mut Session| session.begin_of_three(&terms, ticket);
             links.with(peers[link], begin)
         };
         match (peers[0], peers[1]) {

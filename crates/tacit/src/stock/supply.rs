@@ -17,7 +17,7 @@ use tacit_protocol::prepared::{
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
 
-use super::fill::{Order, fill};
+use super::fill::{Making, fill};
 use super::opened::kinds_of;
 use super::prepare::{levels_for, names_of};
 use super::{OT_BLOCK, OpenedStock, unit};
@@ -116,13 +116,13 @@ impl Supplies {
                 Attempt::Short => {
                     drop(right.take());
                     let levels = levels_for(function, &lacking);
-                    let order = Order {
+                    let making = Making {
                         tag,
                         levels: &levels,
                         threads: NonZeroUsize::MIN,
                         watch: &mut *watch,
                     };
-                    let filled = fill(session, opened, &mut ots, order)?;
+                    let filled = fill(session, opened, &mut ots, making)?;
                     let ands = filled.kinds.iter().map(|kind| kind.made * kind.and_gates);
                     ands_on_the_spot += ands.sum::<u64>();
                     right = Some(filled);

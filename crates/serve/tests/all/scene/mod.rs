@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tacit::garble::SchemeId;
+use tacit::protocols::StatisticalSecurity;
 use tacit::{
     Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Preparation, Prepared,
     ProtocolId, Role, Session, Settings, StockName, Stocks, Value, library,
@@ -82,8 +83,7 @@ impl Scene {
             role: Role::Garbler,
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
             outsourced: None,
-            statistical_security_bits: 40,
-            insecure_for_measurements: false,
+            security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: everybody,
             inputs: Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
@@ -102,8 +102,7 @@ impl Scene {
             role: Role::Garbler,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             function: aes(),
-            statistical_security_bits: None,
-            insecure_for_measurements: false,
+            security: None,
             runs,
             refill_below: runs,
         }
