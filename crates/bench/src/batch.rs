@@ -13,11 +13,11 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Phase;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::{
-    BatchPreparation, Function, FunctionBuilder, Phase, Recipient, Role, Settings, Stocks, library,
-};
+use tacit::stock::{BatchPreparation, Stocks};
+use tacit::{Function, FunctionBuilder, Recipient, Role, Settings, library};
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
@@ -386,8 +386,8 @@ impl Exchange for Exchanged {
 
 impl Timed {
     /// What the evaluator's run took.
-    fn of(cost: &tacit::Cost) -> Self {
-        let ms = |phase: &tacit::PhaseCost| 1e3 * phase.wall.as_secs_f64();
+    fn of(cost: &tacit::cost::Cost) -> Self {
+        let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
         let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
         Self {
             online_ms: online.map_or(0.0, ms),

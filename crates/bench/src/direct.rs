@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Phase;
 use tacit::garble::{LADDER, SchemeId};
 use tacit::protocols::StatisticalSecurity;
-use tacit::{Function, Job, Phase, Role, Session, Side, library};
+use tacit::session::Side;
+use tacit::{Function, Job, Role, Session, library};
 
 use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};

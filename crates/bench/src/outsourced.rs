@@ -243,7 +243,7 @@ fn figures(
     };
     let (function, parameters) = (program.function()?, exchange.parameters()?);
     let width = |ports: &[Port]| ports.iter().map(|port| port.ty.width() as u64).sum();
-    let bound = parameters.bound(Some(&function), tacit::OtExtension::default());
+    let bound = parameters.bound(Some(&function), tacit::session::OtExtension::default());
     let bound = bound.map_err(tacit::Error::from)?;
     Ok(OutsourcedFigures {
         function: program.function.clone(),
@@ -274,7 +274,10 @@ mod tests {
 
     #[test]
     fn seats_are_the_roles_of_the_protocol() {
-        for (seat, role) in tacit::OutsourcedRole::ALL.into_iter().enumerate() {
+        for (seat, role) in tacit::outsourced::OutsourcedRole::ALL
+            .into_iter()
+            .enumerate()
+        {
             assert_eq!((role as usize, role.name()), (seat, NAMES[seat]));
         }
     }

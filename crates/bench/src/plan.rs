@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Phase;
 use tacit::garble::SchemeId;
 use tacit::plan::{Alternative, Plan, Planner};
 use tacit::protocols::Protocol;
-use tacit::{Phase, Preparation, Settings, Stocks, library};
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Settings, library};
 use tacit_net::Link;
 
 use crate::direct::full_name;

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::{Cost, Phase};
 use tacit::garble::SchemeId;
-use tacit::{Cost, Function, Phase, Preparation, Settings, Stocks, library};
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Function, Settings, library};
 use tacit_net::Link;
 
 use crate::direct::full_name;
@@ -187,7 +189,7 @@ struct Timed {
 
 impl Timed {
     fn of(cost: &Cost) -> Self {
-        let ms = |phase: &tacit::PhaseCost| 1e3 * phase.wall.as_secs_f64();
+        let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
         let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
         let of_run = cost
             .phases

@@ -8,12 +8,16 @@ mod meeting;
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
+use tacit::cost::Cost;
 use tacit::garble::Rung;
-use tacit::protocols::{StatisticalSecurity, ThreatModel};
-use tacit::{
-    Cost, Fingerprint, Function, MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OtExtension,
-    Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Stocks, Value,
+use tacit::outsourced::{
+    MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
+    OutsourcedRole,
 };
+use tacit::protocols::{StatisticalSecurity, ThreatModel};
+use tacit::session::OtExtension;
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
 
 use crate::args::{RunArgs, RunRoleArg};
 use crate::config::Config;

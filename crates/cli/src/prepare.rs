@@ -10,11 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
+use tacit::circuit::Component;
 use tacit::garble::Rung;
-use tacit::{
-    AbortReason, CancelHandle, Category, Component, Error, Meter, OtExtension, Preparation,
-    Prepared, Role, Session, Stocks,
-};
+use tacit::net::{CancelHandle, Meter};
+use tacit::session::{AbortReason, OtExtension};
+use tacit::stock::{Preparation, Prepared, Stocks};
+use tacit::{Category, Error, Role, Session};
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;

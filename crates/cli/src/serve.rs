@@ -17,7 +17,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::{Category, Error, Identity, Listener, NetError};
+use tacit::net::NetError;
+use tacit::{Category, Error, Identity, Listener};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Policy, Service, http};
 

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use etcetera::BaseStrategy;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tacit::cost::Cost;
+use tacit::net::CancelHandle;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::{
-    BaseOtSource, BatchPreparation, CancelHandle, Cost, Fingerprint, Job, Outcome, Preparation,
-    Progress, Role, SecurityScope, StockName, Stocks,
-};
+use tacit::session::BaseOtSource;
+use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::{Fingerprint, Job, Outcome, Progress, Role, SecurityScope};
 
 use crate::error;
 use crate::function::Function;

@@ -13,7 +13,8 @@ use std::ops::DerefMut;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tacit::{Fingerprint, RunTicket};
+use tacit::Fingerprint;
+use tacit::outsourced::RunTicket;
 
 /// Turns of one client at one chain: one that ends, and one that waits.
 const MAX_TURNS: usize = 2;
@@ -291,7 +292,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use tacit::OutsourcedRole;
+    use tacit::outsourced::OutsourcedRole;
 
     /// Far longer than anything here takes.
     const LONG: Duration = Duration::from_secs(60);

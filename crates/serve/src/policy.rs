@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
+use tacit::net::Link;
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
-use tacit::{
-    BaseOt, BatchPreparation, Digest, Fingerprint, Function, Job, Link, OtExtension, Preparation,
-    Proposal, ProtocolId, Role, Session, StockName, Stocks,
-};
+use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::{Fingerprint, Function, Job, Role, Session};
 
 use crate::inputs::Inputs;
 use crate::memory::Memory;

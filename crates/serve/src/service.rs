@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tacit::{
-    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, KeptOts, Listener,
-    Session, Settings, Stocks,
-};
+use tacit::net::CancelHandle;
+use tacit::session::{AbortReason, Arrival, Door, KeptOts};
+use tacit::stock::Stocks;
+use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
 
 use crate::event::{Event, Observer};
 use crate::http::Answers;
@@ -303,7 +303,7 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
                 shared.tell(&Event::ReloadRefused { reason });
             }
         }
-        let mut stranger = |from: SocketAddr, reason: &tacit::NetError| {
+        let mut stranger = |from: SocketAddr, reason: &tacit::net::NetError| {
             shared.refused(None, Some(from), "connection", &reason.to_string());
         };
         let Some(arrival) = door.next(&own, ACCEPT_PAUSE, &mut stranger) else {

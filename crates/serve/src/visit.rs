@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tacit::{
-    AbortReason, Arrival, Category, Error, Job, OutsourcedRole, Proposal, ProtocolId, Session,
-    StockError, Value,
-};
+use tacit::outsourced::OutsourcedRole;
+use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId};
+use tacit::stock::StockError;
+use tacit::{Category, Error, Job, Session, Value};
 
 use crate::event::Event;
 use crate::inputs::Asked;

@@ -11,8 +11,9 @@ use tacit_protocol::party::Progress;
 use zeroize::Zeroizing;
 
 use crate::driver::drive;
+use crate::stock::Tried;
 use crate::stock::tries::CountedTry;
-use crate::{Error, Session, Tried};
+use crate::{Error, Session};
 
 pub(crate) use chained::{ChainedOutcome, ChainedRun};
 

@@ -16,13 +16,12 @@ use crate::authenticated::construction;
 use crate::cost::{Clock, Cost, Phase, peak_memory_bytes};
 use crate::kept::check_place;
 use crate::order::{Garbled, Order, Secured};
-use crate::outsourced::ChainVersion;
 use crate::ports;
 use crate::protocols::{Protocol, ThreatModel};
 use crate::scheme::default_scheme;
 use crate::session::{OrderTerms, OtNeed};
-use crate::stock::{TakenNumbers, check_scheme};
-use crate::{Error, Session, Stocks};
+use crate::stock::{ChainVersion, Stocks, TakenNumbers, check_scheme};
+use crate::{Error, Session};
 use runs::Ran;
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
@@ -145,7 +144,8 @@ impl<'f> Job<'f> {
 
     /// Runs by `batch`, secure against a malicious party, with a checked execution from the stock
     /// of the peer, role and scheme. Without one it does not run at all
-    /// ([`Error::NothingChecked`]): [`BatchPreparation`](crate::BatchPreparation) makes them.
+    /// ([`Error::NothingChecked`]). A [`BatchPreparation`](crate::stock::BatchPreparation) makes
+    /// them.
     #[must_use]
     pub fn batch(mut self, stocks: &Stocks) -> Self {
         self.task.material = Material::Batch(stocks.clone());
@@ -162,10 +162,10 @@ impl<'f> Job<'f> {
     }
 
     /// As [`authenticated`](Self::authenticated), and takes its triples from `stocks` where both
-    /// parties have enough there ([`TriplePreparation`](crate::TriplePreparation) makes them). A
-    /// run from nothing is counted in `stocks` if the peer does not finish it: such runs raise s,
-    /// so that it is of all runs together. The parties must know each other. It is the first run
-    /// of a session in this role that decides whether the session counts.
+    /// parties have enough there. [`TriplePreparation`](crate::stock::TriplePreparation) makes
+    /// them. A run from nothing is counted in `stocks` if the peer does not finish it: such runs
+    /// raise s, so that it is of all runs together. The parties must know each other. It is the
+    /// first run of a session in this role that decides whether the session counts.
     #[must_use]
     pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
         self.task.material = Material::Authenticated(Some(stocks.clone()));

@@ -14,13 +14,13 @@ pub use crate::stock::{Components, Executions, Triples};
 
 /// What one party wants done, and how. The other parties give the same order, each in its role.
 ///
-/// | order | what is done |
+/// | order | what it does |
 /// |---|---|
-/// | [`Job`](crate::Job) | a run between two parties |
-/// | [`OutsourcedJob`](crate::OutsourcedJob) | a run between three |
-/// | [`Preparation`](crate::Preparation) | components and OTs are put in stock, for `prepared` |
-/// | [`BatchPreparation`](crate::BatchPreparation) | checked executions are, for `batch` |
-/// | [`TriplePreparation`](crate::TriplePreparation) | triples are, for `authenticated` |
+/// | [`Job`](crate::Job) | runs a function between two parties |
+/// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs one between three |
+/// | [`Preparation`](crate::stock::Preparation) | stocks components and OTs |
+/// | [`BatchPreparation`](crate::stock::BatchPreparation) | stocks checked executions |
+/// | [`TriplePreparation`](crate::stock::TriplePreparation) | stocks triples |
 pub struct Order<'w, T> {
     /// What is done.
     pub(crate) task: T,

@@ -14,9 +14,9 @@ use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, Transport, plain, tls,
 };
 use tacit_protocol::Error as ProtocolError;
-use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
-use tacit_protocol::session::{Opening, Proposal, ProtocolId, RunTag, SessionTag, SpareOffer};
+use tacit_protocol::session::{Opening, RunTag, SessionTag, SpareOffer};
 
 use crate::Error;
 use crate::driver::{abort, flush, receive, send};
@@ -26,6 +26,11 @@ pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
 use spares::Offered;
 pub use spares::{BaseOtSource, KeptBaseOts, KeptOts};
+pub use tacit_ot::base::BaseOt;
+pub use tacit_ot::source::Extension as OtExtension;
+pub use tacit_protocol::Incompatibility;
+pub use tacit_protocol::message::AbortReason;
+pub use tacit_protocol::session::{Proposal, ProtocolId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
@@ -383,8 +388,8 @@ impl Session {
 
     /// Waits for what the connecting party wants next, at most for `patience`, so that the
     /// listening one can choose: it answers by running the [`Job`](crate::Job) or
-    /// [`Preparation`](crate::Preparation) that was asked for, or by [`Session::refuse`]. `None`
-    /// where the peer has ended the session.
+    /// [`Preparation`](crate::stock::Preparation) that was asked for, or by [`Session::refuse`].
+    /// `None` where the peer has ended the session.
     ///
     /// # Errors
     ///

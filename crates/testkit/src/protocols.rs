@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::protocols::Protocol;
-use tacit::{
-    BatchPreparation, Error, Function, Job, Outcome, Preparation, Role, Session, Stocks, Value,
-};
+use tacit::stock::{BatchPreparation, Preparation, Stocks};
+use tacit::{Error, Function, Job, Outcome, Role, Session, Value};
 
 use crate::sessions::{ROLES, insecure, over_link, session};
 

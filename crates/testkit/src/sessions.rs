@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use tacit::protocols::StatisticalSecurity;
-use tacit::{Error, Fingerprint, Role, Session, Side, Stocks};
+use tacit::session::Side;
+use tacit::stock::Stocks;
+use tacit::{Error, Fingerprint, Role, Session};
 use tacit_net::{Channel, Transport, memory};
 use tempfile::TempDir;
 

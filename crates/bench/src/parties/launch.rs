@@ -11,7 +11,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use tacit::peak_memory_bytes;
+use tacit::cost::peak_memory_bytes;
 use tacit_net::{Link, Settings, plain};
 
 use super::{Both, Exchange, Memory, Task, Wire};

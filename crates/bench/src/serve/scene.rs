@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
+use tacit::net::Channel;
 use tacit::protocols::StatisticalSecurity;
-use tacit::{
-    Channel, Fingerprint, Function, Identity, Listener, ProtocolId, Role, Stocks, Value, library,
-};
+use tacit::session::ProtocolId;
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Identity, Listener, Role, Value, library};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
 use tacit_serve::{Asked, Event, Level, Limits, Offer, Peer, Policy, Rate, Service};
@@ -220,7 +221,7 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
             .extend(status("VmRSS:").map(|kib| kib * 1024));
         report.threads.extend(status("Threads:"));
         for level in &levels {
-            let name = tacit::StockName {
+            let name = tacit::stock::StockName {
                 own,
                 peer: level.peer,
                 role: level.role,

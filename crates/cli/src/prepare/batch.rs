@@ -5,7 +5,8 @@ use std::time::Instant;
 use serde_json::json;
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::{BatchPlan, BatchPreparation, Error, Function, Role, Session, Stocks};
+use tacit::stock::{BatchPlan, BatchPreparation, Stocks};
+use tacit::{Error, Function, Role, Session};
 
 use super::{Order, Told, Took, check_room, leave};
 use crate::args::PrepareArgs;

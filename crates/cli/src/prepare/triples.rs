@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use serde_json::json;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::{Error, Function, Role, Session, Stocks, TriplePreparation};
+use tacit::stock::{Stocks, TriplePreparation};
+use tacit::{Error, Function, Role, Session};
 
 use super::{Order, Told, Took, leave};
 use crate::args::PrepareArgs;

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tacit::cost::Cost;
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
-use tacit::{
-    AbortReason, BaseOtSource, BatchPreparation, ChainVersion, Cost, Function, Incompatibility,
-    Job, KeptOts, Outcome, Role, SecurityScope, Session, StockName, Stocks, TriplePreparation,
-    Value,
-};
+use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
+use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks, TriplePreparation};
+use tacit::{Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
 

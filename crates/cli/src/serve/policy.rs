@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tacit::formats::BitOrder;
+use tacit::circuit::formats::BitOrder;
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse};
-use tacit::{Fingerprint, Function, ProtocolId, Role};
+use tacit::session::ProtocolId;
+use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use crate::scene::{Scene, aes, millionaires};
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::{Identity, Job, Listener, ProtocolId, Role, StockName};
+use tacit::session::ProtocolId;
+use tacit::stock::StockName;
+use tacit::{Identity, Job, Listener, Role};
 use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};
 
 const PATIENCE: Duration = Duration::from_secs(30);

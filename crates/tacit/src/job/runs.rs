@@ -16,12 +16,12 @@ use crate::authenticated::{
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::drive;
 use crate::kept::ChainPlace;
-use crate::outsourced::ChainVersion;
 use crate::session::CountedEpoch;
 use crate::stock::{
-    BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome, StockedRun,
+    BatchOutcome, BatchRun, ChainVersion, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome,
+    StockedRun, Stocks,
 };
-use crate::{Error, Session, Stocks};
+use crate::{Error, Session};
 
 impl Job<'_> {
     pub(super) fn run_direct(

@@ -27,8 +27,8 @@ use tacit_protocol::session::ProtocolId;
 use zeroize::Zeroizing;
 
 pub use tacit_protocol::outsourced::{
-    ChainId, ChainVersion, MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS,
-    Parameters as OutsourcedParameters, Peer as OutsourcedRole, RunBound, RunTicket,
+    MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS, Parameters as OutsourcedParameters,
+    Peer as OutsourcedRole, RunBound, RunTicket,
 };
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
@@ -37,8 +37,9 @@ use crate::order::{Garbled, Order};
 use crate::ports;
 use crate::protocols::ThreatModel;
 use crate::scheme::default_scheme;
-use crate::session::{OrderTerms, OtNeed};
-use crate::{Error, Fingerprint, OtExtension, Outcome, Stocks};
+use crate::session::{OrderTerms, OtExtension, OtNeed};
+use crate::stock::{ChainVersion, Stocks};
+use crate::{Error, Fingerprint, Outcome};
 
 /// How long a party waits for a message while the two others work, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);

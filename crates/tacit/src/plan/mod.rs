@@ -51,11 +51,10 @@ use course::MeasuredLink;
 pub use course::Overhead;
 
 use crate::Error;
-use crate::StockSummary;
 use crate::library::SizedProblem;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::best_scheme;
-use crate::stock::{family, kind_of, serves};
+use crate::stock::{StockSummary, family, kind_of, serves};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -122,12 +121,16 @@ impl InStock {
         stocks.max().unwrap_or_default()
     }
 
-    fn most(&self, scheme: SchemeId, kind: crate::ComponentDigest) -> u64 {
+    fn most(&self, scheme: SchemeId, kind: crate::stock::ComponentDigest) -> u64 {
         self.most_of(scheme, |one| *one == kind)
     }
 
     /// Instances of some kinds in the stock of a scheme; of those of both roles the fuller.
-    fn most_of(&self, scheme: SchemeId, wanted: impl Fn(&crate::ComponentDigest) -> bool) -> u64 {
+    fn most_of(
+        &self,
+        scheme: SchemeId,
+        wanted: impl Fn(&crate::stock::ComponentDigest) -> bool,
+    ) -> u64 {
         let stocks = self.stocks.iter();
         let stocks = stocks.filter(|stock| stock.name.scheme == scheme);
         let counts = stocks.map(|stock| {

@@ -27,8 +27,9 @@ use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, OtSettings};
 use tacit_stock::{PeerId, SchemeId, StockError, StockId, WhichSet};
 
 use super::Session;
-use crate::stock::stock_role;
-use crate::{BaseOt, Error, Stocks};
+use crate::Error;
+use crate::session::BaseOt;
+use crate::stock::{Stocks, stock_role};
 
 /// How long to wait for other processes that open the folder.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]

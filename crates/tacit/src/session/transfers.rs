@@ -17,10 +17,12 @@ use tacit_protocol::setup::{
 
 use super::spares::{BaseOtSource, KeptOts, Spare};
 use super::{Session, Side};
+use crate::Error;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, receive, send};
+use crate::session::{BaseOt, OtExtension};
 use crate::stock::tries::{self, CountedTry, TryName};
-use crate::{BaseOt, Error, OtExtension, Stocks, Tried};
+use crate::stock::{Stocks, Tried};
 
 /// The OTs that a session has, and how it comes to them.
 pub(super) struct Transfers {

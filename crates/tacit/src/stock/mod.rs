@@ -56,6 +56,7 @@ pub use prepare::{Components, Preparation};
 pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
+pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
     Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
     StockError, Storage, Tried, TryRecord, check_chain_name,

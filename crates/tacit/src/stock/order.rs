@@ -8,8 +8,8 @@ use tacit_protocol::session::RunTag;
 use super::{BatchPlan, OpenedStock, Stocks};
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::order::Order;
-use crate::session::OrderTerms;
-use crate::{Error, OtExtension, Session};
+use crate::session::{OrderTerms, OtExtension};
+use crate::{Error, Session};
 
 /// What a preparation did.
 #[derive(Clone, Debug)]

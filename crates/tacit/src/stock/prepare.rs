@@ -54,7 +54,8 @@ pub(crate) type Levels = BTreeMap<ComponentDigest, KindLevel>;
 /// An order to fill the stock with a peer: both parties give the same, each in its role.
 ///
 /// ```no_run
-/// # use tacit::{Error, Function, Preparation, Role, Session, Stocks};
+/// # use tacit::stock::{Preparation, Stocks};
+/// # use tacit::{Error, Function, Role, Session};
 /// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
 /// let order = Preparation::new(Role::Garbler).enough_for(function, 20)?;
 /// let prepared = order.run(session, stocks)?;

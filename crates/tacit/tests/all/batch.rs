@@ -6,10 +6,8 @@ use std::sync::Mutex;
 
 use tacit::garble::SchemeId;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::{
-    BatchPreparation, Category, ComponentDigest, Error, Function, Job, Outcome, Prepared, Role,
-    Session, Stocks, Value, library,
-};
+use tacit::stock::{BatchPreparation, ComponentDigest, Prepared, Stocks};
+use tacit::{Category, Error, Function, Job, Outcome, Role, Session, Value, library};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_input, millionaires};

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tacit::cost::{Cost, Phase};
+use tacit::net::Link;
 use tacit::protocols::StatisticalSecurity;
-use tacit::{
-    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Job, Link, OtExtension,
-    Phase, Preparation, Recipient, Role, Session, library,
-};
+use tacit::session::OtExtension;
+use tacit::stock::{BatchPreparation, Preparation};
+use tacit::{Category, Error, Function, FunctionBuilder, Job, Recipient, Role, Session, library};
 
 use crate::pair::{Pair, ROLES, bytes, in_memory, millionaires};
 

@@ -7,12 +7,13 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+use tacit::net::Link;
 use tacit::plan::{Alternative, Calibration, InStock, Planner};
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::{
-    Category, ComponentDigest, Error, Function, Job, Link, Outcome, Prepared, SecurityScope,
-    Session, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName, Type, Value,
+use tacit::stock::{
+    ComponentDigest, Prepared, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName,
 };
+use tacit::{Category, Error, Function, Job, Outcome, SecurityScope, Session, Type, Value};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};

@@ -5,10 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
-use tacit::{
-    BatchPreparation, Category, Error, Function, Job, Outcome, Prepared, Role, SecurityScope,
-    Session, Stocks, Tried, TryName, TryRecord, charge_bits, library,
-};
+use tacit::stock::{BatchPreparation, Prepared, Stocks, Tried, TryName, TryRecord, charge_bits};
+use tacit::{Category, Error, Function, Job, Outcome, Role, SecurityScope, Session, library};
 use tacit_net::Transport;
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;

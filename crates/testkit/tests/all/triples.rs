@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::{
-    Category, Error, Function, Job, Outcome, Prepared, Role, Session, StockName, Stocks, Tried,
-    TriplePreparation, TryName, TryRecord, library,
-};
+use tacit::stock::{Prepared, StockName, Stocks, Tried, TriplePreparation, TryName, TryRecord};
+use tacit::{Category, Error, Function, Job, Outcome, Role, Session, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, fingerprint, over_link, session};

@@ -9,7 +9,8 @@ use std::fmt;
 
 use crate::judge_each;
 use crate::liar::{Lie, allows, ended, is_right, millionaires, session, shown};
-use tacit::{BatchPreparation, Error, Function, Job, Outcome, Role};
+use tacit::stock::BatchPreparation;
+use tacit::{Error, Function, Job, Outcome, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, Trace, insecure};

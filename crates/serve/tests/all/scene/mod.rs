@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
+use tacit::session::ProtocolId;
+use tacit::stock::{Preparation, Prepared, StockName, Stocks};
 use tacit::{
-    Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Preparation, Prepared,
-    ProtocolId, Role, Session, Settings, StockName, Stocks, Value, library,
+    Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
+    library,
 };
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;

@@ -35,7 +35,8 @@ use crate::{Error, Session};
 /// larger it is; it is in stock when both parties have checked all of it, and not at all otherwise.
 ///
 /// ```no_run
-/// # use tacit::{BatchPreparation, Error, Function, Role, Session, Stocks};
+/// # use tacit::stock::{BatchPreparation, Stocks};
+/// # use tacit::{Error, Function, Role, Session};
 /// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
 /// let order = BatchPreparation::new(Role::Garbler, function, 128);
 /// println!("{}", order.plan()?);

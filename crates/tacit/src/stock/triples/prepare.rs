@@ -30,7 +30,8 @@ use crate::{Error, Session};
 /// have ended well, and not at all otherwise. A run takes its triples from one lot.
 ///
 /// ```no_run
-/// # use tacit::{Error, Function, Role, Session, Stocks, TriplePreparation};
+/// # use tacit::stock::{Stocks, TriplePreparation};
+/// # use tacit::{Error, Function, Role, Session};
 /// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
 /// let order = TriplePreparation::for_runs(Role::Garbler, function, 20)?;
 /// let prepared = order.run(session, stocks)?;

@@ -19,8 +19,8 @@ use crate::cost::Clock;
 use crate::driver::drive;
 use crate::stock::supply::{ATTEMPTS, Attempt, LEASES_DIFFER, LeaseOrder, follow, name};
 use crate::stock::tries::{self, TryName};
-use crate::stock::{OpenedStock, TakenNumbers};
-use crate::{Error, Session, Stocks};
+use crate::stock::{OpenedStock, Stocks, TakenNumbers};
+use crate::{Error, Session};
 
 /// One party's side of a run, once both have agreed on it and both have said that they have
 /// triples.
