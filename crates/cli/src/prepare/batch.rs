@@ -131,9 +131,7 @@ impl Order for BatchOrder {
         let prepared = order.run(&mut session, stocks)?;
         leave(session);
         let cost = Took {
-            preparing: prepared.wall,
-            traffic: &prepared.traffic,
-            ots: prepared.ot_extension,
+            prepared: &prepared,
             wall: begun.elapsed(),
         };
         let bound = prepared.plan.and_then(|plan| plan.bound().ok());

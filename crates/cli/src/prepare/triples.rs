@@ -123,9 +123,7 @@ impl Order for TripleOrder {
         let prepared = order.run(&mut session, stocks)?;
         leave(session);
         let cost = Took {
-            preparing: prepared.wall,
-            traffic: &prepared.traffic,
-            ots: prepared.ot_extension,
+            prepared: &prepared,
             wall: begun.elapsed(),
         };
         let threat_model = ThreatModel::Malicious;

@@ -1,6 +1,5 @@
 //! A job run by its protocol, once both parties have agreed to it.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
 use tacit_protocol::authenticated::{self, blocks_for};
@@ -14,7 +13,7 @@ use crate::authenticated::{
     AuthenticatedRun, ChainedOutcome, ChainedRun, construction, planned_at,
 };
 use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::drive;
+use crate::driver::{drive, seed};
 use crate::kept::ChainPlace;
 use crate::session::CountedEpoch;
 use crate::stock::{
@@ -46,11 +45,9 @@ impl Job<'_> {
         phases.push(clock.stop(Phase::Run, session));
         Ok(Ran {
             outputs,
-            chain: None,
             phases,
-            and_gates_on_the_spot: 0,
-            security_scope: None,
             makes_ots: true,
+            ..Ran::default()
         })
     }
 
@@ -90,8 +87,7 @@ impl Job<'_> {
             chain: outcome.chain,
             phases,
             and_gates_on_the_spot: outcome.ands_on_the_spot,
-            security_scope: None,
-            makes_ots: false,
+            ..Ran::default()
         })
     }
 
@@ -128,11 +124,9 @@ impl Job<'_> {
         session.keep_stock(opened);
         Ok(Ran {
             outputs,
-            chain: None,
             phases,
-            and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            makes_ots: false,
+            ..Ran::default()
         })
     }
 
@@ -200,11 +194,10 @@ impl Job<'_> {
         let run = clock.stop(Phase::Run, session);
         Ok(Ran {
             outputs,
-            chain: None,
             phases: setup.into_iter().chain([run]).collect(),
-            and_gates_on_the_spot: 0,
             security_scope: Some(security_scope),
             makes_ots: true,
+            ..Ran::default()
         })
     }
 
@@ -238,9 +231,9 @@ impl Job<'_> {
             outputs,
             chain: Some(chain),
             phases,
-            and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
             makes_ots: true,
+            ..Ran::default()
         })
     }
 
@@ -298,16 +291,15 @@ impl Job<'_> {
         ];
         Ok(Some(Ran {
             outputs,
-            chain: None,
             phases,
-            and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            makes_ots: false,
+            ..Ran::default()
         }))
     }
 }
 
 /// What a run gave.
+#[derive(Default)]
 pub(super) struct Ran {
     /// This party's output bits in port order.
     pub(super) outputs: Zeroizing<Vec<bool>>,
@@ -346,8 +338,7 @@ impl SchemeVisitor for DirectRun<'_> {
         } = self;
         match role {
             Role::Garbler => {
-                let mut seed = Zeroizing::new([0; 32]);
-                UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+                let seed = seed();
                 let ot = session.take_garbler_ot()?;
                 let mut party = Garbling::new(scheme, function, tag, inputs, ot, &seed)?;
                 drive(session.channel(), &mut party, watch)?;

@@ -1,15 +1,14 @@
 //! The evaluator's run: the thin client, which needs no circuit, no thread and no disk. Its
 //! function's components are not compiled.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms};
-use zeroize::Zeroizing;
 
 use super::OutsourcedJob;
 use super::kept::hear_kept;
-use super::links::{chosen_ots, guarded};
+use super::links::guarded;
 use crate::cost::Phase;
+use crate::driver::seed;
 use crate::{Error, Outcome, Session};
 
 impl OutsourcedJob<'_> {
@@ -40,11 +39,10 @@ impl OutsourcedJob<'_> {
             let agreement = links.since(&clock, Phase::Agreement);
             let clock = links.clock();
             let count = self.client_ots()?;
-            let ots = links.with(Peer::Generator, |link| chosen_ots(link, tag, count))?;
+            let ots = links.with(Peer::Generator, |link| link.chosen_ots(&tag, count))?;
             let setup = links.since(&clock, Phase::Setup);
             let clock = links.clock();
-            let mut seed = Zeroizing::new([0; 32]);
-            UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+            let seed = seed();
             let shape = Shape::of(self.task.function);
             let mut party = Evaluator::new(terms, shape, &inputs, ots, &seed)?;
             if let Some(pin) = self.task.pin {

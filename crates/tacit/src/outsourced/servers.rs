@@ -1,6 +1,5 @@
 //! The runs of generator and cloud.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -12,9 +11,10 @@ use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
 use super::kept::{CloudKeeps, GeneratorKeeps, OtherServer, tell_kept};
-use super::links::{Links, chosen_ots, guarded, offered_ots};
+use super::links::{Links, guarded};
 use super::{OutsourcedJob, OutsourcedVisitor, with_outsourced_scheme};
 use crate::cost::{Phase, PhaseCost};
+use crate::driver::seed;
 use crate::kept::{self, ChainInUse, Keeper, Past, User};
 use crate::{Error, Fingerprint, Outcome, Session};
 
@@ -177,12 +177,6 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     }
 }
 
-fn seed() -> Zeroizing<[u8; 32]> {
-    let mut seed = Zeroizing::new([0; 32]);
-    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-    seed
-}
-
 /// A server's run once its scheme is a type.
 struct Run<'a, 'f, 's, K: Keeper> {
     job: &'a mut OutsourcedJob<'f>,
@@ -264,12 +258,12 @@ impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
             let start = match run.past.chain.take() {
                 Some(chain) => GeneratorStart::Chain(chain),
                 None => GeneratorStart::NewChain(links.with(Peer::Cloud, |link| {
-                    offered_ots(link, run.tags[0], job.cut_ots())
+                    link.offered_ots(&run.tags[0], job.cut_ots())
                 })?),
             };
             let count = job.client_ots()?;
             let ots = links.with(Peer::Evaluator, |link| {
-                offered_ots(link, run.tags[1], count)
+                link.offered_ots(&run.tags[1], count)
             })?;
             Ok(Generator::new(
                 scheme,
@@ -296,7 +290,7 @@ impl OutsourcedVisitor for Run<'_, '_, '_, CloudKeeps> {
             let start = match run.past.chain.take() {
                 Some(chain) => CloudStart::Chain(chain),
                 None => CloudStart::NewChain(links.with(Peer::Generator, |link| {
-                    chosen_ots(link, run.tags[0], job.cut_ots())
+                    link.chosen_ots(&run.tags[0], job.cut_ots())
                 })?),
             };
             let loads = std::mem::take(&mut run.past.loads);

@@ -56,6 +56,39 @@ impl fmt::Display for TakenNumbers {
     }
 }
 
+/// Leases at both parties `needed` instances of one of `kinds`, and whatever more the evaluator
+/// names of each kind by `wanted`; nothing where no kind has enough, which both find alike.
+pub(super) fn lease_of_one_kind(
+    session: &mut Session,
+    opened: &mut OpenedStock,
+    kinds: &[ComponentDigest],
+    needed: u64,
+    wanted: impl Fn(&OpenedStock) -> Result<Vec<RangeInclusive<u64>>, Error>,
+) -> Result<Option<(ComponentDigest, Lease)>, Error> {
+    for _ in 0..ATTEMPTS {
+        let mut held = kinds.iter();
+        if let Some(kind) = held.find(|kind| opened.held.count(kind) >= needed) {
+            let lease = opened.held.take(kind, needed)?;
+            opened.taken.note(*kind, needed);
+            return Ok(Some((*kind, lease)));
+        }
+        let attempt = match opened.role {
+            Role::Evaluator => {
+                let bounds = wanted(opened)?;
+                name(session, opened, kinds, &bounds)?
+            }
+            Role::Garbler => {
+                let most = needed.saturating_mul(1 + MAX_RUNS_AHEAD);
+                follow(session, opened, kinds, &vec![0..=most; kinds.len()])?
+            }
+        };
+        if matches!(attempt, Attempt::Short) {
+            return Ok(None);
+        }
+    }
+    Err(Error::Material(LEASES_DIFFER.to_owned()))
+}
+
 /// How a job wants its leases.
 pub(crate) struct LeaseOrder<'a> {
     /// At the evaluator: for how many runs after this one of the same session.

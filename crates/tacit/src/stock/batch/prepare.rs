@@ -12,9 +12,7 @@ use tacit_protocol::batch::{
     Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
     PreparingGarbler,
 };
-use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
-use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
 use tacit_stock::{LotWriter, Span, Tried};
 
 use super::{
@@ -289,7 +287,6 @@ fn make<S: Scheme<Wire = Block>>(
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let settings = session.ot_settings();
     let failed = Cell::new(None);
     let keeper = Keeper {
         lot,
@@ -297,26 +294,15 @@ fn make<S: Scheme<Wire = Block>>(
         header: header(batch),
         failed: &failed,
     };
-    let nothing: &mut dyn FnMut(Progress) = &mut |_| ();
     let driven = match order.task.role {
         Role::Garbler => {
-            let setup = GarblerSetup::with(settings, tag, &mut rng)?;
-            let mut setup = setup.secured(Security::Malicious);
-            drive(session.channel(), &mut setup, nothing)?;
-            let mut ot = setup.finish()?;
-            let mut refill = Refill::of_garbler(&mut ot, batch.ots(), &mut rng);
-            drive(session.channel(), &mut refill, nothing)?;
+            let ot = session.offered_ots(tag, batch.ots())?;
             let mut party = PreparingGarbler::new(batch, ot, keeper, threads, &mut rng)?;
             let driven = drive(session.channel(), &mut party, watch);
             driven.and_then(|()| Ok(party.finish().map(drop)?))
         }
         Role::Evaluator => {
-            let setup = EvaluatorSetup::with(settings, tag, &mut rng)?;
-            let mut setup = setup.secured(Security::Malicious);
-            drive(session.channel(), &mut setup, nothing)?;
-            let mut ot = setup.finish()?;
-            let mut refill = Refill::of_evaluator(&mut ot, batch.ots(), &mut rng);
-            drive(session.channel(), &mut refill, nothing)?;
+            let ot = session.chosen_ots(tag, batch.ots())?;
             let mut party = PreparingEvaluator::new(batch, ot, keeper, threads, &mut rng)?;
             let driven = drive(session.channel(), &mut party, watch);
             driven.and_then(|()| Ok(party.finish().map(drop)?))

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use rand_core::{Rng, UnwrapErr};
+use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};
 use tacit_ot::Security;
@@ -12,10 +12,9 @@ use tacit_protocol::authenticated::{
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
-use zeroize::Zeroizing;
 
 use super::{HOME, SHAPE, kind_of, lots_in_stock, name_of, triples};
-use crate::driver::drive;
+use crate::driver::{drive, seed};
 use crate::order::{Order, Secured};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::order::{StockOrder, Stocked};
@@ -242,8 +241,7 @@ impl Making<'_> {
             header,
             lot,
         } = self;
-        let mut seed = Zeroizing::new([0; 32]);
-        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        let seed = seed();
         // What the stock says where it cannot keep a block.
         let failed = Cell::new(None);
         let keep = |first: u64, blocks: &[u8]| {
