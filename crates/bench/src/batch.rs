@@ -21,7 +21,7 @@ use tacit::{Function, FunctionBuilder, Recipient, Role, Settings, library};
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
-use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::record::Traffic;
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
@@ -176,9 +176,9 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             };
             let name = full_name(function, &parameters);
             let name = format!("batch {name} executions-{executions} threads-{threads}");
-            let wanted = |place: &Place| options.wants(&format!("{name} {}", place.name()));
+            let wanted = |place: &PartyLink| options.wants(&format!("{name} {}", place.name()));
             let places = options.places(&LINKS).into_iter();
-            let places: Vec<Place> = places.filter(wanted).collect();
+            let places: Vec<PartyLink> = places.filter(wanted).collect();
             if places.is_empty() {
                 continue;
             }
@@ -189,7 +189,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 threads,
                 links: places.iter().map(|place| link_of(*place)).collect(),
             };
-            let done = both(&task, Place(None), options)?;
+            let done = both(&task, PartyLink(None), options)?;
             for (number, place) in places.iter().enumerate() {
                 let figures = figures(&task, (number, *place), paper, &done)?;
                 tell(figures.into())?;
@@ -199,7 +199,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn link_of(place: Place) -> Option<String> {
+fn link_of(place: PartyLink) -> Option<String> {
     place.0.map(|link| link.to_string())
 }
 
@@ -235,7 +235,7 @@ fn threads(options: &Options) -> Vec<NonZeroUsize> {
 
 fn figures(
     task: &Exchanged,
-    (number, place): (usize, Place),
+    (number, place): (usize, PartyLink),
     paper: Option<Paper>,
     done: &Both<Report>,
 ) -> Result<BatchFigures, Error> {

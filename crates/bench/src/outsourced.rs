@@ -26,7 +26,7 @@ use tacit_protocol::outsourced::circuit_and_gates;
 pub(crate) use exchange::Exchanged;
 
 use crate::direct::full_name;
-use crate::parties::{LastWord, Place, Task, all};
+use crate::parties::{LastWord, PartyLink, Task, all};
 use crate::spread::Spread;
 use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
 use crate::{Error, Options, Tell};
@@ -224,7 +224,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 
 fn figures(
     exchange: &Exchanged,
-    (program, place): (&Program, Place),
+    (program, place): (&Program, PartyLink),
     mut runs: [&[Timed]; 3],
     memory: ThreeMemory,
 ) -> Result<OutsourcedFigures, Error> {

@@ -17,7 +17,7 @@ use tacit_net::Link;
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
-use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, kilobytes, known, number, short, text};
 use crate::{Error, Options, Tell};
@@ -238,7 +238,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 runs: if options.quick { 6 } else { 100 },
                 link: place.0.map(|link| link.to_string()),
             };
-            let done = both(&task, Place(None), options)?;
+            let done = both(&task, PartyLink(None), options)?;
             let mut figures = figures(task, place, done)?;
             figures.paper = paper;
             tell(figures.into())?;
@@ -254,7 +254,11 @@ fn unmeasured() -> Error {
     }
 }
 
-fn figures(task: Exchanged, place: Place, done: Both<Report>) -> Result<PreparedFigures, Error> {
+fn figures(
+    task: Exchanged,
+    place: PartyLink,
+    done: Both<Report>,
+) -> Result<PreparedFigures, Error> {
     let function = task.function()?;
     let (garbler, evaluator) = (done.garbler, done.evaluator);
     let of = |runs: &[Timed], what: fn(&Timed) -> f64| runs.iter().map(what).collect::<Vec<_>>();

@@ -64,13 +64,13 @@ pub(crate) struct Shared {
     pub(crate) own_work: CancelHandle,
     /// Where the links of runs of three meet.
     pub(crate) lobby: Lobby<Session>,
-    state: Mutex<State>,
+    state: Mutex<ServiceState>,
     changed: Condvar,
 }
 
 /// Who is in.
 #[derive(Default)]
-struct State {
+struct ServiceState {
     sessions: BTreeMap<u64, OpenSession>,
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
@@ -345,15 +345,15 @@ impl Shared {
         self.observer.tell(event);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServiceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait_until_empty<'a>(
         &self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, ServiceState>,
         time: Duration,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, ServiceState> {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -544,7 +544,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl ServiceState {
     fn peer(&mut self, peer: Fingerprint, limits: &Limits, now: Instant) -> &mut PeerState {
         let state = self.peers.entry(peer).or_insert_with(|| PeerState {
             arrivals: Bucket::new(limits.arrivals, now),

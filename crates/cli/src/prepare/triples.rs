@@ -18,11 +18,11 @@ use crate::{function, run, serve};
 /// The triples that the arguments ask for.
 pub(super) struct TripleOrder {
     role: Role,
-    wanted: Wanted,
+    wanted: TripleCount,
     security: StatisticalSecurity,
 }
 
-enum Wanted {
+enum TripleCount {
     /// For this many runs of a function.
     Runs(Box<Function>, u64),
     /// This many, whatever they will serve.
@@ -50,8 +50,10 @@ impl TripleOrder {
         let runnable = found.transpose()?;
         let role = super::role(args, runnable.as_ref(), config)?;
         let wanted = match (runnable, args.ands) {
-            (Some(runnable), _) => Wanted::Runs(Box::new(runnable.function().clone()), args.runs),
-            (None, count) => Wanted::Triples(count.unwrap_or(0)),
+            (Some(runnable), _) => {
+                TripleCount::Runs(Box::new(runnable.function().clone()), args.runs)
+            }
+            (None, count) => TripleCount::Triples(count.unwrap_or(0)),
         };
         let order = Self {
             role,
@@ -68,10 +70,10 @@ impl TripleOrder {
 
     fn order(&self) -> Result<TriplePreparation<'static>, Error> {
         let order = match &self.wanted {
-            Wanted::Runs(function, runs) => {
+            TripleCount::Runs(function, runs) => {
                 TriplePreparation::for_runs(self.role, function, *runs)?
             }
-            Wanted::Triples(count) => TriplePreparation::triples(self.role, *count),
+            TripleCount::Triples(count) => TriplePreparation::triples(self.role, *count),
         };
         Ok(order.statistical_security(self.security))
     }
@@ -93,11 +95,11 @@ impl Order for TripleOrder {
 
     fn described(&self) -> String {
         let what = match &self.wanted {
-            Wanted::Runs(function, runs) => {
+            TripleCount::Runs(function, runs) => {
                 let runs_of = if *runs == 1 { "run" } else { "runs" };
                 format!("triples for {runs} {runs_of} of {}", function.name())
             }
-            Wanted::Triples(count) => format!("{count} triples"),
+            TripleCount::Triples(count) => format!("{count} triples"),
         };
         let (bits, role) = (self.security, self.role.name());
         format!("{what} by authenticated at s = {bits} as {role}")
@@ -132,7 +134,7 @@ impl Order for TripleOrder {
             "protocol  authenticated, {}\n{made} triples made, {usable} usable",
             security(threat_model, Some(self.security.bits()))
         );
-        if let Wanted::Runs(function, _) = &self.wanted {
+        if let TripleCount::Runs(function, _) = &self.wanted {
             let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
             let (runs, name) = (serve::counted(runs, "run"), function.name());
             text.push_str(&format!(", enough for {runs} of {name}"));
@@ -150,12 +152,12 @@ impl Order for TripleOrder {
         }
         text += &format!("{cost}\n");
         let function = match &self.wanted {
-            Wanted::Runs(function, _) => json!({
+            TripleCount::Runs(function, _) => json!({
                 "name": function.name(),
                 "digest": function.digest().to_string(),
                 "runs": prepared.runs,
             }),
-            Wanted::Triples(_) => json!(null),
+            TripleCount::Triples(_) => json!(null),
         };
         let json = json!({
             "protocol": "authenticated",
