@@ -9,9 +9,12 @@ use std::error::Error;
 use std::fs::File;
 use std::thread;
 
-use tacit::builder::{Builder, UInt};
-use tacit::formats::{BitOrder, BristolFormat, write_bristol};
-use tacit::{Circuit, CircuitError, Function, Job, Recipient, Role, Session, Side, memory};
+use tacit::circuit::CircuitError;
+use tacit::circuit::builder::{Builder, UInt};
+use tacit::circuit::formats::{BitOrder, BristolFormat, write_bristol};
+use tacit::net::memory;
+use tacit::session::Side;
+use tacit::{Circuit, Function, Job, Recipient, Role, Session};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let circuit = budget()?;

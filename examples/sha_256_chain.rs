@@ -6,7 +6,9 @@
 
 use std::time::Instant;
 
-use tacit::{Job, Role, Session, Side, Type, Value, library, memory};
+use tacit::net::memory;
+use tacit::session::Side;
+use tacit::{Job, Role, Session, Type, Value, library};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let n: u64 = std::env::args()

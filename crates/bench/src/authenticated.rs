@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
 
 use crate::direct::{Case, DirectFigures, Exchanged, figures, full_name};
-use crate::parties::{Place, both};
+use crate::parties::{PartyLink, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, key, mebibytes, number, short, text};
 use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
@@ -98,7 +98,7 @@ fn cases(options: &Options) -> &'static [Case] {
 fn measure(
     case: &Case,
     bits: u8,
-    place: Place,
+    place: PartyLink,
     options: &Options,
     tell: Tell<'_>,
 ) -> Result<(), Error> {

@@ -139,7 +139,7 @@ impl Exchange for Exchanged {
         let (mut steps, mut work_seconds) = (Vec::new(), Vec::new());
         // The first batch warms up.
         for batch in 0..=self.batches {
-            let mut work = Work::default();
+            let mut work = WorkClock::default();
             let ((), step) = wire.step(|channel| {
                 match party {
                     Party::Garbler => {
@@ -166,9 +166,9 @@ impl Exchange for Exchanged {
 
 /// A clock that runs while a party works and stands still while it waits.
 #[derive(Debug, Default)]
-pub(crate) struct Work(Duration);
+pub(crate) struct WorkClock(Duration);
 
-impl Work {
+impl WorkClock {
     fn on<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let done = work();
@@ -185,7 +185,7 @@ pub(crate) fn receive(
     threads: NonZeroUsize,
     delta: &Delta,
     channel: &mut Channel,
-    work: &mut Work,
+    work: &mut WorkClock,
 ) -> Result<Vec<Key>, Error> {
     let mut rng = UnwrapErr(SysRng);
     let choices = delta.choices();
@@ -212,7 +212,7 @@ pub(crate) fn send(
     kind: BaseOt,
     threads: NonZeroUsize,
     channel: &mut Channel,
-    work: &mut Work,
+    work: &mut WorkClock,
 ) -> Result<Vec<[Key; 2]>, Error> {
     let mut rng = UnwrapErr(SysRng);
     if kind == BaseOt::MlKem768 {

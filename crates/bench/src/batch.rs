@@ -13,14 +13,15 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Phase;
 use tacit::garble::SchemeId;
-use tacit::{
-    BatchPreparation, Function, FunctionBuilder, Phase, Recipient, Role, Settings, Stocks, library,
-};
+use tacit::protocols::StatisticalSecurity;
+use tacit::stock::{BatchPreparation, Stocks};
+use tacit::{Function, FunctionBuilder, Recipient, Role, Settings, library};
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
-use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::record::Traffic;
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
@@ -175,9 +176,9 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             };
             let name = full_name(function, &parameters);
             let name = format!("batch {name} executions-{executions} threads-{threads}");
-            let wanted = |place: &Place| options.wants(&format!("{name} {}", place.name()));
+            let wanted = |place: &PartyLink| options.wants(&format!("{name} {}", place.name()));
             let places = options.places(&LINKS).into_iter();
-            let places: Vec<Place> = places.filter(wanted).collect();
+            let places: Vec<PartyLink> = places.filter(wanted).collect();
             if places.is_empty() {
                 continue;
             }
@@ -188,7 +189,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 threads,
                 links: places.iter().map(|place| link_of(*place)).collect(),
             };
-            let done = both(&task, Place(None), options)?;
+            let done = both(&task, PartyLink(None), options)?;
             for (number, place) in places.iter().enumerate() {
                 let figures = figures(&task, (number, *place), paper, &done)?;
                 tell(figures.into())?;
@@ -198,7 +199,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn link_of(place: Place) -> Option<String> {
+fn link_of(place: PartyLink) -> Option<String> {
     place.0.map(|link| link.to_string())
 }
 
@@ -234,7 +235,7 @@ fn threads(options: &Options) -> Vec<NonZeroUsize> {
 
 fn figures(
     task: &Exchanged,
-    (number, place): (usize, Place),
+    (number, place): (usize, PartyLink),
     paper: Option<Paper>,
     done: &Both<Report>,
 ) -> Result<BatchFigures, Error> {
@@ -346,7 +347,7 @@ impl Exchange for Exchanged {
         let mut session = meeting.session()?;
         let order = BatchPreparation::new(role, &function, self.executions)
             .scheme(SchemeId::HALF_GATES_TWO_CALL)
-            .statistical_security_bits(SECURITY_BITS)
+            .statistical_security(StatisticalSecurity::new(SECURITY_BITS)?)
             .threads(self.threads);
         let plan = order.plan()?;
         control.meet()?;
@@ -385,8 +386,8 @@ impl Exchange for Exchanged {
 
 impl Timed {
     /// What the evaluator's run took.
-    fn of(cost: &tacit::Cost) -> Self {
-        let ms = |phase: &tacit::PhaseCost| 1e3 * phase.wall.as_secs_f64();
+    fn of(cost: &tacit::cost::Cost) -> Self {
+        let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
         let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
         Self {
             online_ms: online.map_or(0.0, ms),

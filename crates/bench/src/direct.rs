@@ -5,10 +5,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Phase;
 use tacit::garble::{LADDER, SchemeId};
-use tacit::{Function, Job, Phase, Role, Session, Side, library};
+use tacit::protocols::StatisticalSecurity;
+use tacit::session::Side;
+use tacit::{Function, Job, Role, Session, library};
 
-use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
@@ -168,7 +171,7 @@ const LARGE_ANDS: u64 = 10_000_000;
 const LARGE_RUNS: usize = 5;
 
 /// Whether a run's tables alone take so long over a link that nobody learns more by waiting.
-fn too_slow(place: Place, function: &Function, scheme: SchemeId) -> bool {
+fn too_slow(place: PartyLink, function: &Function, scheme: SchemeId) -> bool {
     const MOST_SECONDS: u64 = 5;
     let Some(link) = place.0 else { return false };
     // XOR gates that cost something are as many as AND gates, or up to four times as many.
@@ -230,7 +233,7 @@ impl Exchanged {
     }
 
     /// By `authenticated` at this s, with the OTs that suit `place`.
-    pub(crate) fn against_malicious(mut self, bits: u8, place: Place) -> Self {
+    pub(crate) fn against_malicious(mut self, bits: u8, place: PartyLink) -> Self {
         self.security_bits = Some(bits);
         self.link = place.0.map(|link| link.to_string());
         self
@@ -269,7 +272,8 @@ impl Exchange for Exchanged {
         for run in 0..=self.runs {
             let mut job = Job::new(&function, role).scheme(self.scheme());
             if let Some(bits) = self.security_bits {
-                job = job.authenticated().statistical_security_bits(bits);
+                job = job.authenticated();
+                job = job.statistical_security(StatisticalSecurity::new(bits)?);
             }
             for input in function.inputs().iter().filter(|input| input.owner == role) {
                 job = job.input(&input.port.name, input.port.least_value());

@@ -60,7 +60,7 @@ pub use record::{Figures, Record};
 use tacit_net::Link;
 
 use crate::measure::Patience;
-use crate::parties::Place;
+use crate::parties::PartyLink;
 
 /// What is measured together, from the lowest layer up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -121,13 +121,17 @@ impl Options {
     }
 
     /// The links that were asked for, or loopback, or in a full run loopback and `usual`.
-    fn places(&self, usual: &[&str]) -> Vec<Place> {
+    fn places(&self, usual: &[&str]) -> Vec<PartyLink> {
         if !self.links.is_empty() {
-            return self.links.iter().map(|link| Place(Some(*link))).collect();
+            return self
+                .links
+                .iter()
+                .map(|link| PartyLink(Some(*link)))
+                .collect();
         }
         let usual = usual.iter().filter(|_| !self.quick);
-        let usual = usual.map(|link| Place(link.parse().ok()));
-        [Place(None)].into_iter().chain(usual).collect()
+        let usual = usual.map(|link| PartyLink(link.parse().ok()));
+        [PartyLink(None)].into_iter().chain(usual).collect()
     }
 }
 

@@ -2,9 +2,8 @@
 //! what they run there.
 
 use tacit::garble::SchemeId;
-use tacit::{
-    Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings, Stocks, Value,
-};
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings, Value};
 use tacit_net::{Channel, Link};
 
 use crate::Error;

@@ -15,7 +15,7 @@ use tacit_ot::{FieldBits, Security};
 pub use form::Form;
 
 use self::half::{EvaluatorHalf, GarblerHalf};
-use crate::parties::{Both, Exchange, Memory, Party, Place, Step, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
@@ -145,7 +145,7 @@ struct Case {
     extension: Extension,
     malicious: bool,
     form: Form,
-    place: Place,
+    place: PartyLink,
 }
 
 impl Case {
@@ -169,11 +169,11 @@ impl Case {
         let default = self.extension == Extension::SoftSpoken(FieldBits::DEFAULT);
         self.form == Form::Correlated
             || told
-            || self.place == Place(None) && (!options.quick || default && !self.malicious)
+            || self.place == PartyLink(None) && (!options.quick || default && !self.malicious)
     }
 
     fn exchanged(&self, options: &Options) -> Exchanged {
-        let loopback = self.place == Place(None);
+        let loopback = self.place == PartyLink(None);
         let log_count = match (options.quick, self.form) {
             (false, Form::Correlated) if loopback => 23,
             (true, _) => 19,

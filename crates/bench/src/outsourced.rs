@@ -26,7 +26,7 @@ use tacit_protocol::outsourced::circuit_and_gates;
 pub(crate) use exchange::Exchanged;
 
 use crate::direct::full_name;
-use crate::parties::{LastWord, Place, Task, all};
+use crate::parties::{LastWord, PartyLink, Task, all};
 use crate::spread::Spread;
 use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
 use crate::{Error, Options, Tell};
@@ -224,7 +224,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 
 fn figures(
     exchange: &Exchanged,
-    (program, place): (&Program, Place),
+    (program, place): (&Program, PartyLink),
     mut runs: [&[Timed]; 3],
     memory: ThreeMemory,
 ) -> Result<OutsourcedFigures, Error> {
@@ -243,7 +243,7 @@ fn figures(
     };
     let (function, parameters) = (program.function()?, exchange.parameters()?);
     let width = |ports: &[Port]| ports.iter().map(|port| port.ty.width() as u64).sum();
-    let bound = parameters.bound(Some(&function), tacit::OtExtension::default());
+    let bound = parameters.bound(Some(&function), tacit::session::OtExtension::default());
     let bound = bound.map_err(tacit::Error::from)?;
     Ok(OutsourcedFigures {
         function: program.function.clone(),
@@ -274,7 +274,10 @@ mod tests {
 
     #[test]
     fn seats_are_the_roles_of_the_protocol() {
-        for (seat, role) in tacit::OutsourcedRole::ALL.into_iter().enumerate() {
+        for (seat, role) in tacit::outsourced::OutsourcedRole::ALL
+            .into_iter()
+            .enumerate()
+        {
             assert_eq!((role as usize, role.name()), (seat, NAMES[seat]));
         }
     }

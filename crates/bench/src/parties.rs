@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tacit_net::{Channel, Meter, NetError};
 
 pub use launch::party;
-pub(crate) use launch::{LastWord, Place, all, both, pin};
+pub(crate) use launch::{LastWord, PartyLink, all, both, pin};
 pub(crate) use task::Task;
 
 use crate::Error;

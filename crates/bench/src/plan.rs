@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Phase;
 use tacit::garble::SchemeId;
 use tacit::plan::{Alternative, Plan, Planner};
 use tacit::protocols::Protocol;
-use tacit::{Phase, Preparation, Settings, Stocks, library};
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Settings, library};
 use tacit_net::Link;
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
-use crate::parties::{Exchange, Party, Place, Wire, both};
+use crate::parties::{Exchange, Party, PartyLink, Wire, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Options, Tell, USUAL_LINKS};
@@ -168,7 +170,7 @@ fn measure(
             continue;
         }
         let task = task(one, plans, options);
-        let done = both(&task, Place(None), options)?;
+        let done = both(&task, PartyLink(None), options)?;
         let measured = done.evaluator.links.into_iter().zip(plans);
         for (runs, (link, plan)) in measured {
             let online: Vec<f64> = runs.iter().map(|run| run.online_ms).collect();

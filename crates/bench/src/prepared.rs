@@ -9,13 +9,15 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::{Cost, Phase};
 use tacit::garble::SchemeId;
-use tacit::{Cost, Function, Phase, Preparation, Settings, Stocks, library};
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Function, Settings, library};
 use tacit_net::Link;
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
-use crate::parties::{Both, Exchange, Memory, Party, Place, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, kilobytes, known, number, short, text};
 use crate::{Error, Options, Tell};
@@ -187,7 +189,7 @@ struct Timed {
 
 impl Timed {
     fn of(cost: &Cost) -> Self {
-        let ms = |phase: &tacit::PhaseCost| 1e3 * phase.wall.as_secs_f64();
+        let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
         let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
         let of_run = cost
             .phases
@@ -236,7 +238,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 runs: if options.quick { 6 } else { 100 },
                 link: place.0.map(|link| link.to_string()),
             };
-            let done = both(&task, Place(None), options)?;
+            let done = both(&task, PartyLink(None), options)?;
             let mut figures = figures(task, place, done)?;
             figures.paper = paper;
             tell(figures.into())?;
@@ -252,7 +254,11 @@ fn unmeasured() -> Error {
     }
 }
 
-fn figures(task: Exchanged, place: Place, done: Both<Report>) -> Result<PreparedFigures, Error> {
+fn figures(
+    task: Exchanged,
+    place: PartyLink,
+    done: Both<Report>,
+) -> Result<PreparedFigures, Error> {
     let function = task.function()?;
     let (garbler, evaluator) = (done.garbler, done.evaluator);
     let of = |runs: &[Timed], what: fn(&Timed) -> f64| runs.iter().map(what).collect::<Vec<_>>();

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::parties::{Exchange, Memory, Party, Place, Wire, both};
+use crate::parties::{Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::table::{Column, Row, key, known, number, short};
 use crate::{Error, Figures, Options, Tell};
 
@@ -186,7 +186,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     }
     let usual = if options.quick { QUICK } else { FULL };
     let seconds = options.seconds.unwrap_or(usual.as_secs()).max(1);
-    let done = both(&Exchanged { seconds }, Place(None), options)?;
+    let done = both(&Exchanged { seconds }, PartyLink(None), options)?;
     let (Report::Service(service), Report::Peers(load)) = (done.garbler, done.evaluator) else {
         return Err(Error::Party {
             party: Party::Garbler.name(),

@@ -1,7 +1,8 @@
 //! Ctrl-C and SIGTERM during a session: the first tells the peer and ends the run, the second ends
 //! the process. Before a session there is nobody to tell, and the system's own way is right.
 
-use tacit::{CancelHandle, Category};
+use tacit::Category;
+use tacit::net::CancelHandle;
 
 use crate::failure::Failure;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::formats::{FileReport, Finding, Limits, check_directory};
+use tacit::circuit::formats::{FileReport, Finding, Limits, check_directory};
 
 use crate::failure::Failure;
 use crate::report::{JSON_VERSION, pretty};

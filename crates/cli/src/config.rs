@@ -15,7 +15,9 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
-use tacit::{BaseOt, Digest, Fingerprint, Link, OtExtension, Role};
+use tacit::net::Link;
+use tacit::session::{BaseOt, OtExtension};
+use tacit::{Fingerprint, Role};
 
 use crate::args::{base_ot, duration, ot_extension};
 use crate::failure::Failure;
@@ -134,7 +136,7 @@ fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, 
 
 fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
     let text = String::deserialize(from)?;
-    let digest: Result<Digest, _> = text.parse();
+    let digest: Result<tacit::circuit::Digest, _> = text.parse();
     digest.map(|digest| Some(digest.0)).map_err(|_| {
         serde::de::Error::custom("a room is 64 hexadecimal digits, as `tacit pair` wrote them")
     })
@@ -142,9 +144,8 @@ fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error
 
 fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {
     let name = String::deserialize(from)?;
-    let role = [Role::Garbler, Role::Evaluator]
-        .into_iter()
-        .find(|role| role.name() == name);
+    let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
+    let role = roles.find(|role| role.name() == name);
     role.map(Some).ok_or_else(|| {
         let what = format!("{name:?} is no role; write garbler or evaluator");
         serde::de::Error::custom(what)

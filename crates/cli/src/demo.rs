@@ -7,10 +7,11 @@ use std::thread;
 use std::time::Instant;
 
 use serde_json::json;
+use tacit::cost::Cost;
 use tacit::garble::SchemeId;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{
-    Cost, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
+    Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
     library,
 };
 

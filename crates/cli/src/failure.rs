@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tacit::{Category, NetError};
+use tacit::Category;
+use tacit::net::NetError;
 
 /// Why a command did not do what it was told.
 #[derive(Debug, thiserror::Error)]

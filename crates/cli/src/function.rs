@@ -7,8 +7,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use tacit::formats::{BitOrder, Import, read_bristol_file};
-use tacit::{Circuit, CircuitError, Function, FunctionError, FunctionFamily, Type, library};
+use tacit::circuit::formats::{BitOrder, Import, read_bristol_file};
+use tacit::circuit::{CircuitError, FunctionError, FunctionFamily};
+use tacit::{Circuit, Function, Type, library};
 use tacit_language::{TypedFunction, most_like};
 
 use crate::args::FunctionArgs;

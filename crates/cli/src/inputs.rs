@@ -9,7 +9,8 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value as Json;
-use tacit::{CircuitError, Function, Port, Role, Value};
+use tacit::circuit::{CircuitError, Port};
+use tacit::{Function, Role, Value};
 use tacit_serve::inputs::{Pairs, kind_of};
 use zeroize::Zeroizing;
 

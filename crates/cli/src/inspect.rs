@@ -14,9 +14,9 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tacit::formats::{BristolFormat, write_bristol};
+use tacit::circuit::{Component, Port, formats};
 use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
-use tacit::{Circuit, Component, Function, Port, Role, TimeEstimate, TriplePreparation};
+use tacit::{Circuit, Function, Role};
 use tacit_language::TypedFunction;
 
 use crate::args::InspectArgs;
@@ -153,7 +153,7 @@ fn write_circuit(
     let order = args.choice.bit_order.unwrap_or_default();
     write_new(path, |file| {
         let file = BufWriter::new(file);
-        let written = write_bristol(circuit, file, BristolFormat::Fashion, order);
+        let written = formats::write_bristol(circuit, file, formats::BristolFormat::Fashion, order);
         Ok(written.map_err(tacit::Error::from)?)
     })
 }
@@ -323,7 +323,7 @@ impl Subject {
         let mut seconds = [0.0; 2];
         for (i, component) in self.components.iter().enumerate() {
             let calls = f64::from(self.calls(i));
-            let time = TimeEstimate::measure(rung.id, component.program(), patience);
+            let time = tacit::cost::TimeEstimate::measure(rung.id, component.program(), patience);
             let time = time.expect("a rung is a scheme of this version");
             seconds[0] += calls * time.garbler.as_secs_f64();
             seconds[1] += calls * time.evaluator.as_secs_f64();
@@ -495,6 +495,6 @@ impl Subject {
 
 /// Triples that a run of `function` by `authenticated` takes from the stock, if it can run it.
 fn triples(function: &Function) -> Option<u64> {
-    let order = TriplePreparation::for_runs(Role::Garbler, function, 1);
+    let order = tacit::stock::TriplePreparation::for_runs(Role::Garbler, function, 1);
     order.ok().map(|order| order.count())
 }

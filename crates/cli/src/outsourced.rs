@@ -8,12 +8,16 @@ mod meeting;
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
+use tacit::cost::Cost;
 use tacit::garble::Rung;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
-use tacit::{
-    Cost, Fingerprint, Function, MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OtExtension,
-    Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Stocks, Value,
+use tacit::outsourced::{
+    MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
+    OutsourcedRole,
 };
+use tacit::protocols::{StatisticalSecurity, ThreatModel};
+use tacit::session::OtExtension;
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
 
 use crate::args::{RunArgs, RunRoleArg};
 use crate::config::Config;
@@ -243,9 +247,9 @@ pub(crate) fn parameters(
         Err(_) if !is_allowed => Err(format!(
             "{copies} circuits and {bits} bits of the input checks give {} of statistical \
              security, and {MIN_SECURITY_BITS} are the least against a malicious party; take \
-             {COPIES} and {DEFAULT_SECURITY_BITS}, or, to measure and for nothing else, give \
-             {option}",
-            security_bits_text(&parameters)
+             {COPIES} and {}, or, to measure and for nothing else, give {option}",
+            security_bits_text(&parameters),
+            StatisticalSecurity::DEFAULT
         )),
         _ => Ok(parameters),
     }
@@ -271,7 +275,8 @@ fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
             args.security
         )));
     }
-    let bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
+    let bits = args.security_bits;
+    let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
     let allow = (
         "--insecure-for-measurements",
         args.insecure_for_measurements,

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use tacit::{Function, Port, Recipient, Role, library};
+use tacit::circuit::Port;
+use tacit::{Function, Recipient, Role, library};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;

@@ -8,8 +8,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use tacit::pairing::{self, Invitation, Inviter, Ledger, Met, Paired, PairingListener, Route};
-use tacit::{CancelHandle, Identity, NetError, Role, Settings};
+use tacit::net::pairing::{self, Invitation, Inviter, Ledger, Met, Paired, PairingListener, Route};
+use tacit::net::{CancelHandle, NetError};
+use tacit::{Identity, Role, Settings};
 
 use crate::args::{AcceptArgs, InviteArgs, PairCommand};
 use crate::cancel;

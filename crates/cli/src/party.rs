@@ -6,11 +6,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use tacit::relay::{self, Hello};
-use tacit::{
-    AbortReason, BaseOt, CancelHandle, Fingerprint, Identity, Link, Listener, NetError,
-    OtExtension, PlainListener, Session, Settings, Side,
-};
+use tacit::net::relay::{self, Hello};
+use tacit::net::{CancelHandle, Link, NetError};
+use tacit::session::{AbortReason, BaseOt, OtExtension, PlainListener, Side};
+use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 
 use crate::args::MeetArgs;
 use crate::config::{self, Config};

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value as Json, json};
 use tacit::garble::Assumption;
+use tacit::net::Link;
 use tacit::plan::{Alternative, InStock, Plan, Planner};
 use tacit::protocols::ThreatModel;
-use tacit::{Function, Link, Role};
+use tacit::{Function, Role};
 
 use crate::args::{FunctionArgs, PartyArgs};
 use crate::config::Config;

@@ -10,11 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
+use tacit::circuit::Component;
 use tacit::garble::Rung;
-use tacit::{
-    AbortReason, CancelHandle, Category, Component, Error, Meter, OtExtension, Preparation,
-    Prepared, Role, Session, Stocks,
-};
+use tacit::net::CancelHandle;
+use tacit::session::AbortReason;
+use tacit::stock::{Preparation, Prepared, Stocks};
+use tacit::{Category, Error, Role, Session};
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;
@@ -245,9 +246,7 @@ impl Order for ComponentOrder {
             "kinds": kinds.collect::<Vec<_>>(),
         });
         let cost = Took {
-            preparing: prepared.wall,
-            traffic: &prepared.traffic,
-            ots: prepared.ot_extension,
+            prepared: &prepared,
             wall: begun.elapsed(),
         };
         Ok(Told {
@@ -338,10 +337,7 @@ fn text(prepared: &Prepared) -> String {
 
 /// What a preparation took.
 struct Took<'a> {
-    preparing: Duration,
-    traffic: &'a Meter,
-    /// How OTs were made, if any were.
-    ots: Option<OtExtension>,
+    prepared: &'a Prepared,
     /// With waiting.
     wall: Duration,
 }
@@ -349,12 +345,13 @@ struct Took<'a> {
 impl Took<'_> {
     /// `json` with what programs are told of every preparation.
     fn json(&self, mut json: Json) -> Json {
+        let (traffic, ots) = (&self.prepared.traffic, self.prepared.ot_extension);
         json["version"] = json!(JSON_VERSION);
         json["wall_us"] = json!(micros(self.wall));
-        json["preparing_us"] = json!(micros(self.preparing));
-        json["bytes_sent"] = json!(self.traffic.sent.bytes);
-        json["bytes_received"] = json!(self.traffic.received.bytes);
-        json["ot_extension"] = json!(self.ots.map(|extension| extension.to_string()));
+        json["preparing_us"] = json!(micros(self.prepared.wall));
+        json["bytes_sent"] = json!(traffic.sent.bytes);
+        json["bytes_received"] = json!(traffic.received.bytes);
+        json["ot_extension"] = json!(ots.map(|extension| extension.to_string()));
         json
     }
 }
@@ -364,9 +361,9 @@ impl fmt::Display for Took<'_> {
         write!(
             f,
             "{:.2} s, {} sent, {} received; {:.1} s with waiting",
-            self.preparing.as_secs_f64(),
-            shown_bytes(self.traffic.sent.bytes),
-            shown_bytes(self.traffic.received.bytes),
+            self.prepared.wall.as_secs_f64(),
+            shown_bytes(self.prepared.traffic.sent.bytes),
+            shown_bytes(self.prepared.traffic.received.bytes),
             self.wall.as_secs_f64(),
         )
     }

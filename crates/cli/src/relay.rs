@@ -3,7 +3,7 @@
 use std::io;
 use std::thread;
 
-use tacit::{NetError, SLICE};
+use tacit::net::{NetError, SLICE};
 use tacit_serve::http;
 use tacit_serve::relay::{Relay, RelayLimits};
 

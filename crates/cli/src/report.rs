@@ -8,9 +8,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
+use tacit::cost::{Cost, Phase, PhaseCost};
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, ThreatModel};
-use tacit::{BaseOtSource, Cost, Function, Phase, PhaseCost, Role, Value};
+use tacit::session::BaseOtSource;
+use tacit::{Function, Role, Value};
 use tacit_language::TypedFunction;
 
 /// The version of every JSON object that the command prints.

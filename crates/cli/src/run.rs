@@ -5,7 +5,7 @@ mod two;
 use std::path::Path;
 
 use tacit::garble::{Assumption, Rung, SchemeId};
-use tacit::protocols::{Protocol, ThreatModel};
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{Function, Role};
 use tacit_language::TypedFunction;
@@ -200,6 +200,23 @@ pub(crate) fn role_of(party: &str, typed: Option<&TypedFunction>) -> Result<Role
     let party = signature.party(party);
     let party = party.map_err(|error| Failure::Usage(format!("--as: {error}")))?;
     Ok(signature.role(party))
+}
+
+/// s of `bits` under `protocol`, the usual one unless given; below 40 only to measure.
+///
+/// # Errors
+///
+/// The protocol does not offer it.
+pub(crate) fn statistical_security(
+    protocol: Protocol,
+    bits: Option<u8>,
+    is_for_measurements: bool,
+) -> Result<StatisticalSecurity, tacit::Error> {
+    match bits {
+        None => Ok(StatisticalSecurity::DEFAULT),
+        Some(bits) if is_for_measurements => StatisticalSecurity::insecure_for_measurements(bits),
+        Some(bits) => protocol.statistical_security(bits),
+    }
 }
 
 /// The scheme of this name, or the best for `function` under the assumption of this name. Without a

@@ -17,7 +17,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::{Category, Error, Identity, Listener, NetError};
+use tacit::net::NetError;
+use tacit::{Category, Error, Identity, Listener};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Policy, Service, http};
 
@@ -41,7 +42,7 @@ enum Signal {
 }
 
 /// What the configuration says, of which only the policy changes while the service runs.
-struct Wanted {
+struct ServeConfig {
     fixed: Fixed,
     policy: Policy,
     stop: Duration,
@@ -75,7 +76,7 @@ impl Fixed {
     }
 }
 
-impl Wanted {
+impl ServeConfig {
     /// Reads and checks the configuration, the same at the start, at a reload and by `--check`.
     fn read(args: &ServeArgs, path: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(path)?;
@@ -118,7 +119,7 @@ impl Wanted {
 ///
 /// The configuration is not right, an address is taken, or signals cannot be had.
 pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Result<(), Failure> {
-    let wanted = Wanted::read(args, config)?;
+    let wanted = ServeConfig::read(args, config)?;
     let identity = Identity::load(&wanted.fixed.identity).map_err(Error::from)?;
     if args.check {
         return told(&wanted, args.json);
@@ -136,7 +137,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         }
     });
     let listener = Listener::bind(&wanted.fixed.listen)?;
-    let Wanted {
+    let ServeConfig {
         fixed,
         policy,
         mut stop,
@@ -159,7 +160,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
     notify(Phase::Ready);
     while let Ok(Signal::Reload) = signals.recv() {
         notify(Phase::Reloading);
-        match Wanted::read(args, config) {
+        match ServeConfig::read(args, config) {
             Ok(wanted) if wanted.fixed == fixed => {
                 stop = wanted.stop;
                 service.reload(wanted.policy);
@@ -185,7 +186,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
 }
 
 /// Tells what `--check` found.
-fn told(wanted: &Wanted, as_json: bool) -> Result<(), Failure> {
+fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     let offers = wanted.policy.offers().iter();
     let functions: usize = offers.map(|offer| offer.functions.len()).sum();
     let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());

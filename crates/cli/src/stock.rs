@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
-use tacit::{
-    ComponentDigest, Damage, Fingerprint, KeptBaseOts, KeptChain, Role, StockName, StockSummary,
-    Stocks,
-};
+use tacit::session::KeptBaseOts;
+use tacit::stock::{ComponentDigest, Damage, KeptChain, StockName, StockSummary, Stocks};
+use tacit::{Fingerprint, Role};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;

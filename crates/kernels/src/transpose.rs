@@ -81,11 +81,11 @@ impl Kernel for Transpose<'_> {
 /// Rows of [`SQUARES`] squares, square by square. Vectors of them are listed one by one below:
 /// loads in a loop, or in a closure over an array, are kept in memory by the compiler and not in
 /// registers.
-type Work = [[Block; SIDE]; SQUARES];
+type Squares = [[Block; SIDE]; SQUARES];
 
 /// Transposes squares of 8 × 8 bits, of rows that are `stride` blocks apart.
 #[inline(always)]
-fn bits<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Work) {
+fn bits<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Squares) {
     for first in (0..SIDE).step_by(8) {
         for at in (0..SQUARES).step_by(S::LANES) {
             let row = |i: usize| simd.load(&rows[(first + i) * stride + at..]);
@@ -130,7 +130,7 @@ fn side_by_side<S: Simd>(simd: S, held: &mut [S::Vector; 8]) {
 
 /// Transposes squares of 16 × 16 bytes: byte `c` of rows `i`, `i + 8`, … makes column `8c + i`.
 #[inline(always)]
-fn bytes<S: Simd>(simd: S, work: &Work, columns: &mut [Block; SQUARES * SIDE]) {
+fn bytes<S: Simd>(simd: S, work: &Squares, columns: &mut [Block; SQUARES * SIDE]) {
     for (rows, columns) in work.iter().zip(columns.as_chunks_mut::<SIDE>().0) {
         for at in (0..8).step_by(S::LANES) {
             let row = |i: usize| simd.load(&rows[8 * i + at..]);

@@ -34,11 +34,11 @@ pub(crate) struct ShapedSink {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<LinkQueue>,
     changed: Condvar,
 }
 
-struct State {
+struct LinkQueue {
     /// Chunks in the link, each with the time when it comes out.
     chunks: VecDeque<(Instant, Zeroizing<Vec<u8>>)>,
     chunk_bytes: usize,
@@ -51,11 +51,15 @@ struct State {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinkQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sleep<'a>(&self, state: MutexGuard<'a, State>, at_most: Duration) -> MutexGuard<'a, State> {
+    fn sleep<'a>(
+        &self,
+        state: MutexGuard<'a, LinkQueue>,
+        at_most: Duration,
+    ) -> MutexGuard<'a, LinkQueue> {
         let woken = self.changed.wait_timeout(state, at_most);
         woken.unwrap_or_else(PoisonError::into_inner).0
     }
@@ -64,7 +68,7 @@ impl Shared {
 impl ShapedSink {
     pub(crate) fn new(below: Box<dyn Sink>, link: Link) -> Self {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+            state: Mutex::new(LinkQueue {
                 chunks: VecDeque::new(),
                 chunk_bytes: 0,
                 free_at: Instant::now(),

@@ -1,9 +1,10 @@
 //! What a function costs before it runs: a row for each protocol, as the planner has them.
 
 use pyo3::prelude::*;
+use tacit::net::Link;
 use tacit::plan::Planner;
 use tacit::protocols::{Protocol, ThreatModel};
-use tacit::{Error, Function, Link};
+use tacit::{Error, Function};
 
 use crate::error;
 

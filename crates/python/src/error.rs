@@ -1,7 +1,8 @@
 //! Errors of Rust as the exceptions of `tacit.errors`, which has a class for each kind.
 
 use pyo3::prelude::*;
-use tacit::{Category, Error, NetError};
+use tacit::net::NetError;
+use tacit::{Category, Error};
 
 /// The exception `class` of `tacit.errors`.
 pub(crate) fn exception(py: Python<'_>, class: &str, message: &str) -> PyErr {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tacit::{FunctionFamily, Port, Role, Value, library, wipe_json};
+use tacit::circuit::{FunctionFamily, Port, wipe_json};
+use tacit::{Role, Value, library};
 use tacit_language::PortValue;
 
 use crate::cost::{self, Row};

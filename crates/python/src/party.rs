@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::{CancelHandle, Error, Fingerprint, KeptOts, Settings};
+use tacit::net::CancelHandle;
+use tacit::session::KeptOts;
+use tacit::{Error, Fingerprint, Settings};
 
 use crate::error;
 use crate::session::Session;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tacit::wipe_json;
+use tacit::circuit::wipe_json;
 use tacit_language::{
     BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
     TypedFunction, read_source,

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use etcetera::BaseStrategy;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
-use tacit::{
-    BaseOtSource, BatchPreparation, CancelHandle, Cost, Fingerprint, Job, Outcome, Preparation,
-    Progress, Role, SecurityScope, StockName, Stocks,
-};
+use tacit::cost::Cost;
+use tacit::net::CancelHandle;
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::session::BaseOtSource;
+use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::{Fingerprint, Job, Outcome, Progress, Role, SecurityScope};
 
 use crate::error;
 use crate::function::Function;
@@ -116,7 +117,8 @@ impl Session {
             scheme: job.scheme_id(),
         };
         let stocks = self.stocks(py)?;
-        let left = stocks.executions_left(&stock, run.function, run.bits());
+        let security = run.security(py, Protocol::Batch)?;
+        let left = stocks.executions_left(&stock, run.function, security);
         Ok(left.map_err(|error| error::raise(py, error))? > 0)
     }
 }
@@ -176,9 +178,13 @@ impl<'f> Run<'f> {
         })
     }
 
-    /// s, of what is secure against malicious parties.
-    fn bits(&self) -> u8 {
-        self.security_bits.unwrap_or(DEFAULT_SECURITY_BITS)
+    /// s under `protocol`.
+    fn security(&self, py: Python<'_>, protocol: Protocol) -> PyResult<StatisticalSecurity> {
+        let Some(bits) = self.security_bits else {
+            return Ok(StatisticalSecurity::DEFAULT);
+        };
+        let security = protocol.statistical_security(bits);
+        security.map_err(|error| error::raise(py, error))
     }
 }
 
@@ -241,7 +247,7 @@ impl Session {
             _ => job,
         };
         if protocol.has_security_bits() {
-            job = job.statistical_security_bits(run.bits());
+            job = job.statistical_security(run.security(py, protocol)?);
         }
         if let Some(limit) = run.limit {
             job = job.time_limit(limit);
@@ -294,7 +300,7 @@ impl Session {
             }
             Protocol::Batch => {
                 let mut order = BatchPreparation::new(run.role, run.function, runs)
-                    .statistical_security_bits(run.bits());
+                    .statistical_security(run.security(py, protocol)?);
                 if let Some(limit) = run.limit {
                     order = order.time_limit(limit);
                 }
@@ -302,7 +308,7 @@ impl Session {
                 let prepared = self.work(py, &run, &at, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
-                Ok(vec![(name, prepared.made, prepared.available)])
+                Ok(vec![(name, prepared.made(), prepared.available())])
             }
             _ => {
                 let message = format!(

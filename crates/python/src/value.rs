@@ -196,13 +196,13 @@ impl Shape {
 
 /// Where a value is, for errors: `rows[3].age`.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum ValueLocation<'a> {
     Input(&'a str),
-    Item(&'a Place<'a>, usize),
-    Field(&'a Place<'a>, &'a str),
+    Item(&'a ValueLocation<'a>, usize),
+    Field(&'a ValueLocation<'a>, &'a str),
 }
 
-impl Place<'_> {
+impl ValueLocation<'_> {
     /// In how many lists and structs it is.
     fn depth(&self) -> usize {
         match self {
@@ -212,7 +212,7 @@ impl Place<'_> {
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValueLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(name) => f.write_str(name),
@@ -233,10 +233,10 @@ impl fmt::Display for Place<'_> {
 ///
 /// No JSON stands for it.
 pub(crate) fn json(name: &str, shape: &Shape, value: &Bound<'_, PyAny>) -> PyResult<Json> {
-    given(Place::Input(name), shape, value)
+    given(ValueLocation::Input(name), shape, value)
 }
 
-fn given(at: Place<'_>, shape: &Shape, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+fn given(at: ValueLocation<'_>, shape: &Shape, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     match shape.columns() {
         Some(fields) if is_frame(value)? => rows(at, fields, value),
         _ => read(at, value),
@@ -251,7 +251,11 @@ fn is_frame(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The rows of what has columns.
-fn rows(at: Place<'_>, fields: &[(String, Shape)], frame: &Bound<'_, PyAny>) -> PyResult<Json> {
+fn rows(
+    at: ValueLocation<'_>,
+    fields: &[(String, Shape)],
+    frame: &Bound<'_, PyAny>,
+) -> PyResult<Json> {
     let py = frame.py();
     let column_of = py.import("tacit._columns")?.getattr("column")?;
     let mut rows: Vec<Map<String, Json>> = Vec::new();
@@ -263,7 +267,7 @@ fn rows(at: Place<'_>, fields: &[(String, Shape)], frame: &Bound<'_, PyAny>) -> 
             let message = format!("{at} has no column {name:?}; its rows have {names}");
             return Err(error::input(py, &message));
         }
-        let at = Place::Field(&at, name);
+        let at = ValueLocation::Field(&at, name);
         let Json::Array(cells) = given(at, shape, &column)? else {
             return Err(error::input(
                 py,
@@ -285,7 +289,7 @@ fn rows(at: Place<'_>, fields: &[(String, Shape)], frame: &Bound<'_, PyAny>) -> 
     Ok(Json::Array(rows.into_iter().map(Json::Object).collect()))
 }
 
-fn read(at: Place<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+fn read(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     let py = value.py();
     if at.depth() > MAX_DEPTH {
         let message = format!("{at} is nested deeper than {MAX_DEPTH} lists");
@@ -316,14 +320,14 @@ fn read(at: Place<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         let items = value.try_iter()?.enumerate();
-        let items = items.map(|(number, item)| read(Place::Item(&at, number), &item?));
+        let items = items.map(|(number, item)| read(ValueLocation::Item(&at, number), &item?));
         return Ok(Json::Array(items.collect::<PyResult<_>>()?));
     }
     if let Ok(value) = value.cast::<PyDict>() {
         let mut fields = Map::new();
         for (field, value) in value {
             let field: String = field.extract()?;
-            let json = read(Place::Field(&at, &field), &value)?;
+            let json = read(ValueLocation::Field(&at, &field), &value)?;
             fields.insert(field, json);
         }
         return Ok(Json::Object(fields));

@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::{CancelHandle, Error};
+use tacit::Error;
+use tacit::net::CancelHandle;
 
 use crate::error;
 

@@ -14,14 +14,14 @@ pub enum Hash {
 
 /// What the hash of a gate depends on besides the label.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct GateContext {
     hash: Hash,
     start: u128,
     pub(crate) instance: u32,
     pub(crate) gate: u64,
 }
 
-impl Place {
+impl GateContext {
     pub(crate) fn new(hash: Hash, start: u128, instance: u32, gate: u64) -> Self {
         Self {
             hash,
@@ -66,7 +66,7 @@ pub fn garble(
     inputs: &[u128],
 ) -> Garbled {
     circuit.garble(delta, inputs, |gate, a, b, tables| {
-        let place = Place::new(hash, start, instance, gate);
+        let place = GateContext::new(hash, start, instance, gate);
         let (zero, rows) = garble_and(place, delta, a, b);
         tables.extend(rows.iter().flat_map(|row| row.to_le_bytes()));
         zero
@@ -74,7 +74,7 @@ pub fn garble(
 }
 
 /// The output's label for zero, and the two rows `T_G` and `T_E`.
-fn garble_and(place: Place, delta: u128, a: [u128; 2], b: [u128; 2]) -> (u128, [u128; 2]) {
+fn garble_and(place: GateContext, delta: u128, a: [u128; 2], b: [u128; 2]) -> (u128, [u128; 2]) {
     let (p_a, p_b) = (select_bit(a[0]), select_bit(b[0]));
     let t_g = place.hash(a[0], 0) ^ place.hash(a[1], 0) ^ times(p_b, delta);
     let w_g = place.hash(a[0], 0) ^ times(p_a, t_g);
@@ -99,7 +99,7 @@ pub fn evaluate(
 ) -> Vec<u128> {
     let (rows, _) = tables.as_chunks();
     circuit.evaluate(inputs, |gate, a, b| {
-        let place = Place::new(hash, start, instance, gate);
+        let place = GateContext::new(hash, start, instance, gate);
         let [t_g, t_e] = [0, 1].map(|half| u128::from_le_bytes(rows[2 * gate as usize + half]));
         let w_g = place.hash(a, 0) ^ times(select_bit(a), t_g);
         let w_e = place.hash(b, 1) ^ times(select_bit(b), t_e ^ a);
@@ -114,7 +114,7 @@ pub fn decoding(hash: Hash, start: u128, first: u64, outputs: &[[u128; 2]]) -> V
     let mut bytes = Vec::new();
     for (number, labels) in (first..).zip(outputs) {
         for label in labels {
-            let place = Place::new(hash, start, 0, number);
+            let place = GateContext::new(hash, start, 0, number);
             let tag = place.hash_under(tweak(Use::Out, 0, number, 0, 0), *label);
             bytes.extend(&tag.to_le_bytes()[..8]);
         }

@@ -41,13 +41,13 @@ pub(crate) fn coin(seed: [u8; 32], counter: u128) -> u128 {
 
 /// What the tweaks of a gate depend on.
 #[derive(Clone, Copy)]
-struct Place {
+struct GateContext {
     start: u128,
     instance: u32,
     gate: u64,
 }
 
-impl Place {
+impl GateContext {
     /// F of a XOR gate's input on `side`, at g‖`bit`, cut to n bits.
     fn xor(self, label: u128, bit: bool, side: u8) -> u128 {
         let at = tweak(Use::Xor, self.instance, self.gate, u8::from(bit), side);
@@ -126,7 +126,7 @@ pub fn garble(
     let mut gates = Vec::new();
     let (mut xors, mut ands) = (0, 0);
     for gate in &circuit.gates {
-        let place = |gate| Place {
+        let place = |gate| GateContext {
             start,
             instance,
             gate,
@@ -186,7 +186,12 @@ pub fn garble(
 }
 
 /// The output's labels, and the ciphertext.
-fn garble_xor(place: Place, i: [u128; 2], j: [u128; 2], untranslated: bool) -> ([u128; 2], u128) {
+fn garble_xor(
+    place: GateContext,
+    i: [u128; 2],
+    j: [u128; 2],
+    untranslated: bool,
+) -> ([u128; 2], u128) {
     let (pi_i, pi_j) = (select_bit(i[0]), select_bit(j[0]));
     let translated_i = [place.xor(i[0], pi_i, 0), place.xor(i[1], !pi_i, 0)];
     let delta = translated_i[0] ^ translated_i[1];
@@ -210,7 +215,7 @@ fn garble_xor(place: Place, i: [u128; 2], j: [u128; 2], untranslated: bool) -> (
 }
 
 /// K_0 to K_3 of a gate, under the tweaks of `usage`.
-fn keys(place: Place, usage: Use, i: [u128; 2], j: [u128; 2]) -> [u128; 4] {
+fn keys(place: GateContext, usage: Use, i: [u128; 2], j: [u128; 2]) -> [u128; 4] {
     let (pi_i, pi_j) = (select_bit(i[0]), select_bit(j[0]));
     [0, 1, 2, 3].map(|alpha| {
         let (a, b) = (alpha & 2 != 0, alpha & 1 != 0);
@@ -221,7 +226,7 @@ fn keys(place: Place, usage: Use, i: [u128; 2], j: [u128; 2]) -> [u128; 4] {
 
 /// The output's labels, and the rows T_1 to T_3, of a gate that computes `f`.
 fn garble_three(
-    place: Place,
+    place: GateContext,
     usage: Use,
     random: u128,
     i: [u128; 2],
@@ -241,7 +246,7 @@ fn garble_three(
 }
 
 /// The output's labels, and the table: line s of the figure, and four bits as coefficients.
-fn garble_two(place: Place, pi: bool, i: [u128; 2], j: [u128; 2]) -> ([u128; 2], GateTable) {
+fn garble_two(place: GateContext, pi: bool, i: [u128; 2], j: [u128; 2]) -> ([u128; 2], GateTable) {
     let full = keys(place, Use::And, i, j);
     let k = full.map(|key| key & KEY);
     let x = k[1] ^ k[2] ^ k[3];
@@ -279,7 +284,7 @@ pub fn evaluate(
     let mut wires = inputs.to_vec();
     let (mut xors, mut ands) = (0, 0);
     for (gate, table) in circuit.gates.iter().zip(gates) {
-        let place = |gate| Place {
+        let place = |gate| GateContext {
             start,
             instance,
             gate,
@@ -325,7 +330,7 @@ pub fn evaluate(
     circuit.output_labels(&wires)
 }
 
-fn evaluate_xor(place: Place, i: u128, j: u128, c: u128, untranslated: bool) -> u128 {
+fn evaluate_xor(place: GateContext, i: u128, j: u128, c: u128, untranslated: bool) -> u128 {
     let (lambda_i, lambda_j) = (select_bit(i), select_bit(j));
     let translated_i = place.xor(i, lambda_i, 0);
     let translated_j = if untranslated && !lambda_j {

@@ -2,7 +2,7 @@
 //! for garbled circuits", CRYPTO 2021) under the two-call hash, by the equations that each pair of
 //! select bits must satisfy.
 
-use crate::half_gates::{Hash, Place};
+use crate::half_gates::{GateContext, Hash};
 use crate::{Circuit, Garbled, Use, aes_128, select_bit, times, tweak};
 
 /// A block's low or high half.
@@ -52,7 +52,7 @@ fn omega_2(label: u128) -> u128 {
 
 /// What the hashes of a gate give for select bits i and j: what is added to both halves of the
 /// output, and the dice.
-fn of_hashes(place: Place, a: u128, b: u128) -> (u128, Dice) {
+fn of_hashes(place: GateContext, a: u128, b: u128) -> (u128, Dice) {
     let [a, b, sum] = [(a, 0), (b, 1), (a ^ b, 2)].map(|(x, number)| place.hash(x, number));
     let (whole, sigma) = (half(sum, true), sum >> 63 & 1 == 1);
     let dice = Dice {
@@ -75,7 +75,7 @@ fn of_labels(a: u128, b: u128, dice: Dice) -> u128 {
 
 /// The output's label for zero, and the table.
 fn garble_and(
-    place: Place,
+    place: GateContext,
     seed: [u8; 32],
     delta: u128,
     a: [u128; 2],
@@ -128,7 +128,7 @@ fn garble_and(
 }
 
 /// The output's label.
-fn evaluate_and(place: Place, a: u128, b: u128, table: &[u8; 25]) -> u128 {
+fn evaluate_and(place: GateContext, a: u128, b: u128, table: &[u8; 25]) -> u128 {
     let (i, j) = (select_bit(a), select_bit(b));
     let g = |number: usize| {
         let at = [0, 8, 17][number];
@@ -163,7 +163,7 @@ pub fn garble(
     inputs: &[u128],
 ) -> Garbled {
     circuit.garble(delta, inputs, |gate, a, b, tables| {
-        let place = Place::new(Hash::TwoCall, start, instance, gate);
+        let place = GateContext::new(Hash::TwoCall, start, instance, gate);
         let (zero, table) = garble_and(place, seed, delta, a, b);
         tables.extend(table);
         zero
@@ -185,7 +185,7 @@ pub fn evaluate(
 ) -> Vec<u128> {
     let (tables, _) = tables.as_chunks();
     circuit.evaluate(inputs, |gate, a, b| {
-        let place = Place::new(Hash::TwoCall, start, instance, gate);
+        let place = GateContext::new(Hash::TwoCall, start, instance, gate);
         evaluate_and(place, a, b, &tables[gate as usize])
     })
 }

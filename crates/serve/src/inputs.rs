@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use tacit::{Fingerprint, Function, ProtocolId, Role, Value, wipe_json};
+use tacit::circuit::wipe_json;
+use tacit::session::ProtocolId;
+use tacit::{Fingerprint, Function, Role, Value};
 use zeroize::Zeroizing;
 
 use crate::results::command;

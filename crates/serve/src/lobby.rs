@@ -13,7 +13,8 @@ use std::ops::DerefMut;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tacit::{Fingerprint, RunTicket};
+use tacit::Fingerprint;
+use tacit::outsourced::RunTicket;
 
 /// Turns of one client at one chain: one that ends, and one that waits.
 const MAX_TURNS: usize = 2;
@@ -26,11 +27,11 @@ pub(crate) type LinkKey = (Fingerprint, RunTicket);
 
 /// Links of type `L` that wait, and turns.
 pub(crate) struct Lobby<L> {
-    state: Mutex<State<L>>,
+    state: Mutex<LobbyState<L>>,
     changed: Condvar,
 }
 
-struct State<L> {
+struct LobbyState<L> {
     places: HashMap<LinkKey, LentLink<L>>,
     turns: HashMap<ChainKey, VecDeque<(u64, Fingerprint)>>,
     next: u64,
@@ -81,7 +82,7 @@ pub(crate) enum NoTurn {
 impl<L> Default for Lobby<L> {
     fn default() -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(LobbyState {
                 places: HashMap::new(),
                 turns: HashMap::new(),
                 next: 0,
@@ -99,7 +100,7 @@ impl<L> Lobby<L> {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State<L>> {
+    fn state(&self) -> MutexGuard<'_, LobbyState<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,7 +109,7 @@ impl<L> Lobby<L> {
     fn wait<T>(
         &self,
         end: Option<Instant>,
-        mut found: impl FnMut(&mut State<L>) -> Option<T>,
+        mut found: impl FnMut(&mut LobbyState<L>) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.state();
         loop {
@@ -139,7 +140,7 @@ impl<L> Lobby<L> {
         state.places.insert(key, LentLink::Waits(link));
         drop(state);
         self.changed.notify_all();
-        let is_claimed = |state: &mut State<L>| match state.places.get(&key) {
+        let is_claimed = |state: &mut LobbyState<L>| match state.places.get(&key) {
             Some(LentLink::Waits(_)) => None,
             _ => Some(()),
         };
@@ -217,7 +218,7 @@ impl<L> Lobby<L> {
             chain,
             number,
         };
-        let is_first = |state: &mut State<L>| {
+        let is_first = |state: &mut LobbyState<L>| {
             let first = state.turns.get(&turn.chain)?.front()?;
             (first.0 == number).then_some(())
         };
@@ -291,7 +292,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use tacit::OutsourcedRole;
+    use tacit::outsourced::OutsourcedRole;
 
     /// Far longer than anything here takes.
     const LONG: Duration = Duration::from_secs(60);

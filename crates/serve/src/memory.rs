@@ -13,7 +13,8 @@
 //! by their own number. All peers together have a bound, and each has a share of it, so that none
 //! keeps the others out.
 
-use tacit::{Function, OtExtension, ProtocolId, Role};
+use tacit::session::{OtExtension, ProtocolId};
+use tacit::{Function, Role};
 
 use crate::policy::{Error, Limits, Offer};
 

@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use tacit::StockSummary;
+use tacit::stock::StockSummary;
 
 /// Upper bounds of a run's time, in seconds.
 const RUN_SECONDS: [f64; 14] = [
@@ -297,7 +297,8 @@ mod tests {
     #[test]
     fn components_of_one_name_are_told_apart() {
         use std::time::Duration;
-        use tacit::{ComponentDigest, EpochId, Fingerprint, Role, StockName, StockedKind};
+        use tacit::stock::{ComponentDigest, EpochId, StockName, StockedKind};
+        use tacit::{Fingerprint, Role};
         let metrics = Metrics::new();
         let mut of_same_family = [2; 32];
         of_same_family[31] = 3;

@@ -1,7 +1,7 @@
 //! Runs of three, in which this party is the generator or the cloud.
 //!
 //! The evaluator is the client: it asks both servers for the same run and tells both its
-//! [`RunTicket`](tacit::RunTicket).
+//! [`RunTicket`](tacit::outsourced::RunTicket).
 //!
 //! | server | what it does |
 //! |---|---|
@@ -16,10 +16,10 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use tacit::{
-    AbortReason, Error, Fingerprint, Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole,
-    Proposal, ProtocolId, Role, Session, Settings, check_chain_name,
-};
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
+use tacit::session::{AbortReason, Proposal, ProtocolId};
+use tacit::stock::check_chain_name;
+use tacit::{Error, Fingerprint, Outcome, Role, Session, Settings};
 
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
 use crate::policy::{self, Granted, Offer, Peer, Policy};
@@ -269,7 +269,7 @@ impl<'a> Visit<'a> {
     }
 
     /// Runs as the generator, once the cloud is there as well.
-    fn generate(&self, evaluator: &mut Session, ticket: tacit::RunTicket) -> Turn {
+    fn generate(&self, evaluator: &mut Session, ticket: tacit::outsourced::RunTicket) -> Turn {
         let within = self.policy.limits().meeting;
         let Some(mut loan) = self
             .shared()

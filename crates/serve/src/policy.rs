@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
+use tacit::net::Link;
+use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
-use tacit::{
-    BaseOt, BatchPreparation, Digest, Fingerprint, Function, Job, Link, OtExtension, Preparation,
-    Proposal, ProtocolId, Role, Session, StockName, Stocks,
-};
+use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::{Fingerprint, Function, Job, Role, Session};
 
 use crate::inputs::Inputs;
 use crate::memory::Memory;
@@ -50,10 +52,8 @@ pub struct Offer {
     pub protocols: Vec<ProtocolId>,
     /// What this party is and keeps as a server of `outsourced`, where it is one.
     pub outsourced: Option<Outsourced>,
-    /// s of runs by `batch` and `authenticated`, usually 40.
-    pub statistical_security_bits: u8,
-    /// Whether s may be below 40 under `batch`: for measurements and tests, and for nothing else.
-    pub insecure_for_measurements: bool,
+    /// s of runs by `batch` and `authenticated`.
+    pub security: StatisticalSecurity,
     /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
     pub scheme: Option<SchemeId>,
     /// Who may ask.
@@ -81,9 +81,7 @@ pub struct Level {
     pub function: Arc<Function>,
     /// s of checked executions for `batch`; where there is none, components and OTs for `prepared`
     /// are kept.
-    pub statistical_security_bits: Option<u8>,
-    /// Whether s may be below 40: for measurements and tests, and for nothing else.
-    pub insecure_for_measurements: bool,
+    pub security: Option<StatisticalSecurity>,
     /// Enough for this many runs after it was filled.
     pub runs: u64,
     /// It is filled when there is enough for fewer than this many.
@@ -473,7 +471,8 @@ impl Policy {
             level.peer == *peer
                 && level.role == asked.role.other()
                 && level.scheme == asked.scheme
-                && level.statistical_security_bits.unwrap_or(0) == asked.statistical_security_bits
+                && level.security.map_or(0, StatisticalSecurity::bits)
+                    == asked.statistical_security_bits
         });
         let ours = self.with_own_ots(asked);
         match found {
@@ -513,7 +512,7 @@ impl Offer {
     /// s of runs by `protocol`, as a proposal says it.
     fn security_bits(&self, protocol: ProtocolId) -> u8 {
         match protocol {
-            ProtocolId::Batch | ProtocolId::Authenticated => self.statistical_security_bits,
+            ProtocolId::Batch | ProtocolId::Authenticated => self.security.bits(),
             ProtocolId::Outsourced => self
                 .outsourced
                 .as_ref()
@@ -544,31 +543,25 @@ impl Order<'_> {
         stocks: &Stocks,
         within: Duration,
     ) -> Result<u64, tacit::Error> {
-        Ok(match self {
-            Self::Components(order) => {
-                let prepared = order.time_limit(within).run(session, stocks)?;
-                prepared.kinds.iter().map(|kind| kind.made).sum()
-            }
-            Self::Executions(order) => order.time_limit(within).run(session, stocks)?.made,
-        })
+        let prepared = match self {
+            Self::Components(order) => order.time_limit(within).run(session, stocks),
+            Self::Executions(order) => order.time_limit(within).run(session, stocks),
+        };
+        Ok(prepared?.made())
     }
 }
 
 impl Level {
     /// The order for `runs` runs.
     pub(crate) fn order(&self, runs: u64) -> Result<Order<'_>, tacit::Error> {
-        Ok(match self.statistical_security_bits {
+        Ok(match self.security {
             None => {
                 let order = Preparation::new(self.role).scheme(self.scheme);
                 Order::Components(order.enough_for(&self.function, runs)?)
             }
-            Some(bits) => {
+            Some(security) => {
                 let order = BatchPreparation::new(self.role, &self.function, runs);
-                let order = order.scheme(self.scheme);
-                Order::Executions(match self.insecure_for_measurements {
-                    true => order.insecure_for_measurements(bits),
-                    false => order.statistical_security_bits(bits),
-                })
+                Order::Executions(order.scheme(self.scheme).statistical_security(security))
             }
         })
     }
@@ -576,18 +569,18 @@ impl Level {
     /// For how many runs there is enough.
     pub(crate) fn runs_left(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
         let (name, function) = (self.stock(own), &self.function);
-        match self.statistical_security_bits {
+        match self.security {
             None => stocks.runs_left(&name, function),
-            Some(bits) => stocks.executions_left(&name, function, bits),
+            Some(security) => stocks.executions_left(&name, function, security),
         }
     }
 
     /// What it is called in events and metrics.
     pub(crate) fn name(&self) -> String {
         let function = self.function.name();
-        match self.statistical_security_bits {
+        match self.security {
             None => function.to_owned(),
-            Some(bits) => format!("{function}, checked executions at s = {bits}"),
+            Some(s) => format!("{function}, checked executions at s = {s}"),
         }
     }
 
@@ -685,18 +678,14 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
             });
             if offer.protocols.contains(&ProtocolId::Batch) {
                 let order = BatchPreparation::new(offer.role, function, 1).scheme(scheme);
-                let bits = offer.statistical_security_bits;
-                let order = match offer.insecure_for_measurements {
-                    true => order.insecure_for_measurements(bits),
-                    false => order.statistical_security_bits(bits),
-                };
+                let order = order.statistical_security(offer.security);
                 check_batch(&format!("function {:?}", offer.name), &order)?;
             }
             if offer.protocols.contains(&ProtocolId::Authenticated) {
                 let job = Job::new(function, offer.role)
                     .scheme(scheme)
                     .authenticated();
-                let job = job.statistical_security_bits(offer.statistical_security_bits);
+                let job = job.statistical_security(offer.security);
                 job.check().map_err(|error| Error::NotForProtocol {
                     what: format!("function {:?}", offer.name),
                     reason: error.to_string(),
@@ -727,7 +716,8 @@ fn check_batch(what: &str, order: &BatchPreparation<'_>) -> Result<(), Error> {
 fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, Error> {
     let mut index: HashMap<Digest, Vec<(usize, u64)>> = HashMap::new();
     // Peers with the same level have the same orders.
-    let mut orders: BTreeMap<([u8; 32], Option<u8>, u64), Vec<Digest>> = BTreeMap::new();
+    let mut orders: BTreeMap<([u8; 32], Option<StatisticalSecurity>, u64), Vec<Digest>> =
+        BTreeMap::new();
     for (number, level) in levels.iter().enumerate() {
         let what = format!("the stock for {}", level.name());
         if !(1..=MAX_LEVEL_RUNS).contains(&level.runs) {
@@ -747,8 +737,7 @@ fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, 
         if let Ok(Order::Executions(order)) = level.order(level.runs) {
             check_batch(&what, &order)?;
         }
-        let bits = level.statistical_security_bits;
-        let key = (level.function.digest().0, bits, level.runs);
+        let key = (level.function.digest().0, level.security, level.runs);
         let digests = match orders.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {

@@ -2,9 +2,9 @@
 //! passes through.
 //!
 //! It knows no identity and holds no key: what passes is TLS between the two parties
-//! ([`tacit::relay`]). It sees their addresses, the room's name, and how many bytes go when. Two
-//! threads serve each room in use, of which there is a bounded number, and one each connection that
-//! has not yet said its room.
+//! ([`tacit::net::relay`]). It sees their addresses, the room's name, and how many bytes go when.
+//! Two threads serve each room in use, of which there is a bounded number, and one each connection
+//! that has not yet said its room.
 
 mod metrics;
 mod pipe;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tacit::relay::{Answer, Hello};
+use tacit::net::relay::{Answer, Hello};
 
 use crate::http::Answers;
 use metrics::RelayMetrics;

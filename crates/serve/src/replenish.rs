@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tacit::{AbortReason, Error, Fingerprint, Session, Settings, Stocks};
+use tacit::session::AbortReason;
+use tacit::stock::Stocks;
+use tacit::{Error, Fingerprint, Session, Settings};
 
 use crate::event::Event;
 use crate::policy::{Level, Peer, Policy};

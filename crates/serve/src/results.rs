@@ -10,7 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::{Value, wipe_json};
+use tacit::Value;
+use tacit::circuit::wipe_json;
 use zeroize::Zeroizing;
 
 use crate::inputs::{Asked, Border};
@@ -245,7 +246,8 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use tacit::{Identity, ProtocolId, Role, library};
+    use tacit::session::ProtocolId;
+    use tacit::{Identity, Role, library};
 
     use super::{Asked, command};
 

@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tacit::{
-    AbortReason, Arrival, CancelHandle, Door, Error, Fingerprint, Identity, KeptOts, Listener,
-    Session, Settings, Stocks,
-};
+use tacit::net::CancelHandle;
+use tacit::session::{AbortReason, Arrival, Door, KeptOts};
+use tacit::stock::Stocks;
+use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
 
 use crate::event::{Event, Observer};
 use crate::http::Answers;
@@ -64,13 +64,13 @@ pub(crate) struct Shared {
     pub(crate) own_work: CancelHandle,
     /// Where the links of runs of three meet.
     pub(crate) lobby: Lobby<Session>,
-    state: Mutex<State>,
+    state: Mutex<ServiceState>,
     changed: Condvar,
 }
 
 /// Who is in.
 #[derive(Default)]
-struct State {
+struct ServiceState {
     sessions: BTreeMap<u64, OpenSession>,
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
@@ -303,7 +303,7 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
                 shared.tell(&Event::ReloadRefused { reason });
             }
         }
-        let mut stranger = |from: SocketAddr, reason: &tacit::NetError| {
+        let mut stranger = |from: SocketAddr, reason: &tacit::net::NetError| {
             shared.refused(None, Some(from), "connection", &reason.to_string());
         };
         let Some(arrival) = door.next(&own, ACCEPT_PAUSE, &mut stranger) else {
@@ -345,15 +345,15 @@ impl Shared {
         self.observer.tell(event);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServiceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait_until_empty<'a>(
         &self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, ServiceState>,
         time: Duration,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, ServiceState> {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -544,7 +544,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl ServiceState {
     fn peer(&mut self, peer: Fingerprint, limits: &Limits, now: Instant) -> &mut PeerState {
         let state = self.peers.entry(peer).or_insert_with(|| PeerState {
             arrivals: Bucket::new(limits.arrivals, now),

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tacit::{
-    AbortReason, Arrival, Category, Error, Job, OutsourcedRole, Proposal, ProtocolId, Session,
-    StockError, Value,
-};
+use tacit::outsourced::OutsourcedRole;
+use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId};
+use tacit::stock::StockError;
+use tacit::{Category, Error, Job, Session, Value};
 
 use crate::event::Event;
 use crate::inputs::Asked;
@@ -267,11 +267,8 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     };
     let mut job = Job::new(granted.function, offer.role)
         .scheme(asked.scheme)
+        .statistical_security(offer.security)
         .time_limit(offer.time_limit);
-    job = match offer.insecure_for_measurements {
-        true => job.insecure_for_measurements(offer.statistical_security_bits),
-        false => job.statistical_security_bits(offer.statistical_security_bits),
-    };
     if asked.protocol == ProtocolId::Authenticated {
         job = match &shared.stocks {
             Some(stocks) => job.authenticated_counted(stocks),

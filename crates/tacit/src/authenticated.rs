@@ -2,7 +2,6 @@
 
 mod chained;
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
 use tacit_kernels::Construction;
@@ -10,9 +9,10 @@ use tacit_protocol::authenticated::{Epoch, Evaluator, Garbler, SecurityBits, Ter
 use tacit_protocol::party::Progress;
 use zeroize::Zeroizing;
 
-use crate::driver::drive;
+use crate::driver::{drive, seed};
+use crate::stock::Tried;
 use crate::stock::tries::CountedTry;
-use crate::{Error, Session, Tried};
+use crate::{Error, Session};
 
 pub(crate) use chained::{ChainedOutcome, ChainedRun};
 
@@ -45,13 +45,6 @@ pub(crate) fn planned_at(
         tried: Tried::Authenticated,
         unfinished: tried.map_or(0, |tried| tried.before),
     })
-}
-
-/// A seed for one party of one run.
-fn seed() -> Zeroizing<[u8; 32]> {
-    let mut seed = Zeroizing::new([0; 32]);
-    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-    seed
 }
 
 /// One party's side of a run, once both have agreed on it.

@@ -6,7 +6,10 @@ use std::time::Duration;
 use tacit_net::Meter;
 use web_time::Instant;
 
-use crate::{BaseOtSource, OtExtension, Session};
+use crate::Session;
+use crate::session::{BaseOtSource, OtExtension};
+
+pub use crate::estimate::TimeEstimate;
 
 /// A part of a run that is timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,22 @@
 
 use std::time::Duration;
 
+use rand_core::{Rng, UnwrapErr};
 use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::party::{Action, Party, Progress, admit};
 use tacit_stock::StockError;
+use zeroize::Zeroizing;
 
 use crate::{Category, Error};
+
+/// A secret seed for one party of one run.
+pub(crate) fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+    seed
+}
 
 /// Runs `party` over `channel` to its end, and reports progress as it goes.
 ///

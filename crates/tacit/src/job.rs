@@ -3,51 +3,52 @@
 mod runs;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use tacit_circuit::{Function, Role, Value};
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
-use tacit_protocol::authenticated::{self, LotSize, SecurityBits};
+use tacit_protocol::authenticated::{self, LotSize};
 use tacit_protocol::direct;
-use tacit_protocol::party::Progress;
 use tacit_protocol::prepared;
-use tacit_protocol::session::Proposal;
 use zeroize::Zeroizing;
 
 use crate::authenticated::construction;
 use crate::cost::{Clock, Cost, Phase, peak_memory_bytes};
 use crate::kept::check_place;
-use crate::outsourced::ChainVersion;
-use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
+use crate::order::{Garbled, Order, Secured};
+use crate::ports;
+use crate::protocols::{Protocol, ThreatModel};
 use crate::scheme::default_scheme;
-use crate::session::{OtNeed, Terms};
-use crate::stock::{TakenNumbers, check_scheme, check_security};
-use crate::{Error, Session, Stocks};
+use crate::session::{OrderTerms, OtNeed};
+use crate::stock::{ChainVersion, Stocks, TakenNumbers, check_scheme};
+use crate::{Error, Session};
 use runs::Ran;
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
-pub struct Job<'f> {
+pub type Job<'f> = Order<'f, TwoPartyRun<'f>>;
+
+/// A run between two parties. [`Job`] orders one.
+pub struct TwoPartyRun<'f> {
     function: &'f Function,
     role: Role,
-    /// The scheme, if one was named.
-    scheme: Option<SchemeId>,
     material: Material,
     /// Under `prepared` and `authenticated`: the chain in which values are kept.
     chain: Option<String>,
     /// The run may discard values of a chain that is there.
     replaces: bool,
-    statistical_security_bits: u8,
-    is_for_measurements: bool,
-    threads: NonZeroUsize,
     /// Runs after this one for which leases are made with it.
     runs_ahead: u64,
     watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
     inputs: BTreeMap<String, Value>,
-    watch: Box<dyn FnMut(Progress) + Send + 'f>,
-    time_limit: Option<Duration>,
 }
+
+impl Garbled for TwoPartyRun<'_> {
+    fn default_scheme(&self) -> SchemeId {
+        default_scheme(self.function)
+    }
+}
+
+impl Secured for TwoPartyRun<'_> {}
 
 /// By which protocol, and where it takes its material from.
 enum Material {
@@ -96,49 +97,30 @@ impl<'f> Job<'f> {
     /// A run of `function` as `role`, by `direct`, without inputs yet.
     #[must_use]
     pub fn new(function: &'f Function, role: Role) -> Self {
-        Self {
+        Self::of(TwoPartyRun {
             function,
             role,
-            scheme: None,
             material: Material::Direct,
             chain: None,
             replaces: false,
-            statistical_security_bits: DEFAULT_SECURITY_BITS,
-            is_for_measurements: false,
-            threads: NonZeroUsize::MIN,
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
             inputs: BTreeMap::new(),
-            watch: Box::new(|_| ()),
-            time_limit: None,
-        }
+        })
     }
 
     /// Gives an input of this party its value.
     #[must_use]
     pub fn input(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.inputs.insert(name.to_owned(), value.into());
+        self.task.inputs.insert(name.to_owned(), value.into());
         self
-    }
-
-    /// Garbles under another scheme; both parties must name the same.
-    #[must_use]
-    pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = Some(scheme);
-        self
-    }
-
-    /// The scheme that was named, else the function's [`default_scheme`].
-    #[must_use]
-    pub fn scheme_id(&self) -> SchemeId {
-        self.scheme.unwrap_or_else(|| default_scheme(self.function))
     }
 
     /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks
     /// is garbled on the spot. The parties must be authenticated to each other.
     #[must_use]
     pub fn prepared(mut self, stocks: &Stocks) -> Self {
-        self.material = Material::Prepared(stocks.clone());
+        self.task.material = Material::Prepared(stocks.clone());
         self
     }
 
@@ -148,7 +130,7 @@ impl<'f> Job<'f> {
     /// nothing. Both parties have a version of it or neither, whenever one of them stops.
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {
-        self.chain = Some(name.to_owned());
+        self.task.chain = Some(name.to_owned());
         self
     }
 
@@ -156,16 +138,17 @@ impl<'f> Job<'f> {
     /// keeps. Otherwise such a run is refused, before anything is used.
     #[must_use]
     pub fn replacing(mut self) -> Self {
-        self.replaces = true;
+        self.task.replaces = true;
         self
     }
 
     /// Runs by `batch`, secure against a malicious party, with a checked execution from the stock
     /// of the peer, role and scheme. Without one it does not run at all
-    /// ([`Error::NothingChecked`]): [`BatchPreparation`](crate::BatchPreparation) makes them.
+    /// ([`Error::NothingChecked`]). A [`BatchPreparation`](crate::stock::BatchPreparation) makes
+    /// them.
     #[must_use]
     pub fn batch(mut self, stocks: &Stocks) -> Self {
-        self.material = Material::Batch(stocks.clone());
+        self.task.material = Material::Batch(stocks.clone());
         self
     }
 
@@ -174,41 +157,18 @@ impl<'f> Job<'f> {
     /// ([`SecurityScope::ThisRun`]).
     #[must_use]
     pub fn authenticated(mut self) -> Self {
-        self.material = Material::Authenticated(None);
+        self.task.material = Material::Authenticated(None);
         self
     }
 
     /// As [`authenticated`](Self::authenticated), and takes its triples from `stocks` where both
-    /// parties have enough there ([`TriplePreparation`](crate::TriplePreparation) makes them). A
-    /// run from nothing is counted in `stocks` if the peer does not finish it: such runs raise s,
-    /// so that it is of all runs together. The parties must know each other. It is the first run
-    /// of a session in this role that decides whether the session counts.
+    /// parties have enough there. [`TriplePreparation`](crate::stock::TriplePreparation) makes
+    /// them. A run from nothing is counted in `stocks` if the peer does not finish it: such runs
+    /// raise s, so that it is of all runs together. The parties must know each other. It is the
+    /// first run of a session in this role that decides whether the session counts.
     #[must_use]
     pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
-        self.material = Material::Authenticated(Some(stocks.clone()));
-        self
-    }
-
-    /// s of a run by `authenticated`, from 40 to 64, or by `batch`, from 40 to 80, which takes
-    /// executions that were prepared at the same s. The default is 40.
-    #[must_use]
-    pub fn statistical_security_bits(mut self, bits: u8) -> Self {
-        self.statistical_security_bits = bits;
-        self
-    }
-
-    /// s of a run by `batch`, as low as one likes: for measurements and tests, and for nothing
-    /// else.
-    #[must_use]
-    pub fn insecure_for_measurements(mut self, bits: u8) -> Self {
-        self.is_for_measurements = true;
-        self.statistical_security_bits(bits)
-    }
-
-    /// Works on this many threads under `batch`; the default is one.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
+        self.task.material = Material::Authenticated(Some(stocks.clone()));
         self
     }
 
@@ -221,7 +181,7 @@ impl<'f> Job<'f> {
     /// The protocol of the run.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
-        match self.material {
+        match self.task.material {
             Material::Direct => Protocol::Direct,
             Material::Prepared(_) => Protocol::Prepared,
             Material::Batch(_) => Protocol::Batch,
@@ -232,7 +192,7 @@ impl<'f> Job<'f> {
     /// s, where there is one.
     fn security_bits(&self) -> Option<u8> {
         let has = self.protocol().has_security_bits();
-        has.then_some(self.statistical_security_bits)
+        has.then_some(self.security.bits())
     }
 
     /// Leases from the stock at once what this run and `runs` more of the session take, up to
@@ -240,7 +200,7 @@ impl<'f> Job<'f> {
     /// session ends is wasted. It is the evaluator who asks for it, and the garbler follows.
     #[must_use]
     pub fn lease_ahead(mut self, runs: u64) -> Self {
-        self.runs_ahead = runs;
+        self.task.runs_ahead = runs;
         self
     }
 
@@ -248,23 +208,7 @@ impl<'f> Job<'f> {
     /// leases are durable and before anything that rests on them is sent.
     #[must_use]
     pub fn watch_taken(mut self, watch: impl FnMut(&TakenNumbers) + Send + 'f) -> Self {
-        self.watch_taken = Box::new(watch);
-        self
-    }
-
-    /// Calls `watch` as the run goes on.
-    #[must_use]
-    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'f) -> Self {
-        self.watch = Box::new(watch);
-        self
-    }
-
-    /// Ends the run where it is not done within `limit`. Without it only each wait for the peer is
-    /// bounded ([`Settings::timeout`](crate::Settings::timeout)), and a peer that is slow at every
-    /// message can hold a run of a large function open for hours.
-    #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
+        self.task.watch_taken = Box::new(watch);
         self
     }
 
@@ -275,30 +219,7 @@ impl<'f> Job<'f> {
     ///
     /// An input is missing, unknown, the peer's, or not of its port's type.
     pub fn input_bits(&self) -> Result<Zeroizing<Vec<bool>>, Error> {
-        let ports = self.function.inputs();
-        for name in self.inputs.keys() {
-            match ports.iter().find(|input| input.port.name == *name) {
-                None => return Err(Error::Input(self.unknown(name))),
-                Some(input) if input.owner != self.role => {
-                    let (owner, role) = (input.owner.name(), self.role.name());
-                    return Err(Error::Input(format!(
-                        "input {name:?} is the {owner}'s and this party is the {role}; leave it out"
-                    )));
-                }
-                Some(_) => (),
-            }
-        }
-        let mut bits = Zeroizing::new(Vec::with_capacity(self.function.input_bits(self.role)));
-        for input in ports.iter().filter(|input| input.owner == self.role) {
-            let (name, ty) = (&input.port.name, &input.port.ty);
-            let value = self.inputs.get(name).ok_or_else(|| {
-                Error::Input(format!(
-                    "input {name:?} of type {ty} has no value; give it one"
-                ))
-            })?;
-            bits.extend_from_slice(&input.port.convert_value(value)?.to_bits());
-        }
-        Ok(bits)
+        ports::input_bits(self.task.function, self.task.role, &self.task.inputs)
     }
 
     /// Checks that the protocol can run the function as it is to be run; the inputs are apart.
@@ -309,29 +230,26 @@ impl<'f> Job<'f> {
     /// under the scheme, or offers no such s.
     pub fn check(&self) -> Result<(), Error> {
         let keeps = matches!(
-            self.material,
+            self.task.material,
             Material::Prepared(_) | Material::Authenticated(_)
         );
-        if keeps || self.chain.is_some() {
-            check_place(self.function, self.chain.is_some())?;
+        if keeps || self.task.chain.is_some() {
+            check_place(self.task.function, self.task.chain.is_some())?;
         }
-        match &self.material {
-            Material::Direct => direct::check(self.function)?,
-            Material::Prepared(_) => prepared::check(self.function, self.scheme_id())?,
+        match &self.task.material {
+            Material::Direct => direct::check(self.task.function)?,
+            Material::Prepared(_) => prepared::check(self.task.function, self.scheme_id())?,
             // Of functions only what can be run is ever in stock.
-            Material::Batch(_) => {
-                check_security(self.statistical_security_bits, self.is_for_measurements)?;
-                check_scheme(self.scheme_id())?;
-            }
+            Material::Batch(_) => check_scheme(self.scheme_id())?,
             Material::Authenticated(stocks) => {
-                authenticated::check(self.function)?;
-                if self.chain.is_some() && stocks.is_none() {
+                authenticated::check(self.task.function)?;
+                if self.task.chain.is_some() && stocks.is_none() {
                     return Err(Error::ApiMisuse(
                         "a chain lies with this party's stocks; give them to the job",
                     ));
                 }
                 construction(self.scheme_id())?;
-                SecurityBits::new(self.statistical_security_bits)?;
+                self.security.of_lots()?;
             }
         }
         Ok(())
@@ -346,7 +264,7 @@ impl<'f> Job<'f> {
         self.check()?;
         let inputs = self.input_bits()?;
         // Here, so that it counts for no phase and its memory is not wanted in the midst of a run.
-        self.function.compile();
+        self.task.function.compile();
         let Ran {
             outputs,
             chain,
@@ -354,14 +272,13 @@ impl<'f> Job<'f> {
             and_gates_on_the_spot,
             security_scope,
             makes_ots,
-        } = session.guarded(|session| {
-            session.channel().set_time_limit(self.time_limit);
+        } = session.guarded_within(self.time_limit, |session| {
             let clock = Clock::start(session);
             let tag = session
-                .agree(self.ot_need(), |terms| self.proposal(&terms))
-                .map_err(|error| error.of_function(self.function))?;
+                .agree(&self.terms())
+                .map_err(|error| error.of_function(self.task.function))?;
             let agreement = clock.stop(Phase::Agreement, session);
-            let mut ran = match &self.material {
+            let mut ran = match &self.task.material {
                 Material::Direct => self.run_direct(session, tag, &inputs)?,
                 Material::Prepared(stocks) => {
                     let stocks = stocks.clone();
@@ -376,14 +293,13 @@ impl<'f> Job<'f> {
                     self.run_authenticated(session, stocks.as_ref(), tag, &inputs)?
                 }
             };
-            session.channel().set_time_limit(None);
             ran.phases.insert(0, agreement);
             Ok(ran)
         })?;
-        let outputs = self.outputs(&outputs)?;
+        let outputs = ports::outputs(self.task.function, self.task.role, &outputs)?;
         let cost = Cost {
             phases,
-            and_gates: self.function.and_gates(),
+            and_gates: self.task.function.and_gates(),
             and_gates_on_the_spot,
             ot_extension: makes_ots.then(|| session.ot_extension()),
             base_ots: session.take_base_ot_source(),
@@ -401,7 +317,7 @@ impl<'f> Job<'f> {
 
     /// The OTs that are made for the run; under `prepared` those are in stock, or all of them.
     fn ot_need(&self) -> OtNeed {
-        let security = match self.material {
+        let security = match self.task.material {
             Material::Direct => Security::SemiHonest,
             Material::Prepared(_) => Security::Malicious,
             Material::Batch(_) => return OtNeed::NONE,
@@ -413,7 +329,7 @@ impl<'f> Job<'f> {
                 };
             }
         };
-        let count = self.function.input_bits(Role::Evaluator) as u64;
+        let count = self.task.function.input_bits(Role::Evaluator) as u64;
         OtNeed {
             count,
             security,
@@ -423,58 +339,20 @@ impl<'f> Job<'f> {
 
     /// OTs of a lot of `authenticated`, each way.
     fn authenticated_ots(&self) -> u64 {
-        let security = SecurityBits::new(self.statistical_security_bits);
-        let ands = self.function.and_gates();
-        security.map_or(0, |security| LotSize::cheapest(ands, security).ots() as u64)
+        let ands = self.task.function.and_gates();
+        self.security
+            .of_lots()
+            .map_or(0, |security| LotSize::cheapest(ands, security).ots() as u64)
     }
 
-    fn proposal(&self, terms: &Terms) -> Proposal {
-        Proposal {
+    fn terms(&self) -> OrderTerms {
+        OrderTerms {
             protocol: self.protocol().wire_id(),
-            role: self.role,
+            role: self.task.role,
             statistical_security_bits: self.security_bits().unwrap_or(0),
-            base_ot: terms.base_ot,
-            ot_extension: terms.ot_extension,
             scheme: self.scheme_id(),
-            run: terms.run,
-            function: self.function.digest(),
+            function: self.task.function.digest(),
+            ots: self.ot_need(),
         }
-    }
-
-    /// The results of these output bits of this party.
-    pub(crate) fn outputs(&self, mut bits: &[bool]) -> Result<BTreeMap<String, Value>, Error> {
-        let mut outputs = BTreeMap::new();
-        let mine = self.function.outputs().iter();
-        for output in mine.filter(|output| output.recipient.includes(self.role)) {
-            let (value, rest) =
-                bits.split_at_checked(output.port.ty.width())
-                    .ok_or(Error::ApiMisuse(
-                        "a run gives as many bits as the function says",
-                    ))?;
-            let value = Value::from_bits(&output.port.ty, value)?;
-            outputs.insert(output.port.name.clone(), value);
-            bits = rest;
-        }
-        Ok(outputs)
-    }
-
-    fn unknown(&self, name: &str) -> String {
-        let mine = self
-            .function
-            .inputs()
-            .iter()
-            .filter(|input| input.owner == self.role);
-        let mine: Vec<_> = mine
-            .map(|input| format!("{} ({})", input.port.name, input.port.ty))
-            .collect();
-        let mine = if mine.is_empty() {
-            "none".to_owned()
-        } else {
-            mine.join(", ")
-        };
-        format!(
-            "there is no input {name:?}; inputs of the {}: {mine}",
-            self.role.name()
-        )
     }
 }

@@ -16,7 +16,8 @@ use zeroize::Zeroizing;
 
 use crate::driver::{receive, send};
 use crate::protocols::Protocol;
-use crate::{Error, Fingerprint, Session, Stocks};
+use crate::stock::Stocks;
+use crate::{Error, Fingerprint, Session};
 
 pub(crate) use by_two::Agreed;
 

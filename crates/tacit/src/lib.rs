@@ -18,68 +18,56 @@
 //! # }
 //! ```
 //!
-//! | module or type | what it is |
+//! This is all that a first program needs:
+//!
+//! | type | what it is |
 //! |---|---|
-//! | [`Function`], [`Circuit`], [`library`] | what is computed |
+//! | [`Function`], [`Circuit`], [`library`] | what is computed; [`FunctionBuilder`] writes one |
+//! | [`Role`], [`Recipient`], [`Type`], [`Value`] | whose inputs and results are, and what |
 //! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
-//! | [`Session`], [`Listener`] | an authenticated connection between two of them |
-//! | [`KeptOts`] | base OTs kept for later sessions of the same parties |
-//! | [`Job`], [`Outcome`], [`Cost`] | one run of a function, its results and what it took |
-//! | [`Stocks`], [`Preparation`], [`BatchPreparation`] | what two parties have prepared, and how they prepare more |
-//! | [`OutsourcedJob`], [`KeptChain`] | a run in which a cloud does the evaluator's work, and what it keeps |
+//! | [`Session`], [`Listener`], [`Settings`] | an authenticated connection between two of them |
+//! | [`Job`], [`Outcome`], [`SecurityScope`], [`Progress`] | a run of a function, and its results |
+//! | [`Error`], [`Category`] | what went wrong, whose fault it is and what to do |
+//!
+//! The rest is in modules:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`protocols`] | the protocols, what each withstands, and s |
+//! | [`order`] | what a run or preparation can be told, whichever it is |
+//! | [`stock`] | what two parties have prepared, how they prepare more, chains of kept values |
+//! | [`outsourced`] | runs of three parties, in which a cloud does the evaluator's work |
 //! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
-//! | [`protocols`] | the protocols, what each withstands, and what it takes from the stock |
-//! | [`scheme`] | the garbling scheme of a run for which nobody names one |
-//! | [`Error`] | what went wrong, whose fault it is and what to do |
+//! | [`scheme`], [`garble`] | the scheme of a run for which nobody names one; all schemes |
+//! | [`cost`] | what a run took, and what a scheme takes on this machine |
+//! | [`circuit`] | components, families of functions, file formats, the builder and optimiser |
+//! | [`session`] | who asks for what in a session, and where its OTs come from |
+//! | [`net`] | channels, transports, links, cancelling, pairing, relays |
 #![forbid(unsafe_code)]
 
 mod authenticated;
-mod cost;
+pub mod circuit;
+pub mod cost;
 mod driver;
 mod error;
 mod estimate;
 mod job;
 mod kept;
 pub mod library;
-mod outsourced;
+pub mod net;
+pub mod order;
+pub mod outsourced;
 pub mod plan;
+mod ports;
 pub mod protocols;
 pub mod scheme;
-mod session;
-mod stock;
+pub mod session;
+pub mod stock;
 
-pub use cost::{Cost, Phase, PhaseCost, peak_memory_bytes};
 pub use error::{Category, Error};
-pub use estimate::TimeEstimate;
 pub use job::{Job, Outcome, SecurityScope};
-pub use outsourced::{
-    ChainId, ChainVersion, MIN_OUTSOURCED_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
-    OutsourcedRole, RunBound, RunTicket,
-};
-pub use session::{
-    Arrival, BaseOtSource, Door, KeptBaseOts, KeptOts, Listener, PlainListener, Session, Side,
-};
-pub use stock::{
-    Access, BatchBound, BatchPlan, BatchPreparation, ChainMarks, ChainStatus, ChainSummary,
-    ComponentDigest, Damage, EndedEpoch, EpochId, KeptChain, Preparation, Prepared, PreparedBatch,
-    PreparedKind, PreparedTriples, Report, Span, StockError, StockName, StockSummary, StockedKind,
-    Stocks, Storage, TakenNumbers, Tried, TriplePreparation, TryName, TryRecord, charge_bits,
-    check_chain_name,
-};
-pub use tacit_circuit::{
-    Circuit, CircuitError, Component, ComponentCache, Digest, Function, FunctionBuilder,
-    FunctionError, FunctionFamily, FunctionParameter, Graph, GraphCall, GraphSource, Optimised,
-    Pass, Port, Promise, Recipient, Role, Size, Statistics, Type, Value, builder, formats,
-    wipe_json,
-};
+pub use session::{Listener, Session};
+pub use tacit_circuit::{Circuit, Function, FunctionBuilder, Recipient, Role, Type, Value};
 pub use tacit_garble as garble;
-pub use tacit_net::{
-    CancelHandle, Channel, Fingerprint, Identity, Interrupt, Link, Meter, NetError, SLICE,
-    Settings, Sink, Source, Transport, Wait, memory, pairing, relay,
-};
-pub use tacit_ot::base::BaseOt;
-pub use tacit_ot::source::Extension as OtExtension;
-pub use tacit_protocol::Incompatibility;
-pub use tacit_protocol::message::AbortReason;
+pub use tacit_net::{Fingerprint, Identity, Settings};
 pub use tacit_protocol::party::Progress;
-pub use tacit_protocol::session::{Proposal, ProtocolId};

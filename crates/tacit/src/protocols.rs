@@ -7,14 +7,89 @@
 use core::fmt;
 use core::str::FromStr;
 
-use tacit_protocol::authenticated;
 use tacit_protocol::session::ProtocolId;
+use tacit_protocol::{authenticated, batch};
 
-/// s, the statistical security parameter, where nobody names one.
-pub const DEFAULT_SECURITY_BITS: u8 = 40;
+use crate::Error;
 
-/// The least s against a malicious party.
-pub const MIN_SECURITY_BITS: u8 = authenticated::MIN_SECURITY_BITS;
+/// s, the statistical security parameter: a cheating party succeeds with at most two to minus this
+/// number of bits. The default is 40.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StatisticalSecurity(u8);
+
+impl StatisticalSecurity {
+    /// s where nobody names one.
+    pub const DEFAULT: Self = Self(40);
+
+    /// The least s against a malicious party.
+    pub const LEAST: Self = Self(authenticated::MIN_SECURITY_BITS);
+
+    /// The highest s of any protocol.
+    pub const MOST: Self = Self(batch::plan::MAX_SECURITY_BITS);
+
+    /// s of `bits`, from 40 to 80; `authenticated` takes no more than 64.
+    ///
+    /// # Errors
+    ///
+    /// It is out of bounds.
+    pub fn new(bits: u8) -> Result<Self, Error> {
+        Self::between(Self::LEAST, bits, Self::MOST)
+    }
+
+    /// s as low as 1, under `batch`: for measurements and tests, and for nothing else.
+    ///
+    /// # Errors
+    ///
+    /// It is out of bounds.
+    pub fn insecure_for_measurements(bits: u8) -> Result<Self, Error> {
+        Self::between(Self(1), bits, Self::MOST)
+    }
+
+    fn between(least: Self, bits: u8, limit: Self) -> Result<Self, Error> {
+        match (least.0..=limit.0).contains(&bits) {
+            true => Ok(Self(bits)),
+            false => Err(Error::SecurityBits {
+                found: bits,
+                least: least.0,
+                limit: limit.0,
+            }),
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether it is enough against a malicious party. Otherwise it is
+    /// [for measurements](Self::insecure_for_measurements).
+    #[must_use]
+    pub fn is_secure(self) -> bool {
+        self >= Self::LEAST
+    }
+
+    /// s of the lots of `authenticated`.
+    ///
+    /// # Errors
+    ///
+    /// `authenticated` has no such s.
+    pub(crate) fn of_lots(self) -> Result<authenticated::SecurityBits, Error> {
+        Ok(authenticated::SecurityBits::new(self.0)?)
+    }
+}
+
+impl Default for StatisticalSecurity {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl fmt::Display for StatisticalSecurity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// What parties may do, as the literature names it. None of them stands in for another: the last
 /// two are stronger than the first and neither is the other.
@@ -220,6 +295,19 @@ impl Protocol {
     #[must_use]
     pub fn has_security_bits(self) -> bool {
         self.threat_model() != ThreatModel::SemiHonest
+    }
+
+    /// s of `bits`, as this protocol offers it to those who need security.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub fn statistical_security(self, bits: u8) -> Result<StatisticalSecurity, Error> {
+        let limit = match self {
+            Self::Authenticated => StatisticalSecurity(authenticated::MAX_SECURITY_BITS),
+            _ => StatisticalSecurity::MOST,
+        };
+        StatisticalSecurity::between(StatisticalSecurity::LEAST, bits, limit)
     }
 
     /// The protocol of a run that names none and must withstand `asked`. Under `malicious` it is

@@ -1,30 +1,36 @@
 //! Sessions: an authenticated connection between two parties, over which they run functions.
 
 mod doors;
+mod greeting;
 mod hears;
 mod spares;
 mod transfers;
 
 use std::time::Duration;
 
-use tacit_circuit::Role;
+use tacit_circuit::{Digest, Role};
 use tacit_garble::SchemeId;
 use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, Transport, plain, tls,
 };
 use tacit_protocol::Error as ProtocolError;
-use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
-use tacit_protocol::party::admit;
-use tacit_protocol::session::{Hello, Opening, Proposal, RunTag, SessionTag, SpareOffer};
+use tacit_protocol::session::{Opening, RunTag, SessionTag, SpareOffer};
 
+use crate::Error;
 use crate::driver::{abort, flush, receive, send};
 use crate::stock::OpenedStock;
-use crate::{BaseOt, Error, OtExtension};
 
 pub use doors::{Arrival, Door, Listener, PlainListener};
+use greeting::{Greeting, greet, hear};
 use spares::Offered;
 pub use spares::{BaseOtSource, KeptBaseOts, KeptOts};
+pub use tacit_ot::base::BaseOt;
+pub use tacit_ot::source::Extension as OtExtension;
+pub use tacit_protocol::Incompatibility;
+pub use tacit_protocol::message::AbortReason;
+pub use tacit_protocol::session::{Proposal, ProtocolId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
@@ -57,23 +63,19 @@ pub struct Session {
     spent: bool,
 }
 
-/// How far the greetings have come.
+/// What both parties' orders must agree in. The session adds the rest of a proposal.
 #[derive(Clone, Copy)]
-enum Greeting {
-    /// This party, which connected, has sent this one, and goes on without waiting for the peer's.
-    Sent(Hello),
-    /// Both have greeted.
-    Both(SessionTag),
-}
-
-/// What a session adds to what is proposed.
-pub(crate) struct Terms {
-    /// Which of its runs it is.
-    pub(crate) run: u64,
-    /// On what its base OTs rest.
-    pub(crate) base_ot: BaseOt,
-    /// How OTs are made from them.
-    pub(crate) ot_extension: OtExtension,
+pub(crate) struct OrderTerms {
+    pub(crate) protocol: ProtocolId,
+    /// This party's role.
+    pub(crate) role: Role,
+    /// s; 0 where there is none.
+    pub(crate) statistical_security_bits: u8,
+    pub(crate) scheme: SchemeId,
+    /// The digest of the function, or of what is to be in stock.
+    pub(crate) function: Digest,
+    /// The OTs that the order takes.
+    pub(crate) ots: OtNeed,
 }
 
 impl Session {
@@ -221,13 +223,23 @@ impl Session {
         self.party = Some(party);
     }
 
-    /// Agrees on the next run, which takes these OTs, and returns its tag.
-    pub(crate) fn agree(
+    /// [`guarded`](Self::guarded) work that ends where it is not done within `limit`.
+    pub(crate) fn guarded_within<T>(
         &mut self,
-        need: OtNeed,
-        wanted: impl FnOnce(Terms) -> Proposal,
-    ) -> Result<RunTag, Error> {
-        let ours = self.wanted(need, wanted);
+        limit: Option<Duration>,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.guarded(|session| {
+            session.channel.set_time_limit(limit);
+            let done = work(session)?;
+            session.channel.set_time_limit(None);
+            Ok(done)
+        })
+    }
+
+    /// Agrees on the next run, and returns its tag.
+    pub(crate) fn agree(&mut self, terms: &OrderTerms) -> Result<RunTag, Error> {
+        let ours = self.proposal(terms);
         let proposed = self.propose(&ours)?;
         let tag = self.tag()?.run(&proposed);
         self.transfers.settle(proposed.ot_extension);
@@ -235,29 +247,34 @@ impl Session {
         Ok(tag)
     }
 
-    fn wanted(&mut self, need: OtNeed, wanted: impl FnOnce(Terms) -> Proposal) -> Proposal {
+    /// What this party proposes for its next run.
+    fn proposal(&mut self, terms: &OrderTerms) -> Proposal {
         if self.runs == 0 && self.side == Side::Connecting {
-            self.transfers.choose(need);
+            self.transfers.choose(terms.ots);
         }
         let settings = self.transfers.settings();
-        wanted(Terms {
-            run: self.runs,
+        Proposal {
+            protocol: terms.protocol,
+            role: terms.role,
+            statistical_security_bits: terms.statistical_security_bits,
             base_ot: settings.base,
             ot_extension: settings.extension,
-        })
+            scheme: terms.scheme,
+            run: self.runs,
+            function: terms.function,
+        }
     }
 
     /// Begins a run of three on this link, before it is agreed: the connecting party proposes it,
     /// and whoever has the run's ticket tells it. It waits for nothing.
     pub(crate) fn begin_of_three(
         &mut self,
-        need: OtNeed,
-        wanted: impl FnOnce(Terms) -> Proposal,
+        terms: &OrderTerms,
         ticket: Option<&RunTicket>,
     ) -> Result<(), Error> {
         if self.side == Side::Connecting {
             let ours = Opening {
-                proposal: self.wanted(need, wanted),
+                proposal: self.proposal(terms),
                 spare: SpareOffer::None,
             };
             let sent = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
@@ -371,8 +388,8 @@ impl Session {
 
     /// Waits for what the connecting party wants next, at most for `patience`, so that the
     /// listening one can choose: it answers by running the [`Job`](crate::Job) or
-    /// [`Preparation`](crate::Preparation) that was asked for, or by [`Session::refuse`]. `None`
-    /// where the peer has ended the session.
+    /// [`Preparation`](crate::stock::Preparation) that was asked for, or by [`Session::refuse`].
+    /// `None` where the peer has ended the session.
     ///
     /// # Errors
     ///
@@ -443,44 +460,4 @@ fn over(error: Error, runs: u64) -> Error {
         Error::Network(NetError::Closed { .. }) if runs > 0 => Error::SessionOver { runs },
         error => error,
     }
-}
-
-/// Greets. A party that connected does not wait for the answer.
-fn greet(channel: &mut Channel, side: Side, own: Option<&Fingerprint>) -> Result<Greeting, Error> {
-    let mut nonce = [0; 32];
-    getrandom::fill(&mut nonce)?;
-    let ours = Hello { nonce };
-    send(channel, Kind::Hello, &ours.to_bytes())?;
-    match side {
-        Side::Connecting => {
-            flush(channel)?;
-            Ok(Greeting::Sent(ours))
-        }
-        Side::Listening => Ok(Greeting::Both(hear(channel, side, own, &ours)?)),
-    }
-}
-
-/// The session's tag, from this party's greeting and the peer's, which is heard.
-fn hear(
-    channel: &mut Channel,
-    side: Side,
-    own: Option<&Fingerprint>,
-    ours: &Hello,
-) -> Result<SessionTag, Error> {
-    // Not by `receive`: a peer that has closed has said why, and its greeting comes before that.
-    let frame = channel.receive(Kind::MAX_CONTROL_BYTES)?;
-    admit(
-        Kind::Hello,
-        Kind::MAX_CONTROL_BYTES,
-        frame.kind,
-        frame.payload,
-    )?;
-    let theirs = Hello::parse(frame.payload, ours)?;
-    let own = own.map_or([0; 32], |fingerprint| fingerprint.0);
-    let peer = channel.peer().map_or([0; 32], |fingerprint| fingerprint.0);
-    let binding = channel.binding();
-    Ok(match side {
-        Side::Connecting => SessionTag::new(&binding, (&own, ours), (&peer, &theirs)),
-        Side::Listening => SessionTag::new(&binding, (&peer, &theirs), (&own, ours)),
-    })
 }

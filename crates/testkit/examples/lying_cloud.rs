@@ -14,10 +14,10 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use tacit::{
-    Fingerprint, Function, Identity, OutsourcedJob, OutsourcedParameters, Session, Settings, Side,
-    Stocks, library,
-};
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
+use tacit::session::Side;
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Identity, Session, Settings, library};
 use tacit_net::{Channel, NetError, memory, tls};
 use tacit_protocol::message::Kind;
 

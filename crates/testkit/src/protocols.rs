@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use tacit::garble::SchemeId;
 use tacit::protocols::Protocol;
-use tacit::{
-    BatchPreparation, Error, Function, Job, Outcome, Preparation, Role, Session, Stocks, Value,
-};
+use tacit::stock::{BatchPreparation, Preparation, Stocks};
+use tacit::{Error, Function, Job, Outcome, Role, Session, Value};
 
-use crate::sessions::{ROLES, over_link, session};
+use crate::sessions::{ROLES, insecure, over_link, session};
 
 /// s of `batch` here: low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 6;
@@ -130,9 +129,11 @@ impl Party<'_> {
             }
             Protocol::Batch => {
                 let order = BatchPreparation::new(role, function, 1).scheme(self.scheme);
-                let order = order.insecure_for_measurements(SECURITY_BITS);
+                let order = order.statistical_security(insecure(SECURITY_BITS));
                 order.run(&mut session, &stocks)?;
-                job = job.batch(&stocks).insecure_for_measurements(SECURITY_BITS);
+                job = job
+                    .batch(&stocks)
+                    .statistical_security(insecure(SECURITY_BITS));
             }
             Protocol::Outsourced => {
                 return Err(Error::ApiMisuse("the suite is of protocols between two"));

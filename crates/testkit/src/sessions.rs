@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tacit::{Error, Fingerprint, Role, Session, Side, Stocks};
+use tacit::protocols::StatisticalSecurity;
+use tacit::session::Side;
+use tacit::stock::Stocks;
+use tacit::{Error, Fingerprint, Role, Session};
 use tacit_net::{Channel, Transport, memory};
 use tempfile::TempDir;
 
@@ -48,6 +51,16 @@ pub fn over_link<T: Send>(
         let evaluator = party(Role::Evaluator, evaluator);
         [garbler.join().expect("no panic"), evaluator]
     })
+}
+
+/// s of `bits`, for tests alone.
+///
+/// # Panics
+///
+/// It is out of bounds.
+#[must_use]
+pub fn insecure(bits: u8) -> StatisticalSecurity {
+    StatisticalSecurity::insecure_for_measurements(bits).expect("1 to 80 bits")
 }
 
 /// A session of `role` with the other, each of which has proved who it is. No wait lasts longer

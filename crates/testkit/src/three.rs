@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use tacit::{
-    Error, Fingerprint, Function, FunctionBuilder, Outcome, OutsourcedJob, OutsourcedRole,
-    Recipient, Role, Session, Side,
-};
+use tacit::outsourced::{OutsourcedJob, OutsourcedRole};
+use tacit::session::Side;
+use tacit::{Error, Fingerprint, Function, FunctionBuilder, Outcome, Recipient, Role, Session};
 use tacit_net::{Channel, Transport, memory};
 
 use OutsourcedRole::{Cloud, Evaluator, Generator};

@@ -6,7 +6,8 @@
 use std::io::{self, IoSlice};
 use std::time::Duration;
 
-use tacit::{Identity, Interrupt, Sink, Source, Transport, Wait};
+use tacit::Identity;
+use tacit::net::{Interrupt, Sink, Source, Transport, Wait};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(raw_module = "./link.js")]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use tacit::wipe_json;
+use tacit::circuit::wipe_json;
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::InputPort;
 use tacit_language::{

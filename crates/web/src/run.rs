@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use tacit::circuit::wipe_json;
+use tacit::net::{Channel, Transport};
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
+use tacit::session::Side;
+use tacit::stock::ChainVersion;
 use tacit::{
-    ChainVersion, Channel, Fingerprint, Function, Identity, Job, Outcome, OutsourcedJob,
-    OutsourcedParameters, Role, Session, Settings, Side, Transport, Value, library, wipe_json,
+    Fingerprint, Function, Identity, Job, Outcome, Role, Session, Settings, Value, library,
 };
 
 use crate::Refused;

@@ -10,7 +10,7 @@ use tacit_ot::source::{Extension, SourceReceiver, SourceSender, Turn};
 use tacit_ot::{Delta, Security, SessionTag};
 
 use crate::Error;
-use crate::base_ot::{self, Work};
+use crate::base_ot::{self, WorkClock};
 
 pub(super) const TAG: SessionTag = SessionTag::new([1; 32]);
 
@@ -39,7 +39,7 @@ impl GarblerHalf {
         channel: &mut Channel,
     ) -> Result<Self, Error> {
         let delta = Delta::random(&mut UnwrapErr(SysRng));
-        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, Work::default());
+        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, WorkClock::default());
         let keys = base_ot::receive(kind, one, &delta, channel, &mut work)?;
         let source = SourceSender::new(delta, keys, &TAG, extension, security, 0);
         let mut half = Self(source?);
@@ -55,7 +55,7 @@ impl EvaluatorHalf {
         security: Security,
         channel: &mut Channel,
     ) -> Result<Self, Error> {
-        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, Work::default());
+        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, WorkClock::default());
         let keys = base_ot::send(kind, one, channel, &mut work)?;
         let source = SourceReceiver::new(keys, &TAG, extension, security, 0);
         let mut half = Self(source?);

@@ -7,11 +7,11 @@
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::{Cost, Phase};
 use tacit::garble::SchemeId;
-use tacit::{
-    Cost, Fingerprint, Function, Identity, Listener, Outcome, OutsourcedJob, OutsourcedParameters,
-    OutsourcedRole, Phase, Role, Session, Settings, Stocks,
-};
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Identity, Listener, Outcome, Role, Session, Settings};
 use tacit_net::{Channel, Link};
 use tempfile::TempDir;
 

@@ -11,7 +11,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use tacit::peak_memory_bytes;
+use tacit::cost::peak_memory_bytes;
 use tacit_net::{Link, Settings, plain};
 
 use super::{Both, Exchange, Memory, Task, Wire};
@@ -19,9 +19,9 @@ use crate::{Error, Options};
 
 /// Where the parties are to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) Option<Link>);
+pub(crate) struct PartyLink(pub(crate) Option<Link>);
 
-impl Place {
+impl PartyLink {
     /// As records name it.
     pub(crate) fn name(self) -> String {
         self.0
@@ -62,7 +62,7 @@ pub(crate) type LastWord = (Json, Option<u64>);
 /// Has both parties do `task` at `place`.
 pub(crate) fn both<E: Exchange>(
     task: &E,
-    place: Place,
+    place: PartyLink,
     options: &Options,
 ) -> Result<Both<E::Report>, Error> {
     let words: [LastWord; 2] = all(&task.clone().into(), place, options)?;
@@ -80,7 +80,7 @@ pub(crate) fn both<E: Exchange>(
 /// Has the `N` parties of `task` do it at `place`. Gives their last words, in their order.
 pub(crate) fn all<const N: usize>(
     task: &Task,
-    place: Place,
+    place: PartyLink,
     options: &Options,
 ) -> Result<[LastWord; N], Error> {
     let names = task.parties();

@@ -85,7 +85,9 @@ fn a_command_that_does_not_answer_is_named() {
             ..Options::default()
         };
         let task = crate::base_ot::Exchanged::of_one_batch();
-        let error = both(&task, Place(None), &options).unwrap_err().to_string();
+        let error = both(&task, PartyLink(None), &options)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{error}");
     }
 }

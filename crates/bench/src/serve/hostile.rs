@@ -6,7 +6,8 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use tacit::{Identity, Job, Preparation, Role, Session, Settings};
+use tacit::stock::Preparation;
+use tacit::{Identity, Job, Role, Session, Settings};
 
 use super::load::{Dice, Field, PATIENCE};
 use super::scene::{STOCKED, values};
@@ -109,7 +110,7 @@ fn another_order(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     let Ok(folder) = tempfile::tempdir() else {
         return;
     };
-    let Ok(stocks) = tacit::Stocks::open(folder.path(), 1 << 20) else {
+    let Ok(stocks) = tacit::stock::Stocks::open(folder.path(), 1 << 20) else {
         return;
     };
     let order = Preparation::new(Role::Evaluator).enough_for(&field.functions[STOCKED], 7);

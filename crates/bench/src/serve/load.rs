@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
-use tacit::{
-    Channel, Fingerprint, Function, Identity, Job, KeptOts, Listener, Preparation, ProtocolId,
-    Role, Session, Settings, StockName, Stocks, Value,
-};
+use tacit::net::Channel;
+use tacit::session::{KeptOts, ProtocolId};
+use tacit::stock::{Preparation, StockName, Stocks};
+use tacit::{Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings, Value};
 use tacit_serve::{Event, Limits, Peer, Policy, Service};
 
 use super::scene::{

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
-use tacit::{
-    Channel, Fingerprint, Function, Identity, Listener, ProtocolId, Role, Stocks, Value, library,
-};
+use tacit::net::Channel;
+use tacit::protocols::StatisticalSecurity;
+use tacit::session::ProtocolId;
+use tacit::stock::Stocks;
+use tacit::{Fingerprint, Function, Identity, Listener, Role, Value, library};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
 use tacit_serve::{Asked, Event, Level, Limits, Offer, Peer, Policy, Rate, Service};
@@ -117,8 +119,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
         role,
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         function: Arc::clone(function),
-        statistical_security_bits: None,
-        insecure_for_measurements: false,
+        security: None,
         runs: LEVEL_RUNS,
         refill_below: REFILL_BELOW,
     }
@@ -146,8 +147,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             role: Role::Garbler,
             protocols: vec![protocol],
             outsourced: None,
-            statistical_security_bits: 40,
-            insecure_for_measurements: false,
+            security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
             inputs: Arc::new(inputs),
@@ -221,7 +221,7 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
             .extend(status("VmRSS:").map(|kib| kib * 1024));
         report.threads.extend(status("Threads:"));
         for level in &levels {
-            let name = tacit::StockName {
+            let name = tacit::stock::StockName {
                 own,
                 peer: level.peer,
                 role: level.role,

@@ -5,7 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tacit::{Channel, Identity, KeptOts};
+use tacit::Identity;
+use tacit::net::Channel;
+use tacit::session::KeptOts;
 
 use super::load::{AFTER_FAILURE, Dice, Field, beats, run};
 use super::{KNOWN, STRANGERS};

@@ -23,7 +23,7 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::slots::Slots;
-use super::wires::{Place, Wires};
+use super::wires::{GateLocation, Wires};
 use crate::circuit::PackedGate;
 use crate::netlist::Literal;
 use crate::{AndGate, Batch, Circuit, NEGATED, Program, Segment, XorGate};
@@ -40,7 +40,9 @@ const BATCH: usize = 512;
 const LANES: usize = 8;
 
 const _: () = assert!(WINDOW.is_power_of_two() && BATCH <= Program::MAX_BATCH_ANDS);
-const _: () = assert!(WINDOW <= Place::MOST && Program::MAX_SEGMENT_XORS < Place::MOST as usize);
+const _: () = assert!(
+    WINDOW <= GateLocation::MOST && Program::MAX_SEGMENT_XORS < GateLocation::MOST as usize
+);
 
 /// A program's gates in their final order.
 pub(super) struct Schedule {
@@ -57,7 +59,7 @@ impl Schedule {
         let inputs = 0..circuit.input_bits() as u32;
         let slots = Slots::new(inputs.clone().map(|input| wires.readers(input)).collect());
         for input in inputs.clone() {
-            wires.put(input, Place::Slot(input));
+            wires.put(input, GateLocation::Slot(input));
         }
         let mut scheduler = Scheduler {
             done: Self {
@@ -109,7 +111,7 @@ impl Schedule {
         self.slots.release(a);
         self.slots.release(b);
         let out = self.slots.take_for_xor(gate.readers);
-        wires.put(gate.wire, Place::Slot(out));
+        wires.put(gate.wire, GateLocation::Slot(out));
         self.xors.push(XorGate { a, b, out });
     }
 
@@ -118,7 +120,7 @@ impl Schedule {
         let input = |literal: Literal| wires.slot(literal.node()) | negation(literal);
         let [a, b] = gate.inputs.map(input);
         let out = self.slots.take_for_and(gate.readers);
-        wires.put(gate.wire, Place::Slot(out));
+        wires.put(gate.wire, GateLocation::Slot(out));
         self.ands.push(AndGate { a, b, out });
     }
 }
@@ -183,12 +185,13 @@ impl<G: Iterator<Item = (u32, PackedGate)>> Scheduler<'_, G> {
         let places = gate
             .inputs
             .map(|input| match self.wires.place(input.node()) {
-                Place::Waiting(place) => Some(place),
-                Place::Open(_) | Place::Slot(_) => None,
+                GateLocation::Waiting(place) => Some(place),
+                GateLocation::Open(_) | GateLocation::Slot(_) => None,
             });
         let number = self.window.high;
         self.window.enter(gate, places);
-        self.wires.put(wire, Place::Waiting(Window::place(number)));
+        self.wires
+            .put(wire, GateLocation::Waiting(Window::place(number)));
         if places == [None; 2] {
             self.woken.push(number);
             self.supply();
@@ -212,13 +215,13 @@ impl<G: Iterator<Item = (u32, PackedGate)>> Scheduler<'_, G> {
         let gate = self.window.take(number);
         let sources = gate.inputs.map(Literal::node);
         let level_above = |source| match self.wires.place(source) {
-            Place::Open(level) => level + 1,
-            Place::Slot(_) => 0,
-            Place::Waiting(_) => unreachable!("wire {source} is still waited for"),
+            GateLocation::Open(level) => level + 1,
+            GateLocation::Slot(_) => 0,
+            GateLocation::Waiting(_) => unreachable!("wire {source} is still waited for"),
         };
         let [a, b] = sources.map(level_above);
         let level = a.max(b);
-        self.wires.put(gate.wire, Place::Open(level));
+        self.wires.put(gate.wire, GateLocation::Open(level));
         self.open.push(OpenXor {
             sources,
             wire: gate.wire,

@@ -9,14 +9,14 @@
 //! |---|---|
 //! | 31 | 1 |
 //! | 30 | whether the wire is the negation of what the gate computes |
-//! | 29..0 | its readers before it is admitted to the scheduler's window; then its [`Place`] |
+//! | 29..0 | its readers until the scheduler's window admits it; then its [`GateLocation`] |
 
 use crate::netlist::{Folded, Literal, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
 /// Where a gate is that was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum GateLocation {
     /// It waits for its inputs, or for its turn, at this place of the window's ring.
     Waiting(u32),
     /// It is a XOR gate of the open batch, of this level.
@@ -25,7 +25,7 @@ pub(super) enum Place {
     Slot(u32),
 }
 
-impl Place {
+impl GateLocation {
     /// Values below are places of the ring, and from here to twice this levels.
     const SPLIT: u32 = 1 << 14;
 
@@ -163,22 +163,22 @@ impl Wires {
 
     /// Where a gate is that was admitted.
     #[inline]
-    pub(super) fn place(&self, wire: u32) -> Place {
-        Place::unpack(self.words[wire as usize] & VALUE)
+    pub(super) fn place(&self, wire: u32) -> GateLocation {
+        GateLocation::unpack(self.words[wire as usize] & VALUE)
     }
 
     /// The slot of a gate that is done.
     #[inline]
     pub(super) fn slot(&self, wire: u32) -> u32 {
         match self.place(wire) {
-            Place::Slot(slot) => slot,
+            GateLocation::Slot(slot) => slot,
             place => unreachable!("wire {wire} is read and {place:?}"),
         }
     }
 
     /// Notes where a gate is.
     #[inline]
-    pub(super) fn put(&mut self, wire: u32, place: Place) {
+    pub(super) fn put(&mut self, wire: u32, place: GateLocation) {
         let word = &mut self.words[wire as usize];
         *word = *word & !VALUE | place.pack();
     }
@@ -190,15 +190,15 @@ mod tests {
 
     #[test]
     fn places_are_what_they_were_packed_as() {
-        let last = Place::MOST - 1;
-        for place in [0, 1, last].map(Place::Waiting) {
-            assert_eq!(Place::unpack(place.pack()), place);
+        let last = GateLocation::MOST - 1;
+        for place in [0, 1, last].map(GateLocation::Waiting) {
+            assert_eq!(GateLocation::unpack(place.pack()), place);
         }
-        for place in [0, 1, last].map(Place::Open) {
-            assert_eq!(Place::unpack(place.pack()), place);
+        for place in [0, 1, last].map(GateLocation::Open) {
+            assert_eq!(GateLocation::unpack(place.pack()), place);
         }
-        for place in [0, 1, 1 << 29].map(Place::Slot) {
-            assert_eq!(Place::unpack(place.pack()), place);
+        for place in [0, 1, 1 << 29].map(GateLocation::Slot) {
+            assert_eq!(GateLocation::unpack(place.pack()), place);
             assert!(place.pack() < NEGATION);
         }
     }

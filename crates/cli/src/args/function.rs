@@ -1,7 +1,7 @@
 //! Which function, and what a circuit file does not say of itself.
 
 use clap::Args;
-use tacit::formats::BitOrder;
+use tacit::circuit::formats::BitOrder;
 
 use super::text::pair;
 

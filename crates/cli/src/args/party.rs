@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use tacit::Role;
 use tacit::protocols::Protocol;
-use tacit::{BaseOt, OtExtension, Role};
+use tacit::session::{BaseOt, OtExtension};
 
 use super::text::{base_ot, duration, ot_extension};
 

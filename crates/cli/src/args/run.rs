@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tacit::ChainVersion;
 use tacit::protocols::{Protocol, ThreatModel};
+use tacit::stock::ChainVersion;
 
 use super::party::{MEETING, protocols};
 use super::text::{duration, pair, threads};

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use tacit::{BaseOt, OtExtension};
+use tacit::session::{BaseOt, OtExtension};
 
 /// `name=value`.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-use tacit::{Digest, Fingerprint, Role};
+use tacit::circuit::Digest;
+use tacit::{Fingerprint, Role};
 
 use super::{Config, folder_of};
 use crate::failure::Failure;

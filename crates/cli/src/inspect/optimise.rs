@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::{Circuit, Optimised, Size};
+use tacit::Circuit;
+use tacit::circuit::{Optimised, Size};
 
 use super::{circuit_of, write_circuit};
 use crate::args::InspectArgs;

@@ -10,7 +10,8 @@ mod layout;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tacit::{Function, Graph};
+use tacit::Function;
+use tacit::circuit::Graph;
 
 use super::graph::{components, steps, title};
 use super::write_new;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
-use tacit::Component;
+use tacit::circuit::Component;
 
 use super::NamedPort;
 

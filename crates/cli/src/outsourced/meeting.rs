@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tacit::{
-    CancelHandle, Fingerprint, Identity, Listener, NetError, OutsourcedRole, Session, Settings,
-};
+use tacit::net::{CancelHandle, NetError};
+use tacit::outsourced::OutsourcedRole;
+use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 
 use crate::args::{OutsourcedArgs, RunArgs};
 use crate::config::Config;

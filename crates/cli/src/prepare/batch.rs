@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use serde_json::json;
 use tacit::garble::Rung;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, ThreatModel};
-use tacit::{BatchPlan, BatchPreparation, Error, Function, Role, Session, Stocks};
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::stock::{BatchPlan, BatchPreparation, Stocks};
+use tacit::{Error, Function, Role, Session};
 
 use super::{Order, Told, Took, check_room, leave};
 use crate::args::PrepareArgs;
@@ -24,7 +25,7 @@ pub(super) struct BatchOrder {
     rung: &'static Rung,
     function: Function,
     executions: u64,
-    security_bits: u8,
+    security: StatisticalSecurity,
     /// Where nothing is in stock.
     plan: BatchPlan,
     /// Bytes that all of it takes at the evaluator.
@@ -53,10 +54,14 @@ impl BatchOrder {
         let role = super::role(args, Some(&runnable), config)?;
         let function = runnable.function().clone();
         let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
-        let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
+        let security = run::statistical_security(
+            Protocol::Batch,
+            args.security_bits,
+            args.insecure_for_measurements,
+        )?;
         let (plan, table_bytes) = {
             let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
-            let order = with_bits(order, security_bits, args);
+            let order = order.statistical_security(security);
             (order.plan()?, order.table_bytes()?)
         };
         Ok(Self {
@@ -64,7 +69,7 @@ impl BatchOrder {
             rung,
             function,
             executions: args.runs,
-            security_bits,
+            security,
             plan,
             table_bytes,
         })
@@ -87,7 +92,7 @@ impl Order for BatchOrder {
             "{} runs of {} by batch at s = {} as {} under {}",
             self.executions,
             self.function.name(),
-            self.security_bits,
+            self.security,
             self.role.name(),
             self.rung.id
         )
@@ -115,7 +120,8 @@ impl Order for BatchOrder {
     ) -> Result<Told, Error> {
         let bar = Bar::new("prepare", self.and_gates(), !args.json);
         let order = BatchPreparation::new(self.role, &self.function, self.executions);
-        let mut order = with_bits(order, self.security_bits, args)
+        let mut order = order
+            .statistical_security(self.security)
             .scheme(self.rung.id)
             .threads(args.threads)
             .watch(move |at| bar.show(at));
@@ -125,21 +131,20 @@ impl Order for BatchOrder {
         let prepared = order.run(&mut session, stocks)?;
         leave(session);
         let cost = Took {
-            preparing: prepared.wall,
-            traffic: &prepared.traffic,
-            ots: prepared.ot_extension,
+            prepared: &prepared,
             wall: begun.elapsed(),
         };
         let bound = prepared.plan.and_then(|plan| plan.bound().ok());
         let threat_model = ThreatModel::Malicious;
-        let (made, usable) = (prepared.made, prepared.available);
-        let mut text = match self.security_bits < MIN_SECURITY_BITS {
-            true => insecure(&bits_text(self.security_bits)),
-            false => String::new(),
+        let (made, usable) = (prepared.made(), prepared.available());
+        let bits = self.security.bits();
+        let mut text = match self.security.is_secure() {
+            true => String::new(),
+            false => insecure(&bits_text(bits)),
         };
         text += &format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
-            security(threat_model, Some(self.security_bits)),
+            security(threat_model, Some(bits)),
             self.function.name()
         );
         if let (Some(plan), Some(bound)) = (&prepared.plan, bound) {
@@ -160,7 +165,7 @@ impl Order for BatchOrder {
         let json = json!({
             "protocol": "batch",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": self.security_bits,
+            "statistical_security_bits": bits,
             "role": self.role.name(),
             "scheme": self.rung.id.to_string(),
             "function": {
@@ -173,17 +178,5 @@ impl Order for BatchOrder {
         });
         let json = cost.json(json);
         Ok(Told { text, json })
-    }
-}
-
-/// `order` at s = `bits`: below 40 only where the arguments say what for.
-fn with_bits<'w>(
-    order: BatchPreparation<'w>,
-    bits: u8,
-    args: &PrepareArgs,
-) -> BatchPreparation<'w> {
-    match args.insecure_for_measurements {
-        true => order.insecure_for_measurements(bits),
-        false => order.statistical_security_bits(bits),
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use serde_json::json;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
-use tacit::{Error, Function, Role, Session, Stocks, TriplePreparation};
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::stock::{Stocks, TriplePreparation};
+use tacit::{Error, Function, Role, Session};
 
 use super::{Order, Told, Took, leave};
 use crate::args::PrepareArgs;
@@ -12,16 +13,16 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
-use crate::{function, serve};
+use crate::{function, run, serve};
 
 /// The triples that the arguments ask for.
 pub(super) struct TripleOrder {
     role: Role,
-    wanted: Wanted,
-    security_bits: u8,
+    wanted: TripleCount,
+    security: StatisticalSecurity,
 }
 
-enum Wanted {
+enum TripleCount {
     /// For this many runs of a function.
     Runs(Box<Function>, u64),
     /// This many, whatever they will serve.
@@ -49,13 +50,19 @@ impl TripleOrder {
         let runnable = found.transpose()?;
         let role = super::role(args, runnable.as_ref(), config)?;
         let wanted = match (runnable, args.ands) {
-            (Some(runnable), _) => Wanted::Runs(Box::new(runnable.function().clone()), args.runs),
-            (None, count) => Wanted::Triples(count.unwrap_or(0)),
+            (Some(runnable), _) => {
+                TripleCount::Runs(Box::new(runnable.function().clone()), args.runs)
+            }
+            (None, count) => TripleCount::Triples(count.unwrap_or(0)),
         };
         let order = Self {
             role,
             wanted,
-            security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+            security: run::statistical_security(
+                Protocol::Authenticated,
+                args.security_bits,
+                false,
+            )?,
         };
         order.order()?.check()?;
         Ok(order)
@@ -63,12 +70,12 @@ impl TripleOrder {
 
     fn order(&self) -> Result<TriplePreparation<'static>, Error> {
         let order = match &self.wanted {
-            Wanted::Runs(function, runs) => {
+            TripleCount::Runs(function, runs) => {
                 TriplePreparation::for_runs(self.role, function, *runs)?
             }
-            Wanted::Triples(count) => TriplePreparation::triples(self.role, *count),
+            TripleCount::Triples(count) => TriplePreparation::triples(self.role, *count),
         };
-        Ok(order.statistical_security_bits(self.security_bits))
+        Ok(order.statistical_security(self.security))
     }
 }
 
@@ -88,13 +95,13 @@ impl Order for TripleOrder {
 
     fn described(&self) -> String {
         let what = match &self.wanted {
-            Wanted::Runs(function, runs) => {
+            TripleCount::Runs(function, runs) => {
                 let runs_of = if *runs == 1 { "run" } else { "runs" };
                 format!("triples for {runs} {runs_of} of {}", function.name())
             }
-            Wanted::Triples(count) => format!("{count} triples"),
+            TripleCount::Triples(count) => format!("{count} triples"),
         };
-        let (bits, role) = (self.security_bits, self.role.name());
+        let (bits, role) = (self.security, self.role.name());
         format!("{what} by authenticated at s = {bits} as {role}")
     }
 
@@ -118,27 +125,23 @@ impl Order for TripleOrder {
         let prepared = order.run(&mut session, stocks)?;
         leave(session);
         let cost = Took {
-            preparing: prepared.wall,
-            traffic: &prepared.traffic,
-            ots: prepared.ot_extension,
+            prepared: &prepared,
             wall: begun.elapsed(),
         };
         let threat_model = ThreatModel::Malicious;
-        let (made, usable) = (prepared.made, prepared.available);
+        let (made, usable) = (prepared.made(), prepared.available());
         let mut text = format!(
             "protocol  authenticated, {}\n{made} triples made, {usable} usable",
-            security(threat_model, Some(self.security_bits))
+            security(threat_model, Some(self.security.bits()))
         );
-        if let Wanted::Runs(function, _) = &self.wanted {
-            let runs = usize::try_from(prepared.runs).unwrap_or(usize::MAX);
+        if let TripleCount::Runs(function, _) = &self.wanted {
+            let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
             let (runs, name) = (serve::counted(runs, "run"), function.name());
             text.push_str(&format!(", enough for {runs} of {name}"));
         }
         text.push('\n');
-        if let Some(bits) = prepared
-            .made_at_bits
-            .filter(|bits| *bits > self.security_bits)
-        {
+        let made_at = prepared.made_at_bits;
+        if let Some(bits) = made_at.filter(|bits| *bits > self.security.bits()) {
             text.push_str(&format!(
                 "made at s = {bits}, since earlier tries were not finished; see `tacit stock \
                  list`\n"
@@ -149,17 +152,17 @@ impl Order for TripleOrder {
         }
         text += &format!("{cost}\n");
         let function = match &self.wanted {
-            Wanted::Runs(function, _) => json!({
+            TripleCount::Runs(function, _) => json!({
                 "name": function.name(),
                 "digest": function.digest().to_string(),
                 "runs": prepared.runs,
             }),
-            Wanted::Triples(_) => json!(null),
+            TripleCount::Triples(_) => json!(null),
         };
         let json = json!({
             "protocol": "authenticated",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": self.security_bits,
+            "statistical_security_bits": self.security.bits(),
             "made_at_bits": prepared.made_at_bits,
             "role": self.role.name(),
             "function": function,

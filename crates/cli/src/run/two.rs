@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tacit::cost::Cost;
 use tacit::garble::Rung;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, MIN_SECURITY_BITS, Protocol, StockUse, ThreatModel};
-use tacit::{
-    AbortReason, BaseOtSource, BatchPreparation, ChainVersion, Cost, Function, Incompatibility,
-    Job, KeptOts, Outcome, Role, SecurityScope, Session, StockName, Stocks, TriplePreparation,
-    Value,
-};
+use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
+use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
+use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks, TriplePreparation};
+use tacit::{Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
 
@@ -32,7 +31,7 @@ pub(super) struct TwoPartyRun<'a> {
     role: Role,
     protocol: Protocol,
     rung: &'static Rung,
-    security_bits: u8,
+    security: StatisticalSecurity,
     stocks: Option<Stocks>,
     kept_ots: Option<KeptOts>,
     values: BTreeMap<String, Value>,
@@ -78,7 +77,7 @@ impl<'a> TwoPartyRun<'a> {
             role,
             protocol,
             rung: scheme(args.scheme.as_deref(), Some(function))?,
-            security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+            security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
             kept_ots: kept_ots(args, config, protocol, log),
             values: runnable.gather(role, &args.inputs, args.input_file.as_deref())?,
@@ -118,18 +117,14 @@ impl<'a> TwoPartyRun<'a> {
         let (function, scheme) = (self.runnable.function(), self.rung.id);
         // A scheme that is not for batch shows in a plan, above all.
         let order = BatchPreparation::new(self.role, function, 1).scheme(scheme);
-        let order = match self.args.insecure_for_measurements {
-            true => order.insecure_for_measurements(self.security_bits),
-            false => order.statistical_security_bits(self.security_bits),
-        };
-        order.plan()?;
+        order.statistical_security(self.security).plan()?;
         let stock = StockName {
             own,
             peer,
             role: self.role,
             scheme,
         };
-        if stocks.executions_left(&stock, function, self.security_bits)? > 0 {
+        if stocks.executions_left(&stock, function, self.security)? > 0 {
             return Ok(());
         }
         // The other party may be there, and would wait for nothing.
@@ -161,7 +156,7 @@ impl<'a> TwoPartyRun<'a> {
             security_bits: self
                 .protocol
                 .has_security_bits()
-                .then_some(self.security_bits),
+                .then_some(self.security.bits()),
             counts_tries: self.stocks.is_some(),
             rung: self.rung,
             peer,
@@ -224,7 +219,7 @@ impl<'a> TwoPartyRun<'a> {
             self.log_base_ots(&outcome.cost, session);
         }
         if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
-            && made_at_bits > self.security_bits
+            && made_at_bits > self.security.bits()
         {
             log.step(format_args!(
                 "made at s = {made_at_bits}, since earlier tries were not finished; see `tacit \
@@ -293,10 +288,7 @@ impl<'a> TwoPartyRun<'a> {
             true => job.replacing(),
             false => job,
         };
-        match self.args.insecure_for_measurements {
-            true => job.insecure_for_measurements(self.security_bits),
-            false => job.statistical_security_bits(self.security_bits),
-        }
+        job.statistical_security(self.security)
     }
 
     /// Tells the results, and what they took if that was asked for.
@@ -331,8 +323,8 @@ impl<'a> TwoPartyRun<'a> {
             };
             eprintln!("done; the results go to {peer}");
         }
-        if self.protocol.has_security_bits() && self.security_bits < MIN_SECURITY_BITS {
-            crate::print(insecure(&bits_text(self.security_bits)).as_bytes())?;
+        if !self.security.is_secure() {
+            crate::print(insecure(&bits_text(self.security.bits())).as_bytes())?;
         }
         if let (Some(name), Some(chain)) = (&self.args.outsourced.chain, chain) {
             eprintln!("chain     {name} at version {}", chain.version);
@@ -378,7 +370,7 @@ impl<'a> TwoPartyRun<'a> {
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
         words.extend(shell::function(&args.function, &args.choice));
         words.extend(["--protocol", "batch", "--security-bits"].map(str::to_owned));
-        words.push(self.security_bits.to_string());
+        words.push(self.security.to_string());
         if args.insecure_for_measurements {
             words.push("--insecure-for-measurements".to_owned());
         }
@@ -389,7 +381,7 @@ impl<'a> TwoPartyRun<'a> {
         Failure::NothingChecked {
             function: self.runnable.function().name().to_owned(),
             scheme: self.rung.id.to_string(),
-            security_bits: self.security_bits,
+            security_bits: self.security.bits(),
             command: shell::line(&words),
         }
     }
@@ -450,6 +442,14 @@ fn checked_in_stock(
         scheme: scheme(args.scheme.as_deref(), Some(function))?.id,
     };
     let stocks = stock::open(args.stock.stock.as_deref(), config)?;
-    let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
-    Ok(stocks.executions_left(&stock, function, security_bits)? > 0)
+    match security(Protocol::Batch, args) {
+        Ok(security) => Ok(stocks.executions_left(&stock, function, security)? > 0),
+        // Nor is anything in stock at an s that there is not.
+        Err(_) => Ok(false),
+    }
+}
+
+/// s of a run by `protocol`.
+fn security(protocol: Protocol, args: &RunArgs) -> Result<StatisticalSecurity, tacit::Error> {
+    super::statistical_security(protocol, args.security_bits, args.insecure_for_measurements)
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use tacit::{Digest, Function, Value};
+use tacit::circuit::Digest;
+use tacit::{Function, Value};
 use tacit_serve::inputs::{Border, Pairs, Ports};
 use tacit_serve::{Asked, Inputs};
 

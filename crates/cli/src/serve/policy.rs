@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tacit::formats::BitOrder;
-use tacit::protocols::{DEFAULT_SECURITY_BITS, Protocol, StockUse};
-use tacit::{Fingerprint, Function, ProtocolId, Role};
+use tacit::circuit::formats::BitOrder;
+use tacit::protocols::{Protocol, StatisticalSecurity, StockUse};
+use tacit::session::ProtocolId;
+use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
@@ -132,9 +133,12 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         name: served.shown_name(),
         role,
         protocols: protocols(served, outsourced.is_some())?,
+        security: match outsourced {
+            // That of its checks of inputs is among its parameters.
+            Some(_) => StatisticalSecurity::DEFAULT,
+            None => security(served.security_bits, served.insecure_for_measurements)?,
+        },
         outsourced,
-        statistical_security_bits: served.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
-        insecure_for_measurements: served.insecure_for_measurements,
         scheme,
         peers,
         inputs: inputs(served, role, &functions, &offered)?,
@@ -146,6 +150,12 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
             .or(config.timeouts.run)
             .unwrap_or(RUN_TIME),
     })
+}
+
+/// s of what is secure against a malicious party.
+fn security(bits: Option<u8>, is_for_measurements: bool) -> Result<StatisticalSecurity, Failure> {
+    let found = run::statistical_security(Protocol::Batch, bits, is_for_measurements);
+    found.map_err(|error| wrong("security_bits", &error.to_string()))
 }
 
 /// The protocols by which a function is run.
@@ -345,8 +355,8 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
     let stock_use = stocked.protocol.map(|named| named.0.stock_use());
     let stock_use = stock_use.unwrap_or(StockUse::Components);
-    let security_bits = match (stock_use, stocked.security_bits) {
-        (StockUse::Executions, bits) => Some(bits.unwrap_or(DEFAULT_SECURITY_BITS)),
+    let security = match (stock_use, stocked.security_bits) {
+        (StockUse::Executions, bits) => Some(security(bits, stocked.insecure_for_measurements)?),
         (StockUse::Nothing, _) => {
             let what = "it takes nothing from the stock; write prepared or batch";
             return Err(wrong("protocol", what));
@@ -363,8 +373,7 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
         role: stocked.role.into(),
         scheme: rung.id,
         function: Arc::clone(&function),
-        statistical_security_bits: security_bits,
-        insecure_for_measurements: stocked.insecure_for_measurements,
+        security,
         runs: stocked.runs,
         refill_below: stocked.refill_below.unwrap_or(stocked.runs.div_ceil(2)),
     });

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use tacit::protocols::DEFAULT_SECURITY_BITS;
+use tacit::protocols::StatisticalSecurity;
 use tacit_serve::{Outsourced, Server};
 
 use super::config::{Served, ServedRole};
@@ -47,7 +47,8 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
         return Err(wrong("other_server", "it is none of [peers]"));
     };
     let copies = served.copies.unwrap_or(COPIES);
-    let bits = served.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
+    let bits = served.security_bits;
+    let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
     let allow = (
         "insecure_for_measurements = true",
         served.insecure_for_measurements,

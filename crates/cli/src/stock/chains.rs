@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
+use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::{Fingerprint, KeptChain, OutsourcedRole, Role, Stocks};
+use tacit::stock::{KeptChain, Stocks};
+use tacit::{Fingerprint, Role};
 
 use super::Told;
 use crate::config::Config;

@@ -4,7 +4,7 @@
 //! same command must not find out by halves that it was not clear.
 
 use serde_json::json;
-use tacit::{StockName, StockSummary, StockedKind, Stocks};
+use tacit::stock::{StockName, StockSummary, StockedKind, Stocks};
 
 use super::{Told, shown_digests};
 use crate::failure::Failure;
@@ -93,7 +93,8 @@ mod tests {
     use std::time::Duration;
 
     use tacit::garble::SchemeId;
-    use tacit::{ComponentDigest, EpochId, Fingerprint, Role};
+    use tacit::stock::{ComponentDigest, EpochId};
+    use tacit::{Fingerprint, Role};
 
     use super::*;
 

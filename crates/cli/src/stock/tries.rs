@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
-use tacit::{Fingerprint, Role, Stocks, Tried, TryName, TryRecord, charge_bits};
+use tacit::stock::{Stocks, Tried, TryName, TryRecord, charge_bits};
+use tacit::{Fingerprint, Role};
 
 use crate::config::Config;
 use crate::failure::Failure;

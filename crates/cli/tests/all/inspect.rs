@@ -2,7 +2,7 @@
 
 use crate::process::{tacit, words};
 use tacit::Circuit;
-use tacit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
+use tacit::circuit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
 
 /// A folder with the file `two.txt`: a ∧ b and a ∧ ¬b, which take one AND gate.
 fn folder_with_two_products() -> tempfile::TempDir {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::process::{self, Ended, Running, tacit};
-use tacit::{
-    Category, ChainStatus, Error, Function, Identity, Outcome, OutsourcedJob, OutsourcedParameters,
-    Session, Settings, Side, Stocks, library,
-};
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
+use tacit::session::Side;
+use tacit::stock::{ChainStatus, Stocks};
+use tacit::{Category, Error, Function, Identity, Outcome, Session, Settings, library};
 use tacit_net::{Channel, tls};
 use tacit_protocol::message::Kind;
 use tacit_testkit::link::playing;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::process::{self, NOBODY, Parties, tacit, words};
 use serde_json::json;
-use tacit::formats::{BitOrder, BristolFormat, write_bristol};
+use tacit::circuit::formats::{BitOrder, BristolFormat, write_bristol};
 use tacit::library;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";

@@ -18,11 +18,11 @@ pub struct FlexOrEvaluator {
     /// The segment whose turn it is.
     segment: usize,
     slots: Zeroizing<Vec<Block>>,
-    work: Box<Work>,
+    work: Box<GateBuffers>,
 }
 
 /// Room for what is worked on together.
-struct Work {
+struct GateBuffers {
     keys: Zeroizing<[Block; 2 * TOGETHER]>,
     /// Points of F, overwritten by its values.
     values: Zeroizing<[Block; 2 * TOGETHER]>,
@@ -36,7 +36,7 @@ impl FlexOrEvaluator {
             points: Points { start, instance: 0 },
             segment: 0,
             slots: Zeroizing::default(),
-            work: Box::new(Work {
+            work: Box::new(GateBuffers {
                 keys: Zeroizing::new([Block::ZERO; 2 * TOGETHER]),
                 values: Zeroizing::new([Block::ZERO; 2 * TOGETHER]),
             }),

@@ -25,11 +25,11 @@ pub struct FlexOrGarbler {
     slots: Zeroizing<Vec<LabelPair>>,
     /// The offsets that the ordering has numbers for.
     offsets: Zeroizing<Vec<Block>>,
-    work: Box<Work>,
+    work: Box<GateBuffers>,
 }
 
 /// Room for what is worked on together.
-struct Work {
+struct GateBuffers {
     keys: Zeroizing<[Block; 4 * TOGETHER]>,
     /// Points of F, overwritten by its values.
     values: Zeroizing<[Block; 8 * TOGETHER]>,
@@ -58,7 +58,7 @@ impl FlexOrGarbler {
             segment: 0,
             slots: Zeroizing::default(),
             offsets: Zeroizing::default(),
-            work: Box::new(Work {
+            work: Box::new(GateBuffers {
                 keys: Zeroizing::new([Block::ZERO; 4 * TOGETHER]),
                 values: Zeroizing::new([Block::ZERO; 8 * TOGETHER]),
             }),

@@ -18,8 +18,8 @@ use tacit_circuit::Digest;
 use crate::lower::CircuitFiles;
 use crate::program::{
     Block, Body, Condition, EntryId, Expression, ExpressionKind, Function, FunctionId,
-    GenericValue, InputPort, LocalId, Number, OutputPort, Place, Program, Root, Statement,
-    StatementKind, Step, TypeId, TypeKind, Value,
+    GenericValue, InputPort, LocalId, Number, OutputPort, Program, Root, Statement, StatementKind,
+    Step, TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::Symbol;
 
@@ -248,7 +248,7 @@ impl Walk<'_> {
         }
     }
 
-    fn place(&mut self, place: &Place) -> &mut Self {
+    fn place(&mut self, place: &ValuePath) -> &mut Self {
         match &place.root {
             Root::Local(local) => self.word("local").local(*local),
             Root::State(state) => self.sized("state", state.0),

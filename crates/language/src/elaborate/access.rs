@@ -9,7 +9,7 @@ use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::load::Definition;
 use crate::program::{
-    Expression, ExpressionKind, Number, Place, Root, StateId, Step, TypeId, TypeKind, Value,
+    Expression, ExpressionKind, Number, Root, StateId, Step, TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{self, ExpressionKind as Syntax, Ident, ItemKind, Path};
@@ -17,7 +17,7 @@ use crate::syntax::{self, ExpressionKind as Syntax, Ident, ItemKind, Path};
 /// What an expression with fields and indices leads to.
 pub(super) enum Access {
     /// A variable, a state, or a part of one.
-    Place(Place, TypeId),
+    Place(ValuePath, TypeId),
     /// Anything else.
     Term(Term),
 }
@@ -67,7 +67,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// An access as a place, of which a value that is in no variable is one.
-    fn place_of(&mut self, access: Access, span: Span) -> Done<(Place, TypeId)> {
+    fn place_of(&mut self, access: Access, span: Span) -> Done<(ValuePath, TypeId)> {
         match access {
             Access::Place(place, ty) => Ok((place, ty)),
             Access::Term(term) => {
@@ -75,7 +75,7 @@ impl<'a> Elaborator<'a> {
                 let ty = value.ty;
                 let root = Root::Value(Box::new(value));
                 let path = Vec::new();
-                Ok((Place { root, path }, ty))
+                Ok((ValuePath { root, path }, ty))
             }
         }
     }
@@ -266,7 +266,7 @@ impl<'a> Elaborator<'a> {
             kind => {
                 let root = Root::Value(Box::new(Expression { kind, ..value }));
                 let path = Vec::new();
-                (Place { root, path }, span)
+                (ValuePath { root, path }, span)
             }
         };
         let access = extended(of, Step::Field(place as u32), ty, span);
@@ -274,7 +274,10 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The place that an assignment changes.
-    pub(super) fn assignable(&mut self, target: &'a syntax::Expression) -> Done<(Place, TypeId)> {
+    pub(super) fn assignable(
+        &mut self,
+        target: &'a syntax::Expression,
+    ) -> Done<(ValuePath, TypeId)> {
         let root = root_of(target);
         if let Syntax::Path(path) = &root.kind {
             self.check_assignable(path)?;
@@ -373,7 +376,7 @@ fn root_of(target: &syntax::Expression) -> &syntax::Expression {
 }
 
 /// A place one step further inwards; of a constant, the constant there.
-fn extended(mut place: Place, step: Step, ty: TypeId, span: Span) -> Access {
+fn extended(mut place: ValuePath, step: Step, ty: TypeId, span: Span) -> Access {
     if let Root::Value(value) = &place.root
         && place.path.is_empty()
         && let Some(Value::List(parts)) = value.as_constant()

@@ -2,7 +2,7 @@
 
 use super::constants::bindings;
 use super::expression::block_of;
-use super::generics::{Instance, InstanceKey, State};
+use super::generics::{BodyProgress, Instance, InstanceKey};
 use super::names::Meaning;
 use super::term::Term;
 use super::{Binding, Context, Done, Elaborator, Lambda, Surroundings};
@@ -377,7 +377,7 @@ impl<'a> Elaborator<'a> {
                 function: Some(function),
                 parameters,
                 result,
-                state: State::New,
+                state: BodyProgress::New,
                 used_at,
             })?;
             let function = &mut self.program.functions[made.0 as usize];

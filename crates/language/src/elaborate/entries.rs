@@ -1,11 +1,11 @@
 //! Parties, states, `main` and runs, and tests.
 
-use super::generics::{Instance, InstanceKey, State as Progress};
+use super::generics::{BodyProgress, Instance, InstanceKey};
 use super::{Binding, Context, Done, Elaborator, Surroundings, most_like, order};
 use crate::diagnostic::{Diagnostic, Reported};
 use crate::program::{
-    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, State,
-    StateId, TypeId, TypeKind,
+    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, StateId,
+    StateVariable, TypeId, TypeKind,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, ItemKind, Output, Party, StateItem, TypeExpressionKind};
@@ -152,7 +152,7 @@ impl<'a> Elaborator<'a> {
         let (ty, value) = declared?;
         let name = &item.name;
         self.port_width(ty, name)?;
-        self.program.states.push(State {
+        self.program.states.push(StateVariable {
             name: name.name.clone(),
             ty,
             value,
@@ -272,7 +272,7 @@ impl<'a> Elaborator<'a> {
             function: None,
             parameters: Vec::new(),
             result,
-            state: Progress::Made,
+            state: BodyProgress::Made,
             used_at: None,
         });
         self.program.functions.push(function);

@@ -8,8 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
 use crate::load::Definition;
 use crate::program::{
-    Block, EntryKind, Expression, ExpressionKind, ItemKey, Place, Root, Statement, TypeId,
-    TypeKind, Value,
+    Block, EntryKind, Expression, ExpressionKind, ItemKey, Root, Statement, TypeId, TypeKind,
+    Value, ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -305,7 +305,7 @@ impl<'a> Elaborator<'a> {
 
 /// The value of a whole variable or state.
 pub(super) fn read_of(root: Root, ty: TypeId, span: Span) -> Term {
-    let place = Place {
+    let place = ValuePath {
         root,
         path: Vec::new(),
     };

@@ -28,7 +28,7 @@ pub(super) struct InstanceKey {
 
 /// How far the body of an instance is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BodyProgress {
     New,
     Open,
     Made,
@@ -42,7 +42,7 @@ pub(super) struct Instance<'a> {
     /// The types of the parameters that are no lambdas.
     pub(super) parameters: Vec<TypeId>,
     pub(super) result: TypeId,
-    pub(super) state: State,
+    pub(super) state: BodyProgress,
     pub(super) used_at: Option<(Span, String)>,
 }
 
@@ -96,10 +96,10 @@ impl<'a> Elaborator<'a> {
     /// Makes the body of an instance, unless that was done.
     fn make(&mut self, id: FunctionId) {
         let number = id.0 as usize;
-        if self.made[number].state != State::New {
+        if self.made[number].state != BodyProgress::New {
             return;
         }
-        self.made[number].state = State::Open;
+        self.made[number].state = BodyProgress::Open;
         let Instance {
             key,
             function,
@@ -138,7 +138,7 @@ impl<'a> Elaborator<'a> {
             made.locals = context.locals;
             made.counters = context.counters;
         }
-        self.made[number].state = State::Made;
+        self.made[number].state = BodyProgress::Made;
     }
 
     fn bind_parameters(
@@ -217,7 +217,7 @@ impl<'a> Elaborator<'a> {
         while let Some(&id) = seen.get(next) {
             next += 1;
             self.make(id);
-            if self.made[id.0 as usize].state != State::Made || self.errors.len() > errors {
+            if self.made[id.0 as usize].state != BodyProgress::Made || self.errors.len() > errors {
                 return Ok(false);
             }
             self.program.functions[id.0 as usize].callees(&mut |callee, _| {

@@ -8,8 +8,8 @@ use super::term::Term;
 use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    Expression, ExpressionKind, Loop, Number, NumberOperator, Place, Root, Statement,
-    StatementKind, Step, TypeId, TypeKind, Value,
+    Expression, ExpressionKind, Loop, Number, NumberOperator, Root, Statement, StatementKind, Step,
+    TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{ExpressionKind as Syntax, ForLoop, PatternKind};
@@ -19,7 +19,7 @@ struct LoopRange {
     from: Number,
     to: Number,
     /// The array whose elements the turns get, its elements' type, and its length.
-    of: Option<(Place, TypeId)>,
+    of: Option<(ValuePath, TypeId)>,
 }
 
 impl<'a> Elaborator<'a> {
@@ -237,7 +237,7 @@ impl<'a> Elaborator<'a> {
         value: Expression,
         span: Span,
         out: &mut Vec<Statement>,
-    ) -> Done<(Place, TypeId, u32)> {
+    ) -> Done<(ValuePath, TypeId, u32)> {
         let Some((element, length)) = self.program.types.element(value.ty) else {
             let message = format!("a loop over a `{}`", self.type_name(value.ty));
             let error = Diagnostic::new(span, message);
@@ -254,7 +254,7 @@ impl<'a> Elaborator<'a> {
         let local = self.unnamed(ty);
         let kind = StatementKind::Let(local, value);
         out.push(Statement { kind, span });
-        let place = Place {
+        let place = ValuePath {
             root: Root::Local(local),
             path: Vec::new(),
         };
@@ -268,7 +268,7 @@ fn element(kept: &LoopRange, counter: crate::program::CounterId, span: Span) -> 
     Some(element_at(place, Number::Counter(counter), *ty, span))
 }
 
-fn element_at(place: &Place, number: Number, ty: TypeId, span: Span) -> Term {
+fn element_at(place: &ValuePath, number: Number, ty: TypeId, span: Span) -> Term {
     let mut place = place.clone();
     place.path.push(Step::At(number, span));
     let Term::Value(read) = read_of(place.root.clone(), ty, span) else {

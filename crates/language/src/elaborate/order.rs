@@ -17,8 +17,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
-    Body, Expression, ExpressionKind as K, Function, InputPort, LocalId, Node, Number, Place,
-    Program, Root, SortKey, StatementKind, Step, TypeId, TypeKind, TypeTable, Value,
+    Body, Expression, ExpressionKind as K, Function, InputPort, LocalId, Node, Number, Program,
+    Root, SortKey, StatementKind, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
 };
 use crate::source::Symbol;
 use crate::syntax::{self, ExpressionKind as Syntax, PatternKind, Sorted, TypeExpressionKind};
@@ -283,7 +283,7 @@ impl<'p> Known<'p> {
         let types = &self.program.types;
         let (element, _) = types.element(array.ty)?;
         match &array.kind {
-            K::Read(Place { root, path }) => {
+            K::Read(ValuePath { root, path }) => {
                 let is_slice = |step: &Step| matches!(step, Step::Slice(..));
                 match root {
                     Root::Local(local) if path.iter().all(is_slice) => self.order_of(*local),
@@ -356,7 +356,7 @@ impl<'p> Known<'p> {
         matches!(ranges, (Some(from), Some(to)) if to.0 <= from.0 && from.1 <= to.1)
     }
 
-    fn part_at(&mut self, place: &'p Place) -> Part {
+    fn part_at(&mut self, place: &'p ValuePath) -> Part {
         let Root::Local(local) = place.root else {
             return Part::Other;
         };
@@ -422,7 +422,7 @@ impl<'p> Known<'p> {
     /// The parameter whose elements an array has, and the part of each.
     fn source(&mut self, array: &'p Expression) -> Option<(LocalId, Vec<u32>)> {
         let (local, path) = match &array.kind {
-            K::Read(Place { root, path }) => match root {
+            K::Read(ValuePath { root, path }) => match root {
                 Root::Local(local) if path.is_empty() => (*local, Vec::new()),
                 _ => return None,
             },

@@ -6,7 +6,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::program::{
     Block, Body, Condition, CounterId, Expression, ExpressionKind, Function, Loop, Number,
-    NumberOperator, Place, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind,
+    NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, ValuePath,
 };
 use crate::source::Span;
 
@@ -216,7 +216,7 @@ impl Walk<'_> {
         }
     }
 
-    fn place(&mut self, place: &Place) {
+    fn place(&mut self, place: &ValuePath) {
         let mut ty = match &place.root {
             Root::Local(local) => self.function.locals[local.0 as usize].ty,
             Root::State(state) => self.program.states[state.0 as usize].ty,

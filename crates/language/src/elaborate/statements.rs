@@ -5,7 +5,8 @@ use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Expression, ExpressionKind, Place, Statement, StatementKind, TypeId, TypeKind,
+    BinaryOperator, Expression, ExpressionKind, Statement, StatementKind, TypeId, TypeKind,
+    ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -225,7 +226,7 @@ impl<'a> Elaborator<'a> {
         span: Span,
         out: &mut Vec<Statement>,
     ) -> Done<()> {
-        let mut places: Vec<(Place, TypeId)> = Vec::with_capacity(parts.len());
+        let mut places: Vec<(ValuePath, TypeId)> = Vec::with_capacity(parts.len());
         for part in parts {
             places.push(self.assignable(part)?);
         }
@@ -271,7 +272,7 @@ impl<'a> Elaborator<'a> {
 }
 
 /// The value of a place.
-fn read_place(place: Place, ty: TypeId, span: Span) -> Expression {
+fn read_place(place: ValuePath, ty: TypeId, span: Span) -> Expression {
     let kind = ExpressionKind::Read(place);
     Expression { kind, ty, span }
 }

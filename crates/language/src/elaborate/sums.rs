@@ -15,8 +15,8 @@ use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::program::{
     BinaryOperator, Block, Body, Expression, ExpressionKind as K, Function, Intrinsic, LocalId,
-    Number, NumberOperator, Place, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind,
-    Value,
+    Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value,
+    ValuePath,
 };
 use crate::source::Span;
 
@@ -138,12 +138,12 @@ impl Walk<'_> {
         }
     }
 
-    fn assign(&mut self, place: &Place, value: &Expression, span: Span) {
+    fn assign(&mut self, place: &ValuePath, value: &Expression, span: Span) {
         let (Root::Local(local), Some(part)) = (&place.root, part(place)) else {
             return;
         };
         let is_read = |side: &Expression| match &side.kind {
-            K::Read(Place {
+            K::Read(ValuePath {
                 root: Root::Local(from),
                 path,
             }) => from == local && part_of(path).as_ref() == Some(&part),
@@ -263,7 +263,7 @@ impl Walk<'_> {
     }
 }
 
-fn part(place: &Place) -> Option<Part> {
+fn part(place: &ValuePath) -> Option<Part> {
     part_of(&place.path)
 }
 

@@ -361,7 +361,7 @@ pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expre
 
 /// An element of an array's value.
 fn element_of(array: &Expression, number: u32, ty: TypeId) -> Expression {
-    use crate::program::{Place, Root, Step};
+    use crate::program::{Root, Step, ValuePath};
     let kind = match &array.kind {
         ExpressionKind::Constant(value) => {
             ExpressionKind::Constant(value.as_list()[number as usize].clone())
@@ -374,7 +374,7 @@ fn element_of(array: &Expression, number: u32, ty: TypeId) -> Expression {
                 .push(Step::At(Number::Constant(number.into()), array.span));
             ExpressionKind::Read(place)
         }
-        _ => ExpressionKind::Read(Place {
+        _ => ExpressionKind::Read(ValuePath {
             root: Root::Value(Box::new(array.clone())),
             path: vec![Step::At(Number::Constant(number.into()), array.span)],
         }),

@@ -4,10 +4,10 @@ use num_traits::ToPrimitive;
 
 use super::operators;
 use super::run::{Frame, Machine, Run};
-use crate::program::{LocalId, Place, Root, Step, Value};
+use crate::program::{LocalId, Root, Step, Value, ValuePath};
 
 impl<'p> Machine<'p> {
-    pub(super) fn read(&mut self, frame: &mut Frame, place: &'p Place) -> Run<Value> {
+    pub(super) fn read(&mut self, frame: &mut Frame, place: &'p ValuePath) -> Run<Value> {
         let steps = self.steps(frame, place)?;
         let computed;
         let mut value = match &place.root {
@@ -35,7 +35,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The steps of a place, with the numbers that they have now.
-    fn steps(&mut self, frame: &mut Frame, place: &'p Place) -> Run<Vec<Resolved>> {
+    fn steps(&mut self, frame: &mut Frame, place: &'p ValuePath) -> Run<Vec<Resolved>> {
         let mut steps = Vec::with_capacity(place.path.len());
         for step in &place.path {
             steps.push(match step {
@@ -55,7 +55,12 @@ impl<'p> Machine<'p> {
         Ok(steps)
     }
 
-    pub(super) fn assign(&mut self, frame: &mut Frame, place: &'p Place, value: Value) -> Run<()> {
+    pub(super) fn assign(
+        &mut self,
+        frame: &mut Frame,
+        place: &'p ValuePath,
+        value: Value,
+    ) -> Run<()> {
         let steps = self.steps(frame, place)?;
         let root = match &place.root {
             Root::Local(LocalId(local)) => &mut frame.locals[*local as usize],

@@ -101,7 +101,7 @@ pub(super) struct Frame {
 impl<'p> Machine<'p> {
     /// A machine with the states' first values.
     pub(crate) fn new(program: &'p Program, fuel: u64, random: Random) -> Self {
-        let first = |state: &crate::program::State| {
+        let first = |state: &crate::program::StateVariable| {
             let zero = || program.types.zero(state.ty);
             state.value.clone().unwrap_or_else(zero)
         };

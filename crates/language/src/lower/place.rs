@@ -5,7 +5,7 @@ use tacit_circuit::builder::Bit;
 use super::operators::Bits;
 use super::trace::{Frame, Tracer, Variable, Written};
 use super::{Error, Lower};
-use crate::program::{Place, Root, Step, TypeId, TypeKind};
+use crate::program::{Root, Step, TypeId, TypeKind, ValuePath};
 
 /// A step whose numbers are known, and the wires of its index where that is a secret.
 enum Resolved<'b> {
@@ -59,7 +59,11 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.wires_mut(frame, variable)[start..end].copy_from_slice(bits);
     }
 
-    pub(super) fn read(&mut self, frame: &mut Frame<'b, 'p>, place: &'p Place) -> Lower<Bits<'b>> {
+    pub(super) fn read(
+        &mut self,
+        frame: &mut Frame<'b, 'p>,
+        place: &'p ValuePath,
+    ) -> Lower<Bits<'b>> {
         let (ty, computed) = match &place.root {
             Root::Local(local) => (frame.function.locals[local.0 as usize].ty, None),
             Root::State(state) => (self.program.states[state.0 as usize].ty, None),
@@ -109,7 +113,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     fn steps(
         &mut self,
         frame: &mut Frame<'b, 'p>,
-        place: &'p Place,
+        place: &'p ValuePath,
         root: TypeId,
     ) -> Lower<(Vec<Resolved<'b>>, usize)> {
         let types = &self.program.types;
@@ -166,7 +170,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     pub(super) fn assign(
         &mut self,
         frame: &mut Frame<'b, 'p>,
-        place: &'p Place,
+        place: &'p ValuePath,
         bits: &[Bit<'b>],
     ) -> Lower<()> {
         let Some(variable) = variable(place) else {
@@ -222,7 +226,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 }
 
-fn variable(place: &Place) -> Option<Variable> {
+fn variable(place: &ValuePath) -> Option<Variable> {
     match &place.root {
         Root::Local(local) => Some(Variable::Local(local.0)),
         Root::State(state) => Some(Variable::State(state.0)),

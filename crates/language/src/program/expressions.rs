@@ -1,8 +1,8 @@
 //! All expressions and statements of a function, from the outside in.
 
 use super::{
-    Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Place, Root,
-    Statement, StatementKind, Step,
+    Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Root, Statement,
+    StatementKind, Step, ValuePath,
 };
 use crate::source::Span;
 
@@ -83,7 +83,7 @@ fn in_condition<'f>(condition: &'f Condition, see: &mut impl FnMut(Node<'f>)) {
     }
 }
 
-fn in_place<'f>(place: &'f Place, see: &mut impl FnMut(Node<'f>)) {
+fn in_place<'f>(place: &'f ValuePath, see: &mut impl FnMut(Node<'f>)) {
     if let Root::Value(value) = &place.root {
         in_expression(value, see);
     }

@@ -36,7 +36,7 @@ pub struct Program {
     /// The instances of functions, those that entries call among them.
     pub functions: Vec<Function>,
     /// The states.
-    pub states: Vec<State>,
+    pub states: Vec<StateVariable>,
     /// `main`, the runs and the starts.
     pub entries: Vec<Entry>,
     /// Whether some run draws random bits.
@@ -78,7 +78,7 @@ pub struct EntryId(pub u32);
 
 /// A state.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct StateVariable {
     /// Its name.
     pub name: Symbol,
     /// Its type.
@@ -216,7 +216,7 @@ pub enum StatementKind {
     /// Gives a variable its first value.
     Let(LocalId, Expression),
     /// Assigns a place.
-    Assign(Place, Expression),
+    Assign(ValuePath, Expression),
     /// Does one thing or the other.
     If(Condition, Vec<Statement>, Vec<Statement>),
     /// Repeats statements for each value of a counter, from the first to before the second.
@@ -253,7 +253,7 @@ pub enum Condition {
 
 /// A variable or state, or a part of it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ValuePath {
     /// What it is a part of.
     pub root: Root,
     /// From the whole inwards.
@@ -303,7 +303,7 @@ pub enum ExpressionKind {
     /// A number of counters, as a value: of an integer, a fixed-point number or a bool.
     Number(Number),
     /// The value of a place.
-    Read(Place),
+    Read(ValuePath),
     /// An operator before its operand.
     Unary(UnaryOperator, Box<Expression>),
     /// An operator between two operands of one type; the amount of a shift has its own.

@@ -11,7 +11,7 @@ use super::epoch::Epoch;
 use super::share::Share;
 use super::terms::Terms;
 use crate::Error;
-use crate::saved::{Labels, SavedCopy, SharedHalf, check_loads, run_oracle};
+use crate::saved::{Labels, SavedCopy, SharedHalf, check_loads, id_oracle};
 
 pub(super) const NOTHING_SAVED: Error =
     Error::ApiMisuse("a run saves values when it has stopped for that");
@@ -84,7 +84,7 @@ pub(super) fn saved(
         macs.labels.push(mask.mac ^ one.mac.and_bit(masked));
         keys.labels.push(mask.key ^ one.key.and_bit(masked));
     }
-    let oracle = run_oracle(&terms.tag);
+    let oracle = id_oracle(&terms.tag);
     let halves = Labels::cut(chain, &oracle, Vec::from(columns), terms.function.saves());
     Ok(halves.into_iter().map(SharedHalf).collect())
 }

@@ -13,7 +13,7 @@ use crate::bits::{pack, read_blocks};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::result::write_result;
-use crate::saved::{ChainId, EvaluatorHalf, Labels, SavedCopy, follow_gates, run_oracle};
+use crate::saved::{ChainId, EvaluatorHalf, Labels, SavedCopy, follow_gates, id_oracle};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
 
@@ -197,7 +197,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I
             delta: Block::ZERO,
             labels: labels.collect(),
         }];
-        let saves = Labels::cut(chain, &run_oracle(&self.tag), copies, self.function.saves());
+        let saves = Labels::cut(chain, &id_oracle(&self.tag), copies, self.function.saves());
         self.state = Some(self.after_keeping(evaluated));
         Ok((saves.into_iter().map(EvaluatorHalf).collect(), self))
     }

@@ -16,7 +16,7 @@ use crate::bits::{append_blocks, bytes_for, check_bits, unpack};
 use crate::message::Kind;
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::result::{read_result, result_bytes};
-use crate::saved::{ChainId, GarblerHalf, Labels, run_oracle};
+use crate::saved::{ChainId, GarblerHalf, Labels, id_oracle};
 use crate::session::RunTag;
 use late::Late;
 
@@ -211,7 +211,7 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<
             return Err(NOTHING_SAVED);
         };
         let copies = vec![late.saved()];
-        let saves = Labels::cut(chain, &run_oracle(&self.tag), copies, self.function.saves());
+        let saves = Labels::cut(chain, &id_oracle(&self.tag), copies, self.function.saves());
         self.state = Some(self.after_keeping(late));
         Ok((saves.into_iter().map(GarblerHalf).collect(), self))
     }

@@ -26,7 +26,7 @@ use crate::malicious::oracle::{Domain, Oracle};
 
 pub(crate) use gates::{GATE_BYTES, follow_gates, write_gates};
 pub use pair::PairChain;
-pub(crate) use pair::run_oracle;
+pub(crate) use pair::id_oracle;
 pub use state::SavedState;
 pub use value::{EvaluatorHalf, GarblerHalf, MAX_SAVED_BITS, Mark, SharedHalf};
 pub(crate) use value::{Labels, Reader, SavedCopy, check_loads, check_size};

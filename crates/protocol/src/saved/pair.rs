@@ -8,8 +8,9 @@ use crate::Error;
 use crate::malicious::oracle::Oracle;
 use crate::session::RunTag;
 
-/// What names the chain that a run begins and the values that it saves.
-pub(crate) fn run_oracle(tag: &RunTag) -> Oracle {
+/// What names the chain that a run begins and the values that it saves, under `prepared` and
+/// `authenticated`. Their runs' tags differ, so that one prefix serves both.
+pub(crate) fn id_oracle(tag: &RunTag) -> Oracle {
     let hash = Sha256::new_with_prefix(b"tacit prepared run 1\0").chain_update(tag.as_bytes());
     let mut name = [0; 16];
     name.copy_from_slice(&hash.finalize()[..16]);
@@ -46,7 +47,7 @@ impl PairChain {
     #[must_use]
     pub fn new(tag: &RunTag) -> Self {
         Self {
-            id: ChainId::new(&run_oracle(tag)),
+            id: ChainId::new(&id_oracle(tag)),
             attempt: 0,
             version: 0,
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tacit::relay::Answer;
+use tacit::net::relay::Answer;
 
 use super::RelayLimits;
 

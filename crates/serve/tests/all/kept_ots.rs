@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use crate::scene::{Scene, millionaires};
-use tacit::{Function, Job, KeptOts, Phase, Role};
+use tacit::cost::Phase;
+use tacit::session::KeptOts;
+use tacit::{Function, Job, Role};
 use tacit_serve::{Policy, Service};
 
 /// One session of peer 0 with one run, and the bytes of its base OTs.

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::scene::{A, Scene, millionaires};
-use tacit::{AbortReason, Error, Job, OtExtension, ProtocolId, Role, Session, Value};
+use tacit::session::{AbortReason, OtExtension, ProtocolId};
+use tacit::{Error, Job, Role, Session, Value};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::{Limits, Offer, Policy, Service};
 

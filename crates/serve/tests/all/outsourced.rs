@@ -7,11 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tacit::net::CancelHandle;
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket};
+use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
+use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::stock::Stocks;
 use tacit::{
-    BaseOt, CancelHandle, Error, Fingerprint, Function, Identity, Listener, OtExtension, Outcome,
-    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Proposal, ProtocolId, Role, RunTicket,
-    Session, Settings, Stocks, Value, library,
+    Error, Fingerprint, Function, Identity, Listener, Outcome, Role, Session, Settings, Value,
+    library,
 };
 use tacit_net::{Channel, tls};
 use tacit_protocol::message::Kind;
@@ -78,8 +82,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
             replaces: false,
             threads: NonZeroUsize::MIN,
         }),
-        statistical_security_bits: 40,
-        insecure_for_measurements: false,
+        security: StatisticalSecurity::DEFAULT,
         scheme: None,
         peers: clients.iter().map(Identity::fingerprint).collect(),
         inputs: match server {
@@ -369,7 +372,7 @@ fn a_run_in_another_clients_name_is_refused_by_both() {
         let (kind, reason) = three
             .asks(0, server, &rich, 1, ROLES[server])
             .expect("an answer");
-        let due = tacit::AbortReason::Misbehaved.byte();
+        let due = tacit::session::AbortReason::Misbehaved.byte();
         assert_eq!((kind, &reason[..]), (Kind::Abort.byte(), &[due][..]));
         let is_told = |event: &Event| {
             matches!(event, Event::Refused { peer: Some(peer), what: "request", reason, .. }
@@ -386,7 +389,7 @@ fn servers_that_a_client_mixes_up_refuse_it_before_anything_is_touched() {
     for server in [GENERATOR, CLOUD] {
         let other = ROLES[1 - server];
         let (kind, reason) = three.asks(0, server, &rich, 0, other).expect("an answer");
-        let due = tacit::AbortReason::OtherServer.byte();
+        let due = tacit::session::AbortReason::OtherServer.byte();
         assert_eq!((kind, &reason[..]), (Kind::Abort.byte(), &[due][..]));
         let is_told = |event: &Event| {
             matches!(event, Event::Refused { peer: Some(peer), what: "request", reason, .. }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use tacit::relay::{Answer, Hello};
+use tacit::net::relay::{Answer, Hello};
 use tacit_serve::relay::{Relay, RelayLimits};
 
 fn relay(change: impl FnOnce(&mut RelayLimits)) -> Relay {

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::scene::{Scene, aes, millionaires};
 use tacit::garble::SchemeId;
-use tacit::{Identity, Job, Listener, ProtocolId, Role, StockName};
+use tacit::protocols::StatisticalSecurity;
+use tacit::session::ProtocolId;
+use tacit::stock::StockName;
+use tacit::{Identity, Job, Listener, Role};
 use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -249,15 +252,15 @@ fn a_peer_that_had_its_turn_does_not_prepare_again_before_one_that_waits() {
 
 #[test]
 fn checked_executions_are_kept_in_stock_and_run() {
-    const S: u8 = 8;
+    let [s, lower] = [8, 7]
+        .map(|bits| StatisticalSecurity::insecure_for_measurements(bits).expect("1 to 80 bits"));
     let scene = Scene::new(1);
     let function = millionaires(32);
     let level = |peer, role| Level {
         peer,
         role,
         function: Arc::clone(&function),
-        statistical_security_bits: Some(S),
-        insecure_for_measurements: true,
+        security: Some(s),
         refill_below: 2,
         ..scene.level(0, 3)
     };
@@ -267,8 +270,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     peers[0].address = Some(other.address.clone());
     let mut offer = scene.offer(vec![Arc::clone(&function)]);
     offer.protocols = vec![ProtocolId::Batch];
-    offer.statistical_security_bits = S;
-    offer.insecure_for_measurements = true;
+    offer.security = s;
     offer.scheme = Some(SchemeId::HALF_GATES_TWO_CALL);
     let ours = vec![level(scene.fingerprint(0), Role::Garbler)];
     let policy = Policy::new(peers, vec![offer], ours, Scene::limits(), None);
@@ -276,7 +278,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     let stocks = scene.stocks("peer0", 1 << 30);
     let left = || {
         let name = scene.stock_name(0);
-        stocks.executions_left(&name, &function, S).unwrap()
+        stocks.executions_left(&name, &function, s).unwrap()
     };
     until("executions are checked", || left() == 3);
     let job = || {
@@ -286,7 +288,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     for _ in 0..2 {
         let mut session = scene.session(&service, 0).unwrap();
         for _ in 0..2 {
-            let job = job().batch(&stocks).insecure_for_measurements(S);
+            let job = job().batch(&stocks).statistical_security(s);
             let outcome = job.run(&mut session).unwrap();
             assert_eq!(outcome.outputs["a_is_richer"].to_text(), "1");
         }
@@ -294,7 +296,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
         until("executions are checked again", || left() == 3);
     }
     // Nothing less secure runs, at no lower s.
-    for weaker in [job(), job().batch(&stocks).insecure_for_measurements(S - 1)] {
+    for weaker in [job(), job().batch(&stocks).statistical_security(lower)] {
         let mut session = scene.session(&service, 0).unwrap();
         assert!(weaker.run(&mut session).is_err());
     }

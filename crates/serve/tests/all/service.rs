@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::scene::{A, Scene, aes, millionaires};
 use tacit::garble::SchemeId;
-use tacit::{AbortReason, Category, Error, Identity, Job, OtExtension, Role};
+use tacit::session::{AbortReason, OtExtension};
+use tacit::{Category, Error, Identity, Job, Role};
 use tacit_serve::inputs::{FromProgram, Ports};
 use tacit_serve::results::ToFile;
 use tacit_serve::{Event, Limits, Offer, Policy, Rate, Service};

@@ -11,9 +11,9 @@ use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::saved::{ChainVersion, SavedState, SharedHalf};
 use zeroize::Zeroizing;
 
-use super::{planned_at, seed};
+use super::planned_at;
 use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::drive;
+use crate::driver::{drive, seed};
 use crate::kept::{self, Agreed, ChainPlace, Keeper, keeper};
 use crate::protocols::Protocol;
 use crate::session::BaseOtSource;

@@ -1,9 +1,8 @@
 //! A job run by its protocol, once both parties have agreed to it.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
-use tacit_protocol::authenticated::{self, SecurityBits, blocks_for};
+use tacit_protocol::authenticated::{self, blocks_for};
 use tacit_protocol::direct::{Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
@@ -14,14 +13,14 @@ use crate::authenticated::{
     AuthenticatedRun, ChainedOutcome, ChainedRun, construction, planned_at,
 };
 use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::drive;
+use crate::driver::{drive, seed};
 use crate::kept::ChainPlace;
-use crate::outsourced::ChainVersion;
 use crate::session::CountedEpoch;
 use crate::stock::{
-    BatchOutcome, BatchRun, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome, StockedRun,
+    BatchOutcome, BatchRun, ChainVersion, LeaseOrder, OpenedStock, PreparedRun, StockedOutcome,
+    StockedRun, Stocks,
 };
-use crate::{Error, Session, Stocks};
+use crate::{Error, Session};
 
 impl Job<'_> {
     pub(super) fn run_direct(
@@ -30,13 +29,13 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Ran, Error> {
-        let mut phases: Vec<_> = session.set_up(self.role)?.into_iter().collect();
-        phases.extend(session.refill(self.role, self.ot_need().count)?);
+        let mut phases: Vec<_> = session.set_up(self.task.role)?.into_iter().collect();
+        phases.extend(session.refill(self.task.role, self.ot_need().count)?);
         let clock = Clock::start(session);
         let scheme = self.scheme_id();
         let visitor = DirectRun {
-            function: self.function,
-            role: self.role,
+            function: self.task.function,
+            role: self.task.role,
             session,
             tag,
             inputs,
@@ -46,11 +45,9 @@ impl Job<'_> {
         phases.push(clock.stop(Phase::Run, session));
         Ok(Ran {
             outputs,
-            chain: None,
             phases,
-            and_gates_on_the_spot: 0,
-            security_scope: None,
             makes_ots: true,
+            ..Ran::default()
         })
     }
 
@@ -63,18 +60,18 @@ impl Job<'_> {
     ) -> Result<Ran, Error> {
         let preparation = Clock::start(session);
         let scheme = self.scheme_id();
-        let mut opened = OpenedStock::open(session, stocks, self.role, scheme)?;
+        let mut opened = OpenedStock::open(session, stocks, self.task.role, scheme)?;
         let place = self.chain_place(stocks);
         let visitor = PreparedRun {
             session,
             opened: &mut opened,
-            function: self.function,
+            function: self.task.function,
             tag,
             inputs,
             place: place.as_ref(),
             leases: LeaseOrder {
-                ahead: self.runs_ahead,
-                watch: &mut self.watch_taken,
+                ahead: self.task.runs_ahead,
+                watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
         };
@@ -90,8 +87,7 @@ impl Job<'_> {
             chain: outcome.chain,
             phases,
             and_gates_on_the_spot: outcome.ands_on_the_spot,
-            security_scope: None,
-            makes_ots: false,
+            ..Ran::default()
         })
     }
 
@@ -102,17 +98,17 @@ impl Job<'_> {
         inputs: &[bool],
     ) -> Result<Ran, Error> {
         let preparation = Clock::start(session);
-        let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme_id())?;
+        let mut opened = OpenedStock::open(session, stocks, self.task.role, self.scheme_id())?;
         let run = BatchRun {
             session,
             opened: &mut opened,
-            function: self.function,
+            function: self.task.function,
             inputs,
-            statistical_security_bits: self.statistical_security_bits,
+            statistical_security_bits: self.security.bits(),
             threads: self.threads.get(),
             leases: LeaseOrder {
-                ahead: self.runs_ahead,
-                watch: &mut self.watch_taken,
+                ahead: self.task.runs_ahead,
+                watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
         };
@@ -128,23 +124,21 @@ impl Job<'_> {
         session.keep_stock(opened);
         Ok(Ran {
             outputs,
-            chain: None,
             phases,
-            and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            makes_ots: false,
+            ..Ran::default()
         })
     }
 
     /// Where the chain of the run lies, if it has one.
     fn chain_place(&self, stocks: &Stocks) -> Option<ChainPlace> {
-        let name = self.chain.as_ref()?;
+        let name = self.task.chain.as_ref()?;
         Some(ChainPlace {
             stocks: stocks.clone(),
             name: name.clone(),
             allowed: Vec::new(),
             is_exact: false,
-            replaces: self.replaces,
+            replaces: self.task.replaces,
         })
     }
 
@@ -161,8 +155,8 @@ impl Job<'_> {
         if let Some(ran) = self.run_from_triples(session, stocks, tag, inputs)? {
             return Ok(ran);
         }
-        let bits = self.statistical_security_bits;
-        let (counted, setup) = session.take_epoch((self.role, bits), stocks)?;
+        let bits = self.security.bits();
+        let (counted, setup) = session.take_epoch((self.task.role, bits), stocks)?;
         let CountedEpoch {
             epoch,
             tried,
@@ -173,7 +167,7 @@ impl Job<'_> {
         let run = AuthenticatedRun {
             session,
             terms: authenticated::Terms {
-                function: self.function,
+                function: self.task.function,
                 tag,
                 security,
                 construction: construction(self.scheme_id())?,
@@ -200,11 +194,10 @@ impl Job<'_> {
         let run = clock.stop(Phase::Run, session);
         Ok(Ran {
             outputs,
-            chain: None,
             phases: setup.into_iter().chain([run]).collect(),
-            and_gates_on_the_spot: 0,
             security_scope: Some(security_scope),
             makes_ots: true,
+            ..Ran::default()
         })
     }
 
@@ -219,9 +212,9 @@ impl Job<'_> {
         let run = ChainedRun {
             session,
             terms: authenticated::Terms {
-                function: self.function,
+                function: self.task.function,
                 tag,
-                security: SecurityBits::new(self.statistical_security_bits)?,
+                security: self.security.of_lots()?,
                 construction: construction(self.scheme_id())?,
             },
             inputs,
@@ -233,14 +226,14 @@ impl Job<'_> {
             chain,
             made_at_bits,
             phases,
-        } = run.run(self.role)?;
+        } = run.run(self.task.role)?;
         Ok(Ran {
             outputs,
             chain: Some(chain),
             phases,
-            and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
             makes_ots: true,
+            ..Ran::default()
         })
     }
 
@@ -252,13 +245,13 @@ impl Job<'_> {
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Option<Ran>, Error> {
-        if blocks_for(self.function) == 0 {
+        if blocks_for(self.task.function) == 0 {
             return Ok(None);
         }
-        let (role, bits) = (self.role, self.statistical_security_bits);
+        let (role, security) = (self.task.role, self.security);
         let preparation = Clock::start(session);
         let are_there = |session: &Session| match stocks {
-            Some(stocks) => stocks.has_triples(session, role, self.function, bits),
+            Some(stocks) => stocks.has_triples(session, role, self.task.function, security),
             None => Ok(false),
         };
         let (true, Some(stocks)) = (session.takes_triples(role, are_there)?, stocks) else {
@@ -269,15 +262,15 @@ impl Job<'_> {
             session,
             opened: &mut opened,
             terms: authenticated::Terms {
-                function: self.function,
+                function: self.task.function,
                 tag,
-                security: SecurityBits::new(bits)?,
+                security: self.security.of_lots()?,
                 construction: construction(self.scheme_id())?,
             },
             inputs,
             leases: LeaseOrder {
-                ahead: self.runs_ahead,
-                watch: &mut self.watch_taken,
+                ahead: self.task.runs_ahead,
+                watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
         };
@@ -298,16 +291,15 @@ impl Job<'_> {
         ];
         Ok(Some(Ran {
             outputs,
-            chain: None,
             phases,
-            and_gates_on_the_spot: 0,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            makes_ots: false,
+            ..Ran::default()
         }))
     }
 }
 
 /// What a run gave.
+#[derive(Default)]
 pub(super) struct Ran {
     /// This party's output bits in port order.
     pub(super) outputs: Zeroizing<Vec<bool>>,
@@ -346,8 +338,7 @@ impl SchemeVisitor for DirectRun<'_> {
         } = self;
         match role {
             Role::Garbler => {
-                let mut seed = Zeroizing::new([0; 32]);
-                UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+                let seed = seed();
                 let ot = session.take_garbler_ot()?;
                 let mut party = Garbling::new(scheme, function, tag, inputs, ot, &seed)?;
                 drive(session.channel(), &mut party, watch)?;

@@ -1,15 +1,14 @@
 //! The evaluator's run: the thin client, which needs no circuit, no thread and no disk. Its
 //! function's components are not compiled.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms};
-use zeroize::Zeroizing;
 
 use super::OutsourcedJob;
 use super::kept::hear_kept;
-use super::links::{chosen_ots, guarded};
+use super::links::guarded;
 use crate::cost::Phase;
+use crate::driver::seed;
 use crate::{Error, Outcome, Session};
 
 impl OutsourcedJob<'_> {
@@ -25,29 +24,28 @@ impl OutsourcedJob<'_> {
     ) -> Result<Outcome, Error> {
         let inputs = self.input_bits(Role::Evaluator)?;
         let terms = Terms {
-            function: self.function.digest(),
+            function: self.task.function.digest(),
             scheme: self.scheme_id(),
-            parameters: self.parameters,
+            parameters: self.task.parameters,
         };
         let links = ((Peer::Generator, generator), (Peer::Cloud, cloud));
         // That keys do not agree, if its user may know: said when both peers have been told how the
         // run ended, and not why.
         let mut refusal = None;
         let ran = guarded(links.0, links.1, |links| {
-            let before = links.bound(self.patience, self.time_limit);
+            let before = links.bound(self.task.patience, self.time_limit);
             let clock = links.clock();
             let [tag, _] = links.agree(&self, [Role::Evaluator; 2])?;
             let agreement = links.since(&clock, Phase::Agreement);
             let clock = links.clock();
             let count = self.client_ots()?;
-            let ots = links.with(Peer::Generator, |link| chosen_ots(link, tag, count))?;
+            let ots = links.with(Peer::Generator, |link| link.chosen_ots(&tag, count))?;
             let setup = links.since(&clock, Phase::Setup);
             let clock = links.clock();
-            let mut seed = Zeroizing::new([0; 32]);
-            UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-            let shape = Shape::of(self.function);
+            let seed = seed();
+            let shape = Shape::of(self.task.function);
             let mut party = Evaluator::new(terms, shape, &inputs, ots, &seed)?;
-            if let Some(pin) = self.pin {
+            if let Some(pin) = self.task.pin {
                 party = party.pinned(pin);
             }
             let ran = links.drive(&mut party, &mut self.watch, &mut |_, _| Ok(()));
@@ -57,7 +55,7 @@ impl OutsourcedJob<'_> {
             });
             ran?;
             let done = party.finish()?;
-            let saves = !self.function.saves().is_empty();
+            let saves = !self.task.function.saves().is_empty();
             let chain = if saves { done.saved } else { done.loaded };
             if saves {
                 // The cloud gives out results when both have kept what is saved; the generator's
@@ -72,8 +70,8 @@ impl OutsourcedJob<'_> {
         });
         let (bits, phases, chain, extension) =
             ran.map_err(|error| refusal.map_or(error, Error::from))?;
-        let outputs = self.as_role(Role::Evaluator).outputs(&bits)?;
-        let keeps = self.function.has_saved_values();
+        let outputs = self.outputs(Role::Evaluator, &bits)?;
+        let keeps = self.task.function.has_saved_values();
         let outcome = self.outcome(outputs, phases, 0, extension)?;
         Ok(Outcome {
             chain: keeps.then_some(chain),

@@ -102,7 +102,8 @@ mod tests {
     use tacit_stock::{ChainAgreement, ChainStatus, Memory, Policy};
 
     use super::*;
-    use crate::{Fingerprint, Stocks};
+    use crate::Fingerprint;
+    use crate::stock::Stocks;
 
     const GENERATOR: (Protocol, Role) = (Protocol::Outsourced, Role::Garbler);
 

@@ -2,21 +2,18 @@
 
 use std::time::Duration;
 
-use rand_core::UnwrapErr;
 use tacit_circuit::Role;
 use tacit_net::{Awaited, Meter, NetError, SLICE};
-use tacit_ot::Security;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer, RunTicket, Step, ThreeParty};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
-use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, Refill};
 use tacit_protocol::{Incompatibility, Misbehaviour};
 use web_time::Instant;
 
 use super::OutsourcedJob;
 use crate::cost::{Phase, PhaseCost};
-use crate::driver::{drive, flush, receive, send};
+use crate::driver::{flush, receive, send};
 use crate::session::OtNeed;
 use crate::{Error, Session};
 
@@ -113,8 +110,8 @@ impl Links<'_> {
         let mut agree = |peer: Peer, role: Role, need: OtNeed| {
             self.with(peer, |session| {
                 let tag = session
-                    .agree(need, |terms| job.proposal(role, terms))
-                    .map_err(|error| error.of_function(job.function))?;
+                    .agree(&job.terms(role, need))
+                    .map_err(|error| error.of_function(job.task.function))?;
                 // The answer is not to wait here while this party turns to its other link.
                 flush(session.channel())?;
                 Ok(tag)
@@ -151,8 +148,8 @@ impl Links<'_> {
     ) -> Result<(), Error> {
         let peers = [self.first.0, self.second.0];
         let begin = |links: &mut Self, link: usize, ticket: Option<&RunTicket>| {
-            let wanted = |terms| job.proposal(roles[link], terms);
-            let begin = |session: &mut Session| session.begin_of_three(needs[link], wanted, ticket);
+            let terms = job.terms(roles[link], needs[link]);
+            let begin = |session: &mut Session| session.begin_of_three(&terms, ticket);
             links.with(peers[link], begin)
         };
         match (peers[0], peers[1]) {
@@ -257,38 +254,6 @@ fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
             Err(Misbehaviour::InvalidField { kind, field }.into())
         }
     }
-}
-
-/// This many OTs that withstand a malicious peer, in which this party offers.
-pub(super) fn offered_ots(
-    session: &mut Session,
-    tag: RunTag,
-    count: u64,
-) -> Result<GarblerOt, Error> {
-    let mut rng = UnwrapErr(getrandom::SysRng);
-    let setup = GarblerSetup::with(session.ot_settings(), &tag, &mut rng)?;
-    let mut setup = setup.secured(Security::Malicious);
-    drive(session.channel(), &mut setup, &mut |_| ())?;
-    let mut ots = setup.finish()?;
-    let mut refill = Refill::of_garbler(&mut ots, count, &mut rng);
-    drive(session.channel(), &mut refill, &mut |_| ())?;
-    Ok(ots)
-}
-
-/// This many OTs that withstand a malicious peer, in which this party chooses.
-pub(super) fn chosen_ots(
-    session: &mut Session,
-    tag: RunTag,
-    count: u64,
-) -> Result<EvaluatorOt, Error> {
-    let mut rng = UnwrapErr(getrandom::SysRng);
-    let setup = EvaluatorSetup::with(session.ot_settings(), &tag, &mut rng)?;
-    let mut setup = setup.secured(Security::Malicious);
-    drive(session.channel(), &mut setup, &mut |_| ())?;
-    let mut ots = setup.finish()?;
-    let mut refill = Refill::of_evaluator(&mut ots, count, &mut rng);
-    drive(session.channel(), &mut refill, &mut |_| ())?;
-    Ok(ots)
 }
 
 /// Runs `work` over two sessions that are both whole. If it fails, both peers are told, as far as

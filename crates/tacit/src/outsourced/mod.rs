@@ -16,7 +16,6 @@ mod links;
 mod servers;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit_circuit::{Function, Role, Value};
@@ -24,21 +23,23 @@ use tacit_garble::SchemeId;
 use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_protocol::outsourced::{Peer, Shape};
-use tacit_protocol::party::Progress;
-use tacit_protocol::session::{Proposal, ProtocolId};
+use tacit_protocol::session::ProtocolId;
 use zeroize::Zeroizing;
 
 pub use tacit_protocol::outsourced::{
-    ChainId, ChainVersion, MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS,
-    Parameters as OutsourcedParameters, Peer as OutsourcedRole, RunBound, RunTicket,
+    MIN_SECURITY_BITS as MIN_OUTSOURCED_SECURITY_BITS, Parameters as OutsourcedParameters,
+    Peer as OutsourcedRole, RunBound, RunTicket,
 };
 
 use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
 use crate::kept::ChainPlace;
+use crate::order::{Garbled, Order};
+use crate::ports;
 use crate::protocols::ThreatModel;
 use crate::scheme::default_scheme;
-use crate::session::{OtNeed, Terms};
-use crate::{Error, Fingerprint, Job, OtExtension, Outcome, Stocks};
+use crate::session::{OrderTerms, OtExtension, OtNeed};
+use crate::stock::{ChainVersion, Stocks};
+use crate::{Error, Fingerprint, Outcome};
 
 /// How long a party waits for a message while the two others work, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -48,61 +49,43 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// The generator is the function's garbler. The evaluator gives the function's evaluator's inputs
 /// and gets its results, and the cloud, which has neither, does the work for it. What the function
 /// saves is kept by generator and cloud, in a chain that both name ([`OutsourcedJob::chain`]).
-pub struct OutsourcedJob<'f> {
+pub type OutsourcedJob<'f> = Order<'f, ThreePartyRun<'f>>;
+
+/// A run between three parties. [`OutsourcedJob`] orders one.
+pub struct ThreePartyRun<'f> {
     function: &'f Function,
     parameters: OutsourcedParameters,
-    scheme: Option<SchemeId>,
-    threads: NonZeroUsize,
     chain: Option<ChainPlace>,
     pin: Option<ChainVersion>,
     inputs: BTreeMap<String, Value>,
-    watch: Box<dyn FnMut(Progress) + Send + 'f>,
     patience: Duration,
-    time_limit: Option<Duration>,
+}
+
+impl Garbled for ThreePartyRun<'_> {
+    fn default_scheme(&self) -> SchemeId {
+        default_scheme(self.function)
+    }
 }
 
 impl<'f> OutsourcedJob<'f> {
     /// A run of `function` with these parameters, without inputs yet. All three parties name the
-    /// same.
+    /// same. Its schemes are half-gates with one hash or the other.
     #[must_use]
     pub fn new(function: &'f Function, parameters: OutsourcedParameters) -> Self {
-        Self {
+        Self::of(ThreePartyRun {
             function,
             parameters,
-            scheme: None,
-            threads: NonZeroUsize::MIN,
             chain: None,
             pin: None,
             inputs: BTreeMap::new(),
-            watch: Box::new(|_| ()),
             patience: PATIENCE,
-            time_limit: None,
-        }
+        })
     }
 
     /// Gives an input of this party its value.
     #[must_use]
     pub fn input(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.inputs.insert(name.to_owned(), value.into());
-        self
-    }
-
-    /// Garbles under another scheme: half-gates with one hash or the other.
-    #[must_use]
-    pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = Some(scheme);
-        self
-    }
-
-    /// The scheme that was named, else the function's [`default_scheme`].
-    fn scheme_id(&self) -> SchemeId {
-        self.scheme.unwrap_or_else(|| default_scheme(self.function))
-    }
-
-    /// At a server: works on this many threads; the default is one.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
+        self.task.inputs.insert(name.to_owned(), value.into());
         self
     }
 
@@ -111,7 +94,7 @@ impl<'f> OutsourcedJob<'f> {
     /// run and for `allowed`. Generator and cloud each keep the rule for themselves.
     #[must_use]
     pub fn chain(mut self, stocks: &Stocks, name: &str, allowed: &[Fingerprint]) -> Self {
-        self.chain = Some(ChainPlace {
+        self.task.chain = Some(ChainPlace {
             stocks: stocks.clone(),
             name: name.to_owned(),
             allowed: allowed.to_vec(),
@@ -125,7 +108,7 @@ impl<'f> OutsourcedJob<'f> {
     /// that the chain keeps. Otherwise such a run is refused, before anything is used.
     #[must_use]
     pub fn replacing(mut self) -> Self {
-        if let Some(place) = &mut self.chain {
+        if let Some(place) = &mut self.task.chain {
             place.replaces = true;
         }
         self
@@ -135,7 +118,7 @@ impl<'f> OutsourcedJob<'f> {
     /// later one; [`Outcome::chain`] of an earlier run says which.
     #[must_use]
     pub fn pin(mut self, pin: ChainVersion) -> Self {
-        self.pin = Some(pin);
+        self.task.pin = Some(pin);
         self
     }
 
@@ -144,7 +127,7 @@ impl<'f> OutsourcedJob<'f> {
     #[must_use]
     pub fn chain_of(mut self, stocks: &Stocks, name: &str, clients: &[Fingerprint]) -> Self {
         self = self.chain(stocks, name, clients);
-        if let Some(place) = &mut self.chain {
+        if let Some(place) = &mut self.task.chain {
             place.is_exact = true;
         }
         self
@@ -160,72 +143,52 @@ impl<'f> OutsourcedJob<'f> {
         self.client_ots().map(drop)
     }
 
-    /// Calls `watch` as the run goes on.
-    #[must_use]
-    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'f) -> Self {
-        self.watch = Box::new(watch);
-        self
-    }
-
     /// Waits at most so long for a message: one party waits while the two others work. The default
     /// is 15 minutes.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
-    /// Ends the run where it is not done within `limit`.
-    #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
+        self.task.patience = patience;
         self
     }
 
     /// Against whom the run is to be secure.
     #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
-        match self.parameters.is_semi_honest() {
+        match self.task.parameters.is_semi_honest() {
             true => ThreatModel::SemiHonest,
             false => ThreatModel::MaliciousNonColluding,
         }
     }
 
-    /// This run as a job of two parties, which has the same inputs and results.
-    fn as_role(&self, role: Role) -> Job<'f> {
-        let mut job = Job::new(self.function, role);
-        for (name, value) in &self.inputs {
-            job = job.input(name, value.clone());
-        }
-        job
-    }
-
     /// The input bits of the party that stands for `role`.
     fn input_bits(&self, role: Role) -> Result<Zeroizing<Vec<bool>>, Error> {
-        self.as_role(role).input_bits()
+        ports::input_bits(self.task.function, role, &self.task.inputs)
     }
 
-    fn proposal(&self, role: Role, terms: Terms) -> Proposal {
-        Proposal {
+    /// The results of the party that stands for `role`, from its output bits.
+    fn outputs(&self, role: Role, bits: &[bool]) -> Result<BTreeMap<String, Value>, Error> {
+        ports::outputs(self.task.function, role, bits)
+    }
+
+    fn terms(&self, role: Role, ots: OtNeed) -> OrderTerms {
+        OrderTerms {
             protocol: ProtocolId::Outsourced,
             role,
-            statistical_security_bits: self.parameters.statistical_security_bits(),
-            base_ot: terms.base_ot,
-            ot_extension: terms.ot_extension,
+            statistical_security_bits: self.task.parameters.statistical_security_bits(),
             scheme: self.scheme_id(),
-            run: terms.run,
-            function: self.function.digest(),
+            function: self.task.function.digest(),
+            ots,
         }
     }
 
     /// OTs that a run takes between generator and evaluator.
     fn client_ots(&self) -> Result<u64, Error> {
-        Ok(Shape::of(self.function).transfers(&self.parameters)? as u64)
+        Ok(Shape::of(self.task.function).transfers(&self.task.parameters)? as u64)
     }
 
     /// OTs that a run takes between generator and cloud, where it begins a chain.
     fn cut_ots(&self) -> u64 {
-        self.parameters.copies() as u64
+        self.task.parameters.copies() as u64
     }
 
     /// What OTs the links with these peers carry. Whose links are without the generator carry none.
@@ -251,15 +214,17 @@ impl<'f> OutsourcedJob<'f> {
         extension: OtExtension,
     ) -> Result<Outcome, Error> {
         let bits = self
+            .task
             .parameters
-            .bound(Some(self.function), extension)?
+            .bound(Some(self.task.function), extension)?
             .total_bits();
         Ok(Outcome {
             chain: None,
             outputs,
             threat_model: self.threat_model(),
             // Rounded down: what is promised holds.
-            statistical_security_bits: (!self.parameters.is_semi_honest()).then_some(bits as u8),
+            statistical_security_bits: (!self.task.parameters.is_semi_honest())
+                .then_some(bits as u8),
             security_scope: None,
             cost: Cost {
                 phases,

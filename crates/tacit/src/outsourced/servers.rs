@@ -1,6 +1,5 @@
 //! The runs of generator and cloud.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -12,9 +11,10 @@ use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
 use super::kept::{CloudKeeps, GeneratorKeeps, OtherServer, tell_kept};
-use super::links::{Links, chosen_ots, guarded, offered_ots};
+use super::links::{Links, guarded};
 use super::{OutsourcedJob, OutsourcedVisitor, with_outsourced_scheme};
 use crate::cost::{Phase, PhaseCost};
+use crate::driver::seed;
 use crate::kept::{self, ChainInUse, Keeper, Past, User};
 use crate::{Error, Fingerprint, Outcome, Session};
 
@@ -34,11 +34,11 @@ impl OutsourcedJob<'_> {
         cloud: &mut Session,
     ) -> Result<Outcome, Error> {
         let inputs = self.input_bits(Role::Garbler)?;
-        self.function.compile();
+        self.task.function.compile();
         let client = evaluator.peer();
-        let place = self.chain.take();
+        let place = self.task.chain.take();
         let keepers = (cloud.own(), cloud.peer());
-        let chain = kept::open::<GeneratorKeeps>(place.as_ref(), self.function, keepers)?;
+        let chain = kept::open::<GeneratorKeeps>(place.as_ref(), self.task.function, keepers)?;
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
@@ -47,8 +47,8 @@ impl OutsourcedJob<'_> {
             let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
             server.end(kept.as_ref(), result)
         })?;
-        let outputs = self.as_role(Role::Garbler).outputs(&bits)?;
-        let and_gates = self.function.and_gates();
+        let outputs = self.outputs(Role::Garbler, &bits)?;
+        let and_gates = self.task.function.and_gates();
         let extension = evaluator.ot_settings().extension;
         self.outcome(outputs, phases, and_gates, extension)
     }
@@ -63,16 +63,16 @@ impl OutsourcedJob<'_> {
         generator: &mut Session,
         evaluator: &mut Session,
     ) -> Result<Outcome, Error> {
-        if !self.inputs.is_empty() {
+        if !self.task.inputs.is_empty() {
             return Err(Error::Input(
                 "the cloud has no inputs; give them to the generator or the evaluator".to_owned(),
             ));
         }
-        self.function.compile();
+        self.task.function.compile();
         let client = evaluator.peer();
-        let place = self.chain.take();
+        let place = self.task.chain.take();
         let keepers = (generator.own(), generator.peer());
-        let chain = kept::open::<CloudKeeps>(place.as_ref(), self.function, keepers)?;
+        let chain = kept::open::<CloudKeeps>(place.as_ref(), self.task.function, keepers)?;
         let links = (
             (Peer::Generator, &mut *generator),
             (Peer::Evaluator, evaluator),
@@ -86,7 +86,7 @@ impl OutsourcedJob<'_> {
             let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
             server.end(kept.as_ref(), result)
         })?;
-        let and_gates = self.function.and_gates();
+        let and_gates = self.task.function.and_gates();
         let extension = generator.ot_settings().extension;
         self.outcome(Default::default(), phases, and_gates, extension)
     }
@@ -107,7 +107,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         links: &'a mut Links<'s>,
         roles: [Role; 2],
     ) -> Result<Self, Error> {
-        let waits = links.bound(job.patience, job.time_limit);
+        let waits = links.bound(job.task.patience, job.time_limit);
         let clock = links.clock();
         let tags = links.agree(job, roles)?;
         let phases = vec![links.since(&clock, Phase::Agreement)];
@@ -131,7 +131,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
             return Ok((None, Past::default()));
         };
         let clock = self.links.clock();
-        let function = self.job.function;
+        let function = self.job.task.function;
         let mut server = OtherServer {
             links: &mut *self.links,
             peer: other,
@@ -175,12 +175,6 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
             }
         }
     }
-}
-
-fn seed() -> Zeroizing<[u8; 32]> {
-    let mut seed = Zeroizing::new([0; 32]);
-    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
-    seed
 }
 
 /// A server's run once its scheme is a type.
@@ -232,7 +226,7 @@ impl<K: Keeper> Run<'_, '_, '_, K> {
         let mut party = set_up(&mut self)?;
         let setup = self.links.since(&clock, Phase::Setup);
         let clock = self.links.clock();
-        let (saves, kept) = (self.job.function.saves(), self.kept);
+        let (saves, kept) = (self.job.task.function.saves(), self.kept);
         let keep = &mut |party: &P, links: &mut Links<'_>| match kept {
             Some(kept) => {
                 let (chain, values) = party.to_keep()?;
@@ -264,17 +258,17 @@ impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
             let start = match run.past.chain.take() {
                 Some(chain) => GeneratorStart::Chain(chain),
                 None => GeneratorStart::NewChain(links.with(Peer::Cloud, |link| {
-                    offered_ots(link, run.tags[0], job.cut_ots())
+                    link.offered_ots(&run.tags[0], job.cut_ots())
                 })?),
             };
             let count = job.client_ots()?;
             let ots = links.with(Peer::Evaluator, |link| {
-                offered_ots(link, run.tags[1], count)
+                link.offered_ots(&run.tags[1], count)
             })?;
             Ok(Generator::new(
                 scheme,
-                job.function,
-                job.parameters,
+                job.task.function,
+                job.task.parameters,
                 run.inputs,
                 start,
                 std::mem::take(&mut run.past.loads),
@@ -296,12 +290,12 @@ impl OutsourcedVisitor for Run<'_, '_, '_, CloudKeeps> {
             let start = match run.past.chain.take() {
                 Some(chain) => CloudStart::Chain(chain),
                 None => CloudStart::NewChain(links.with(Peer::Generator, |link| {
-                    chosen_ots(link, run.tags[0], job.cut_ots())
+                    link.chosen_ots(&run.tags[0], job.cut_ots())
                 })?),
             };
             let loads = std::mem::take(&mut run.past.loads);
-            let (function, threads) = (job.function, job.threads.get());
-            let (parameters, seed) = (job.parameters, seed());
+            let (function, threads) = (job.task.function, job.threads.get());
+            let (parameters, seed) = (job.task.parameters, seed());
             Ok(Cloud::new(
                 scheme, function, parameters, start, loads, threads, &seed,
             )?)

@@ -15,10 +15,11 @@ use tacit_protocol::{direct, prepared};
 use super::course::{Course, MeasuredLink, StageWork};
 use super::rehearsal::Handling;
 use super::{Calibration, InStock};
+use crate::Error;
+use crate::cost::TimeEstimate;
 use crate::library::Cut;
 use crate::protocols::Protocol;
-use crate::session::OtNeed;
-use crate::{Error, OtExtension, TimeEstimate};
+use crate::session::{OtExtension, OtNeed};
 
 /// Bytes that each party keeps of a prepared OT.
 const OT_BYTES: u64 = 16;

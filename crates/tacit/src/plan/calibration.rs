@@ -17,7 +17,8 @@ use tacit_protocol::batch::outline::{Hashing, commit_to_wires, hash_labels};
 use super::Overhead;
 use super::from_nothing::leaky_and_seconds;
 use super::rehearsal::Handling;
-use crate::{Error, Listener, Session, TimeEstimate};
+use crate::cost::TimeEstimate;
+use crate::{Error, Listener, Session};
 
 /// Message pairs that are timed.
 const EXCHANGES: usize = 15;

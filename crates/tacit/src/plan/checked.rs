@@ -18,9 +18,9 @@ use super::alternative::{Candidate, Costs, runs_in_stock, seconds};
 use super::calibration::HashTimes;
 use super::course::{Course, MeasuredLink};
 use super::{Alternative, Calibration, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
+use crate::Error;
 use crate::protocols::Protocol;
-use crate::stock::{BatchVisitor, NAME_BYTES, with_batch_scheme};
-use crate::{BatchPreparation, Error};
+use crate::stock::{BatchPreparation, BatchVisitor, NAME_BYTES, with_batch_scheme};
 
 impl Candidate {
     /// This candidate by `batch` under the scheme of `rung`, where this many runs are prepared
@@ -104,7 +104,11 @@ struct Machine<'f> {
 }
 
 impl<'f> Machine<'f> {
-    fn of(function: &'f Function, times: Vec<crate::TimeEstimate>, hashes: HashTimes) -> Self {
+    fn of(
+        function: &'f Function,
+        times: Vec<crate::cost::TimeEstimate>,
+        hashes: HashTimes,
+    ) -> Self {
         let costs = Costs {
             function,
             times,

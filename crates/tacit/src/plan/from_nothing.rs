@@ -13,8 +13,7 @@ use tacit_circuit::{Function, Recipient, Role, library};
 use tacit_garble::{Rung, SchemeId};
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{
-    BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize, SecurityBits, Terms,
-    blocks_for, outline,
+    BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize, Terms, blocks_for, outline,
 };
 use tacit_protocol::party::run_in_memory;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
@@ -26,7 +25,7 @@ use super::course::MeasuredLink;
 use super::{Alternative, Calibration, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::authenticated::construction;
-use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol};
+use crate::protocols::{Protocol, StatisticalSecurity};
 use crate::session::OtNeed;
 
 impl Candidate {
@@ -44,7 +43,7 @@ impl Candidate {
     ) -> Result<Alternative, Error> {
         construction(rung.id)?;
         let function = &*self.function;
-        let security = SecurityBits::new(DEFAULT_SECURITY_BITS)?;
+        let security = StatisticalSecurity::DEFAULT.of_lots()?;
         let need = OtNeed {
             count: LotSize::cheapest(function.and_gates(), security).ots() as u64,
             security: Security::Malicious,
@@ -98,7 +97,7 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let circuit = library::find("aes-128", &BTreeMap::new())?;
     let owner = |_: &_| Ok(Role::Evaluator);
     let function = Function::of_circuit("aes-128", circuit, owner, |_| Ok(Recipient::Both))?;
-    let security = SecurityBits::new(DEFAULT_SECURITY_BITS)?;
+    let security = StatisticalSecurity::DEFAULT.of_lots()?;
     let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
     let session = SessionTag::new(&[0; 32], (&[1; 32], &a), (&[2; 32], &b));
     let settings = OtSettings::default();
@@ -121,7 +120,7 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
         tag: session.run(&Proposal {
             protocol: ProtocolId::Authenticated,
             role: Role::Garbler,
-            statistical_security_bits: DEFAULT_SECURITY_BITS,
+            statistical_security_bits: StatisticalSecurity::DEFAULT.bits(),
             base_ot: settings.base,
             ot_extension: settings.extension,
             scheme: SchemeId::HALF_GATES_TWO_CALL,

@@ -51,11 +51,10 @@ use course::MeasuredLink;
 pub use course::Overhead;
 
 use crate::Error;
-use crate::StockSummary;
 use crate::library::SizedProblem;
-use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
+use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::best_scheme;
-use crate::stock::{family, kind_of, serves};
+use crate::stock::{StockSummary, family, kind_of, serves};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -104,7 +103,7 @@ impl InStock {
 
     /// Checked executions of a function, of all batches.
     fn executions(&self, scheme: SchemeId, function: &Function) -> u64 {
-        let family = family(function, DEFAULT_SECURITY_BITS);
+        let family = family(function, StatisticalSecurity::DEFAULT.bits());
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
     }
 
@@ -113,7 +112,7 @@ impl InStock {
     fn triples(&self, of_a_run: u64) -> (u64, u64) {
         let stocks = self.stocks.iter().map(|stock| {
             let lots = stock.kinds.iter();
-            let lots = lots.filter(|lot| serves(&lot.digest, DEFAULT_SECURITY_BITS));
+            let lots = lots.filter(|lot| serves(&lot.digest, StatisticalSecurity::DEFAULT.bits()));
             let counts = lots.map(|lot| (lot.available, lot.available / of_a_run.max(1)));
             counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
                 (sum + of_lot, runs + runs_of_lot)
@@ -122,12 +121,16 @@ impl InStock {
         stocks.max().unwrap_or_default()
     }
 
-    fn most(&self, scheme: SchemeId, kind: crate::ComponentDigest) -> u64 {
+    fn most(&self, scheme: SchemeId, kind: crate::stock::ComponentDigest) -> u64 {
         self.most_of(scheme, |one| *one == kind)
     }
 
     /// Instances of some kinds in the stock of a scheme; of those of both roles the fuller.
-    fn most_of(&self, scheme: SchemeId, wanted: impl Fn(&crate::ComponentDigest) -> bool) -> u64 {
+    fn most_of(
+        &self,
+        scheme: SchemeId,
+        wanted: impl Fn(&crate::stock::ComponentDigest) -> bool,
+    ) -> u64 {
         let stocks = self.stocks.iter();
         let stocks = stocks.filter(|stock| stock.name.scheme == scheme);
         let counts = stocks.map(|stock| {

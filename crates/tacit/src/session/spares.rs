@@ -27,8 +27,9 @@ use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, OtSettings};
 use tacit_stock::{PeerId, SchemeId, StockError, StockId, WhichSet};
 
 use super::Session;
-use crate::stock::stock_role;
-use crate::{BaseOt, Error, Stocks};
+use crate::Error;
+use crate::session::BaseOt;
+use crate::stock::{Stocks, stock_role};
 
 /// How long to wait for other processes that open the folder.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
@@ -42,10 +43,10 @@ const OPEN_AT_MOST: Duration = Duration::from_secs(1);
 /// to 256 KiB. What is kept gives the base OTs of sessions that have not begun, and nothing of
 /// others.
 #[derive(Clone, Default)]
-pub struct KeptOts(Arc<Kept>);
+pub struct KeptOts(Arc<OtStore>);
 
 #[derive(Default)]
-struct Kept {
+struct OtStore {
     /// Where they are kept, if not in memory.
     stocks: Option<tacit_stock::Stocks>,
     /// Nothing waits for a disk while it has this lock.
@@ -211,9 +212,9 @@ impl KeptOts {
     }
 
     fn over(stocks: tacit_stock::Stocks) -> Self {
-        Self(Arc::new(Kept {
+        Self(Arc::new(OtStore {
             stocks: Some(stocks),
-            ..Kept::default()
+            ..OtStore::default()
         }))
     }
 

@@ -11,16 +11,19 @@ use tacit_protocol::Misbehaviour;
 use tacit_protocol::authenticated::{Epoch, EpochSetup, EpochTags};
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::Party;
+use tacit_protocol::session::RunTag;
 use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
 };
 
 use super::spares::{BaseOtSource, KeptOts, Spare};
 use super::{Session, Side};
+use crate::Error;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, receive, send};
+use crate::session::{BaseOt, OtExtension};
 use crate::stock::tries::{self, CountedTry, TryName};
-use crate::{BaseOt, Error, OtExtension, Stocks, Tried};
+use crate::stock::{Stocks, Tried};
 
 /// The OTs that a session has, and how it comes to them.
 pub(super) struct Transfers {
@@ -427,6 +430,28 @@ impl Session {
                 Ok(needed.then(|| clock.stop(Phase::Refill, self)))
             }
         }
+    }
+
+    /// `count` OTs of their own, under `tag`, that withstand a malicious peer: this party offers.
+    pub(crate) fn offered_ots(&mut self, tag: &RunTag, count: u64) -> Result<GarblerOt, Error> {
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        let setup = GarblerSetup::with(self.transfers.settings, tag, &mut rng)?;
+        let mut setup = setup.secured(Security::Malicious);
+        self.move_messages(&mut setup)?;
+        let mut ots = setup.finish()?;
+        self.move_messages(&mut Refill::of_garbler(&mut ots, count, &mut rng))?;
+        Ok(ots)
+    }
+
+    /// The same where this party chooses.
+    pub(crate) fn chosen_ots(&mut self, tag: &RunTag, count: u64) -> Result<EvaluatorOt, Error> {
+        let mut rng = UnwrapErr(getrandom::SysRng);
+        let setup = EvaluatorSetup::with(self.transfers.settings, tag, &mut rng)?;
+        let mut setup = setup.secured(Security::Malicious);
+        self.move_messages(&mut setup)?;
+        let mut ots = setup.finish()?;
+        self.move_messages(&mut Refill::of_evaluator(&mut ots, count, &mut rng))?;
+        Ok(ots)
     }
 
     /// Runs a party whose progress nobody watches.

@@ -14,6 +14,7 @@ use super::opened::kinds_of;
 use super::triples::is_triples;
 use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
+use crate::protocols::StatisticalSecurity;
 
 /// The name of OTs among what is in stock.
 pub(super) const OTS: &str = "OTs";
@@ -234,14 +235,14 @@ impl Stocks {
         &self,
         name: &StockName,
         function: &Function,
-        statistical_security_bits: u8,
+        security: StatisticalSecurity,
     ) -> Result<u64, Error> {
         let stock = match self.stocks.stock(name.id(), self.limits) {
             Ok(stock) => stock,
             Err(StockError::Missing { .. }) => return Ok(0),
             Err(error) => return Err(error.into()),
         };
-        let family = family(function, statistical_security_bits);
+        let family = family(function, security.bits());
         let summary = stock.summary()?;
         let kinds = summary.kinds.iter();
         let kinds = kinds.filter(|found| found.kind.0.starts_with(&family));

@@ -18,8 +18,8 @@ use tacit_stock::{LotWriter, Preparation as Right, Shape, Span};
 use zeroize::Zeroizing;
 
 use super::opened::{RIGHT_PAUSE, component_shape, ot_shape};
-use super::prepare::{Levels, PreparedKind};
-use super::{OT_BLOCK, OpenedStock};
+use super::prepare::Levels;
+use super::{OT_BLOCK, OpenedStock, PreparedKind};
 use crate::driver::drive;
 use crate::{Error, Session};
 
@@ -29,7 +29,7 @@ const LOT_BYTES: u64 = 64 << 20;
 const LOT_INSTANCES: u64 = 1 << 14;
 
 /// What to make.
-pub(super) struct Order<'a> {
+pub(super) struct Making<'a> {
     pub(super) tag: RunTag,
     pub(super) levels: &'a Levels,
     pub(super) threads: NonZeroUsize,
@@ -48,13 +48,13 @@ pub(super) fn fill<'a>(
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
     ots: &'a mut Option<Ots>,
-    order: Order<'a>,
+    making: Making<'a>,
 ) -> Result<Filled, Error> {
     let visitor = Fill {
         session,
         opened,
         ots,
-        order,
+        making,
     };
     with_scheme(visitor.opened.scheme, visitor)
         .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?
@@ -64,14 +64,14 @@ struct Fill<'a> {
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
     ots: &'a mut Option<Ots>,
-    order: Order<'a>,
+    making: Making<'a>,
 }
 
 impl SchemeVisitor for Fill<'_> {
     type Output = Result<Filled, Error>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
-        let levels = self.order.levels;
+        let levels = self.making.levels;
         for (kind, wanted) in levels {
             self.opened.stocks.note_name(kind, &wanted.name);
         }
@@ -85,12 +85,12 @@ impl SchemeVisitor for Fill<'_> {
                 Role::Garbler => Some(self.opened.delta()?),
                 Role::Evaluator => None,
             },
-            tag: self.order.tag,
-            threads: self.order.threads,
+            tag: self.making.tag,
+            threads: self.making.threads,
             ots: self.ots,
             done_ands: 0,
             total_ands: ands.fold(0, u64::saturating_add),
-            watch: self.order.watch,
+            watch: self.making.watch,
         };
         let mut made = vec![0; levels.len()];
         // What others make meanwhile counts and what they take is not made again, so that no
@@ -147,7 +147,7 @@ impl SchemeVisitor for Fill<'_> {
 impl Fill<'_> {
     /// What is missing of each kind, as of the last meeting.
     fn missing(&self) -> Vec<u64> {
-        let levels = self.order.levels.iter();
+        let levels = self.making.levels.iter();
         levels
             .map(|(kind, wanted)| wanted.level.saturating_sub(self.opened.agreed(kind)))
             .collect()

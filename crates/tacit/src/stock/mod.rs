@@ -5,7 +5,8 @@
 //! | `chains` | chains of kept values, of `prepared` and `outsourced` |
 //! | `contents` | what a party has in stock |
 //! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
-//! | `prepare` | orders of what the stock is to hold |
+//! | `order` | an order for the stock, whichever protocol it is for |
+//! | `prepare` | orders of components and OTs, for `prepared` |
 //! | `fill` | fills it: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
@@ -22,6 +23,7 @@ mod chains;
 mod contents;
 mod fill;
 mod opened;
+mod order;
 mod prepare;
 mod run;
 mod supply;
@@ -41,26 +43,27 @@ use tacit_stock::Limits;
 
 use crate::Error;
 
-pub use batch::{BatchBound, BatchPlan, BatchPreparation, PreparedBatch};
+pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{
-    BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, check_security, family,
-    with_batch_scheme,
+    BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
 pub use chains::KeptChain;
 pub(crate) use contents::stock_role;
 pub use contents::{StockName, StockSummary, StockedKind};
 pub(crate) use opened::{OpenedStock, kind_of};
-pub use prepare::{Preparation, Prepared, PreparedKind};
+pub use order::{Prepared, PreparedKind};
+pub use prepare::{Components, Preparation};
 pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
+pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
     Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
     StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use tries::{TryName, charge_bits};
-pub use triples::{PreparedTriples, TriplePreparation};
 pub(crate) use triples::{StockedOutcome, StockedRun, serves};
+pub use triples::{TriplePreparation, Triples};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.

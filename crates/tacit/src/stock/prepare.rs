@@ -1,26 +1,24 @@
 //! Orders of what the stock is to hold, for `prepared`.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Component, Digest, Function, Role};
 use tacit_garble::SchemeId;
-use tacit_net::Meter;
 use tacit_ot::Security;
-use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::Demand;
-use tacit_protocol::session::{Proposal, ProtocolId};
+use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::ComponentDigest;
 
 use super::contents::OTS;
-use super::fill::{Order, fill};
+use super::fill::{Making, fill};
 use super::opened::{kind_of, kinds_of};
-use super::{OT_BLOCK, OpenedStock, Stocks, ot_kind};
+use super::order::{StockOrder, Stocked};
+use super::{OT_BLOCK, OpenedStock, ot_kind};
+use crate::order::{Garbled, Order};
 use crate::scheme::default_scheme;
-use crate::session::{OtNeed, Terms};
-use crate::{Error, OtExtension, Session};
+use crate::session::{OrderTerms, OtNeed};
+use crate::{Error, Session};
 
 /// What a stock is to hold.
 #[derive(Clone)]
@@ -56,7 +54,8 @@ pub(crate) type Levels = BTreeMap<ComponentDigest, KindLevel>;
 /// An order to fill the stock with a peer: both parties give the same, each in its role.
 ///
 /// ```no_run
-/// # use tacit::{Error, Function, Preparation, Role, Session, Stocks};
+/// # use tacit::stock::{Preparation, Stocks};
+/// # use tacit::{Error, Function, Role, Session};
 /// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
 /// let order = Preparation::new(Role::Garbler).enough_for(function, 20)?;
 /// let prepared = order.run(session, stocks)?;
@@ -64,92 +63,31 @@ pub(crate) type Levels = BTreeMap<ComponentDigest, KindLevel>;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Preparation<'w> {
+pub type Preparation<'w> = Order<'w, Components>;
+
+/// Components and OTs that are to be in stock. [`Preparation`] orders them.
+pub struct Components {
     role: Role,
-    scheme: Option<SchemeId>,
     /// What its functions run under where no scheme is named.
     by_functions: Option<SchemeId>,
     levels: Levels,
-    threads: NonZeroUsize,
-    time_limit: Option<Duration>,
-    watch: Box<dyn FnMut(Progress) + Send + 'w>,
 }
 
-/// What a preparation did.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// Each kind that was asked for.
-    pub kinds: Vec<PreparedKind>,
-    /// How OTs were made, where any were.
-    pub ot_extension: Option<OtExtension>,
-    /// Wall time.
-    pub wall: Duration,
-    /// Bytes, messages and rounds.
-    pub traffic: Meter,
+impl Garbled for Components {
+    fn default_scheme(&self) -> SchemeId {
+        self.by_functions.unwrap_or(SchemeId::HALF_GATES_TWO_CALL)
+    }
 }
 
-/// What a preparation did for one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PreparedKind {
-    /// The component's name, or `OTs`.
-    pub name: String,
-    /// Instances that were made; for OTs the OTs.
-    pub made: u64,
-    /// Instances that can be used now; for OTs the OTs.
-    pub available: u64,
-    /// AND gates of an instance.
-    pub and_gates: u64,
-}
-
-impl<'w> Preparation<'w> {
+impl Preparation<'_> {
     /// An order for nothing yet, of a party in this role.
     #[must_use]
     pub fn new(role: Role) -> Self {
-        Self {
+        Self::of(Components {
             role,
-            scheme: None,
             by_functions: None,
             levels: Levels::new(),
-            threads: NonZeroUsize::MIN,
-            time_limit: None,
-            watch: Box::new(|_| ()),
-        }
-    }
-
-    /// Under this garbling scheme. Without it, under the [`default_scheme`] of the functions, and
-    /// under two-call half-gates where only components and OTs are asked for.
-    #[must_use]
-    pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = Some(scheme);
-        self
-    }
-
-    fn scheme_id(&self) -> SchemeId {
-        let by_functions = self.scheme.or(self.by_functions);
-        by_functions.unwrap_or(SchemeId::HALF_GATES_TWO_CALL)
-    }
-
-    /// Garbles on this many threads; the default is one.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Ends the preparation where it is not done within `limit`. Without it only each wait for the
-    /// peer is bounded ([`Settings::timeout`](crate::Settings::timeout)), and a peer that is slow
-    /// at every message can hold it, and the right to prepare with that peer, for very long.
-    #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
-        self
-    }
-
-    /// Calls `watch` as the preparation goes on.
-    #[must_use]
-    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
-        self.watch = Box::new(watch);
-        self
+        })
     }
 
     /// Enough for `runs` runs of `function`, in addition to what was asked for before.
@@ -160,20 +98,20 @@ impl<'w> Preparation<'w> {
     /// function takes another one: one preparation fills the stock of one scheme.
     pub fn enough_for(mut self, function: &Function, runs: u64) -> Result<Self, Error> {
         let demand = Demand::of(function)?;
-        if self.scheme.is_none() {
+        if !self.names_scheme() {
             let scheme = default_scheme(function);
-            if self.by_functions.is_some_and(|other| other != scheme) {
+            if self.task.by_functions.is_some_and(|other| other != scheme) {
                 return Err(Error::ApiMisuse(
                     "the functions of one preparation run under different schemes; name one \
                      scheme for all first, or prepare for each by itself",
                 ));
             }
-            self.by_functions = Some(scheme);
+            self.task.by_functions = Some(scheme);
         }
         let blocks = demand.ots.div_ceil(OT_BLOCK);
         let needed = std::iter::once(blocks).chain(demand.instances);
         let needed: Vec<_> = needed.map(|count| count.saturating_mul(runs)).collect();
-        add_all(&mut self.levels, function, &needed);
+        add_all(&mut self.task.levels, function, &needed);
         Ok(self)
     }
 
@@ -182,7 +120,7 @@ impl<'w> Preparation<'w> {
     pub fn component(mut self, component: Component, count: u64) -> Self {
         let name = component.name().to_owned();
         add(
-            &mut self.levels,
+            &mut self.task.levels,
             kind_of(&component),
             (name, Some(component)),
             count,
@@ -195,14 +133,19 @@ impl<'w> Preparation<'w> {
     #[must_use]
     pub fn ots(mut self, count: u64) -> Self {
         let ots = (OTS.to_owned(), None);
-        add(&mut self.levels, ot_kind(), ots, count.div_ceil(OT_BLOCK));
+        add(
+            &mut self.task.levels,
+            ot_kind(),
+            ots,
+            count.div_ceil(OT_BLOCK),
+        );
         self
     }
 
     /// AND gates of everything that was asked for.
     #[must_use]
     pub fn and_gates(&self) -> u64 {
-        let kinds = self.levels.values();
+        let kinds = self.task.levels.values();
         kinds
             .map(|wanted| wanted.and_gates().saturating_mul(wanted.level))
             .fold(0, u64::saturating_add)
@@ -211,13 +154,13 @@ impl<'w> Preparation<'w> {
     /// What both parties compare before they prepare: their orders' digests are the same.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        order_digest(&self.levels)
+        order_digest(&self.task.levels)
     }
 
     /// Most bytes of the tables of everything that was asked for, which the evaluator keeps.
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
-        let kinds = self.levels.values();
+        let kinds = self.task.levels.values();
         let bytes = kinds.map(
             |wanted| match (&wanted.component, self.scheme_id().rung()) {
                 (Some(component), Ok(rung)) => {
@@ -229,62 +172,40 @@ impl<'w> Preparation<'w> {
         );
         bytes.fold(0, u64::saturating_add)
     }
-
-    /// Makes what is missing, over `session`; the peer gives the same order in the other role.
-    /// What was made before an error stays, and the next preparation goes on from there.
-    ///
-    /// # Errors
-    ///
-    /// Whatever ends it; the session is then spent.
-    pub fn run(self, session: &mut Session, stocks: &Stocks) -> Result<Prepared, Error> {
-        let scheme = self.scheme_id();
-        let Self {
-            role,
-            levels,
-            threads,
-            time_limit,
-            mut watch,
-            ..
-        } = self;
-        let (begun, meter) = (Instant::now(), session.channel().meter());
-        let kinds = session.guarded(|session| {
-            session.channel().set_time_limit(time_limit);
-            let order = order_digest(&levels);
-            let need = ot_need(&levels);
-            let tag = session.agree(need, |terms| proposal(order, role, scheme, &terms))?;
-            let mut opened = OpenedStock::open(session, stocks, role, scheme)?;
-            let order = Order {
-                tag,
-                levels: &levels,
-                threads,
-                watch: &mut watch,
-            };
-            let filled = fill(session, &mut opened, &mut None, order)?;
-            session.keep_stock(opened);
-            session.channel().set_time_limit(None);
-            Ok(filled.kinds)
-        })?;
-        let made_ots = kinds.iter().any(|kind| kind.name == OTS && kind.made > 0);
-        Ok(Prepared {
-            ot_extension: made_ots.then(|| session.ot_extension()),
-            kinds,
-            wall: begun.elapsed(),
-            traffic: session.channel().meter() - meter,
-        })
-    }
 }
 
-/// What a party in `role` proposes for an order.
-fn proposal(function: Digest, role: Role, scheme: SchemeId, terms: &Terms) -> Proposal {
-    Proposal {
-        protocol: ProtocolId::Prepare,
-        role,
-        statistical_security_bits: 0,
-        base_ot: terms.base_ot,
-        ot_extension: terms.ot_extension,
-        scheme,
-        run: terms.run,
-        function,
+impl StockOrder for Preparation<'_> {
+    fn terms(&self) -> Result<OrderTerms, Error> {
+        Ok(OrderTerms {
+            protocol: ProtocolId::Prepare,
+            role: self.task.role,
+            statistical_security_bits: 0,
+            scheme: self.scheme_id(),
+            function: self.digest(),
+            ots: ot_need(&self.task.levels),
+        })
+    }
+
+    fn fill(
+        &mut self,
+        session: &mut Session,
+        opened: &mut OpenedStock,
+        tag: RunTag,
+    ) -> Result<Stocked, Error> {
+        let making = Making {
+            tag,
+            levels: &self.task.levels,
+            threads: self.threads,
+            watch: &mut self.watch,
+        };
+        let kinds = fill(session, opened, &mut None, making)?.kinds;
+        Ok(Stocked {
+            makes_ots: kinds.iter().any(|kind| kind.name == OTS && kind.made > 0),
+            kinds,
+            runs: None,
+            made_at_bits: None,
+            plan: None,
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! A run of `prepared`: what both parties have leased, linked in one round trip. One that saves
 //! values takes a second, so that both have kept them before either has a result.
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
 use tacit_protocol::party::{Party, Progress};
@@ -14,7 +13,7 @@ use zeroize::Zeroizing;
 use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
-use crate::driver::drive;
+use crate::driver::{drive, seed};
 use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Keeper, Past, keeper};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
@@ -192,8 +191,7 @@ impl PreparedRun<'_> {
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let delta = opened.delta()?.to_block();
         let (ots, instances) = supplies.garbler(scheme, function, delta)?;
-        let mut seed = Zeroizing::new([0; 32]);
-        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        let seed = seed();
         let (given, offers) = ((inputs, taken.past()), (delta, ots));
         let party = Garbling::new(scheme, function, tag, given, offers, instances, &seed)?;
         let run = (session, function, watch);

@@ -17,7 +17,7 @@ use tacit_protocol::prepared::{
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
 
-use super::fill::{Order, fill};
+use super::fill::{Making, fill};
 use super::opened::kinds_of;
 use super::prepare::{levels_for, names_of};
 use super::{OT_BLOCK, OpenedStock, unit};
@@ -54,6 +54,39 @@ impl fmt::Display for TakenNumbers {
         }
         Ok(())
     }
+}
+
+/// Leases at both parties `needed` instances of one of `kinds`, and whatever more the evaluator
+/// names of each kind by `wanted`; nothing where no kind has enough, which both find alike.
+pub(super) fn lease_of_one_kind(
+    session: &mut Session,
+    opened: &mut OpenedStock,
+    kinds: &[ComponentDigest],
+    needed: u64,
+    wanted: impl Fn(&OpenedStock) -> Result<Vec<RangeInclusive<u64>>, Error>,
+) -> Result<Option<(ComponentDigest, Lease)>, Error> {
+    for _ in 0..ATTEMPTS {
+        let mut held = kinds.iter();
+        if let Some(kind) = held.find(|kind| opened.held.count(kind) >= needed) {
+            let lease = opened.held.take(kind, needed)?;
+            opened.taken.note(*kind, needed);
+            return Ok(Some((*kind, lease)));
+        }
+        let attempt = match opened.role {
+            Role::Evaluator => {
+                let bounds = wanted(opened)?;
+                name(session, opened, kinds, &bounds)?
+            }
+            Role::Garbler => {
+                let most = needed.saturating_mul(1 + MAX_RUNS_AHEAD);
+                follow(session, opened, kinds, &vec![0..=most; kinds.len()])?
+            }
+        };
+        if matches!(attempt, Attempt::Short) {
+            return Ok(None);
+        }
+    }
+    Err(Error::Material(LEASES_DIFFER.to_owned()))
 }
 
 /// How a job wants its leases.
@@ -116,13 +149,13 @@ impl Supplies {
                 Attempt::Short => {
                     drop(right.take());
                     let levels = levels_for(function, &lacking);
-                    let order = Order {
+                    let making = Making {
                         tag,
                         levels: &levels,
                         threads: NonZeroUsize::MIN,
                         watch: &mut *watch,
                     };
-                    let filled = fill(session, opened, &mut ots, order)?;
+                    let filled = fill(session, opened, &mut ots, making)?;
                     let ands = filled.kinds.iter().map(|kind| kind.made * kind.and_gates);
                     ands_on_the_spot += ands.sum::<u64>();
                     right = Some(filled);

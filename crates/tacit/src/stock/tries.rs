@@ -235,12 +235,27 @@ pub(crate) fn note_cheat(stocks: &Stocks, name: &TryName) -> Result<(), Error> {
 }
 
 /// Whether a run ended because the peer was caught, or says that it has caught this party.
-pub(crate) fn proves_cheat(error: &Error) -> bool {
+fn proves_cheat(error: &Error) -> bool {
     matches!(
         error,
         Error::PeerMisbehaved(Misbehaviour::Cheated(_) | Misbehaviour::CheatedAuthenticated(_))
             | Error::PeerAborted(AbortReason::Misbehaved)
     ) || error.failed_ot_check().is_some()
+}
+
+/// The error of a run, after `end` has ended what must not be used again where the error proves a
+/// cheat; or why that failed, which `failure` says.
+pub(crate) fn after_run(
+    error: Error,
+    failure: &str,
+    end: impl FnOnce() -> Result<(), Error>,
+) -> Error {
+    match proves_cheat(&error).then(end) {
+        None | Some(Ok(())) => error,
+        Some(Err(failed)) => Error::Material(format!(
+            "{error}; and {failure}: {failed}. Give it up by hand with `tacit stock drop`"
+        )),
+    }
 }
 
 /// Tells the peer the s that this party plans a try at which both ordered at less.

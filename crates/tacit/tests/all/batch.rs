@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use tacit::garble::SchemeId;
-use tacit::protocols::ThreatModel;
-use tacit::{
-    BatchPreparation, Category, ComponentDigest, Error, Function, Job, Outcome, PreparedBatch,
-    Role, Session, Stocks, Value, library,
-};
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::stock::{BatchPreparation, ComponentDigest, Prepared, Stocks};
+use tacit::{Category, Error, Function, Job, Outcome, Role, Session, Value, library};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_input, millionaires};
@@ -17,7 +15,12 @@ use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_input, millionaires};
 /// Low, so that batches are small.
 const S: u8 = 6;
 
-fn prepare(pair: &Pair, function: &Function, executions: u64) -> Both<PreparedBatch> {
+/// s of `bits`, for measurements alone.
+fn insecure(bits: u8) -> StatisticalSecurity {
+    StatisticalSecurity::insecure_for_measurements(bits).expect("1 to 80 bits")
+}
+
+fn prepare(pair: &Pair, function: &Function, executions: u64) -> Both<Prepared> {
     pair.both(|party, session, stocks| order(function, party, executions).run(session, stocks))
 }
 
@@ -35,7 +38,7 @@ fn usable(pair: &Pair) -> [u64; 2] {
 }
 
 fn order(function: &Function, party: usize, executions: u64) -> BatchPreparation<'_> {
-    BatchPreparation::new(ROLES[party], function, executions).insecure_for_measurements(S)
+    BatchPreparation::new(ROLES[party], function, executions).statistical_security(insecure(S))
 }
 
 fn run(
@@ -48,7 +51,7 @@ fn run(
     let (name, value) = &inputs[party];
     Job::new(function, ROLES[party])
         .batch(stocks)
-        .insecure_for_measurements(S)
+        .statistical_security(insecure(S))
         .input(name, value.clone())
         .run(session)
 }
@@ -66,20 +69,20 @@ fn fewer_than_40_bits_are_refused_unless_they_are_for_measurements() {
     let order = || BatchPreparation::new(Role::Garbler, &function, 1);
     let job = || Job::new(&function, Role::Garbler).batch(stocks);
     for few in [1, 39] {
-        let planned = order().statistical_security_bits(few).plan().map(drop);
-        let checked = job().statistical_security_bits(few).check();
-        for refused in [planned, checked] {
+        let of_any = StatisticalSecurity::new(few);
+        let of_batch = Protocol::Batch.statistical_security(few);
+        for refused in [of_any, of_batch] {
             let Err(Error::SecurityBits { found, least, .. }) = refused else {
                 panic!("{refused:?}");
             };
             assert_eq!((found, least), (few, 40));
         }
         order()
-            .insecure_for_measurements(few)
+            .statistical_security(insecure(few))
             .plan()
             .expect("a plan");
         job()
-            .insecure_for_measurements(few)
+            .statistical_security(insecure(few))
             .check()
             .expect("it can be run");
     }
@@ -92,7 +95,7 @@ fn executions_are_there_after_a_restart_and_used_once() {
     let (parties, function) = (Pair::in_folders(), millionaires(8));
     for prepared in prepare(&parties, &function, 3) {
         let prepared = prepared.expect("a batch");
-        assert_eq!((prepared.made, prepared.available), (3, 3));
+        assert_eq!((prepared.made(), prepared.available()), (3, 3));
         let plan = prepared.plan.expect("a plan");
         assert_eq!(
             (plan.executions(), plan.statistical_security_bits()),
@@ -114,7 +117,7 @@ fn executions_are_there_after_a_restart_and_used_once() {
     // What is there counts, in the same session as well; then nothing is left.
     let outcomes = parties.both(|party, session, stocks| {
         let prepared = order(&function, party, 2).run(session, stocks)?;
-        assert_eq!((prepared.made, prepared.available), (1, 2));
+        assert_eq!((prepared.made(), prepared.available()), (1, 2));
         let mut outcomes = Vec::new();
         for _ in 0..3 {
             outcomes.push(run(&function, party, session, stocks, &compared(7, 7)));
@@ -153,7 +156,7 @@ fn aes_128_under_both_tables() {
             Job::new(&function, ROLES[party])
                 .batch(stocks)
                 .scheme(scheme)
-                .insecure_for_measurements(S)
+                .statistical_security(insecure(S))
                 .input(name, value)
                 .run(session)
         });
@@ -177,7 +180,7 @@ fn an_attempt_that_fails_leaves_nothing() {
     assert_eq!(usable(&parties), [0, 0]);
     parties.max_bytes[1] = 1 << 30;
     for prepared in prepare(&parties, &function, 1) {
-        assert_eq!(prepared.expect("a batch").made, 1);
+        assert_eq!(prepared.expect("a batch").made(), 1);
     }
     assert_eq!(usable(&parties), [1, 1]);
 }
@@ -196,7 +199,7 @@ fn work(pair: &Pair, function: &Function, taken: &[Mutex<Taken>; 2]) -> Result<(
             let (name, value) = &compared(2, 1)[party];
             let outcome = Job::new(function, ROLES[party])
                 .batch(stocks)
-                .insecure_for_measurements(S)
+                .statistical_security(insecure(S))
                 .input(name, value.clone())
                 .watch_taken(|numbers| {
                     for number in numbers.spans.iter().flat_map(|span| span.first..span.end()) {
@@ -262,7 +265,10 @@ fn what_differs_is_named_and_nothing_less_secure_runs() {
             match (party, weak) {
                 (0, true) => job.prepared(stocks).run(session),
                 (0, false) => job.batch(stocks).run(session),
-                _ => job.batch(stocks).insecure_for_measurements(S).run(session),
+                _ => job
+                    .batch(stocks)
+                    .statistical_security(insecure(S))
+                    .run(session),
             }
         });
         for outcome in differ {

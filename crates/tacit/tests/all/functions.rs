@@ -6,9 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use tacit::garble::{LADDER, SchemeId};
+use tacit::net::{CancelHandle, NetError, memory};
+use tacit::session::Side;
 use tacit::{
-    CancelHandle, Category, Error, Function, FunctionBuilder, Job, NetError, Outcome, Recipient,
-    Role, Session, Side, Type, Value, library, memory,
+    Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session, Type,
+    Value, library,
 };
 
 use crate::pair::{BLOCK, CIPHERTEXT, KEY, at_both};

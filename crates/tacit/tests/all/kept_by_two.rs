@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tacit::circuit::FunctionFamily;
+use tacit::net::NetError;
 use tacit::protocols::Protocol;
-use tacit::{
-    Category, Error, Function, FunctionFamily, Identity, Incompatibility, Job, Listener, NetError,
-    Outcome, Role, Session, Settings, StockError, Stocks,
-};
+use tacit::session::Incompatibility;
+use tacit::stock::{StockError, Stocks};
+use tacit::{Category, Error, Function, Identity, Job, Listener, Outcome, Role, Session, Settings};
 use tacit_stock::Memory;
 use tempfile::TempDir;
 

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tacit::{Error, Function, Job, Outcome, Preparation, Session, Stocks, TakenNumbers};
+use tacit::stock::{Preparation, Stocks, TakenNumbers};
+use tacit::{Error, Function, Job, Outcome, Session};
 use tacit_stock::Memory;
 
 use crate::pair::{CIPHERTEXT, Pair, ROLES, aes_128_rounds, aes_input, no_hang};

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::protocols::ThreatModel;
+use tacit::stock::{ChainStatus, ChainVersion, StockError, Stocks};
 use tacit::{
-    Category, ChainStatus, ChainVersion, Error, Fingerprint, Function, Identity, Listener, Outcome,
-    OutsourcedJob, OutsourcedParameters, Session, Settings, StockError, Stocks, library,
+    Category, Error, Fingerprint, Function, Identity, Listener, Outcome, Session, Settings, library,
 };
 use tacit_stock::Memory;
 use tempfile::TempDir;

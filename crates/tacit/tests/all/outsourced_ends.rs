@@ -5,10 +5,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use tacit::{
-    AbortReason, Error, Identity, Listener, NetError, OutsourcedJob, OutsourcedParameters,
-    OutsourcedRole, Session, Settings, library,
-};
+use tacit::net::NetError;
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
+use tacit::session::AbortReason;
+use tacit::{Error, Identity, Listener, Session, Settings, library};
 
 /// A generator waits for its cloud as long as for a peer to come, and its client with it, whatever
 /// the cloud has told the client meanwhile.

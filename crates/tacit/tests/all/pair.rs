@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tacit::{
-    Error, Function, Identity, Listener, NetError, Role, Session, Settings, Side, Stocks, Type,
-    Value, library, memory,
-};
+use tacit::net::{NetError, memory};
+use tacit::session::Side;
+use tacit::stock::Stocks;
+use tacit::{Error, Function, Identity, Listener, Role, Session, Settings, Type, Value, library};
 use tacit_stock::Memory;
 use tempfile::TempDir;
 

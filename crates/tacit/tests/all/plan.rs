@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use tacit::cost::{Cost, Phase};
 use tacit::garble::{Assumption, SchemeId};
 use tacit::plan::{Alternative, Calibration, InStock, Plan, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::scheme::default_scheme;
+use tacit::stock::{BatchPreparation, Preparation, Stocks};
 use tacit::{
-    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Job, Phase, Preparation,
-    Recipient, Role, Session, Stocks, Value, library,
+    Category, Error, Function, FunctionBuilder, Job, Recipient, Role, Session, Value, library,
 };
 
 use crate::pair::{Pair, ROLES};

@@ -5,10 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use tacit::garble::{LADDER, SchemeId};
-use tacit::{
-    Category, Error, Function, Job, NetError, Outcome, Preparation, Prepared, Role, Session,
-    StockSummary,
-};
+use tacit::net::NetError;
+use tacit::stock::{Preparation, Prepared, StockSummary};
+use tacit::{Category, Error, Function, Job, Outcome, Role, Session};
 
 use crate::pair::{
     Both, CIPHERTEXT, Pair, ROLES, aes_128_rounds as aes_128, aes_input, at_both, millionaires,

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tacit::{AbortReason, Category, Error, Identity, Job, Preparation, Stocks};
+use tacit::session::AbortReason;
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Category, Error, Identity, Job};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_128_rounds, aes_input};

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tacit::{
-    BatchPreparation, Category, Cost, Error, Function, FunctionBuilder, Job, Link, OtExtension,
-    Phase, Preparation, Recipient, Role, Session, library,
-};
+use tacit::cost::{Cost, Phase};
+use tacit::net::Link;
+use tacit::protocols::StatisticalSecurity;
+use tacit::session::OtExtension;
+use tacit::stock::{BatchPreparation, Preparation};
+use tacit::{Category, Error, Function, FunctionBuilder, Job, Recipient, Role, Session, library};
 
 use crate::pair::{Pair, ROLES, bytes, in_memory, millionaires};
 
@@ -62,6 +64,7 @@ fn every_extension_serves_direct() {
 #[test]
 fn every_extension_serves_preparations() {
     let function = millionaires(32);
+    let six = StatisticalSecurity::insecure_for_measurements(6).expect("1 to 80 bits");
     for extension in OtExtension::NAMED {
         let costs = Pair::in_folders().both(|party, session, stocks| {
             session.set_ot_extension(extension)?;
@@ -71,11 +74,11 @@ fn every_extension_serves_preparations() {
             let cost = run(job(&function, party).prepared(stocks), session)?;
             assert_eq!(cost.ot_extension, None);
             let order = BatchPreparation::new(ROLES[party], &function, 2);
-            let order = order.insecure_for_measurements(6);
+            let order = order.statistical_security(six);
             let prepared = order.run(session, stocks)?;
             assert_eq!(prepared.ot_extension, Some(extension));
             let job = job(&function, party).batch(stocks);
-            run(job.insecure_for_measurements(6), session)
+            run(job.statistical_security(six), session)
         });
         for cost in costs {
             cost.expect("a result");

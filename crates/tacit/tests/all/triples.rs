@@ -7,12 +7,13 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+use tacit::net::Link;
 use tacit::plan::{Alternative, Calibration, InStock, Planner};
-use tacit::protocols::{Protocol, ThreatModel};
-use tacit::{
-    Category, ComponentDigest, Error, Function, Job, Link, Outcome, PreparedTriples, SecurityScope,
-    Session, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName, Type, Value,
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::stock::{
+    ComponentDigest, Prepared, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName,
 };
+use tacit::{Category, Error, Function, Job, Outcome, SecurityScope, Session, Type, Value};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};
@@ -33,7 +34,7 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
     }
 }
 
-fn prepare(pair: &Pair, function: &Function, runs: u64) -> Both<PreparedTriples> {
+fn prepare(pair: &Pair, function: &Function, runs: u64) -> Both<Prepared> {
     pair.both(|party, session, stocks| {
         TriplePreparation::for_runs(ROLES[party], function, runs)?.run(session, stocks)
     })
@@ -47,7 +48,11 @@ fn run_both(pair: &Pair, function: &Function, bits: u8) -> Both<Ran> {
 fn left(pair: &Pair, function: &Function) -> [u64; 2] {
     [0, 1].map(|party| {
         let stocks = pair.stocks(party);
-        let left = stocks.authenticated_runs_left(&stock_name(pair, party), function, 40);
+        let left = stocks.authenticated_runs_left(
+            &stock_name(pair, party),
+            function,
+            StatisticalSecurity::DEFAULT,
+        );
         left.expect("a stock")
     })
 }
@@ -64,7 +69,7 @@ fn run(
     let mut taken = Vec::new();
     let outcome = Job::new(function, ROLES[party])
         .authenticated_counted(stocks)
-        .statistical_security_bits(bits)
+        .statistical_security(StatisticalSecurity::new(bits).expect("in bounds"))
         .input(name, Value::parse(&number, text)?)
         .watch_taken(|numbers| taken.push(numbers.clone()))
         .run(session)?;
@@ -112,7 +117,10 @@ fn triples_are_there_after_a_restart_and_used_once() {
     for prepared in each(parties.both(|party, session, stocks| {
         TriplePreparation::triples(ROLES[party], 7 * BLOCK - 3).run(session, stocks)
     })) {
-        assert_eq!((prepared.made, prepared.available), (7 * BLOCK, 7 * BLOCK));
+        assert_eq!(
+            (prepared.made(), prepared.available()),
+            (7 * BLOCK, 7 * BLOCK)
+        );
         assert_eq!(prepared.made_at_bits, Some(40));
     }
     assert_eq!(left(&parties, &small), [3, 3]);
@@ -141,10 +149,10 @@ fn triples_are_there_after_a_restart_and_used_once() {
     }
     // What is in stock counts; a session goes on from nothing where the stock ends.
     for prepared in each(prepare(&parties, &small, 2)) {
-        assert_eq!((prepared.made, prepared.runs), (4 * BLOCK, 2));
+        assert_eq!((prepared.made(), prepared.runs), (4 * BLOCK, Some(2)));
     }
     for prepared in each(prepare(&parties, &small, 2)) {
-        assert_eq!((prepared.made, prepared.available), (0, 5 * BLOCK));
+        assert_eq!((prepared.made(), prepared.available()), (0, 5 * BLOCK));
     }
     let runs = parties.both(|party, session, stocks| {
         let mut runs = Vec::new();

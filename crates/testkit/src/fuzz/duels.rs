@@ -333,10 +333,10 @@ pub fn prepare_batch(data: &[u8]) {
 
 /// An honest execution as both keep it: the batch's name, the garbler's bytes, the evaluator's
 /// secret and published ones.
-type Kept = ([u8; 16], Vec<u8>, [Vec<u8>; 2]);
+type KeptExecution = ([u8; 16], Vec<u8>, [Vec<u8>; 2]);
 
-fn execution() -> &'static Kept {
-    static MADE: OnceLock<Kept> = OnceLock::new();
+fn execution() -> &'static KeptExecution {
+    static MADE: OnceLock<KeptExecution> = OnceLock::new();
     MADE.get_or_init(|| {
         let mut prg = prg(&[]);
         let (garbler, evaluator) = ots(Extension::default(), Security::Malicious, &mut prg);

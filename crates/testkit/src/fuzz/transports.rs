@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use tacit::{Error, Fingerprint, Job, Role, Session, Side, Value};
+use tacit::session::Side;
+use tacit::{Error, Fingerprint, Job, Role, Session, Value};
 use tacit_net::{Channel, Identity, Interrupt, Settings, Sink, Wait, memory, tls as net_tls};
 
 use super::duels::adder;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tacit::{
-    BaseOt, BaseOtSource, Channel, Error, Fingerprint, Function, Job, KeptOts, Meter, Phase, Role,
-    Session, Side, Stocks, Storage, Transport, library, memory,
-};
+use tacit::cost::Phase;
+use tacit::net::{Channel, Meter, Transport, memory};
+use tacit::session::{BaseOt, BaseOtSource, KeptOts, Side};
+use tacit::stock::{Stocks, Storage};
+use tacit::{Error, Fingerprint, Function, Job, Role, Session, library};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::session::Proposal;

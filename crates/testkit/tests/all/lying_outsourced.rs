@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tacit::{
-    ChainStatus, Error, Function, OutsourcedJob, OutsourcedParameters, OutsourcedRole, Stocks,
-};
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
+use tacit::stock::{ChainStatus, Stocks};
+use tacit::{Error, Function};
 use tacit_net::Transport;
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_testkit::sessions::Folders;

@@ -5,14 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
-use tacit::{
-    BatchPreparation, Category, Error, Function, Job, Outcome, PreparedBatch, Role, SecurityScope,
-    Session, Stocks, Tried, TryName, TryRecord, charge_bits, library,
-};
+use tacit::stock::{BatchPreparation, Prepared, Stocks, Tried, TryName, TryRecord, charge_bits};
+use tacit::{Category, Error, Function, Job, Outcome, Role, SecurityScope, Session, library};
 use tacit_net::Transport;
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, ROLES, fingerprint, over_link, session};
+use tacit_testkit::sessions::{Folders, ROLES, fingerprint, insecure, over_link, session};
 use tacit_testkit::tamper::{Fault, Play, Sent, TamperingSink};
 
 const TIMEOUT: Duration = Duration::from_millis(2500);
@@ -83,11 +81,11 @@ fn prepare(
     folders: &Folders,
     lie: Option<(Role, Kind, Fault)>,
     executions: u64,
-) -> [Result<PreparedBatch, Error>; 2] {
+) -> [Result<Prepared, Error>; 2] {
     let function = function();
     meet(folders, lie, |role, session, stocks| {
         BatchPreparation::new(role, &function, executions)
-            .insecure_for_measurements(SECURITY_BITS)
+            .statistical_security(insecure(SECURITY_BITS))
             .run(session, stocks)
     })
 }
@@ -102,7 +100,7 @@ fn run(folders: &Folders, lie: Option<(Role, Kind, Fault)>) -> [Result<Outcome, 
     meet(folders, lie, |role, session, stocks| {
         let job = Job::new(&function, role)
             .batch(stocks)
-            .insecure_for_measurements(SECURITY_BITS);
+            .statistical_security(insecure(SECURITY_BITS));
         match role {
             Role::Garbler => job.input("a", 255_u8),
             Role::Evaluator => job.input("b", 40_u8),
@@ -163,7 +161,7 @@ fn batches_that_are_prepared_side_by_side_are_charged_one_after_the_other() {
         let function = function();
         let made = meet_over(folders, PATIENCE, below, |role, session, stocks| {
             BatchPreparation::new(role, &function, 1)
-                .insecure_for_measurements(SECURITY_BITS)
+                .statistical_security(insecure(SECURITY_BITS))
                 .scheme(scheme)
                 .run(session, stocks)
         });
@@ -221,7 +219,7 @@ fn a_batch_whose_peer_was_caught_is_set_aside() {
         let ended = meet(&folders, lie, |role, session, stocks| {
             let job = Job::new(&function, role)
                 .batch(stocks)
-                .insecure_for_measurements(SECURITY_BITS);
+                .statistical_security(insecure(SECURITY_BITS));
             let ended = match role {
                 Role::Garbler => job.input("a", 255_u8),
                 Role::Evaluator => job.input("b", 40_u8),
@@ -271,7 +269,7 @@ fn a_lost_connection_sets_nothing_aside() {
 
 /// A run by `authenticated` on the party's input.
 fn job(function: &Function, role: Role, bits: u8) -> Job<'_> {
-    let job = Job::new(function, role).statistical_security_bits(bits);
+    let job = Job::new(function, role).statistical_security(insecure(bits));
     match role {
         Role::Garbler => job.input("a", 255_u8),
         Role::Evaluator => job.input("b", 40_u8),

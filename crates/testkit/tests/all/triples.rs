@@ -4,10 +4,9 @@
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
-use tacit::{
-    Category, Error, Function, Job, Outcome, PreparedTriples, Role, Session, StockName, Stocks,
-    Tried, TriplePreparation, TryName, TryRecord, library,
-};
+use tacit::protocols::StatisticalSecurity;
+use tacit::stock::{Prepared, StockName, Stocks, Tried, TriplePreparation, TryName, TryRecord};
+use tacit::{Category, Error, Function, Job, Outcome, Role, Session, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, fingerprint, over_link, session};
@@ -45,7 +44,11 @@ fn left(folders: &Folders) -> [u64; 2] {
             role,
             scheme: SchemeId::HALF_GATES_REKEYED,
         };
-        let left = stocks(folders, role).authenticated_runs_left(&name, &function(), 40);
+        let left = stocks(folders, role).authenticated_runs_left(
+            &name,
+            &function(),
+            StatisticalSecurity::DEFAULT,
+        );
         left.expect("a stock")
     })
 }
@@ -68,7 +71,7 @@ fn meet<T: Send>(
     })
 }
 
-fn prepare(folders: &Folders, lie: Lie, runs: u64) -> [Result<PreparedTriples, Error>; 2] {
+fn prepare(folders: &Folders, lie: Lie, runs: u64) -> [Result<Prepared, Error>; 2] {
     let function = function();
     meet(folders, lie, |role, session, stocks| {
         TriplePreparation::for_runs(role, &function, runs)?.run(session, stocks)

@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 use crate::judge_each;
 use crate::liar::{Lie, MOST, ended, faults, put, session};
+use tacit::circuit::FunctionFamily;
 use tacit::protocols::Protocol;
-use tacit::{Category, Error, Function, FunctionFamily, Job, Outcome, Role, Stocks};
+use tacit::stock::Stocks;
+use tacit::{Category, Error, Function, Job, Outcome, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_stock::Memory;

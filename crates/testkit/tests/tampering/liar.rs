@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use tacit::{Category, Error, Function, NetError, Outcome, Role, Session, library};
+use tacit::net::NetError;
+use tacit::{Category, Error, Function, Outcome, Role, Session, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{self, Trace, noting, over_link};

@@ -9,10 +9,11 @@ use std::fmt;
 
 use crate::judge_each;
 use crate::liar::{Lie, allows, ended, is_right, millionaires, session, shown};
-use tacit::{BatchPreparation, Error, Function, Job, Outcome, Role};
+use tacit::stock::BatchPreparation;
+use tacit::{Error, Function, Job, Outcome, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, ROLES, Trace};
+use tacit_testkit::sessions::{Folders, ROLES, Trace, insecure};
 use tacit_testkit::tamper::{Fault, Tampering};
 
 /// Low, so that a batch is a few circuits.
@@ -96,9 +97,10 @@ impl Case {
             Protocol::Authenticated => job.authenticated(),
             Protocol::Batch => {
                 BatchPreparation::new(role, function, 1)
-                    .insecure_for_measurements(SECURITY_BITS)
+                    .statistical_security(insecure(SECURITY_BITS))
                     .run(&mut session, &stocks)?;
-                job.batch(&stocks).insecure_for_measurements(SECURITY_BITS)
+                job.batch(&stocks)
+                    .statistical_security(insecure(SECURITY_BITS))
             }
         };
         let job = match role {

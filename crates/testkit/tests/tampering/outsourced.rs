@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use crate::judge_each;
 use crate::liar::shown;
-use tacit::{
-    Category, Error, Function, NetError, Outcome, OutsourcedJob, OutsourcedParameters,
-    OutsourcedRole, Stocks,
-};
+use tacit::net::NetError;
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
+use tacit::stock::Stocks;
+use tacit::{Category, Error, Function, Outcome};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::Folders;

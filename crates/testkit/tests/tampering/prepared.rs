@@ -10,7 +10,9 @@ use crate::liar::{
     Lie, MOST, allows, ended, faults, is_blamed, is_right, millionaires, put, session, shown,
 };
 use tacit::garble::{LADDER, SchemeId};
-use tacit::{Category, Error, Function, Job, NetError, Outcome, Preparation, Role, Stocks};
+use tacit::net::NetError;
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Category, Error, Function, Job, Outcome, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, Trace};

@@ -1,6 +1,7 @@
 //! Which box stands where, and what is written in it.
 
-use tacit::{Function, Graph, GraphCall, GraphSource, Role};
+use tacit::circuit::{Graph, GraphCall, GraphSource};
+use tacit::{Function, Role};
 
 use super::{CONSTANT, EVALUATOR, FILLS, GARBLER, LETTER, LINE, RESULT, SHARED};
 

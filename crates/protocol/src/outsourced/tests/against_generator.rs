@@ -2,7 +2,7 @@
 
 use tacit_kernels::Block;
 
-use super::cheats::{COPIES, Due, INPUTS, OtherInput, Place, Strategy, check, check_all};
+use super::cheats::{COPIES, CheatPlace, Due, INPUTS, OtherInput, Strategy, check, check_all};
 use super::trio::{Past, Trio, adder, bits, honest, malicious, number};
 use crate::malicious::commitment::PAIR_BYTES;
 use crate::message::Kind;
@@ -19,7 +19,12 @@ fn is_checked(cheat: Cheat) -> bool {
 const CHECKED: Due = Due::Caught(Cloud, is_checked);
 
 /// Flips a bit of the heads, where `at` says.
-fn in_head(place: &Place<'_>, kind: Kind, message: &mut [u8], at: impl Fn(&Place<'_>) -> usize) {
+fn in_head(
+    place: &CheatPlace<'_>,
+    kind: Kind,
+    message: &mut [u8],
+    at: impl Fn(&CheatPlace<'_>) -> usize,
+) {
     if kind == Kind::CopyHeads {
         message[at(place)] ^= 1;
     }
@@ -210,7 +215,7 @@ fn one_circuit_gets_another_input() {
         for [x, y] in INPUTS {
             let inputs = [&bits(x, 4)[..], &bits(y, 4)[..]];
             let mut trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
-            let place = Place::new(&function, malicious(COPIES), &trio.cloud.split());
+            let place = CheatPlace::new(&function, malicious(COPIES), &trio.cloud.split());
             trio.generator.spoiling = Some(OtherInput {
                 copies: vec![place.copy(fate)],
                 hidden,
@@ -239,7 +244,7 @@ fn one_circuit_gets_another_input() {
 fn parts_lie_where_strategies_change_them() {
     let function = adder(4, Recipient::Both);
     let split = [Fate::Check, Fate::Evaluate];
-    let place = Place::new(&function, malicious(COPIES), &split);
+    let place = CheatPlace::new(&function, malicious(COPIES), &split);
     let work = &place.work;
     assert_eq!(work.before_tables_bytes(), PAIR_BYTES * work.transfers());
     assert_eq!(GATE_BYTES, 2 * Block::BYTES);

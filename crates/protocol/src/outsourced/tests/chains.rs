@@ -2,7 +2,7 @@
 
 use tacit_circuit::{Function, FunctionBuilder, Recipient};
 
-use super::cheats::{COPIES, Due, Place, Strategy, check};
+use super::cheats::{COPIES, CheatPlace, Due, Strategy, check};
 use super::honest::{opened, paid, run};
 use super::trio::{Past, Rewrite, Trio, bits, honest, kept, malicious, number};
 use crate::message::Kind;
@@ -141,7 +141,7 @@ fn in_gates(fate: Fate, of_start: bool) -> impl FnMut(Peer, Kind, usize, &mut Ve
     let pay = paid();
     let split = two_runs(&pay).past.chains.expect("a chain").1.split;
     move |_, kind, message_number, message| {
-        let place = Place::new(&pay, malicious(COPIES), &split);
+        let place = CheatPlace::new(&pay, malicious(COPIES), &split);
         let copy = place.copy(fate);
         let at = match (kind, of_start) {
             (Kind::CopyHeads, true) => place.head(copy) + 16,

@@ -58,14 +58,14 @@ impl OtherInput {
 }
 
 /// Where the bytes of a run's messages lie, and who cheats where.
-pub(super) struct Place<'f> {
+pub(super) struct CheatPlace<'f> {
     pub(super) work: ServerRun<'f, HalfGates>,
     /// A checked circuit and an evaluated one.
     pub(super) checked: usize,
     pub(super) evaluated: usize,
 }
 
-impl<'f> Place<'f> {
+impl<'f> CheatPlace<'f> {
     pub(super) fn new(function: &'f Function, parameters: Parameters, split: &[Fate]) -> Self {
         let with = |fate| split.iter().rposition(|found| *found == fate);
         Self {
@@ -112,7 +112,7 @@ pub(super) enum Due {
 /// A strategy: what it is called, what of a message it changes, and how it ends.
 pub(super) struct Strategy {
     pub(super) name: &'static str,
-    pub(super) change: fn(&Place<'_>, Peer, Kind, &mut Vec<u8>),
+    pub(super) change: fn(&CheatPlace<'_>, Peer, Kind, &mut Vec<u8>),
     pub(super) due: Due,
 }
 
@@ -124,7 +124,7 @@ pub(super) fn check_all(cheater: Peer, strategies: &[Strategy]) {
         let ends = INPUTS.map(|[x, y]| {
             let inputs = [&bits(x, 4)[..], &bits(y, 4)[..]];
             let mut trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
-            let place = Place::new(&function, malicious(COPIES), &trio.cloud.split());
+            let place = CheatPlace::new(&function, malicious(COPIES), &trio.cloud.split());
             let mut rewrite = |to, kind, number, message: &mut Vec<u8>| {
                 if number == 0 || kind == Kind::OutsourcedTerms || kind == Kind::OutsourcedResult {
                     (strategy.change)(&place, to, kind, message);

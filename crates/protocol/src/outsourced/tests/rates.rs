@@ -4,7 +4,7 @@
 
 use tacit_circuit::Recipient;
 
-use super::cheats::Place;
+use super::cheats::CheatPlace;
 use super::trio::{Past, Trio, adder, bits, malicious};
 use crate::message::Kind;
 use crate::outsourced::cut::Fate;
@@ -19,11 +19,11 @@ const RUNS: u64 = 160;
 fn found(
     copies: u32,
     first: u64,
-    change: impl Fn(&Place<'_>, Kind, &mut Vec<u8>),
+    change: impl Fn(&CheatPlace<'_>, Kind, &mut Vec<u8>),
 ) -> Vec<Option<Cheat>> {
     let function = adder(2, Recipient::Evaluator);
     // Where parts of messages lie depends on no split.
-    let place = Place::new(&function, malicious(copies), &[Fate::Check, Fate::Evaluate]);
+    let place = CheatPlace::new(&function, malicious(copies), &[Fate::Check, Fate::Evaluate]);
     let run = |seed| {
         let inputs = [&bits(1, 2)[..], &bits(seed % 4, 2)[..]];
         let mut trio = Trio::new(&function, malicious(copies), inputs, seed, Past::default());

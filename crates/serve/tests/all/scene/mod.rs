@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tacit::garble::SchemeId;
+use tacit::protocols::StatisticalSecurity;
+use tacit::session::ProtocolId;
+use tacit::stock::{Preparation, Prepared, StockName, Stocks};
 use tacit::{
-    Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Preparation, Prepared,
-    ProtocolId, Role, Session, Settings, StockName, Stocks, Value, library,
+    Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
+    library,
 };
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
@@ -82,8 +85,7 @@ impl Scene {
             role: Role::Garbler,
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
             outsourced: None,
-            statistical_security_bits: 40,
-            insecure_for_measurements: false,
+            security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: everybody,
             inputs: Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
@@ -102,8 +104,7 @@ impl Scene {
             role: Role::Garbler,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             function: aes(),
-            statistical_security_bits: None,
-            insecure_for_measurements: false,
+            security: None,
             runs,
             refill_below: runs,
         }

@@ -27,15 +27,14 @@ use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Function, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
-use tacit_protocol::batch::plan::{MAX_EXECUTIONS, MAX_SECURITY_BITS};
+use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{Batch, EvaluatorExecution, GarblerExecution, Plan};
 use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape};
 
 use super::OpenedStock;
 use crate::Error;
-use crate::protocols::MIN_SECURITY_BITS;
 
-pub use prepare::{BatchPreparation, PreparedBatch};
+pub use prepare::{BatchPreparation, Executions};
 pub(crate) use run::{BatchOutcome, BatchRun};
 pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 
@@ -100,18 +99,6 @@ impl BatchVisitor for Nothing {
     type Output = ();
 
     fn visit<S: Scheme<Wire = Block>>(self, _scheme: S) {}
-}
-
-/// Passes if s is enough against a malicious party, or is for measurements alone.
-pub(crate) fn check_security(bits: u8, is_for_measurements: bool) -> Result<(), Error> {
-    match bits >= MIN_SECURITY_BITS || is_for_measurements {
-        true => Ok(()),
-        false => Err(Error::SecurityBits {
-            found: bits,
-            least: MIN_SECURITY_BITS,
-            limit: MAX_SECURITY_BITS,
-        }),
-    }
 }
 
 /// What people call executions of `function`.

@@ -1,36 +1,31 @@
 //! Preparing a batch: one lot, which is there when both parties have ended well.
 
 use std::cell::Cell;
-use std::num::NonZeroUsize;
-use std::time::{Duration, Instant};
 
 use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
-use tacit_net::Meter;
 use tacit_ot::Security;
 use tacit_protocol::batch::{
     Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
     PreparingGarbler,
 };
-use tacit_protocol::party::Progress;
-use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
-use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, Refill};
+use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
 
 use super::{
-    BatchVisitor, NAME_BYTES, check_security, header, kind_of, kinds_in_stock, name_of, shape,
-    with_batch_scheme,
+    BatchVisitor, NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape, with_batch_scheme,
 };
 use crate::driver::drive;
-use crate::protocols::DEFAULT_SECURITY_BITS;
+use crate::order::{Garbled, Order, Secured};
 use crate::scheme::default_scheme;
-use crate::session::OtNeed;
-use crate::stock::OpenedStock;
+use crate::session::{OrderTerms, OtNeed};
+use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::tries::{self, CountedTry, PlannedTry, TryName};
-use crate::{Error, OtExtension, Session, Stocks};
+use crate::stock::{OpenedStock, PreparedKind};
+use crate::{Error, Session};
 
 /// An order for checked executions of one function: both parties give the same, each in its role.
 ///
@@ -38,108 +33,45 @@ use crate::{Error, OtExtension, Session, Stocks};
 /// larger it is; it is in stock when both parties have checked all of it, and not at all otherwise.
 ///
 /// ```no_run
-/// # use tacit::{BatchPreparation, Error, Function, Role, Session, Stocks};
+/// # use tacit::stock::{BatchPreparation, Stocks};
+/// # use tacit::{Error, Function, Role, Session};
 /// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
 /// let order = BatchPreparation::new(Role::Garbler, function, 128);
 /// println!("{}", order.plan()?);
 /// let prepared = order.run(session, stocks)?;
-/// println!("{} executions", prepared.available);
+/// println!("{} executions", prepared.available());
 /// # Ok(())
 /// # }
 /// ```
-pub struct BatchPreparation<'w> {
+///
+/// A cheating garbler succeeds with at most two to minus s over the whole batch. The scheme is
+/// half-gates or three-halves.
+pub type BatchPreparation<'w> = Order<'w, Executions<'w>>;
+
+/// Checked executions that are to be in stock. [`BatchPreparation`] orders them.
+pub struct Executions<'f> {
     role: Role,
-    function: &'w Function,
-    executions: u64,
-    statistical_security_bits: u8,
-    is_for_measurements: bool,
-    scheme: Option<SchemeId>,
-    threads: NonZeroUsize,
-    time_limit: Option<Duration>,
-    watch: Box<dyn FnMut(Progress) + Send + 'w>,
+    function: &'f Function,
+    count: u64,
 }
 
-/// What an order for checked executions did.
-#[derive(Clone, Debug)]
-pub struct PreparedBatch {
-    /// Executions that were made.
-    pub made: u64,
-    /// Executions that can be used now.
-    pub available: u64,
-    /// How many circuits they took, where any were made.
-    pub plan: Option<Plan>,
-    /// How OTs were made, where any were.
-    pub ot_extension: Option<OtExtension>,
-    /// Wall time.
-    pub wall: Duration,
-    /// Bytes, messages and rounds.
-    pub traffic: Meter,
+impl Garbled for Executions<'_> {
+    fn default_scheme(&self) -> SchemeId {
+        default_scheme(self.function)
+    }
 }
+
+impl Secured for Executions<'_> {}
 
 impl<'w> BatchPreparation<'w> {
-    /// An order that there be `executions` executions of `function`, of a party in this role.
+    /// An order that there be `count` executions of `function`, of a party in this role.
     #[must_use]
-    pub fn new(role: Role, function: &'w Function, executions: u64) -> Self {
-        Self {
+    pub fn new(role: Role, function: &'w Function, count: u64) -> Self {
+        Self::of(Executions {
             role,
             function,
-            executions,
-            statistical_security_bits: DEFAULT_SECURITY_BITS,
-            is_for_measurements: false,
-            scheme: None,
-            threads: NonZeroUsize::MIN,
-            time_limit: None,
-            watch: Box::new(|_| ()),
-        }
-    }
-
-    /// s, from 40 to 80: a cheating garbler succeeds with at most two to minus this number, over
-    /// the whole batch. The default is 40.
-    #[must_use]
-    pub fn statistical_security_bits(mut self, bits: u8) -> Self {
-        self.statistical_security_bits = bits;
-        self
-    }
-
-    /// s, as low as one likes: for measurements and tests, and for nothing else.
-    #[must_use]
-    pub fn insecure_for_measurements(mut self, bits: u8) -> Self {
-        self.is_for_measurements = true;
-        self.statistical_security_bits(bits)
-    }
-
-    /// Under this garbling scheme, half-gates or three-halves; without it under the function's
-    /// [`default_scheme`].
-    #[must_use]
-    pub fn scheme(mut self, scheme: SchemeId) -> Self {
-        self.scheme = Some(scheme);
-        self
-    }
-
-    fn scheme_id(&self) -> SchemeId {
-        self.scheme.unwrap_or_else(|| default_scheme(self.function))
-    }
-
-    /// Garbles, or checks, on this many threads; the default is one.
-    #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Ends the preparation where it is not done within `limit`; see
-    /// [`Preparation::time_limit`](crate::Preparation::time_limit).
-    #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
-        self
-    }
-
-    /// Calls `watch` as the preparation goes on.
-    #[must_use]
-    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
-        self.watch = Box::new(watch);
-        self
+            count,
+        })
     }
 
     /// How many circuits the whole order takes where nothing is in stock yet. What `batch` cannot
@@ -160,15 +92,14 @@ impl<'w> BatchPreparation<'w> {
     /// Those of [`plan`](Self::plan).
     pub fn table_bytes(&self) -> Result<u64, Error> {
         let (_, needs) = self.planned()?;
-        Ok(needs.execution_bytes.saturating_mul(self.executions))
+        Ok(needs.execution_bytes.saturating_mul(self.task.count))
     }
 
     /// The plan of the whole order, and what it takes.
     fn planned(&self) -> Result<(Plan, Needs), Error> {
-        check_security(self.statistical_security_bits, self.is_for_measurements)?;
-        let plan = self.plan_of(self.executions)?;
+        let plan = self.plan_of(self.task.count)?;
         let visitor = Supported {
-            function: self.function,
+            function: self.task.function,
             plan,
         };
         let needs = with_batch_scheme(self.scheme_id(), visitor)??;
@@ -176,64 +107,64 @@ impl<'w> BatchPreparation<'w> {
     }
 
     fn plan_of(&self, executions: u64) -> Result<Plan, Error> {
-        let bits = self.statistical_security_bits;
-        Ok(Plan::cheapest(self.function, executions, bits)?)
-    }
-
-    /// Makes what is missing, over `session`; the peer gives the same order in the other role.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`plan`](Self::plan), or whatever ends it: the session is then spent, and nothing
-    /// of the batch is kept.
-    pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<PreparedBatch, Error> {
-        let need = OtNeed {
-            count: self.planned()?.1.ots,
-            security: Security::Malicious,
-            ..OtNeed::NONE
-        };
-        let (begun, meter) = (Instant::now(), session.channel().meter());
-        let (made, available, plan) = session.guarded(|session| {
-            session.channel().set_time_limit(self.time_limit);
-            let tag = session.agree(need, |terms| Proposal {
-                protocol: ProtocolId::Prepare,
-                role: self.role,
-                statistical_security_bits: self.statistical_security_bits,
-                base_ot: terms.base_ot,
-                ot_extension: terms.ot_extension,
-                scheme: self.scheme_id(),
-                run: terms.run,
-                function: self.digest(),
-            })?;
-            let mut opened = OpenedStock::open(session, stocks, self.role, self.scheme_id())?;
-            let visitor = Fill {
-                order: &mut self,
-                session,
-                opened: &mut opened,
-                tag,
-            };
-            let made = with_batch_scheme(visitor.order.scheme_id(), visitor)??;
-            session.keep_stock(opened);
-            session.channel().set_time_limit(None);
-            Ok(made)
-        })?;
-        Ok(PreparedBatch {
-            made,
-            available,
-            plan,
-            ot_extension: (made > 0).then(|| session.ot_extension()),
-            wall: begun.elapsed(),
-            traffic: session.channel().meter() - meter,
-        })
+        let bits = self.security.bits();
+        Ok(Plan::cheapest(self.task.function, executions, bits)?)
     }
 
     /// What names the order: both parties must give the same one.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let hash = Sha256::new_with_prefix(b"tacit batch order 1\0")
-            .chain_update(self.function.digest().0)
-            .chain_update(self.executions.to_le_bytes());
+            .chain_update(self.task.function.digest().0)
+            .chain_update(self.task.count.to_le_bytes());
         Digest(hash.finalize().into())
+    }
+}
+
+impl StockOrder for BatchPreparation<'_> {
+    fn terms(&self) -> Result<OrderTerms, Error> {
+        Ok(OrderTerms {
+            protocol: ProtocolId::Prepare,
+            role: self.task.role,
+            statistical_security_bits: self.security.bits(),
+            scheme: self.scheme_id(),
+            function: self.digest(),
+            ots: OtNeed {
+                count: self.planned()?.1.ots,
+                security: Security::Malicious,
+                ..OtNeed::NONE
+            },
+        })
+    }
+
+    fn fill(
+        &mut self,
+        session: &mut Session,
+        opened: &mut OpenedStock,
+        tag: RunTag,
+    ) -> Result<Stocked, Error> {
+        let scheme = self.scheme_id();
+        let (function, bits) = (self.task.function, self.security.bits());
+        let visitor = Fill {
+            order: self,
+            session,
+            opened,
+            tag,
+        };
+        let (made, available, plan) = with_batch_scheme(scheme, visitor)??;
+        let kind = PreparedKind {
+            name: name_of(function, bits),
+            made,
+            available,
+            and_gates: function.and_gates(),
+        };
+        Ok(Stocked {
+            kinds: vec![kind],
+            runs: Some(available),
+            made_at_bits: plan.map(|plan: Plan| plan.statistical_security_bits()),
+            plan,
+            makes_ots: made > 0,
+        })
     }
 }
 
@@ -281,11 +212,11 @@ impl BatchVisitor for Fill<'_, '_> {
             opened,
             tag,
         } = self;
-        let (function, security_bits) = (order.function, order.statistical_security_bits);
+        let (function, security_bits) = (order.task.function, order.security.bits());
         let preparation = opened.meet_to_prepare(session)?;
         let kinds = kinds_in_stock(opened, function, security_bits);
         let there: u64 = kinds.iter().map(|kind| opened.agreed(kind)).sum();
-        let missing = order.executions.saturating_sub(there);
+        let missing = order.task.count.saturating_sub(there);
         if missing == 0 {
             return Ok((0, there, None));
         }
@@ -356,7 +287,6 @@ fn make<S: Scheme<Wire = Block>>(
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let settings = session.ot_settings();
     let failed = Cell::new(None);
     let keeper = Keeper {
         lot,
@@ -364,26 +294,15 @@ fn make<S: Scheme<Wire = Block>>(
         header: header(batch),
         failed: &failed,
     };
-    let nothing: &mut dyn FnMut(Progress) = &mut |_| ();
-    let driven = match order.role {
+    let driven = match order.task.role {
         Role::Garbler => {
-            let setup = GarblerSetup::with(settings, tag, &mut rng)?;
-            let mut setup = setup.secured(Security::Malicious);
-            drive(session.channel(), &mut setup, nothing)?;
-            let mut ot = setup.finish()?;
-            let mut refill = Refill::of_garbler(&mut ot, batch.ots(), &mut rng);
-            drive(session.channel(), &mut refill, nothing)?;
+            let ot = session.offered_ots(tag, batch.ots())?;
             let mut party = PreparingGarbler::new(batch, ot, keeper, threads, &mut rng)?;
             let driven = drive(session.channel(), &mut party, watch);
             driven.and_then(|()| Ok(party.finish().map(drop)?))
         }
         Role::Evaluator => {
-            let setup = EvaluatorSetup::with(settings, tag, &mut rng)?;
-            let mut setup = setup.secured(Security::Malicious);
-            drive(session.channel(), &mut setup, nothing)?;
-            let mut ot = setup.finish()?;
-            let mut refill = Refill::of_evaluator(&mut ot, batch.ots(), &mut rng);
-            drive(session.channel(), &mut refill, nothing)?;
+            let ot = session.chosen_ots(tag, batch.ots())?;
             let mut party = PreparingEvaluator::new(batch, ot, keeper, threads, &mut rng)?;
             let driven = drive(session.channel(), &mut party, watch);
             driven.and_then(|()| Ok(party.finish().map(drop)?))

@@ -2,7 +2,6 @@
 
 use core::ops::RangeInclusive;
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -18,10 +17,10 @@ use zeroize::Zeroizing;
 
 use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_batch_scheme};
 use crate::cost::Clock;
-use crate::driver::{drive, receive, send};
-use crate::stock::supply::{Attempt, LEASES_DIFFER, LeaseOrder, TakenNumbers, follow, name};
+use crate::driver::{drive, receive, seed, send};
+use crate::stock::OpenedStock;
+use crate::stock::supply::{LeaseOrder, TakenNumbers, lease_of_one_kind};
 use crate::stock::tries::{self, TryName};
-use crate::stock::{OpenedStock, supply};
 use crate::{Error, Session};
 
 /// One party's side of a run, once both have agreed on it.
@@ -87,48 +86,35 @@ impl BatchRun<'_> {
         if kinds.is_empty() {
             return Err(nothing());
         }
-        for _ in 0..supply::ATTEMPTS {
-            let held = kinds.iter().find(|kind| self.opened.held.count(kind) > 0);
-            if let Some(kind) = held {
-                let lease = self.opened.held.take(kind, 1)?;
-                self.opened.taken.note(*kind, 1);
-                (self.leases.watch)(&TakenNumbers {
-                    name: name_of(function, security_bits),
-                    digest: *kind,
-                    spans: lease.spans().collect(),
-                });
-                return Ok((*kind, lease));
-            }
-            let attempt = match self.opened.role {
-                Role::Evaluator => {
-                    let bounds = self.wanted(&kinds)?;
-                    name(self.session, self.opened, &kinds, &bounds)?
-                }
-                Role::Garbler => {
-                    let bounds = vec![0..=1 + MAX_RUNS_AHEAD; kinds.len()];
-                    follow(self.session, self.opened, &kinds, &bounds)?
-                }
-            };
-            if matches!(attempt, Attempt::Short) {
-                return Err(nothing());
-            }
-        }
-        Err(Error::Material(LEASES_DIFFER.to_owned()))
+        let ahead = self.leases.ahead;
+        let wanted = |opened: &OpenedStock| wanted(opened, &kinds, ahead);
+        let leased = lease_of_one_kind(self.session, self.opened, &kinds, 1, wanted)?;
+        let (kind, lease) = leased.ok_or_else(nothing)?;
+        (self.leases.watch)(&TakenNumbers {
+            name: name_of(function, security_bits),
+            digest: kind,
+            spans: lease.spans().collect(),
+        });
+        Ok((kind, lease))
     }
+}
 
-    /// What the evaluator leases of each kind: of the first that is there.
-    fn wanted(&self, kinds: &[ComponentDigest]) -> Result<Vec<RangeInclusive<u64>>, Error> {
-        let ahead = self.leases.ahead.min(MAX_RUNS_AHEAD);
-        let mut bounds = vec![0..=0; kinds.len()];
-        for (kind, wanted) in kinds.iter().zip(&mut bounds) {
-            if self.opened.stock.available(kind)? > 0 {
-                *wanted = 1..=1 + ahead;
-                return Ok(bounds);
-            }
+/// What the evaluator leases of each kind: of the first that is there.
+fn wanted(
+    opened: &OpenedStock,
+    kinds: &[ComponentDigest],
+    ahead: u64,
+) -> Result<Vec<RangeInclusive<u64>>, Error> {
+    let ahead = ahead.min(MAX_RUNS_AHEAD);
+    let mut bounds = vec![0..=0; kinds.len()];
+    for (kind, wanted) in kinds.iter().zip(&mut bounds) {
+        if opened.stock.available(kind)? > 0 {
+            *wanted = 1..=1 + ahead;
+            return Ok(bounds);
         }
-        // More than there is of any, which is found to be short.
-        Ok(vec![1..=1; kinds.len()])
     }
+    // More than there is of any, which is found to be short.
+    Ok(vec![1..=1; kinds.len()])
 }
 
 struct Execute<'a> {
@@ -172,8 +158,7 @@ impl BatchVisitor for Execute<'_> {
         }
         let batch = Batch::named(scheme, function, plan, name)?;
         let secret = instance.secret();
-        let mut seed = Zeroizing::new([0; 32]);
-        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        let seed = seed();
         let (outputs, online) = match role {
             Role::Garbler => {
                 let execution = GarblerExecution::from_bytes(&batch, secret);
@@ -214,22 +199,11 @@ fn after_run(
     (kind, number): (&ComponentDigest, u64),
     error: Error,
 ) -> Error {
-    if !tries::proves_cheat(&error) {
-        return error;
-    }
-    let set_aside = || -> Result<(), Error> {
-        match opened.stock.set_aside(kind, number)? {
-            Some(_) => tries::note_cheat(&opened.stocks, name),
-            None => Ok(()),
-        }
+    let set_aside = || match opened.stock.set_aside(kind, number)? {
+        Some(_) => tries::note_cheat(&opened.stocks, name),
+        None => Ok(()),
     };
-    match set_aside() {
-        Ok(()) => error,
-        Err(failed) => Error::Material(format!(
-            "{error}; and its batch could not be set aside: {failed}. Give it up by hand with \
-             `tacit stock drop`"
-        )),
-    }
+    tries::after_run(error, "its batch could not be set aside", set_aside)
 }
 
 fn broken(function: &Function) -> Error {

@@ -24,9 +24,10 @@ use tacit_protocol::authenticated::{BLOCK_BYTES, BLOCK_TRIPLES, blocks_for};
 use tacit_stock::{ComponentDigest, Shape, StockError};
 
 use super::{OpenedStock, StockName, Stocks};
+use crate::protocols::StatisticalSecurity;
 use crate::{Error, Session};
 
-pub use prepare::{PreparedTriples, TriplePreparation};
+pub use prepare::{TriplePreparation, Triples};
 pub(crate) use run::{StockedOutcome, StockedRun};
 
 /// Whose stock triples lie in.
@@ -100,7 +101,7 @@ impl Stocks {
         &self,
         name: &StockName,
         function: &Function,
-        statistical_security_bits: u8,
+        security: StatisticalSecurity,
     ) -> Result<u64, Error> {
         let home = StockName {
             scheme: HOME,
@@ -114,7 +115,7 @@ impl Stocks {
         let needed = blocks_for(function);
         let summary = stock.summary()?;
         let lots = summary.kinds.iter();
-        let lots = lots.filter(|lot| serves(&lot.kind, statistical_security_bits));
+        let lots = lots.filter(|lot| serves(&lot.kind, security.bits()));
         let runs = lots.map(|lot| lot.available.checked_div(needed).unwrap_or(0));
         Ok(runs.sum())
     }
@@ -127,7 +128,7 @@ impl Stocks {
         session: &Session,
         role: Role,
         function: &Function,
-        statistical_security_bits: u8,
+        security: StatisticalSecurity,
     ) -> Result<bool, Error> {
         let Some((own, peer)) = session.own().zip(session.peer()) else {
             return Ok(false);
@@ -138,7 +139,7 @@ impl Stocks {
             role,
             scheme: HOME,
         };
-        Ok(self.authenticated_runs_left(&name, function, statistical_security_bits)? > 0)
+        Ok(self.authenticated_runs_left(&name, function, security)? > 0)
     }
 }
 

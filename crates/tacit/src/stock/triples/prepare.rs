@@ -1,28 +1,26 @@
 //! Making triples: one lot, which is there when both parties have ended well.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
-use rand_core::{Rng, UnwrapErr};
+use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};
-use tacit_net::Meter;
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{
     self, BLOCK_BYTES, EpochSetup, EpochTags, LotSize, MakingTriples, SecurityBits, blocks_for,
 };
 use tacit_protocol::party::Progress;
-use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
+use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
-use zeroize::Zeroizing;
 
 use super::{HOME, SHAPE, kind_of, lots_in_stock, name_of, triples};
-use crate::driver::drive;
-use crate::protocols::DEFAULT_SECURITY_BITS;
-use crate::session::OtNeed;
-use crate::stock::OpenedStock;
+use crate::driver::{drive, seed};
+use crate::order::{Order, Secured};
+use crate::session::{OrderTerms, OtNeed};
+use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::tries::CountedTry;
-use crate::{Error, OtExtension, Session, Stocks};
+use crate::stock::{OpenedStock, PreparedKind};
+use crate::{Error, Session};
 
 /// An order for triples, which any run by `authenticated` takes: both parties give the same, each
 /// in its role.
@@ -31,47 +29,29 @@ use crate::{Error, OtExtension, Session, Stocks};
 /// have ended well, and not at all otherwise. A run takes its triples from one lot.
 ///
 /// ```no_run
-/// # use tacit::{Error, Function, Role, Session, Stocks, TriplePreparation};
+/// # use tacit::stock::{Stocks, TriplePreparation};
+/// # use tacit::{Error, Function, Role, Session};
 /// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
 /// let order = TriplePreparation::for_runs(Role::Garbler, function, 20)?;
 /// let prepared = order.run(session, stocks)?;
-/// println!("{} triples", prepared.available);
+/// println!("{} triples", prepared.available());
 /// # Ok(())
 /// # }
 /// ```
-pub struct TriplePreparation<'w> {
+pub type TriplePreparation<'w> = Order<'w, Triples>;
+
+/// Triples that are to be in stock. [`TriplePreparation`] orders them.
+pub struct Triples {
     role: Role,
     /// Blocks that are of use in one lot alone: those of a run, or of the whole order.
     unit_blocks: u64,
     /// How many units there are to be.
     units: u64,
-    statistical_security_bits: u8,
-    time_limit: Option<Duration>,
-    watch: Box<dyn FnMut(Progress) + Send + 'w>,
 }
 
-/// What an order for triples did.
-#[derive(Clone, Debug)]
-pub struct PreparedTriples {
-    /// Triples that were made.
-    pub made: u64,
-    /// Triples that can be used now, at the s of the order or a higher one.
-    pub available: u64,
-    /// For how many runs of the order's function they are enough; of an order for triples alone,
-    /// how often they are there.
-    pub runs: u64,
-    /// The s that they were made at, where some were: higher than what was ordered where earlier
-    /// tries were not finished.
-    pub made_at_bits: Option<u8>,
-    /// How OTs were made, where any were.
-    pub ot_extension: Option<OtExtension>,
-    /// Wall time.
-    pub wall: Duration,
-    /// Bytes, messages and rounds.
-    pub traffic: Meter,
-}
+impl Secured for Triples {}
 
-impl<'w> TriplePreparation<'w> {
+impl TriplePreparation<'_> {
     /// An order that there be triples for `runs` runs of `function`, of a party in this role.
     ///
     /// # Errors
@@ -97,48 +77,23 @@ impl<'w> TriplePreparation<'w> {
     }
 
     fn new(role: Role, unit_blocks: u64, units: u64) -> Self {
-        Self {
+        Self::of(Triples {
             role,
             unit_blocks,
             units,
-            statistical_security_bits: DEFAULT_SECURITY_BITS,
-            time_limit: None,
-            watch: Box::new(|_| ()),
-        }
-    }
-
-    /// s, from 40 to 64. The default is 40.
-    #[must_use]
-    pub fn statistical_security_bits(mut self, bits: u8) -> Self {
-        self.statistical_security_bits = bits;
-        self
-    }
-
-    /// Ends the preparation where it is not done within `limit`; see
-    /// [`Preparation::time_limit`](crate::Preparation::time_limit).
-    #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
-        self
-    }
-
-    /// Calls `watch` as the preparation goes on, with triples in the place of AND gates.
-    #[must_use]
-    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
-        self.watch = Box::new(watch);
-        self
+        })
     }
 
     /// Triples of the whole order.
     #[must_use]
     pub fn count(&self) -> u64 {
-        triples(self.unit_blocks.saturating_mul(self.units))
+        triples(self.task.unit_blocks.saturating_mul(self.task.units))
     }
 
     /// Bytes that the whole order takes on the disk of each party.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
-        let blocks = self.unit_blocks.saturating_mul(self.units);
+        let blocks = self.task.unit_blocks.saturating_mul(self.task.units);
         SHAPE.record_bytes().saturating_mul(blocks)
     }
 
@@ -146,61 +101,35 @@ impl<'w> TriplePreparation<'w> {
     ///
     /// # Errors
     ///
-    /// It is out of bounds.
+    /// `authenticated` has no such s.
     pub fn check(&self) -> Result<(), Error> {
-        SecurityBits::new(self.statistical_security_bits)?;
-        Ok(())
+        self.security.of_lots().map(drop)
     }
 
     /// What names the order: both parties must give the same one.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let hash = Sha256::new_with_prefix(b"tacit triples order 1\0")
-            .chain_update(self.unit_blocks.to_le_bytes())
-            .chain_update(self.units.to_le_bytes());
+            .chain_update(self.task.unit_blocks.to_le_bytes())
+            .chain_update(self.task.units.to_le_bytes());
         Digest(hash.finalize().into())
     }
+}
 
-    /// Makes what is missing, over `session`; the peer gives the same order in the other role.
-    ///
-    /// # Errors
-    ///
-    /// s is out of bounds, or whatever ends it: the session is then spent, and nothing of the lot
-    /// is kept.
-    pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<PreparedTriples, Error> {
-        let security = SecurityBits::new(self.statistical_security_bits)?;
-        let need = OtNeed {
-            count: LotSize::cheapest(self.count(), security).ots() as u64,
-            security: Security::Malicious,
-            is_bulk: true,
-        };
-        let (begun, meter) = (Instant::now(), session.channel().meter());
-        let filled = session.guarded(|session| {
-            session.channel().set_time_limit(self.time_limit);
-            let tag = session.agree(need, |terms| Proposal {
-                protocol: ProtocolId::Prepare,
-                role: self.role,
-                statistical_security_bits: self.statistical_security_bits,
-                base_ot: terms.base_ot,
-                ot_extension: terms.ot_extension,
-                scheme: HOME,
-                run: terms.run,
-                function: self.digest(),
-            })?;
-            let mut opened = OpenedStock::open(session, stocks, self.role, HOME)?;
-            let filled = self.fill(session, &mut opened, tag)?;
-            session.keep_stock(opened);
-            session.channel().set_time_limit(None);
-            Ok(filled)
-        })?;
-        Ok(PreparedTriples {
-            made: triples(filled.made),
-            available: triples(filled.available),
-            runs: filled.units,
-            made_at_bits: filled.made_at_bits,
-            ot_extension: filled.made_at_bits.map(|_| session.ot_extension()),
-            wall: begun.elapsed(),
-            traffic: session.channel().meter() - meter,
+impl StockOrder for TriplePreparation<'_> {
+    fn terms(&self) -> Result<OrderTerms, Error> {
+        let security = self.security.of_lots()?;
+        Ok(OrderTerms {
+            protocol: ProtocolId::Prepare,
+            role: self.task.role,
+            statistical_security_bits: security.get(),
+            scheme: HOME,
+            function: self.digest(),
+            ots: OtNeed {
+                count: LotSize::cheapest(self.count(), security).ots() as u64,
+                security: Security::Malicious,
+                is_bulk: true,
+            },
         })
     }
 
@@ -209,38 +138,38 @@ impl<'w> TriplePreparation<'w> {
         session: &mut Session,
         opened: &mut OpenedStock,
         tag: RunTag,
-    ) -> Result<Filled, Error> {
+    ) -> Result<Stocked, Error> {
         let right = opened.meet_to_prepare(session)?;
-        let bits = self.statistical_security_bits;
+        let bits = self.security.bits();
         let lots = lots_in_stock(opened, bits);
         let of_lots = lots.iter().map(|kind| opened.agreed(kind));
-        let mut filled = Filled {
+        let mut there = Blocks {
             made: 0,
             available: of_lots.clone().sum(),
-            units: of_lots.map(|blocks| blocks / self.unit_blocks).sum(),
+            units: of_lots.map(|blocks| blocks / self.task.unit_blocks).sum(),
             made_at_bits: None,
         };
-        let missing = self.units.saturating_sub(filled.units);
+        let missing = self.task.units.saturating_sub(there.units);
         if missing == 0 {
-            return Ok(filled);
+            return Ok(there.stocked(bits));
         }
         let tags = EpochTags {
             garbler: tag.triples_setup(Role::Garbler),
             evaluator: tag.triples_setup(Role::Evaluator),
         };
         let mut rng = UnwrapErr(getrandom::SysRng);
-        let mut setup = EpochSetup::new(self.role, session.ot_settings(), tags, &mut rng)?;
+        let mut setup = EpochSetup::new(self.task.role, session.ot_settings(), tags, &mut rng)?;
         let (id, kind) = (*setup.id(), kind_of(bits, setup.id()));
         opened.stocks.note_name(&kind, &name_of(bits));
         let span = Span {
             first: 0,
-            count: missing.saturating_mul(self.unit_blocks),
+            count: missing.saturating_mul(self.task.unit_blocks),
         };
         // What does not fit is refused before the try counts.
         let lot = right.begin_lot(kind, SHAPE, span)?;
         let stocks = opened.stocks.clone();
-        let (tried, charge_bits) = session.count_epoch((self.role, bits), Some(&stocks))?;
-        let security = SecurityBits::new(bits)?.charged(charge_bits);
+        let (tried, charge_bits) = session.count_epoch((self.task.role, bits), Some(&stocks))?;
+        let security = self.security.of_lots()?.charged(charge_bits);
         let security = security.ok_or(Error::TooManyTries {
             tried: Tried::Authenticated,
             unfinished: tried.as_ref().map_or(0, |tried| tried.before),
@@ -260,20 +189,39 @@ impl<'w> TriplePreparation<'w> {
         opened.publish(session, lot)?;
         tried.map_or(Ok(()), CountedTry::finish)?;
         opened.note_published(&kind, span);
-        filled.made = span.count;
-        filled.available += span.count;
-        filled.units += missing;
-        filled.made_at_bits = Some(security.get());
-        Ok(filled)
+        there.made = span.count;
+        there.available += span.count;
+        there.units += missing;
+        there.made_at_bits = Some(security.get());
+        Ok(there.stocked(bits))
     }
 }
 
 /// What was made, and what is there, in blocks.
-struct Filled {
+struct Blocks {
     made: u64,
     available: u64,
     units: u64,
     made_at_bits: Option<u8>,
+}
+
+impl Blocks {
+    /// What people are told of it, where s is ordered.
+    fn stocked(self, ordered_bits: u8) -> Stocked {
+        let kind = PreparedKind {
+            name: name_of(ordered_bits),
+            made: triples(self.made),
+            available: triples(self.available),
+            and_gates: 1,
+        };
+        Stocked {
+            kinds: vec![kind],
+            runs: Some(self.units),
+            made_at_bits: self.made_at_bits,
+            plan: None,
+            makes_ots: self.made > 0,
+        }
+    }
 }
 
 /// The making of a lot under an epoch of its own.
@@ -293,8 +241,7 @@ impl Making<'_> {
             header,
             lot,
         } = self;
-        let mut seed = Zeroizing::new([0; 32]);
-        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        let seed = seed();
         // What the stock says where it cannot keep a block.
         let failed = Cell::new(None);
         let keep = |first: u64, blocks: &[u8]| {

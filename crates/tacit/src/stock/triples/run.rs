@@ -4,7 +4,6 @@
 use core::ops::RangeInclusive;
 use std::cell::Cell;
 
-use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Role;
 use tacit_protocol::authenticated::{
     BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks, blocks_for,
@@ -16,11 +15,11 @@ use zeroize::Zeroizing;
 
 use super::{HEADER_BYTES, HOME, kind_of, lots_in_stock, name_of, ordered_bits, serves, triples};
 use crate::cost::Clock;
-use crate::driver::drive;
-use crate::stock::supply::{ATTEMPTS, Attempt, LEASES_DIFFER, LeaseOrder, follow, name};
+use crate::driver::{drive, seed};
+use crate::stock::supply::{LeaseOrder, lease_of_one_kind};
 use crate::stock::tries::{self, TryName};
-use crate::stock::{OpenedStock, TakenNumbers};
-use crate::{Error, Session, Stocks};
+use crate::stock::{OpenedStock, Stocks, TakenNumbers};
+use crate::{Error, Session};
 
 /// One party's side of a run, once both have agreed on it and both have said that they have
 /// triples.
@@ -100,68 +99,46 @@ impl StockedRun<'_> {
         if lots.is_empty() {
             return Ok(None);
         }
-        for _ in 0..ATTEMPTS {
-            let held = lots
-                .iter()
-                .find(|lot| self.opened.held.count(lot) >= needed);
-            if let Some(lot) = held {
-                let lease = self.opened.held.take(lot, needed)?;
-                self.opened.taken.note(*lot, needed);
-                let spans = lease.spans().map(|span| Span {
-                    first: triples(span.first),
-                    count: triples(span.count),
-                });
-                (self.leases.watch)(&TakenNumbers {
-                    name: name_of(ordered_bits(lot).unwrap_or(bits)),
-                    digest: *lot,
-                    spans: spans.collect(),
-                });
-                return Ok(Some((*lot, lease)));
-            }
-            let attempt = match self.opened.role {
-                Role::Evaluator => {
-                    let bounds = self.wanted(&lots, needed)?;
-                    name(self.session, self.opened, &lots, &bounds)?
-                }
-                Role::Garbler => {
-                    let most = needed.saturating_mul(1 + MAX_RUNS_AHEAD);
-                    follow(
-                        self.session,
-                        self.opened,
-                        &lots,
-                        &vec![0..=most; lots.len()],
-                    )?
-                }
-            };
-            if matches!(attempt, Attempt::Short) {
-                return Ok(None);
-            }
+        let ahead = self.leases.ahead;
+        let wanted = |opened: &OpenedStock| wanted(opened, &lots, needed, ahead);
+        let leased = lease_of_one_kind(self.session, self.opened, &lots, needed, wanted)?;
+        if let Some((lot, lease)) = &leased {
+            let spans = lease.spans().map(|span| Span {
+                first: triples(span.first),
+                count: triples(span.count),
+            });
+            (self.leases.watch)(&TakenNumbers {
+                name: name_of(ordered_bits(lot).unwrap_or(bits)),
+                digest: *lot,
+                spans: spans.collect(),
+            });
         }
-        Err(Error::Material(LEASES_DIFFER.to_owned()))
+        Ok(leased)
     }
+}
 
-    /// What the evaluator leases: from the smallest lot that has enough, so that larger functions
-    /// find the larger ones.
-    fn wanted(
-        &self,
-        lots: &[ComponentDigest],
-        needed: u64,
-    ) -> Result<Vec<RangeInclusive<u64>>, Error> {
-        let ahead = self.leases.ahead.min(MAX_RUNS_AHEAD);
-        let mut enough = Vec::new();
-        for (place, lot) in lots.iter().enumerate() {
-            let available = self.opened.stock.available(lot)?;
-            enough.extend((available >= needed).then_some((available, place)));
-        }
-        let Some((available, place)) = enough.into_iter().min() else {
-            // More than there is of any, which is found to be short.
-            return Ok(vec![needed..=needed; lots.len()]);
-        };
-        let runs = (available / needed.max(1)).min(1 + ahead);
-        let mut bounds = vec![0..=0; lots.len()];
-        bounds[place] = needed..=needed * runs;
-        Ok(bounds)
+/// What the evaluator leases: from the smallest lot that has enough, so that larger functions find
+/// the larger ones.
+fn wanted(
+    opened: &OpenedStock,
+    lots: &[ComponentDigest],
+    needed: u64,
+    ahead: u64,
+) -> Result<Vec<RangeInclusive<u64>>, Error> {
+    let ahead = ahead.min(MAX_RUNS_AHEAD);
+    let mut enough = Vec::new();
+    for (place, lot) in lots.iter().enumerate() {
+        let available = opened.stock.available(lot)?;
+        enough.extend((available >= needed).then_some((available, place)));
     }
+    let Some((available, place)) = enough.into_iter().min() else {
+        // More than there is of any, which is found to be short.
+        return Ok(vec![needed..=needed; lots.len()]);
+    };
+    let runs = (available / needed.max(1)).min(1 + ahead);
+    let mut bounds = vec![0..=0; lots.len()];
+    bounds[place] = needed..=needed * runs;
+    Ok(bounds)
 }
 
 /// Runs from `blocks`.
@@ -172,8 +149,7 @@ fn execute(
     blocks: Blocks<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
-    let mut seed = Zeroizing::new([0; 32]);
-    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+    let seed = seed();
     let triples = StockedTriples::new(blocks.id, Box::new(blocks))?;
     Ok(match role {
         Role::Garbler => {
@@ -259,18 +235,12 @@ impl TripleBlocks for Blocks<'_> {
 /// caught this party: no more is used under these Δ. Returns the error of the run, or why that
 /// could not be recorded.
 fn after_run(opened: &OpenedStock, name: &TryName, kind: &ComponentDigest, error: Error) -> Error {
-    if !tries::proves_cheat(&error) {
-        return error;
-    }
-    let destroyed = opened.stock.give_up(kind).map_err(Error::from);
-    let noted = tries::note_cheat(&opened.stocks, name);
-    match destroyed.and(noted) {
-        Ok(()) => error,
-        Err(failed) => Error::Material(format!(
-            "{error}; and its lot of triples could not be destroyed: {failed}. Give it up by hand \
-             with `tacit stock drop`"
-        )),
-    }
+    let destroy = || {
+        let destroyed = opened.stock.give_up(kind).map_err(Error::from);
+        let noted = tries::note_cheat(&opened.stocks, name);
+        destroyed.and(noted)
+    };
+    tries::after_run(error, "its lot of triples could not be destroyed", destroy)
 }
 
 fn broken() -> Error {

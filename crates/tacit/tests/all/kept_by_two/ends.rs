@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tacit::protocols::Protocol;
-use tacit::{Function, Identity, Preparation, Stocks};
+use tacit::stock::{Preparation, Stocks};
+use tacit::{Function, Identity};
 use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
 
 use super::{CHAIN, Parties, ROLES, add, both, function};

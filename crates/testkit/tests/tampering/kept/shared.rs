@@ -3,7 +3,7 @@
 
 use super::*;
 use tacit::protocols::ThreatModel;
-use tacit::{Tried, TryName};
+use tacit::stock::{Tried, TryName};
 use tacit_protocol::Misbehaviour;
 use tacit_testkit::sessions::fingerprint;
 

@@ -1,0 +1,9 @@
+//! What is computed, in more detail than [`Circuit`](crate::Circuit) and
+//! [`Function`](crate::Function): components, families, file formats, and circuits that are built
+//! and made smaller.
+
+pub use tacit_circuit::{
+    CircuitError, Component, ComponentCache, Digest, FunctionError, FunctionFamily,
+    FunctionParameter, Graph, GraphCall, GraphSource, Optimised, Pass, Port, Promise, Size,
+    Statistics, builder, formats, wipe_json,
+};

@@ -1,0 +1,111 @@
+//! Orders: what one party wants done, a run or a preparation, and what all of them have alike.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use tacit_garble::SchemeId;
+use tacit_protocol::party::Progress;
+
+use crate::protocols::StatisticalSecurity;
+
+pub use crate::job::TwoPartyRun;
+pub use crate::outsourced::ThreePartyRun;
+pub use crate::stock::{Components, Executions, Triples};
+
+/// What one party wants done, and how. The other parties give the same order, each in its role.
+///
+/// | order | what it does |
+/// |---|---|
+/// | [`Job`](crate::Job) | runs a function between two parties |
+/// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs one between three |
+/// | [`Preparation`](crate::stock::Preparation) | stocks components and OTs |
+/// | [`BatchPreparation`](crate::stock::BatchPreparation) | stocks checked executions |
+/// | [`TriplePreparation`](crate::stock::TriplePreparation) | stocks triples |
+pub struct Order<'w, T> {
+    /// What is done.
+    pub(crate) task: T,
+    scheme: Option<SchemeId>,
+    pub(crate) security: StatisticalSecurity,
+    pub(crate) threads: NonZeroUsize,
+    pub(crate) time_limit: Option<Duration>,
+    pub(crate) watch: Box<dyn FnMut(Progress) + Send + 'w>,
+}
+
+/// A task under a garbling scheme.
+pub(crate) trait Garbled {
+    /// The scheme where none is named.
+    fn default_scheme(&self) -> SchemeId;
+}
+
+/// A task with a statistical security parameter of its own.
+pub(crate) trait Secured {}
+
+impl<'w, T> Order<'w, T> {
+    pub(crate) fn of(task: T) -> Self {
+        Self {
+            task,
+            scheme: None,
+            security: StatisticalSecurity::DEFAULT,
+            threads: NonZeroUsize::MIN,
+            time_limit: None,
+            watch: Box::new(|_| ()),
+        }
+    }
+
+    /// Works on this many threads; the default is one. Runs by `batch`, servers of `outsourced`,
+    /// and preparations for `prepared` and `batch` do; all else works on one thread.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Ends the order where it is not done within `limit`. Without it only each wait for the peer
+    /// is bounded ([`Settings::timeout`](crate::Settings::timeout)). A peer that is slow at every
+    /// message can then hold a run of a large function open for hours, and a preparation, with the
+    /// right to prepare with that peer, for very long.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Calls `watch` as the work goes on. Triples count as AND gates.
+    #[must_use]
+    pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
+        self.watch = Box::new(watch);
+        self
+    }
+}
+
+#[expect(private_bounds, reason = "only this crate has tasks")]
+impl<T: Garbled> Order<'_, T> {
+    /// Garbles under this scheme; all parties name the same.
+    #[must_use]
+    pub fn scheme(mut self, scheme: SchemeId) -> Self {
+        self.scheme = Some(scheme);
+        self
+    }
+
+    /// The scheme that was named, else the [`default_scheme`](crate::scheme::default_scheme) of
+    /// the functions, else two-call half-gates.
+    #[must_use]
+    pub fn scheme_id(&self) -> SchemeId {
+        self.scheme.unwrap_or_else(|| self.task.default_scheme())
+    }
+
+    /// Whether a scheme was named.
+    pub(crate) fn names_scheme(&self) -> bool {
+        self.scheme.is_some()
+    }
+}
+
+#[expect(private_bounds, reason = "only this crate has tasks")]
+impl<T: Secured> Order<'_, T> {
+    /// Takes this s in place of the default. `direct` and `prepared` have none.
+    #[must_use]
+    pub fn statistical_security(mut self, security: StatisticalSecurity) -> Self {
+        self.security = security;
+        self
+    }
+}

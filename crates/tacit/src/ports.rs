@@ -1,0 +1,78 @@
+//! A party's values as the bits of its function's ports.
+
+use std::collections::BTreeMap;
+
+use tacit_circuit::{Function, Role, Value};
+use zeroize::Zeroizing;
+
+use crate::Error;
+
+/// The input bits of `role` in port order.
+///
+/// # Errors
+///
+/// An input is missing, unknown, the peer's, or not of its port's type.
+pub(crate) fn input_bits(
+    function: &Function,
+    role: Role,
+    values: &BTreeMap<String, Value>,
+) -> Result<Zeroizing<Vec<bool>>, Error> {
+    let ports = function.inputs();
+    for name in values.keys() {
+        match ports.iter().find(|input| input.port.name == *name) {
+            None => return Err(Error::Input(unknown(function, role, name))),
+            Some(input) if input.owner != role => {
+                let (owner, role) = (input.owner.name(), role.name());
+                return Err(Error::Input(format!(
+                    "input {name:?} is the {owner}'s and this party is the {role}; leave it out"
+                )));
+            }
+            Some(_) => (),
+        }
+    }
+    let mut bits = Zeroizing::new(Vec::with_capacity(function.input_bits(role)));
+    for input in ports.iter().filter(|input| input.owner == role) {
+        let (name, ty) = (&input.port.name, &input.port.ty);
+        let value = values.get(name).ok_or_else(|| {
+            Error::Input(format!(
+                "input {name:?} of type {ty} has no value; give it one"
+            ))
+        })?;
+        bits.extend_from_slice(&input.port.convert_value(value)?.to_bits());
+    }
+    Ok(bits)
+}
+
+/// The results of `role` by name, from its output bits.
+pub(crate) fn outputs(
+    function: &Function,
+    role: Role,
+    mut bits: &[bool],
+) -> Result<BTreeMap<String, Value>, Error> {
+    let mut outputs = BTreeMap::new();
+    let mine = function.outputs().iter();
+    for output in mine.filter(|output| output.recipient.includes(role)) {
+        let (value, rest) =
+            bits.split_at_checked(output.port.ty.width())
+                .ok_or(Error::ApiMisuse(
+                    "a run gives as many bits as the function says",
+                ))?;
+        let value = Value::from_bits(&output.port.ty, value)?;
+        outputs.insert(output.port.name.clone(), value);
+        bits = rest;
+    }
+    Ok(outputs)
+}
+
+fn unknown(function: &Function, role: Role, name: &str) -> String {
+    let mine = function.inputs().iter().filter(|input| input.owner == role);
+    let mine: Vec<_> = mine
+        .map(|input| format!("{} ({})", input.port.name, input.port.ty))
+        .collect();
+    let mine = match mine.is_empty() {
+        true => "none".to_owned(),
+        false => mine.join(", "),
+    };
+    let role = role.name();
+    format!("there is no input {name:?}; inputs of the {role}: {mine}")
+}

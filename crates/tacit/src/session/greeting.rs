@@ -1,0 +1,63 @@
+//! The greetings of a session, from which it has its tag.
+
+use tacit_net::{Channel, Fingerprint};
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::admit;
+use tacit_protocol::session::{Hello, SessionTag};
+
+use super::Side;
+use crate::Error;
+use crate::driver::{flush, send};
+
+/// How far the greetings have come.
+#[derive(Clone, Copy)]
+pub(super) enum Greeting {
+    /// This party, which connected, has sent this one, and goes on without waiting for the peer's.
+    Sent(Hello),
+    /// Both have greeted.
+    Both(SessionTag),
+}
+
+/// Greets. A party that connected does not wait for the answer.
+pub(super) fn greet(
+    channel: &mut Channel,
+    side: Side,
+    own: Option<&Fingerprint>,
+) -> Result<Greeting, Error> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce)?;
+    let ours = Hello { nonce };
+    send(channel, Kind::Hello, &ours.to_bytes())?;
+    match side {
+        Side::Connecting => {
+            flush(channel)?;
+            Ok(Greeting::Sent(ours))
+        }
+        Side::Listening => Ok(Greeting::Both(hear(channel, side, own, &ours)?)),
+    }
+}
+
+/// The session's tag, from this party's greeting and the peer's, which is heard.
+pub(super) fn hear(
+    channel: &mut Channel,
+    side: Side,
+    own: Option<&Fingerprint>,
+    ours: &Hello,
+) -> Result<SessionTag, Error> {
+    // Not by `receive`: a peer that has closed has said why, and its greeting comes before that.
+    let frame = channel.receive(Kind::MAX_CONTROL_BYTES)?;
+    admit(
+        Kind::Hello,
+        Kind::MAX_CONTROL_BYTES,
+        frame.kind,
+        frame.payload,
+    )?;
+    let theirs = Hello::parse(frame.payload, ours)?;
+    let own = own.map_or([0; 32], |fingerprint| fingerprint.0);
+    let peer = channel.peer().map_or([0; 32], |fingerprint| fingerprint.0);
+    let binding = channel.binding();
+    Ok(match side {
+        Side::Connecting => SessionTag::new(&binding, (&own, ours), (&peer, &theirs)),
+        Side::Listening => SessionTag::new(&binding, (&peer, &theirs), (&own, ours)),
+    })
+}
