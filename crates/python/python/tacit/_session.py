@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from html import escape
 from types import TracebackType
 from typing import Any
@@ -15,6 +16,9 @@ from ._tacit import Identity
 from .errors import InputError
 
 Path = str | os.PathLike[str]
+
+CANCEL: ContextVar[_tacit.Cancel | None] = ContextVar("CANCEL", default=None)
+"""What ends the wait for the other party, where somebody else is to end it."""
 
 LONGEST_SHOWN = 400
 """Characters of a result in a notebook's table."""
@@ -272,7 +276,6 @@ def meeting(
     patience: float,
     stock: Path | None,
     keep_base_ots: bool,
-    cancel: _tacit.Cancel | None = None,
 ) -> _tacit.Meeting:
     """How a session is to be made, as the native module takes it."""
     return {
@@ -281,7 +284,7 @@ def meeting(
         "patience": patience,
         "stock": stock,
         "keep_base_ots": keep_base_ots,
-        "cancel": cancel or _tacit.Cancel(),
+        "cancel": CANCEL.get() or _tacit.Cancel(),
     }
 
 
