@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from importlib.resources import files
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from .. import _columns
@@ -26,9 +27,10 @@ class Job:
         public: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.program = (files("tacit.jobs") / f"{name}.tacit").read_text()
+        source = Path(__file__).with_name(f"{name}.tacit")
+        self.program = source.read_text()
         """The source, which both parties can read before they agree."""
-        self.function: Function = function(self.program, public=public, **params)
+        self.function: Function = function(source, public=public, **params)
         self.budget = budget
         """What a run spends of differential privacy, where the job has noise."""
         self._params = params
@@ -133,6 +135,18 @@ class Result(Mapping[str, Any]):
         lines = [f"{name} = {value!r}" for name, value in self.items()]
         return "\n".join([*lines, f"({self.outcome._secure()})"])
 
+    def _repr_html_(self) -> str:
+        """What is by group or quantile as a table, behind it the rest as one."""
+        grouped = {name: value for name, value in self.items() if isinstance(value, dict)}
+        rest = {name: value for name, value in self.items() if name not in grouped}
+        rows = [
+            {"": key, **{name: values[key] for name, values in grouped.items()}}
+            for key in next(iter(grouped.values()), {})
+        ]
+        tables = [Table(rows)] * bool(rows) + [Table([rest])] * bool(rest)
+        html = "".join(table._repr_html_() for table in tables)
+        return f"{html}<p>{escape(self.outcome._secure())}</p>"
+
 
 def _number(column: str, id: object) -> int:
     if isinstance(id, str):
@@ -150,7 +164,7 @@ def _scaled(column: str, value: Any, decimals: int) -> int:
     except (TypeError, ValueError):
         is_number = False
     if not is_number:
-        raise InputError(f"{column} has {value!r}, which is no number; drop such rows, or fill them")
+        raise InputError(f"{column} has {value!r}, which is no number; fill it, or drop its row")
     return int(round(value * 10**decimals))
 
 

@@ -84,14 +84,16 @@ class Histogram(_OfColumn):
         self.edges = list(edges)
 
     def run(
-        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+        self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `counts`: of values below the
         first edge, from each edge up to the next, and from the last edge on; a bin in which a party
-        has fewer than `at_least` values has 0. With noise also `budget`; a count may then be
+        has fewer than `at_least` values has None. With noise also `budget`; a count may then be
         negative."""
         outcome = self._run_columns(session, frame, party, column, options)
-        return self._result({"counts": [int(count) for count in outcome["counts"]]}, outcome)
+        hides = self.budget is None and self._params["AT_LEAST"] > 0
+        counts = [None if hides and not count else int(count) for count in outcome["counts"]]
+        return self._result({"counts": counts}, outcome)
 
 
 class Quantiles(_OfColumn):
