@@ -54,7 +54,7 @@ class Job:
 
     def _column(self, frame: Any, name: str, argument: str) -> list[Any]:
         """The values of the column that `argument` of `run` names."""
-        found = _columns.column(frame, name)
+        found = _columns.column(frame, name) if name else None
         if found is None:
             try:
                 known = ", ".join(_columns.names(frame))
@@ -62,6 +62,8 @@ class Job:
                 raise InputError(
                     f"{type(frame).__name__} has no columns; give a DataFrame or a dict of columns"
                 ) from None
+            if not name:
+                raise InputError(f"{argument} is not given; name a column of the frame: {known}")
             raise InputError(f"the frame has no column {argument}={name!r}; it has {known}")
         listed = _columns.values(found)
         return [
@@ -138,13 +140,16 @@ class Result(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         """What is by group or quantile as a table, behind it the rest as one."""
         grouped = {name: value for name, value in self.items() if isinstance(value, dict)}
-        rest = {name: value for name, value in self.items() if name not in grouped}
+        rest = [
+            {"result": name, "value": value}
+            for name, value in self.items()
+            if name not in grouped
+        ]
         rows = [
             {"": key, **{name: values[key] for name, values in grouped.items()}}
             for key in next(iter(grouped.values()), {})
         ]
-        tables = [Table(rows)] * bool(rows) + [Table([rest])] * bool(rest)
-        html = "".join(table._repr_html_() for table in tables)
+        html = "".join(Table(table)._repr_html_() for table in (rows, rest) if table)
         return f"{html}<p>{escape(self.outcome._secure())}</p>"
 
 
