@@ -33,7 +33,10 @@ ROUNDS = 5
 DELAY_S, BITS_PER_S = 0.0005, 1e9
 """The imitated link: one way, and its rate each way."""
 
-CHUNK_BYTES = 1 << 16
+SLACK_S = 0.005
+"""How much later than its turn a chunk may come without a loss of rate: no sleep is exact."""
+
+CHUNK_BYTES = 1 << 18
 
 
 class Call(NamedTuple):
@@ -270,7 +273,7 @@ def carry(source: socket.socket, target: socket.socket) -> None:
             chunk = source.recv(CHUNK_BYTES)
         except OSError:
             chunk = b""
-        free = max(free, time.monotonic()) + len(chunk) * 8 / BITS_PER_S
+        free = max(free, time.monotonic() - SLACK_S) + len(chunk) * 8 / BITS_PER_S
         due.put((free + DELAY_S, chunk))
         if not chunk:
             return

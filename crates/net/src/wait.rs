@@ -1,5 +1,6 @@
 //! Bounds on waiting: a deadline, and a handle that ends a wait from another thread.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,14 @@ pub const SLICE: Duration = Duration::from_millis(25);
 /// Ends the waits of the channels that it was given to, from any thread.
 ///
 /// Clones are one and the same handle. Once cancelled it stays so.
-#[derive(Clone, Debug, Default)]
-pub struct CancelHandle(Arc<AtomicBool>);
+#[derive(Clone, Default)]
+pub struct CancelHandle(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    is_cancelled: AtomicBool,
+    ask: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
 
 impl CancelHandle {
     /// A handle that nobody has used yet.
@@ -25,15 +32,37 @@ impl CancelHandle {
         Self::default()
     }
 
-    /// Ends every wait under this handle, now and in future, within four [`SLICE`]s.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Release);
+    /// A handle that is also used once `ask` says so. Whoever works or waits under the handle asks
+    /// at each message and once in a [`SLICE`], on its own thread: where no other thread can hear
+    /// what ends the work, such as a signal of Python.
+    #[must_use]
+    pub fn asking(ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        let ask: Option<Box<dyn Fn() -> bool + Send + Sync>> = Some(Box::new(ask));
+        Self(Arc::new(Shared {
+            ask,
+            ..Shared::default()
+        }))
     }
 
-    /// Whether [`CancelHandle::cancel`] was called.
+    /// Ends every wait under this handle, now and in future, within four [`SLICE`]s.
+    pub fn cancel(&self) {
+        self.0.is_cancelled.store(true, Ordering::Release);
+    }
+
+    /// Whether [`CancelHandle::cancel`] was called, or the answer was yes.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        let Shared { is_cancelled, ask } = &*self.0;
+        if !is_cancelled.load(Ordering::Acquire) && ask.as_ref().is_some_and(|ask| ask()) {
+            self.cancel();
+        }
+        is_cancelled.load(Ordering::Acquire)
+    }
+}
+
+impl fmt::Debug for CancelHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CancelHandle({:?})", self.0.is_cancelled)
     }
 }
 
@@ -122,5 +151,15 @@ mod tests {
         cancel.clone().cancel();
         assert!(matches!(endless.slice(), Err(Interrupt::Cancelled)));
         assert!(matches!(over.slice(), Err(Interrupt::Cancelled)));
+    }
+
+    #[test]
+    fn a_handle_that_asks_takes_a_yes_for_good() {
+        let answers = std::sync::Mutex::new(vec![true, false]);
+        let cancel = CancelHandle::asking(move || answers.lock().unwrap().pop().unwrap());
+        assert!(!cancel.is_cancelled());
+        assert!(cancel.clone().is_cancelled());
+        // Nobody is asked again: there is no third answer.
+        assert!(cancel.is_cancelled());
     }
 }

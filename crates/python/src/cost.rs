@@ -8,13 +8,11 @@ use tacit::{Error, Function};
 
 use crate::error;
 
-/// One protocol: what it is secure against and what a run costs.
+/// One protocol and what a run costs by it.
 #[derive(IntoPyObject)]
 pub(crate) struct Row {
     protocol: &'static str,
-    security: String,
     scheme: String,
-    and_gates: u64,
     /// Bytes of a run, both ways.
     bytes: u64,
     round_trips: u32,
@@ -53,9 +51,7 @@ pub(crate) fn rows(
         let (traffic, needs) = (&one.traffic, !one.protocol.is_from_nothing());
         Row {
             protocol: one.protocol.name(),
-            security: one.protocol.threat_model().to_string(),
             scheme: one.rung.id.to_string(),
-            and_gates: one.function.and_gates(),
             bytes: traffic.garbler_early_bytes
                 + traffic.garbler_late_bytes
                 + traffic.evaluator_bytes,

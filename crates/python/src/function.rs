@@ -156,7 +156,7 @@ impl Function {
 
     /// The parties, the garbler first.
     #[getter]
-    fn parties(&self) -> (String, String) {
+    pub(crate) fn parties(&self) -> (String, String) {
         let name = |role: Role| match &self.0 {
             Body::Circuits(_) => role.name().to_owned(),
             Body::Program(program) => {

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::net::CancelHandle;
 use tacit::session::KeptOts;
 use tacit::{Error, Fingerprint, Settings};
 
 use crate::error;
 use crate::session::Session;
-use crate::wait::Waiting;
+use crate::wait::{Terms, Watch};
 
 /// A key pair by which a peer knows this party.
 #[pyclass(frozen, module = "tacit")]
@@ -67,19 +66,19 @@ impl Identity {
 /// Ends waits from another thread.
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Cancel {
-    handle: CancelHandle,
+    watch: Watch,
 }
 
 #[pymethods]
 impl Cancel {
     #[new]
     fn new() -> Self {
-        let handle = CancelHandle::new();
-        Self { handle }
+        let watch = Watch::new();
+        Self { watch }
     }
 
     fn cancel(&self) {
-        self.handle.cancel();
+        self.watch.cancel_handle().cancel();
     }
 }
 
@@ -111,7 +110,7 @@ impl Bounds {
         let settings = Settings {
             connect_timeout: limit,
             timeout: seconds(py, "patience", meeting.patience)?,
-            cancel: meeting.cancel.get().handle.clone(),
+            cancel: meeting.cancel.get().watch.cancel_handle().clone(),
             ..Settings::default()
         };
         let peer = fingerprint(py, own, &meeting.peer)?;
@@ -131,12 +130,13 @@ impl Bounds {
         meet: impl FnOnce(&Self, &tacit::Identity) -> Result<tacit::Session, Error> + Send,
     ) -> PyResult<Session> {
         let end = Instant::now().checked_add(self.limit + GRACE);
-        let waiting = Waiting {
+        let terms = Terms {
             deadline: end.map(|end| (end, self.limit)),
-            ..Waiting::new(&self.settings.cancel)
+            ..Terms::default()
         };
+        let watch = meeting.cancel.get().watch.clone();
         let folder = meeting.stock.as_deref().filter(|_| meeting.keep_base_ots);
-        let session = waiting.run(py, || {
+        let session = watch.run(py, terms, || {
             let mut session = meet(&self, &identity.identity)?;
             // No run needs what is kept, so that a folder that cannot be used stops none.
             if let Some(Ok(kept)) = folder.map(KeptOts::open) {
@@ -144,8 +144,9 @@ impl Bounds {
             }
             Ok(session)
         })?;
+        let session = session.map_err(|error| error::raise(py, error))?;
         let own = identity.identity.fingerprint();
-        Ok(Session::new(session, own, meeting.stock))
+        Ok(Session::new(session, watch, own, meeting.stock))
     }
 }
 

@@ -8,16 +8,15 @@ use etcetera::BaseStrategy;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacit::cost::Cost;
-use tacit::net::CancelHandle;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::session::BaseOtSource;
+use tacit::session::{BaseOtSource, Incompatibility};
 use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
-use tacit::{Fingerprint, Job, Outcome, Progress, Role, SecurityScope};
+use tacit::{Error, Fingerprint, Job, Outcome, Role, SecurityScope};
 
 use crate::error;
 use crate::function::Function;
 use crate::party::seconds;
-use crate::wait::Waiting;
+use crate::wait::{self, Watch};
 
 /// Most bytes of a stock, as the command has it without a configuration.
 const STOCK_LIMIT_BYTES: u64 = 20 << 30;
@@ -26,7 +25,7 @@ const STOCK_LIMIT_BYTES: u64 = 20 << 30;
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Session {
     session: Mutex<Option<tacit::Session>>,
-    cancel: CancelHandle,
+    watch: Watch,
     own: Fingerprint,
     peer: Option<Fingerprint>,
     stock: Option<PathBuf>,
@@ -71,9 +70,15 @@ struct Ran<'py> {
 type PreparedRow = (String, u64, u64);
 
 impl Session {
-    pub(crate) fn new(session: tacit::Session, own: Fingerprint, stock: Option<PathBuf>) -> Self {
+    /// The session that `watch` was made for.
+    pub(crate) fn new(
+        session: tacit::Session,
+        watch: Watch,
+        own: Fingerprint,
+        stock: Option<PathBuf>,
+    ) -> Self {
         Self {
-            cancel: session.cancel_handle(),
+            watch,
             own,
             peer: session.peer(),
             session: Mutex::new(Some(session)),
@@ -126,6 +131,8 @@ impl Session {
 /// A function and the terms, read.
 struct Run<'f> {
     function: &'f tacit::Function,
+    /// The names of the parties, the garbler's first.
+    parties: (String, String),
     role: Role,
     protocol: Option<Protocol>,
     threat_model: ThreatModel,
@@ -170,12 +177,22 @@ impl<'f> Run<'f> {
         let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
         Ok(Self {
             function: function.lowered(),
+            parties: function.parties(),
             role,
             protocol,
             threat_model: if has.covers(asked) { has } else { asked },
             security_bits: terms.security_bits,
             limit: limit.transpose()?,
         })
+    }
+
+    /// The names of this party and of the other one.
+    fn names(&self) -> (&str, &str) {
+        let (garbler, evaluator) = (&*self.parties.0, &*self.parties.1);
+        match self.role {
+            Role::Garbler => (garbler, evaluator),
+            Role::Evaluator => (evaluator, garbler),
+        }
     }
 
     /// s under `protocol`.
@@ -209,7 +226,7 @@ impl Session {
 
     /// Ends what the session does, from another thread; the session is then spent.
     fn cancel(&self) {
-        self.cancel.cancel();
+        self.watch.cancel_handle().cancel();
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
@@ -217,7 +234,8 @@ impl Session {
             return Ok(());
         };
         // The results are there; a peer that has left already takes nothing from them.
-        let _ = Waiting::new(&self.cancel).run(py, || Ok(session.close()))?;
+        let terms = wait::Terms::default();
+        let _ = self.watch.run(py, terms, || session.close())?;
         Ok(())
     }
 
@@ -259,9 +277,8 @@ impl Session {
             job = job.replacing();
         }
         job.check().map_err(|error| error::raise(py, error))?;
-        let at = Mutex::new(Progress::default());
-        let outcome = self.work(py, &run, &at, terms.progress, |session| {
-            job.watch(|now| note(&at, now)).run(session)
+        let outcome = self.work(py, &run, terms.progress, |session| {
+            job.watch(|now| self.watch.note(now)).run(session)
         })?;
         let outputs = function.results(py, &outcome.outputs)?;
         Ok(ran(outputs, protocol, &outcome))
@@ -281,8 +298,7 @@ impl Session {
             _ => Protocol::Batch,
         });
         let stocks = self.stocks(py)?;
-        let at = Mutex::new(Progress::default());
-        let watch = |now| note(&at, now);
+        let watch = |now| self.watch.note(now);
         match protocol {
             Protocol::Prepared => {
                 let order = Preparation::new(run.role).enough_for(run.function, runs);
@@ -290,7 +306,7 @@ impl Session {
                 if let Some(limit) = run.limit {
                     order = order.time_limit(limit);
                 }
-                let prepared = self.work(py, &run, &at, terms.progress, |session| {
+                let prepared = self.work(py, &run, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
                 let kinds = prepared.kinds.into_iter();
@@ -305,7 +321,7 @@ impl Session {
                     order = order.time_limit(limit);
                 }
                 let name = run.function.name().to_owned();
-                let prepared = self.work(py, &run, &at, terms.progress, |session| {
+                let prepared = self.work(py, &run, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
                 Ok(vec![(name, prepared.made(), prepared.available())])
@@ -327,27 +343,30 @@ impl Session {
         &self,
         py: Python<'_>,
         run: &Run<'_>,
-        at: &Mutex<Progress>,
         progress: Option<Py<PyAny>>,
-        work: impl FnOnce(&mut tacit::Session) -> Result<T, tacit::Error> + Send,
+        work: impl FnOnce(&mut tacit::Session) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let mut session = self.lock(py)?;
         let session = session
             .as_mut()
             .ok_or_else(|| error::usage(py, "the session is closed; open a new one"))?;
-        let waiting = Waiting {
-            cancel: &self.cancel,
-            deadline: run
-                .limit
-                .and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
-            progress: progress.map(|hear| (at, hear)),
-        };
-        waiting.run(py, || work(session))
+        let deadline = run
+            .limit
+            .and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
+        let terms = wait::Terms { deadline, progress };
+        let done = self.watch.run(py, terms, || work(session))?;
+        done.map_err(|error| match error {
+            Error::PeerIncompatible(Incompatibility::SameRole(_)) => {
+                let (own, other) = run.names();
+                let message = format!(
+                    "the other party runs as {own} too; one of the two is {other}: it gives inputs \
+                     of {other}, or role={other:?}"
+                );
+                error::exception(py, "PeerIncompatible", &message)
+            }
+            error => error::raise(py, error),
+        })
     }
-}
-
-fn note(at: &Mutex<Progress>, now: Progress) {
-    *at.lock().unwrap_or_else(|poison| poison.into_inner()) = now;
 }
 
 fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) -> Ran<'py> {

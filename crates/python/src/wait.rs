@@ -1,84 +1,103 @@
 //! Work without the GIL, which Ctrl-C, a deadline or a callback's exception ends.
+//!
+//! It is done on the thread that Python calls from. Another one would cost two changes of threads a
+//! call, each of which takes milliseconds on a busy machine.
 
-use std::sync::Mutex;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::Error;
 use tacit::net::CancelHandle;
+use tacit::{Error, Progress};
 
 use crate::error;
 
-/// How long a signal or progress waits until Python hears of it.
-const TICK: Duration = Duration::from_millis(10);
+/// How long a signal waits until Python handles it. It takes the GIL, for which a thread that
+/// computes in Python may let one wait 5 ms.
+const SIGNAL_TICK: Duration = Duration::from_millis(40);
 
-/// What may happen while work goes on.
-pub(crate) struct Waiting<'a> {
-    /// Ends the work.
-    pub(crate) cancel: &'a CancelHandle,
-    /// When the work must be over, and the seconds that were given for it.
-    pub(crate) deadline: Option<(Instant, Duration)>,
-    /// What is told of progress, and the Python function that hears it.
-    pub(crate) progress: Option<(&'a Mutex<tacit::Progress>, Py<PyAny>)>,
+/// How long progress waits until Python hears of it.
+const PROGRESS_TICK: Duration = Duration::from_millis(10);
+
+/// Does work one after the other, and hears meanwhile what ends it.
+#[derive(Clone)]
+pub(crate) struct Watch {
+    cancel: CancelHandle,
+    work: Arc<Mutex<Option<Work>>>,
 }
 
-impl<'a> Waiting<'a> {
-    /// Waiting that `cancel` and Ctrl-C alone end.
-    pub(crate) fn new(cancel: &'a CancelHandle) -> Self {
+/// What may happen while work goes on.
+#[derive(Default)]
+pub(crate) struct Terms {
+    /// When the work must be over, and the time that was given for it.
+    pub(crate) deadline: Option<(Instant, Duration)>,
+    /// The Python function that hears of progress.
+    pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// Work that goes on.
+struct Work {
+    thread: ThreadId,
+    terms: Terms,
+    at: Progress,
+    next_look: Instant,
+    ended: Option<Ended>,
+}
+
+/// Why work ends before it is done.
+enum Ended {
+    Late(Duration),
+    Raised(PyErr),
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        let work = Arc::new(Mutex::new(None));
+        let asked = Arc::clone(&work);
         Self {
-            cancel,
-            deadline: None,
-            progress: None,
+            cancel: CancelHandle::asking(move || ends(&asked)),
+            work,
         }
     }
 
-    /// Does `work` on a thread of its own, so that this one hears signals. When it is to end early
-    /// it is cancelled and waited for: nothing of it goes on after the exception.
+    /// Ends the work.
+    pub(crate) fn cancel_handle(&self) -> &CancelHandle {
+        &self.cancel
+    }
+
+    /// Takes note of how far the work is.
+    pub(crate) fn note(&self, now: Progress) {
+        if let Some(work) = &mut *lock(&self.work) {
+            work.at = now;
+        }
+    }
+
+    /// Does `work`, and returns what it ends with. When it is to end early it is cancelled and
+    /// waited for: nothing of it goes on after the exception.
     ///
     /// # Errors
     ///
-    /// What the work ends with, a signal's exception, or that of the callback.
+    /// A signal's exception or that of the callback, or the deadline.
     pub(crate) fn run<T: Send>(
-        self,
+        &self,
         py: Python<'_>,
+        terms: Terms,
         work: impl FnOnce() -> Result<T, Error> + Send,
-    ) -> PyResult<T> {
-        let mut late = None;
-        let mut interrupted = None;
-        let done = py.detach(|| {
-            let (sender, receiver) = mpsc::channel();
-            thread::scope(|scope| {
-                let worker = scope.spawn(move || {
-                    let done = work();
-                    // The receiver outlives the thread.
-                    let _ = sender.send(());
-                    done
-                });
-                while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(TICK) {
-                    if interrupted.is_some() || late.is_some() {
-                        continue;
-                    }
-                    if let Some((deadline, limit)) = self.deadline
-                        && Instant::now() >= deadline
-                    {
-                        late = Some(limit);
-                        self.cancel.cancel();
-                    }
-                    if let Err(error) = Python::attach(|py| self.tell(py)) {
-                        interrupted = Some(error);
-                        self.cancel.cancel();
-                    }
-                }
-                worker.join()
-            })
+    ) -> PyResult<Result<T, Error>> {
+        *lock(&self.work) = Some(Work {
+            thread: thread::current().id(),
+            next_look: Instant::now() + terms.tick(),
+            terms,
+            at: Progress::default(),
+            ended: None,
         });
-        let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        match (interrupted, late, done) {
-            (Some(error), _, _) => Err(error),
-            (None, _, Ok(value)) => Ok(value),
-            (None, Some(limit), Err(_)) => Err(error::exception(
+        let done = py.detach(work);
+        let ended = lock(&self.work).take().and_then(|work| work.ended);
+        match (ended, done) {
+            (Some(Ended::Raised(error)), _) => Err(error),
+            (None, done) | (_, done @ Ok(_)) => Ok(done),
+            (Some(Ended::Late(limit)), Err(_)) => Err(error::exception(
                 py,
                 "NetworkTimeout",
                 &format!(
@@ -87,19 +106,66 @@ impl<'a> Waiting<'a> {
                     limit.as_secs_f64()
                 ),
             )),
-            (None, None, Err(failed)) => Err(error::raise(py, failed)),
         }
     }
+}
 
-    /// Lets Python handle signals, and tells of progress.
-    fn tell(&self, py: Python<'_>) -> PyResult<()> {
-        py.check_signals()?;
-        if let Some((progress, hear)) = &self.progress {
-            let at = *progress.lock().unwrap_or_else(|poison| poison.into_inner());
-            if at.total_ands > 0 {
-                hear.call1(py, (at.done_ands, at.total_ands))?;
-            }
+impl Terms {
+    fn tick(&self) -> Duration {
+        match self.progress {
+            Some(_) => PROGRESS_TICK,
+            None => SIGNAL_TICK,
         }
-        Ok(())
     }
+}
+
+fn lock(work: &Mutex<Option<Work>>) -> MutexGuard<'_, Option<Work>> {
+    work.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// Whether the work is to end, of which its own thread alone is asked: a look at the clock, and now
+/// and then one at what Python has to say.
+fn ends(work: &Mutex<Option<Work>>) -> bool {
+    let (at, now) = match &mut *lock(work) {
+        Some(work) if work.thread == thread::current().id() => {
+            let now = Instant::now();
+            if let Some((deadline, limit)) = work.terms.deadline
+                && now >= deadline
+            {
+                work.ended = Some(Ended::Late(limit));
+                return true;
+            }
+            if now < work.next_look {
+                return false;
+            }
+            (work.at, now)
+        }
+        _ => return false,
+    };
+    // Without the lock: what Python does may come here again.
+    let raised = Python::attach(|py| {
+        let hear = lock(work).as_ref().and_then(|work| {
+            let hear = work.terms.progress.as_ref()?;
+            Some(hear.clone_ref(py))
+        });
+        tell(py, at, hear)
+    });
+    let mut work = lock(work);
+    let Some(work) = &mut *work else {
+        return false;
+    };
+    work.next_look = now + work.terms.tick();
+    work.ended = raised.err().map(Ended::Raised);
+    work.ended.is_some()
+}
+
+/// Lets Python handle signals, and tells of progress.
+fn tell(py: Python<'_>, at: Progress, hear: Option<Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(hear) = hear
+        && at.total_ands > 0
+    {
+        hear.call1(py, (at.done_ands, at.total_ands))?;
+    }
+    Ok(())
 }

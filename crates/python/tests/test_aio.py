@@ -29,6 +29,27 @@ def test_both_parties_in_one_loop(parties: Parties) -> None:
     assert asyncio.run(both()) == (True, True)
 
 
+def test_a_job_is_awaited(parties: Parties) -> None:
+    job = tacit.jobs.intersection(rows=2, at_least=1)
+
+    async def both() -> tuple[Any, Any]:
+        listener = tacit.aio.Listener("127.0.0.1:0")
+        alice, bob = await asyncio.gather(
+            listener.accept(identity=parties.alice, peer=parties.bob.fingerprint),
+            tacit.aio.connect(
+                listener.address, identity=parties.bob, peer=parties.alice.fingerprint
+            ),
+        )
+        async with alice, bob:
+            left, right = {"id": [7, 8]}, {"id": [8], "cents": [250]}
+            return await asyncio.gather(
+                alice.call(job.run, left, party="left", id="id"),
+                bob.call(job.run, right, party="right", id="id", amount="cents"),
+            )
+
+    assert [result["total"] for result in asyncio.run(both())] == [250, 250]
+
+
 def test_a_cancelled_task_ends_its_wait(parties: Parties) -> None:
     async def cancelled() -> None:
         wait = tacit.aio.listen(

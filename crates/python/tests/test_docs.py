@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import tacit
 
@@ -25,10 +24,9 @@ def folder(tmp_path: Path) -> Path:
     for name in ("registry", "shop", "seller", "buyer"):
         identity = tacit.Identity.open(tmp_path / f"{name}.key")
         (tmp_path / f"{name}.fingerprint").write_text(identity.fingerprint)
-    people = {"person": [11, 12, 13, 14], "region": ["North", "South", "North", "North"]}
-    pd.DataFrame(people).to_csv(tmp_path / "people.csv", index=False)
-    sales = {"customer": [11, 13, 14, 12, 99], "cents": [300, 400, 500, 250, 1000]}
-    pd.DataFrame(sales).to_csv(tmp_path / "sales.csv", index=False)
+    tables = re.findall(r"^```csv\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    for name, table in zip(("people", "sales"), tables, strict=True):
+        (tmp_path / f"{name}.csv").write_text(table)
     auction = next(block for block in BLOCKS if "parties seller" in block)
     (tmp_path / "auction.tacit").write_text(auction.split('"""')[1])
     return tmp_path

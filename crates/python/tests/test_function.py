@@ -72,7 +72,8 @@ def test_every_error_has_the_common_base() -> None:
 def test_cost_is_a_table() -> None:
     cost = tacit.function("millionaires", bits=32).cost()
     assert {row["protocol"] for row in cost} == {"direct", "prepared"}
-    assert all(row["and_gates"] == 32 and row["bytes"] > 0 for row in cost)
+    assert all(row["bytes"] > 0 for row in cost)
+    assert "32 AND gates, secure against semi-honest parties" in repr(cost)
     assert "round trips" in repr(cost) and "<table>" in cost._repr_html_()
     malicious = tacit.function("millionaires", bits=32).cost(security="malicious")
     assert {row["protocol"] for row in malicious} == {"batch", "authenticated"}

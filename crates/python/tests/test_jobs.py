@@ -102,7 +102,8 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
     with pytest.raises(InputError, match="no column id='ids'"):
         job.run(session, pd.DataFrame({"id": [1]}), party="left", id="ids")
     few = tacit.jobs.group_sums(["N", "S"], rows=2)
-    for table, words in [(pd.DataFrame({"id": [1]}), "column amount=''"), ("x.csv", "DataFrame")]:
+    frame = pd.DataFrame({"id": [1]})
+    for table, words in [(frame, "amount is not given"), ("x.csv", "DataFrame")]:
         with pytest.raises(InputError, match=words):
             few.run(session, table, party="right", id="id")
     for amount in (12.5, -1, "12"):

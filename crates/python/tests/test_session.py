@@ -139,6 +139,17 @@ def test_another_function_is_named(parties: Parties) -> None:
     parties.meet(refused(RICHER, {"a": 1}), refused(other, {"b": 1}))
 
 
+def test_two_of_the_same_party_hear_who_is_missing(parties: Parties) -> None:
+    def refused(session: tacit.Session) -> None:
+        assert repr(session) == f"Session(with {session.peer})"
+        with pytest.raises(UsageError, match="no function"):
+            session.run("millionaires", a=1)  # type: ignore[arg-type]
+        with pytest.raises(PeerIncompatible, match="garbler too; .* inputs of evaluator"):
+            session.run(RICHER, a=1)
+
+    parties.meet(refused, refused)
+
+
 def test_timeout_is_the_whole_wait_to_connect(parties: Parties) -> None:
     with pytest.raises(NetworkTimeout):
         tacit.listen(
@@ -161,7 +172,8 @@ def test_a_timeout_is_a_number_of_seconds(parties: Parties, timeout: float) -> N
 
 
 def test_a_party_is_not_its_own_peer(parties: Parties) -> None:
-    for peer, words in [(parties.alice.fingerprint, "own fingerprint"), ("bob", "peer")]:
+    own: Any = parties.alice.fingerprint
+    for peer, words in [(own, "own fingerprint"), ("bob", "peer"), (None, "fingerprint, a text")]:
         with pytest.raises(UsageError, match=words):
             tacit.connect("127.0.0.1:1", identity=parties.alice, peer=peer)
 

@@ -63,7 +63,10 @@ class Function:
         the function and are exact. Times are predictions for this machine, which is measured for
         less than a second. What is prepared ahead is for `runs` runs at once.
         """
-        note = f"{self.name} over {link}; times are predictions, bytes are exact"
+        note = (
+            f"{self.name}, {self.and_gates:,} AND gates, secure against {security} parties, over "
+            f"{link}; prepared for {runs} runs; times are predictions, bytes are exact"
+        )
         return Table(self._native.cost(link, security, runs), note)
 
     def __repr__(self) -> str:

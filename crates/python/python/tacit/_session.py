@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from html import escape
 from types import TracebackType
 from typing import Any
@@ -12,9 +13,12 @@ from . import _columns, _progress, _tacit
 from ._function import Function
 from ._table import Table
 from ._tacit import Identity
-from .errors import InputError
+from .errors import InputError, UsageError
 
 Path = str | os.PathLike[str]
+
+CANCEL: ContextVar[_tacit.Cancel | None] = ContextVar("CANCEL", default=None)
+"""What ends the wait for the other party, where somebody else is to end it."""
 
 LONGEST_SHOWN = 400
 """Characters of a result in a notebook's table."""
@@ -126,6 +130,7 @@ class Session:
         A program with a `state` keeps its values in the chain that both parties call `chain`, under
         `prepared`; the run that begins it says `replace=True` where it discards another's values.
         """
+        _check(function)
         given = {**_inputs(function, inputs), **values}
         with _progress.listener(progress) as hears:
             terms: _tacit.Terms = {
@@ -157,6 +162,7 @@ class Session:
         What is prepared is for the protocol `prepared`, and with `security="malicious"` for
         `batch`. It is kept in the stock, on disk, and no part of it is ever used twice.
         """
+        _check(function)
         with _progress.listener(progress) as hears:
             terms: _tacit.Terms = {
                 "role": function._role({}, role),
@@ -170,6 +176,9 @@ class Session:
             }
             made = self._native.prepare(function._native, runs, terms)
         return Table([dict(zip(("component", "made", "usable"), row)) for row in made])
+
+    def __repr__(self) -> str:
+        return f"Session(with {self.peer})"
 
     def cancel(self) -> None:
         """Ends what the session does, from another thread; the session is then spent."""
@@ -204,6 +213,9 @@ class Listener:
     def address(self) -> str:
         """The address, with the port that was taken."""
         return self._native.address
+
+    def __repr__(self) -> str:
+        return f"Listener({self.address!r})"
 
     def accept(
         self,
@@ -272,16 +284,17 @@ def meeting(
     patience: float,
     stock: Path | None,
     keep_base_ots: bool,
-    cancel: _tacit.Cancel | None = None,
 ) -> _tacit.Meeting:
     """How a session is to be made, as the native module takes it."""
+    if not isinstance(peer, str):
+        raise UsageError(f"peer is {peer!r}; give the other party's fingerprint, a text")
     return {
         "peer": peer,
         "timeout": timeout,
         "patience": patience,
         "stock": stock,
         "keep_base_ots": keep_base_ots,
-        "cancel": cancel or _tacit.Cancel(),
+        "cancel": CANCEL.get() or _tacit.Cancel(),
     }
 
 
@@ -296,6 +309,14 @@ def identity_of(identity: Identity | Path) -> Identity:
             "party"
         )
     return Identity.load(identity)
+
+
+def _check(function: object) -> None:
+    if not isinstance(function, Function):
+        raise UsageError(
+            f"{function!r} is no function; make one by tacit.function, and run a job by "
+            "job.run(session, ...)"
+        )
 
 
 def _inputs(function: Function, inputs: Any) -> dict[str, Any]:

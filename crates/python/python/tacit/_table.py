@@ -102,6 +102,8 @@ def shown(name: str, value: object) -> str:
     """A cell as text, by the unit in which its name ends."""
     if value is None:
         return ""
+    if isinstance(value, float) and value == 0:
+        return "0"
     if name.endswith("seconds") and isinstance(value, float):
         return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.2f} ms"
     if name.startswith("bytes") or name.endswith("bytes"):
@@ -111,6 +113,8 @@ def shown(name: str, value: object) -> str:
 
 def size(count: int) -> str:
     """A number of bytes as people write it."""
+    if count == 0:
+        return "0"
     if count < 10_000:
         return f"{count:,} B"
     for unit in ("KiB", "MiB", "GiB"):

@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import _session, _tacit
-from ._function import Function
-from ._session import Outcome, Path
-from ._table import Table
-from ._tacit import Identity
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def _wait(work: Callable[[], T], cancel: Callable[[], None]) -> T:
+async def _wait(cancel: Callable[[], None], work: Callable[[], T]) -> T:
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
@@ -34,6 +32,37 @@ async def _wait(work: Callable[[], T], cancel: Callable[[], None]) -> T:
         with contextlib.suppress(Exception):
             await task
         raise
+
+
+def _of_session(
+    method: Callable[Concatenate[_session.Session, P], T],
+) -> Callable[Concatenate[Session, P], Coroutine[Any, Any, T]]:
+    """The method of a session, awaited."""
+
+    @wraps(method)
+    async def awaited(self: Session, /, *args: P.args, **named: P.kwargs) -> T:
+        return await self.call(method, *args, **named)
+
+    return awaited
+
+
+def _meeting(
+    meet: Callable[P, _session.Session],
+) -> Callable[P, Coroutine[Any, Any, Session]]:
+    """What makes a session, awaited."""
+
+    @wraps(meet)
+    async def awaited(*args: P.args, **named: P.kwargs) -> Session:
+        cancel = _tacit.Cancel()
+
+        def work() -> _session.Session:
+            # In the thread's own context, of which the loop's has nothing.
+            _session.CANCEL.set(cancel)
+            return meet(*args, **named)
+
+        return Session(await _wait(cancel.cancel, work))
+
+    return awaited
 
 
 class Session:
@@ -47,19 +76,21 @@ class Session:
         """The other party's fingerprint."""
         return self._session.peer
 
-    async def run(self, function: Function, inputs: Any = None, /, **options: Any) -> Outcome:
-        """As `tacit.Session.run`."""
-        work = lambda: self._session.run(function, inputs, **options)
-        return await _wait(work, self._session.cancel)
+    run = _of_session(_session.Session.run)
+    prepare = _of_session(_session.Session.prepare)
+    close = _of_session(_session.Session.close)
 
-    async def prepare(self, function: Function, runs: int, **options: Any) -> Table:
-        """As `tacit.Session.prepare`."""
-        work = lambda: self._session.prepare(function, runs, **options)
-        return await _wait(work, self._session.cancel)
-
-    async def close(self) -> None:
-        """Ends the session in good order."""
-        await _wait(self._session.close, self._session.cancel)
+    async def call(
+        self,
+        work: Callable[Concatenate[_session.Session, P], T],
+        /,
+        *args: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        """What takes a `tacit.Session`, awaited, such as `call(job.run, frame, party="left", ...)`
+        for `job.run(session, frame, party="left", ...)`."""
+        session = self._session
+        return await _wait(session.cancel, lambda: work(session, *args, **named))
 
     async def __aenter__(self) -> Session:
         return self
@@ -79,67 +110,12 @@ class Listener:
     """An address at which the other party connects; see `tacit.Listener`."""
 
     def __init__(self, address: str) -> None:
-        self._listener = _session.Listener(address)
-
-    @property
-    def address(self) -> str:
+        listener = _session.Listener(address)
+        self.address = listener.address
         """The address, with the port that was taken."""
-        return self._listener.address
-
-    async def accept(
-        self,
-        *,
-        identity: Identity | Path,
-        peer: str,
-        timeout: float = 60,
-        patience: float = 300,
-        stock: Path | None = None,
-        keep_base_ots: bool = True,
-    ) -> Session:
-        """Waits for the other party, as `tacit.listen` does."""
-        cancel = _tacit.Cancel()
-        meeting = _session.meeting(peer, timeout, patience, stock, keep_base_ots, cancel)
-        own = _session.identity_of(identity)
-        native = self._listener._native
-        return Session(
-            await _wait(lambda: _session.Session(native.accept(own, meeting)), cancel.cancel)
-        )
+        self.accept = _meeting(listener.accept)
+        """Waits for the other party, as `listen` does."""
 
 
-async def connect(
-    address: str,
-    *,
-    identity: Identity | Path,
-    peer: str,
-    timeout: float = 60,
-    patience: float = 300,
-    stock: Path | None = None,
-    keep_base_ots: bool = True,
-) -> Session:
-    """As `tacit.connect`."""
-    cancel = _tacit.Cancel()
-    meeting = _session.meeting(peer, timeout, patience, stock, keep_base_ots, cancel)
-    own = _session.identity_of(identity)
-    work = lambda: _session.Session(_tacit.connect(address, own, meeting))
-    return Session(await _wait(work, cancel.cancel))
-
-
-async def listen(
-    address: str,
-    *,
-    identity: Identity | Path,
-    peer: str,
-    timeout: float = 60,
-    patience: float = 300,
-    stock: Path | None = None,
-    keep_base_ots: bool = True,
-) -> Session:
-    """As `tacit.listen`."""
-    return await Listener(address).accept(
-        identity=identity,
-        peer=peer,
-        timeout=timeout,
-        patience=patience,
-        stock=stock,
-        keep_base_ots=keep_base_ots,
-    )
+connect = _meeting(_session.connect)
+listen = _meeting(_session.listen)

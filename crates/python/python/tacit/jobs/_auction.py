@@ -14,7 +14,9 @@ from ._job import Job, Result
 class Auction(Job):
     """Lots that go to the higher of two sealed bids, at the price of the lower one."""
 
-    def run(self, session: Session, bids: Iterable[int], *, party: str, **options: Any) -> Result:
+    def run(
+        self, session: Session, /, bids: Iterable[int], *, party: str, **options: Any
+    ) -> Result:
         """Runs the job as `party`, `left` or `right`, with a bid for each lot, or 0 for none. Both
         learn `sold`: for each lot a dict of `winner` (`Nobody`, `Left` or `Right`) and `price`. Of
         two like bids the left one wins."""

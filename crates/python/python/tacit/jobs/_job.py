@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from importlib.resources import files
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from .. import _columns
@@ -26,9 +27,10 @@ class Job:
         public: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.program = (files("tacit.jobs") / f"{name}.tacit").read_text()
+        source = Path(__file__).with_name(f"{name}.tacit")
+        self.program = source.read_text()
         """The source, which both parties can read before they agree."""
-        self.function: Function = function(self.program, public=public, **params)
+        self.function: Function = function(source, public=public, **params)
         self.budget = budget
         """What a run spends of differential privacy, where the job has noise."""
         self._params = params
@@ -52,7 +54,7 @@ class Job:
 
     def _column(self, frame: Any, name: str, argument: str) -> list[Any]:
         """The values of the column that `argument` of `run` names."""
-        found = _columns.column(frame, name)
+        found = _columns.column(frame, name) if name else None
         if found is None:
             try:
                 known = ", ".join(_columns.names(frame))
@@ -60,6 +62,8 @@ class Job:
                 raise InputError(
                     f"{type(frame).__name__} has no columns; give a DataFrame or a dict of columns"
                 ) from None
+            if not name:
+                raise InputError(f"{argument} is not given; name a column of the frame: {known}")
             raise InputError(f"the frame has no column {argument}={name!r}; it has {known}")
         listed = _columns.values(found)
         return [
@@ -133,6 +137,21 @@ class Result(Mapping[str, Any]):
         lines = [f"{name} = {value!r}" for name, value in self.items()]
         return "\n".join([*lines, f"({self.outcome._secure()})"])
 
+    def _repr_html_(self) -> str:
+        """What is by group or quantile as a table, behind it the rest as one."""
+        grouped = {name: value for name, value in self.items() if isinstance(value, dict)}
+        rest = [
+            {"result": name, "value": value}
+            for name, value in self.items()
+            if name not in grouped
+        ]
+        rows = [
+            {"": key, **{name: values[key] for name, values in grouped.items()}}
+            for key in next(iter(grouped.values()), {})
+        ]
+        html = "".join(Table(table)._repr_html_() for table in (rows, rest) if table)
+        return f"{html}<p>{escape(self.outcome._secure())}</p>"
+
 
 def _number(column: str, id: object) -> int:
     if isinstance(id, str):
@@ -150,7 +169,7 @@ def _scaled(column: str, value: Any, decimals: int) -> int:
     except (TypeError, ValueError):
         is_number = False
     if not is_number:
-        raise InputError(f"{column} has {value!r}, which is no number; drop such rows, or fill them")
+        raise InputError(f"{column} has {value!r}, which is no number; fill it, or drop its row")
     return int(round(value * 10**decimals))
 
 

@@ -14,13 +14,13 @@ class Score(Job):
     """The score of a client's row under a linear or logistic model; the client alone learns it."""
 
     def run_model(
-        self, session: Session, weights: Iterable[float], bias: float, **options: Any
+        self, session: Session, /, weights: Iterable[float], bias: float, **options: Any
     ) -> Outcome:
         """The owner of the model, who learns nothing."""
         inputs = {"weights": list(weights), "bias": bias}
         return session.run(self.function, inputs, **options)
 
-    def run_client(self, session: Session, row: Iterable[float], **options: Any) -> float:
+    def run_client(self, session: Session, /, row: Iterable[float], **options: Any) -> float:
         """The client, who learns the score. Numbers are rounded to the nearest 2^-16."""
         score: float = session.run(self.function, {"row": list(row)}, **options)["score"]
         return score
@@ -33,7 +33,7 @@ Tree = Union[float, "tuple[int, float, Tree, Tree]"]
 class DecisionTree(Job):
     """The leaf of a decision tree that a client's row reaches; the client alone learns it."""
 
-    def run_model(self, session: Session, tree: Tree, **options: Any) -> Outcome:
+    def run_model(self, session: Session, /, tree: Tree, **options: Any) -> Outcome:
         """The owner of the tree, who learns nothing. A tree is the number of its leaf, or
         `(feature, threshold, below, above)`: rows go to `above` where the feature is greater."""
         depth = self._params["DEPTH"]
@@ -48,7 +48,7 @@ class DecisionTree(Job):
         inputs = {"nodes": nodes, "leaves": level}
         return session.run(self.function, inputs, **options)
 
-    def run_client(self, session: Session, row: Iterable[float], **options: Any) -> float:
+    def run_client(self, session: Session, /, row: Iterable[float], **options: Any) -> float:
         """The client, who learns the leaf's number. Numbers are rounded to the nearest 2^-16."""
         leaf: float = session.run(self.function, {"row": list(row)}, **options)["leaf"]
         return leaf

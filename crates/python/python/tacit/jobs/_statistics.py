@@ -44,7 +44,7 @@ class MeanVariance(_OfColumn):
     """Mean and variance of a column, of which each party has some rows."""
 
     def run(
-        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+        self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `count`, `mean` and `variance` (of
         a sample, as pandas computes it), or None for each if a party has fewer than `at_least`
@@ -84,14 +84,16 @@ class Histogram(_OfColumn):
         self.edges = list(edges)
 
     def run(
-        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+        self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `counts`: of values below the
         first edge, from each edge up to the next, and from the last edge on; a bin in which a party
-        has fewer than `at_least` values has 0. With noise also `budget`; a count may then be
+        has fewer than `at_least` values has None. With noise also `budget`; a count may then be
         negative."""
         outcome = self._run_columns(session, frame, party, column, options)
-        return self._result({"counts": [int(count) for count in outcome["counts"]]}, outcome)
+        hides = self.budget is None and self._params["AT_LEAST"] > 0
+        counts = [None if hides and not count else int(count) for count in outcome["counts"]]
+        return self._result({"counts": counts}, outcome)
 
 
 class Quantiles(_OfColumn):
@@ -107,7 +109,7 @@ class Quantiles(_OfColumn):
         self.percents = list(percents)
 
     def run(
-        self, session: Session, frame: Any, *, party: str, column: str, **options: Any
+        self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`, `left` or `right`. Both learn `count`, and `quantiles` by
         percent: of n values in order the one at place (n - 1) percent / 100, rounded down. If a
@@ -127,7 +129,7 @@ class Correlation(_OfColumn):
     """The correlation of two columns, one of each party, over the ids that both have."""
 
     def run(
-        self, session: Session, frame: Any, *, party: str, id: str, column: str, **options: Any
+        self, session: Session, /, frame: Any, *, party: str, id: str, column: str, **options: Any
     ) -> Result:
         """Runs the job as `party`: both have `id`, each once, and a number in `column`. Both learn
         `count`, and the means, variances, covariance and correlation of the two columns over the

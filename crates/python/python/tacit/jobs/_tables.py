@@ -25,7 +25,15 @@ class Intersection(Job):
         super().__init__("intersection", params, planned.public, planned.budget)
 
     def run(
-        self, session: Session, frame: Any, *, party: str, id: str, amount: str = "", **options: Any
+        self,
+        session: Session,
+        /,
+        frame: Any,
+        *,
+        party: str,
+        id: str,
+        amount: str = "",
+        **options: Any,
     ) -> Result:
         """Runs the job as `party`: `left` has ids alone, `right` also amounts, whole and not
         negative. Both learn `count`, and `total` where `at_least` ids are common, else None. With
@@ -71,6 +79,7 @@ class GroupSums(Job):
     def run(
         self,
         session: Session,
+        /,
         frame: Any,
         *,
         party: str,
