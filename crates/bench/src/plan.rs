@@ -52,7 +52,7 @@ pub struct PlanFigures {
 }
 
 impl Row for PlanFigures {
-    const TITLE: &'static str = "Plans beside runs, half-gates, semi-honest, over TLS: the \
+    const TITLE: &'static str = "Plans next to runs, half-gates, semi-honest, over TLS: the \
                                  evaluator's time online, function agreed; * is the plan's choice";
     const COLUMNS: &'static [Column<Self>] = &[
         text("asked", 24, |of| of.asked.clone()),

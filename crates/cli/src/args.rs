@@ -61,13 +61,29 @@ Examples:
   tacit man --directory ~/.local/share/man/man1    if that folder is there, for `man tacit-run`
   tacit man | man -l -                             read the first page now";
 
+const LSP_HELP: &str = "\
+An editor starts it, with no arguments, for files that end in .tacit; docs/language.md says what it \
+does there.";
+
+const CONFIG_HELP: &str = "\
+Examples:
+  tacit config show              where tacit.toml is, and the parties in it
+  tacit config schema            what it may say, for an editor that completes
+
+docs/guide.md has an example of the file.";
+
 const EXAMPLES: &str = "\
 Examples:
   tacit demo                            see it work: both parties on this machine
+  tacit pair --help                     know another party, and how to meet it
   tacit inspect --list                  the functions that come with Tacit
   tacit inspect millionaires            what a function takes, gives and costs
+  tacit run millionaires --with bob --input a=41      run it with a party that you paired with
+  tacit check gap.tacit                 find errors in a program of your own, gap.tacit
+  tacit eval gap.tacit --input a=500 --input b=490    try it alone, on the inputs of both
   tacit plan aes-128 --link 33ms,50mbit how to run it over a link, and what to prepare
-  tacit pair invite --help              know another party, and how to meet it
+
+docs/README.md has five first tasks, docs/language.md how to write programs.
 
 Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want different things, \
 6 network, 7 stock, 130 cancelled.";
@@ -116,6 +132,7 @@ pub(crate) enum Command {
     Fmt(FmtArgs),
     /// Serve programs of the language to an editor, by the Language Server Protocol over standard
     /// input and output
+    #[command(after_help = LSP_HELP)]
     Lsp,
     /// Which protocol, scheme and cut of a function cost least over a link, and why
     #[command(after_help = crate::plan::EXAMPLES)]
@@ -136,6 +153,7 @@ pub(crate) enum Command {
     #[command(after_help = stock::EXAMPLES)]
     Stock(StockCommandArgs),
     /// The configuration file
+    #[command(after_help = CONFIG_HELP)]
     Config {
         #[command(subcommand)]
         command: ConfigCommand,

@@ -62,13 +62,12 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
         return in_library(name, is_component(name), choice);
     }
     let path = Path::new(name);
-    if !path.is_file() && !looks_like_a_path(name) {
-        let components = library::list().iter().map(|entry| entry.name);
-        let meant = most_like(name, components.chain(library::shipped::names()));
-        let meant = meant.map_or(String::new(), |meant| format!(" Did you mean {meant}?"));
+    if !path.exists() {
+        let meant =
+            meant(path, name).map_or(String::new(), |meant| format!("did you mean {meant}? "));
         return Err(Failure::Input(format!(
-            "{name} is neither a file nor a function of the library.{meant} `tacit inspect --list` \
-             lists the library"
+            "{name} is neither a file nor a function of the library; {meant}`tacit inspect \
+             --list` lists the library"
         )));
     }
     if is_program(path) {
@@ -175,8 +174,27 @@ fn is_function_file(path: &Path) -> Result<bool, Failure> {
     Ok(head[..count].trim_ascii_start().first() == Some(&b'{'))
 }
 
-fn looks_like_a_path(name: &str) -> bool {
-    name.contains(['/', '\\', '.'])
+/// The file next to `path`, or the function of the library, that was meant by `name`.
+fn meant(path: &Path, name: &str) -> Option<String> {
+    let with_ending = ["tacit", "json", "txt"].map(|ending| path.with_added_extension(ending));
+    if let Some(file) = with_ending.iter().find(|file| file.is_file()) {
+        return Some(file.display().to_string());
+    }
+    if path.extension().is_none() {
+        let components = library::list().iter().map(|entry| entry.name);
+        return most_like(name, components.chain(library::shipped::names()));
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let entries = folder.unwrap_or(Path::new(".")).read_dir().ok()?.flatten();
+    let files: Vec<String> = entries
+        .filter(|entry| entry.path().is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let file = most_like(
+        path.file_name()?.to_str()?,
+        files.iter().map(String::as_str),
+    )?;
+    Some(path.with_file_name(file).display().to_string())
 }
 
 /// The last part of a path, for people; the rest is nobody's business.

@@ -162,7 +162,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             // The argument may be a secret whose name was forgotten, so it is not repeated.
             let flag = W::FLAG;
             return Err(Failure::Usage(format!(
-                "an {flag} has no name; write {flag} NAME=VALUE"
+                "an {flag} has no `NAME=`; write {flag} NAME=VALUE"
             )));
         };
         self.admit(name)?;

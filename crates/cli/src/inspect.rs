@@ -385,8 +385,8 @@ impl Subject {
         {
             let _ = writeln!(
                 text,
-                "saved values pass from run to run and are told to nobody; prepared and outsourced \
-                 keep them"
+                "saved values pass from run to run and are told to nobody; prepared, authenticated \
+                 and outsourced keep them"
             );
         }
         if let Some(function) = &self.function {

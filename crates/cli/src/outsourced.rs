@@ -148,7 +148,7 @@ fn runs<'f>(
         match outcome {
             Err(tacit::Error::SessionOver { runs }) => {
                 eprintln!(
-                    "another party ended after {runs} runs of {}; give all three the same --repeat",
+                    "another party ended after run {runs} of {}; give all three the same --repeat",
                     args.repeat
                 );
                 break;

@@ -90,7 +90,7 @@ impl Party {
                 None => {
                     // A name that is mistyped says more than that no address goes with it.
                     if let Some(text) = args.peer.as_deref().filter(|_| !plain) {
-                        fingerprint("--peer", text, config)?;
+                        fingerprint("--with", text, config)?;
                     }
                     return Err(Failure::Usage(
                         "nothing says where the parties meet; one gives --listen HOST:PORT and \
@@ -107,12 +107,12 @@ impl Party {
             let peer = match (args.peer.as_deref(), named) {
                 (None, _) => {
                     return Err(Failure::Usage(
-                        "nothing says who the peer is; give --peer and the fingerprint that its \
-                         `tacit keygen` printed"
+                        "nothing says who the peer is; give --with NAME once you have paired, by \
+                         `tacit pair`, or --peer and the fingerprint that its `tacit keygen` printed"
                             .to_owned(),
                     ));
                 }
-                (Some(text), _) => fingerprint("--peer", text, config)?,
+                (Some(text), _) => fingerprint("--with", text, config)?,
             };
             let identity = Identity::load(&identity_path(args.identity.as_ref(), config)?);
             let identity = identity.map_err(tacit::Error::from)?;
@@ -300,10 +300,16 @@ pub(crate) fn fingerprint(
         if text.starts_with("tacit:") {
             Failure::Usage(format!("{option} {text}: {error}"))
         } else {
+            let names: Vec<&str> = config.peers.keys().map(String::as_str).collect();
+            let known = match most_like(text, names.iter().copied()) {
+                Some(name) => format!("did you mean {name}?"),
+                None if names.is_empty() => "the file has no parties yet:".to_owned(),
+                None => format!("its parties are {}:", names.join(", ")),
+            };
             Failure::Usage(format!(
-                "{option} {text} is neither a fingerprint nor a name in tacit.toml; `tacit config \
-                 show` lists the names; give one, or the fingerprint that the peer's `tacit \
-                 keygen` printed, or pair with {text}, by `tacit pair`"
+                "{option} {text}: tacit.toml has no party of this name, and it is no fingerprint; \
+                 {known} `tacit pair` adds one, and `tacit keygen --show` at a party prints its \
+                 fingerprint"
             ))
         }
     })

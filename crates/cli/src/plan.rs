@@ -234,7 +234,7 @@ fn in_stock(
     let stocks = stock::open(args.stock.as_deref(), config)?;
     let mut names = stocks.list()?;
     if let Some(peer) = &args.peer {
-        let peer = party::fingerprint("--peer", peer, config)?;
+        let peer = party::fingerprint("--with", peer, config)?;
         names.retain(|name| name.peer == peer);
     }
     if let Some(role) = role {

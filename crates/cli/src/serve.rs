@@ -208,7 +208,7 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
         counted(functions, "function"),
         counted(levels, "level"),
     ];
-    let text = format!("{} of stock\n", counts.join(", "));
+    let text = format!("right: {} of stock\n", counts.join(", "));
     crate::print(text.as_bytes())
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let stocks = open(args.stock.as_deref(), &config)?;
     let peer = args.peer.as_deref();
     let peer = peer
-        .map(|peer| party::fingerprint("--peer", peer, &config))
+        .map(|peer| party::fingerprint("--with", peer, &config))
         .transpose()?;
     let role = args.role.map(Role::from);
     let which = chains::Which {

@@ -156,8 +156,14 @@ impl OutputFiles {
                 .filter(|result| is_own(result.to));
             let Some(result) = mine.find(|result| result.name.as_str() == name) else {
                 let who = party.map_or("the program", |party| signature.party_name(party));
+                let own = signature
+                    .results()
+                    .iter()
+                    .filter(|result| is_own(result.to));
+                let own: Vec<&str> = own.map(|result| result.name.as_str()).collect();
                 return Err(Failure::Usage(format!(
-                    "--output {name}: {who} gets no result of that name; see `tacit inspect`"
+                    "--output {name}: {who} gets no result of that name; its results are: {}",
+                    own.join(", ")
                 )));
             };
             if !signature.is_table(result.ty) {
@@ -218,10 +224,13 @@ pub(crate) fn find(path: &Path, choice: &FunctionArgs) -> Result<TypedFunction, 
 /// What is wrong where there is no program text to show.
 pub(crate) fn plain_failure(error: BorderError) -> Failure {
     match error {
-        BorderError::Value(error) => Failure::Input(format!(
-            "input {error}; `tacit run --help` shows how values are written, such as NAME=@FILE \
-             and NAME=@TABLE.csv, and docs/language-reference.md has it all"
-        )),
+        BorderError::Value(error) => Failure::Input(match format!("input {error}") {
+            remedied if remedied.contains("; ") => remedied,
+            text => format!(
+                "{text}; `tacit run --help` shows how values are written, such as NAME=@FILE and \
+                 NAME=@TABLE.csv, and docs/language-reference.md has it all"
+            ),
+        }),
         other => Failure::Input(other.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 //! A file holds it as PKCS#8 in PEM (RFC 8410), as OpenSSL reads and writes it, with mode 0600.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -125,6 +125,8 @@ impl Identity {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        // Without the name of a temporary file in what the system says.
+        fs::metadata(folder).map_err(failed)?;
         // A temporary file is made with mode 0600.
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         file.write_all(pem.as_bytes()).map_err(failed)?;

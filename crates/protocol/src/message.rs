@@ -216,7 +216,7 @@ one_byte_enum! {
         TooOften = 8, "it allows this no more often for now; ask less often, or ask it to raise \
             the rate of the function";
         /// It keeps no such order in stock, or one for fewer runs.
-        OrderNotAllowed = 9, "it does not allow this order to us, or not for so many runs at once; \
+        OrderNotAllowed = 9, "it does not allow this order to us, or not for this number of runs; \
             order fewer --runs, or ask it to add the function to [[serve.stock]] for us, or to \
             raise its runs";
         /// What was ordered does not fit into its stock.

@@ -80,7 +80,7 @@ pub enum StockError {
     },
     /// The peer's stock is of another epoch.
     #[error(
-        "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was begun anew or \
+        "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was started anew or \
          restored from an old copy; both parties run `tacit stock new-epoch --peer PEER`"
     )]
     UnknownEpoch {
@@ -230,7 +230,7 @@ pub enum StockError {
     /// A chain is to be killed, and the disk does not take it.
     #[error(
         "chain {chain:?} is to be killed ({why}), and the disk does not take that: {reason}. Make \
-         room or mend the disk before this process ends: until then it does not use the chain"
+         room or repair the disk before this process ends: until then it does not use the chain"
     )]
     NotKilled {
         /// The chain.

@@ -188,7 +188,7 @@ impl KeyFile {
                 file: path.to_owned(),
                 field: "stock and epoch",
                 found: "another".to_owned(),
-                expected: "that of the index beside it".to_owned(),
+                expected: "that of the index next to it".to_owned(),
             });
         }
         Ok(())

@@ -231,7 +231,7 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
                     &path,
                     "the file",
                     "absent",
-                    "the root key of the stocks beside it",
+                    "the root key of the stocks next to it",
                     "Restore it from where it was moved; without it the stocks do not open: \
                      remove them and prepare anew",
                 ));

@@ -244,7 +244,7 @@ fn against_executions(all: &[&BatchFigures]) -> Option<Picture> {
 
 /// Every cut that was run, in the order of its records.
 pub(super) fn plans(records: &[Record]) -> Option<Section> {
-    Section::new("Plans beside runs")
+    Section::new("Plans next to runs")
         .text(
             "`tacit plan` predicts what each cut of a function takes online over a link and \
              chooses one. Here the cuts were run as well. The error is how much more was predicted \

@@ -40,7 +40,7 @@ impl Reader<'_> {
                     .as_f64()
                     .is_none_or(|n| n.abs() >= FIRST_ROUNDED as f64)
                 {
-                    let expected = format!("{}; from 2^53 on as a string", number_range(ty));
+                    let expected = format!("{} (from 2^53 on as a string)", number_range(ty));
                     return Err(self.error(ty, expected, "a greater JSON number".to_owned()));
                 }
                 self.json_text(ty, number.to_string())

@@ -12,7 +12,7 @@ pub(crate) struct FunctionArgs {
     /// A parameter of the function; `tacit inspect` shows them
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
-    /// Whose an input is: garbler or evaluator
+    /// Which party owns an input: garbler or evaluator
     #[arg(long = "owner", value_name = "INPUT=PARTY", value_delimiter = ',', value_parser = pair)]
     #[arg(hide_short_help = true)]
     pub(crate) owners: Vec<(String, String)>,

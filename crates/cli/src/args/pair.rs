@@ -20,6 +20,22 @@ tacit.toml, and Alice listens and garbles unless told otherwise:
 An invitation is good once and for an hour. Somebody between the two has one chance in a million \
 for each of them not to be noticed (docs/pairing.md).";
 
+const INVITE_EXAMPLES: &str = "\
+Examples:
+  tacit pair invite --name bob --listen 127.0.0.1:7000                     both on this machine
+  tacit pair invite --name bob --listen 0.0.0.0:7000 --address alice.example:7000
+  tacit pair invite --name bob --relay relay.example:7400                  neither can be reached
+
+It prints one line for the other party, and waits until that party gives it to `tacit pair accept`. \
+The port serves all parties that you invite: runs listen there one after the other.";
+
+const ACCEPT_EXAMPLES: &str = "\
+Examples:
+  tacit pair accept tacit-invitation:… --name alice
+
+The other party's command has to be running. Speak to that party: each reads a code aloud, and the \
+other types it.";
+
 /// Arguments of `tacit pair`.
 #[derive(Debug, Args)]
 pub(crate) struct PairArgs {
@@ -31,8 +47,10 @@ pub(crate) struct PairArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PairCommand {
     /// Make an invitation for the other party, and wait until it accepts
+    #[command(after_help = INVITE_EXAMPLES)]
     Invite(InviteArgs),
     /// Accept the other party's invitation
+    #[command(after_help = ACCEPT_EXAMPLES)]
     Accept(AcceptArgs),
 }
 

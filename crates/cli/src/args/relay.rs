@@ -43,13 +43,13 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "MBIT", default_value_t = 1000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate_mbit: u32,
-    /// Let a party wait so long for another
+    /// Longest wait of a party for another
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10m")]
     pub(crate) wait: Duration,
-    /// Serve two parties for so long
+    /// Longest time that two parties are served
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "720m")]
     pub(crate) time: Duration,
-    /// Let two parties be silent for so long
+    /// Longest silence of two parties
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "16m")]
     pub(crate) idle: Duration,
 }

@@ -16,6 +16,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
   tacit run millionaires --with bob --input a=41
   tacit run millionaires --with alice --input b=40
+  tacit run gap.tacit --with bob --input a=500      a program, of which both have the same file
 
 Without, one line in each of two terminals (identities from `tacit keygen`):
   tacit run millionaires --role garbler --listen 127.0.0.1:7000 \\
@@ -38,7 +39,7 @@ columns:
   tacit run pay.tacit --as acme … --input staff=@staff.csv --output means=means.csv
   tacit run match.tacit --as bob … --input ids=@customers.csv:id --public limit=10
 
-  A circuit file says neither whose an input is nor who gets a result:
+  A circuit file says neither which party owns an input nor who gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
       --result out0=both --bit-order as-given --type in0=u64 --type in1=u64 \\
       --type out0=u64 --input in0=41
@@ -214,8 +215,8 @@ pub(crate) struct OutsourcedArgs {
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) chain: Option<String>,
     /// Under outsourced, at generator and cloud: who else may use the values of a chain that this
-    /// run begins, besides its evaluator; once for each, the same at both. `tacit stock allow` adds
-    /// more later
+    /// run begins, in addition to its evaluator; once for each, the same at both. `tacit stock
+    /// allow` adds more later
     #[arg(long, hide_short_help = true, value_name = "FINGERPRINT|NAME")]
     pub(crate) allow: Vec<String>,
     /// With --chain, at both: let a function that saves a value without loading it discard the one

@@ -17,7 +17,11 @@ Examples:
   tacit stock new-epoch --peer bob";
 
 /// The protocols whose runs keep values in chains.
-const KEEPING: [Protocol; 2] = [Protocol::Prepared, Protocol::Outsourced];
+const KEEPING: [Protocol; 3] = [
+    Protocol::Prepared,
+    Protocol::Authenticated,
+    Protocol::Outsourced,
+];
 
 /// Arguments of `tacit stock`.
 #[derive(Debug, Args)]
@@ -42,7 +46,7 @@ pub(crate) struct StockCommandArgs {
     /// Only stocks under this garbling scheme
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,
-    /// Only chains of this protocol: prepared or outsourced
+    /// Only chains of this protocol: prepared, authenticated or outsourced
     #[arg(long, global = true, value_parser = protocols(&KEEPING), hide_short_help = true)]
     pub(crate) protocol: Option<Protocol>,
     /// Print JSON

@@ -205,7 +205,7 @@ impl<'a> TwoPartyRun<'a> {
         let outcome = match job.run(session) {
             Err(tacit::Error::SessionOver { runs }) => {
                 eprintln!(
-                    "the other party ended after {runs} runs of {}; give both the same --repeat",
+                    "the other party ended after run {runs} of {}; give both the same --repeat",
                     args.repeat
                 );
                 return Ok(None);
@@ -232,8 +232,8 @@ impl<'a> TwoPartyRun<'a> {
         let missing = outcome.cost.and_gates_on_the_spot;
         if self.stocks.is_some() && missing > 0 {
             eprintln!(
-                "the stock had too little: {missing} AND gates were garbled on the spot; `tacit \
-                 prepare` fills it"
+                "{missing} AND gates were not in stock and were garbled on the spot; `tacit \
+                 prepare` does that beforehand"
             );
         }
         Ok(Some(outcome))

@@ -27,10 +27,11 @@ fn role(chain: &KeptChain) -> &'static str {
 pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     let summary = &chain.summary;
     let mut text = format!(
-        "{} with {}, chain {}\n  ",
+        "{} with {}, chain {} of {}\n  ",
         role(chain),
         config.shown(&chain.peer),
-        summary.name
+        summary.name,
+        chain.protocol.name()
     );
     let _ = match &summary.killed {
         Some(why) => writeln!(text, "killed: {why}"),

@@ -64,9 +64,10 @@ impl ExpectedInputs for OfParty<'_> {
         match input.owner {
             Some(owner) if owner == self.party => Ok(()),
             Some(owner) => Err(Failure::Input(format!(
-                "input {name:?} is {}'s and this party is {me}; leave it out (inputs of {me}: {})",
-                signature.party_name(owner),
-                inputs::listed(&self.names())
+                "input {name:?} is {other}'s and this party is {me}; give --as {other} if that is \
+                 this party, or leave it out (inputs of {me}: {})",
+                inputs::listed(&self.names()),
+                other = signature.party_name(owner)
             ))),
             None => Err(Failure::Input(format!(
                 "input {name:?} is public, so that both parties give it the same; write \

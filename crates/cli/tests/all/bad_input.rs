@@ -191,10 +191,13 @@ fn usage_errors_exit_with_2() {
 #[test]
 fn functions_that_are_not_there() {
     let parties = Parties::new();
+    fs::write(parties.folder().join("gap.tacit"), "").unwrap();
     let cases: &[(&[&str], &[&str])] = &[
         (&["rot13"], &["rot13", "tacit inspect --list"]),
-        (&["milionaires"], &["Did you mean millionaires?"]),
-        (&["absent.txt"], &["absent.txt"]),
+        (&["milionaires"], &["did you mean millionaires?"]),
+        (&["absent.txt"], &["absent.txt is neither a file"]),
+        (&["gap.tcit"], &["did you mean gap.tacit?"]),
+        (&["./gap"], &["did you mean ./gap.tacit?"]),
         (&["sha-256"], &["bytes"]),
         (&["sha-256", "--param", "bytes=0"], &["bytes", "from 1"]),
         (

@@ -66,16 +66,41 @@ fn links_lead_somewhere() {
         let text = read(page);
         for link in text.split("](").skip(1) {
             let link = link.split(')').next().expect("a link");
-            let path = link.split('#').next().expect("a path");
-            if path.is_empty() || path.contains("://") {
+            let (path, place) = link.split_once('#').unwrap_or((link, ""));
+            if path.contains("://") {
                 continue;
             }
+            let target = match path {
+                "" => root().join(page),
+                path => folder.join(path),
+            };
             assert!(
-                folder.join(path).exists(),
+                target.exists(),
                 "{page} links to {path}, which is not there"
+            );
+            assert!(
+                place.is_empty() || headings(&target).iter().any(|heading| heading == place),
+                "{page} links to {link}, and the page has no such heading"
             );
         }
     }
+}
+
+/// The headings of a page, as links name them.
+fn headings(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).expect("a page");
+    let lines = text.lines().filter(|line| line.starts_with('#'));
+    let words = lines.map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+    words
+        .map(|words| {
+            words
+                .chars()
+                .filter(kept)
+                .collect::<String>()
+                .replace(' ', "-")
+        })
+        .collect()
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
     for (amount, reached) in [(60, "reached = false\n"), (40, "reached = true\n")] {
         for ended in spend(run, amount, None) {
             assert_eq!(ended.succeeded(), reached);
-            assert!(!ended.stderr.contains("too little"), "{ended:?}");
+            assert!(!ended.stderr.contains("not in stock"), "{ended:?}");
         }
     }
     assert_eq!(look(run), 100);
@@ -146,7 +146,11 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
         let checked = stock(&["check"], place);
         assert!(checked.succeeded().contains("chain total"), "{checked:?}");
         stock(&["allow", "total", parties.fingerprints()[0]], place).failed(2, &["these two"]);
-        let dropped = stock(&["drop-chain", "total"], place);
+        let of_this = ["--protocol", protocol];
+        let listed = stock(&[&["list"], &of_this[..]].concat(), place);
+        let chain = format!("chain total of {protocol}\n");
+        assert!(listed.succeeded().contains(&chain), "{listed:?}");
+        let dropped = stock(&[&["drop-chain", "total"], &of_this[..]].concat(), place);
         assert!(
             dropped.succeeded().ends_with(" has to drop it, too\n"),
             "{dropped:?}"

@@ -108,8 +108,8 @@ fn three_organisations_follow_the_page() {
     assert_eq!(
         printed[..4],
         [
-            "3 peers, 2 functions, 0 levels of stock\n",
-            "3 peers, 2 functions, 0 levels of stock\n",
+            "right: 3 peers, 2 functions, 0 levels of stock\n",
+            "right: 3 peers, 2 functions, 0 levels of stock\n",
             "",
             "occupant = 0\n"
         ]

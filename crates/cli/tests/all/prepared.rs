@@ -206,7 +206,7 @@ fn both_end_where_the_shorter_repeats_end() {
     );
     alice.succeeded();
     assert_eq!(bob.succeeded(), "a_is_richer = 1\n");
-    assert!(bob.stderr.contains("ended after 3 runs of 5"), "{bob:?}");
+    assert!(bob.stderr.contains("ended after run 3 of 5"), "{bob:?}");
     let [alice, bob] = parties.act(
         &[&runs("garbler", "a=41", "1")[..], &["--json"]].concat(),
         &[&runs("evaluator", "b=40", "2")[..], &["--json"]].concat(),

@@ -224,7 +224,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let good = config(&parties, MILLIONAIRES);
     assert_eq!(
         check(&good).succeeded(),
-        "1 peer, 2 functions, 0 levels of stock\n"
+        "right: 1 peer, 2 functions, 0 levels of stock\n"
     );
     let no_serve = good.split("[serve]").next().expect("a part");
     check(no_serve).failed(2, &["[serve]", "docs/operate.md"]);

@@ -210,7 +210,9 @@ impl<'t> Table<'_, 't> {
                     Some((_, place)) => format!("{name:?} in other letters in cell {place}"),
                     None => self.found_columns(),
                 };
-                Err(self.error(expected, found))
+                let remedy = "; write this name in line 1, or ask for one that is there";
+                let remedy = if found.contains("; ") { "" } else { remedy };
+                Err(self.error(expected, found + remedy))
             }
         }
     }

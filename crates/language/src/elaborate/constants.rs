@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::term::Term;
-use super::{Binding, Context, Done, Elaborator, Surroundings};
+use super::{Binding, Context, Done, Elaborator, Surroundings, most_like};
 use crate::diagnostic::Diagnostic;
 use crate::program::{ExpressionKind, GenericValue, ItemKey, Param, Value};
 use crate::source::{FileId, Span};
@@ -121,23 +121,14 @@ impl<'a> Elaborator<'a> {
                 self.constants.insert((root, number as u32), Some(term));
             }
         }
-        let names = |this: &Self| {
-            let names: Vec<String> = this
-                .program
-                .params
-                .iter()
-                .map(|p| p.name.to_string())
-                .collect();
-            names.join(", ")
-        };
         for name in self.given.keys() {
             if self.errors.is_empty()
                 && !self.program.params.iter().any(|p| p.name.as_str() == name)
             {
-                let span = self.file_start();
-                let message = format!("there is no param `{name}`");
-                let help = format!("the params are {}", names(self));
-                self.report(Diagnostic::new(span, message).help(help));
+                let params = self.program.params.iter();
+                let names: Vec<&str> = params.map(|param| param.name.as_str()).collect();
+                let error = no_param(self.file_start(), name, &names);
+                self.report(error);
             }
         }
     }
@@ -167,7 +158,8 @@ impl<'a> Elaborator<'a> {
         if value < minimum || value > maximum {
             let name = &item.name.name;
             let message = format!("the value {value} of `{name}` is outside {minimum}..={maximum}");
-            return self.fail(Diagnostic::new(item.name.span, message));
+            let help = format!("`{name}` can be {minimum} to {maximum}");
+            return self.fail(Diagnostic::new(item.name.span, message).help(help));
         }
         Ok(Param {
             name: item.name.name.clone(),
@@ -177,4 +169,14 @@ impl<'a> Elaborator<'a> {
             value,
         })
     }
+}
+
+/// That a program has no param `name`, and which `params` it has.
+pub(super) fn no_param(place: Span, name: &str, params: &[&str]) -> Diagnostic {
+    let error = Diagnostic::new(place, format!("there is no param `{name}`"));
+    error.help(match most_like(name, params.iter().copied()) {
+        Some(param) => format!("there is `{param}`"),
+        None if params.is_empty() => "the program has no params".to_owned(),
+        None => format!("the params are {}", params.join(", ")),
+    })
 }

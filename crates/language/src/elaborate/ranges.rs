@@ -250,7 +250,10 @@ impl Walk<'_> {
                     let error = Diagnostic::new(*span, message);
                     match number.as_constant() {
                         Some(_) => error.help(format!("indices are 0 to {greatest}")),
-                        None => error.help("an `if` on counters alone leaves such turns out"),
+                        None => error.help(format!(
+                            "the last index is {greatest}: end the loop earlier, or leave such \
+                             turns out by an `if` on counters alone"
+                        )),
                     }
                 });
                 element_type

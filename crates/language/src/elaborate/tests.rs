@@ -2,6 +2,7 @@
 
 use num_traits::ToPrimitive;
 
+use super::constants::no_param;
 use super::{Context, Elaborator, ParamValues, Surroundings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::load::Loaded;
@@ -91,11 +92,7 @@ impl Elaborator<'_> {
         if names.contains(&name.as_str()) {
             return Some(());
         }
-        let error = Diagnostic::new(name.span, format!("there is no param `{}`", name.name));
-        self.report(match names.is_empty() {
-            true => error.help("the program has no params"),
-            false => error.help(format!("the params are {}", names.join(", "))),
-        });
+        self.report(no_param(name.span, name.as_str(), &names));
         None
     }
 }

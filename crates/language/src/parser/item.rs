@@ -31,7 +31,12 @@ impl Parser<'_> {
                     kind,
                     span: start.to(self.previous()),
                 }),
-                Err(_) => self.skip_to_item(before),
+                Err(_) => {
+                    if self.at == before {
+                        self.skip();
+                    }
+                    self.skip_to_item();
+                }
             }
         }
         items
@@ -46,10 +51,7 @@ impl Parser<'_> {
     }
 
     /// Goes on at the next item that begins a line.
-    fn skip_to_item(&mut self, failed: usize) {
-        if self.at == failed {
-            self.skip();
-        }
+    fn skip_to_item(&mut self) {
         while !self.is(T::End) {
             let start = self.span().start as usize;
             let begins_line = self.text[..start].ends_with('\n') || start == 0;
@@ -57,6 +59,14 @@ impl Parser<'_> {
                 return;
             }
             self.skip();
+        }
+    }
+
+    /// The `;` of an item. One that is missing is told, and the item stays, so that what uses it
+    /// gets no error for that.
+    fn end_item(&mut self) {
+        if self.expect(T::Semicolon).is_err() {
+            self.skip_to_item();
         }
     }
 
@@ -115,7 +125,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(T::Semicolon)?;
+        self.end_item();
         Ok(ItemKind::Parties(parties))
     }
 
@@ -134,7 +144,7 @@ impl Parser<'_> {
             }
             module.push(name);
         };
-        self.expect(T::Semicolon)?;
+        self.end_item();
         Ok(ItemKind::Use(UseItem { module, names }))
     }
 
@@ -158,7 +168,7 @@ impl Parser<'_> {
             Some(_) => Some(self.expression()?),
             None => None,
         };
-        self.expect(T::Semicolon)?;
+        self.end_item();
         Ok(ItemKind::Param(ParamItem {
             name,
             from,
@@ -169,6 +179,7 @@ impl Parser<'_> {
 
     fn const_item(&mut self) -> Parsed<ItemKind> {
         let (name, ty, value) = self.constant()?;
+        self.end_item();
         Ok(ItemKind::Const(name, ty, value))
     }
 
@@ -208,7 +219,7 @@ impl Parser<'_> {
         let generics = self.generics()?;
         self.expect(T::Equal)?;
         let ty = self.ty()?;
-        self.expect(T::Semicolon)?;
+        self.end_item();
         Ok(ItemKind::Type(name, generics, ty))
     }
 
@@ -221,7 +232,7 @@ impl Parser<'_> {
             Some(_) => Some(self.expression()?),
             None => None,
         };
-        self.expect(T::Semicolon)?;
+        self.end_item();
         Ok(ItemKind::State(StateItem { name, ty, value }))
     }
 
@@ -292,7 +303,7 @@ impl Parser<'_> {
         } else {
             return self.unexpected("`library` or `file`");
         };
-        self.expect(T::Semicolon)?;
+        self.end_item();
         Ok(body)
     }
 

@@ -95,6 +95,7 @@ impl Parser<'_> {
             T::Let => self.let_statement()?,
             T::Const => {
                 let (name, ty, value) = self.constant()?;
+                self.expect(T::Semicolon)?;
                 StatementKind::Const(name, ty, value)
             }
             T::For => StatementKind::For(Box::new(self.for_loop(None)?)),
@@ -130,10 +131,11 @@ impl Parser<'_> {
         self.skip();
         let pattern = self.pattern()?;
         let (ty, value) = self.typed_value()?;
+        self.expect(T::Semicolon)?;
         Ok(StatementKind::Let(pattern, ty, value))
     }
 
-    /// `const NAME: TYPE = VALUE;`
+    /// `const NAME: TYPE = VALUE`
     pub(super) fn constant(&mut self) -> Parsed<(Ident, Option<TypeExpression>, Expression)> {
         self.skip();
         let name = self.ident("the const's name")?;
@@ -141,7 +143,7 @@ impl Parser<'_> {
         Ok((name, ty, value))
     }
 
-    /// `: TYPE = VALUE;`, or without the type.
+    /// `: TYPE = VALUE`, or without the type.
     fn typed_value(&mut self) -> Parsed<(Option<TypeExpression>, Expression)> {
         let ty = match self.take(T::Colon) {
             Some(_) => Some(self.ty()?),
@@ -149,7 +151,6 @@ impl Parser<'_> {
         };
         self.expect(T::Equal)?;
         let value = self.expression()?;
-        self.expect(T::Semicolon)?;
         Ok((ty, value))
     }
 

@@ -162,7 +162,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
     ) -> Result<(), Error> {
         if chain.is_some_and(|head| head.parameters != self.parameters) {
             return Err(Error::ApiMisuse(
-                "a chain runs with the parameters that it was begun with",
+                "a chain runs with the parameters that it started with",
             ));
         }
         let chain = chain.map(|head| head.id);
