@@ -31,6 +31,7 @@ let script;
 let folder;
 let origin;
 let pages;
+let invitations;
 /** The way to the cloud, whoever plays it. */
 let gate;
 /** The cloud's process, by its number. */
@@ -43,14 +44,14 @@ const file = (name) => path.join(folder, name);
 before(async () => {
   browser = await browse();
   const scene = await startFriendFinder(PEOPLE, { PROFILE: "dev", COPIES: String(COPIES) });
-  ({ script, folder, cloud } = scene);
+  ({ script, folder, cloud, invitations } = scene);
   const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
   gate = await Gate.to(Number(new URL(config.cloud.url).port));
   config.cloud.url = `ws://127.0.0.1:${gate.port}`;
   await writeFile(file("site/friend-finder/config.json"), JSON.stringify(config));
-  origin = new URL(scene.invitations[0]).origin;
+  origin = new URL(invitations[0]).origin;
   pages = [];
-  for (const invitation of scene.invitations) {
+  for (const invitation of invitations) {
     pages.push(await open(await person(browser, PHONE), invitation));
   }
 });
@@ -119,6 +120,27 @@ test("three people find each other", async () => {
   await first.getByRole("button", { name: "Leave the map" }).click();
   await first.getByText("You left the map.").waitFor();
   assert.match(await setPlace(second, "C4"), /You are in C4 now, and nobody else is/);
+});
+
+test("an invitation takes nobody's place unasked", async () => {
+  const [page] = pages;
+  const before = await kept(page);
+  assert.ok(before.pin);
+  const asked = [];
+  const refuse = (dialog) => {
+    asked.push(dialog.message());
+    return dialog.dismiss();
+  };
+  page.on("dialog", refuse);
+  for (const invitation of invitations) {
+    await page.goto("about:blank");
+    await page.goto(invitation);
+    await page.getByText("You are guest 1.").waitFor();
+    assert.deepEqual(await kept(page), before);
+  }
+  page.off("dialog", refuse);
+  // Of the three one is its own.
+  assert.equal(asked.length, 2);
 });
 
 test("the map is for keyboards and screen readers as well", async () => {

@@ -4,6 +4,7 @@ mod token;
 
 pub(crate) use token::{Token, TokenKind};
 
+use crate::border::acts_on_a_terminal;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap, Span};
 
@@ -117,6 +118,32 @@ impl Lexer<'_> {
             span.end -= 1;
         }
         self.lexed.comments.push(Comment { span, is_doc });
+        self.check_shown(span);
+    }
+
+    /// Refuses a character in a comment or a text that makes the program look other than it is: one
+    /// that ends a line for an editor alone, turns the direction of writing, or moves a terminal's
+    /// cursor. Whoever is to run a program reads it first, and may have it from the other party.
+    fn check_shown(&mut self, span: Span) {
+        let text = &self.text[span.start as usize..span.end as usize];
+        let misleads =
+            |c: char| c != '\t' && (acts_on_a_terminal(c) || matches!(c, '\u{2028}' | '\u{2029}'));
+        let Some((at, found)) = text.char_indices().find(|(_, c)| misleads(*c)) else {
+            return;
+        };
+        let start = span.start + at as u32;
+        let place = Span {
+            start,
+            end: start + found.len_utf8() as u32,
+            ..span
+        };
+        let message = format!(
+            "the character U+{:04X} makes a program look other than it is",
+            u32::from(found)
+        );
+        let help = "leave it out, or write the comment or the text without it";
+        self.errors
+            .report(Diagnostic::new(place, message).help(help));
     }
 
     fn word(&mut self) {
@@ -187,6 +214,7 @@ impl Lexer<'_> {
         }
         let span = self.span(start);
         self.push(TokenKind::Text, span);
+        self.check_shown(span);
     }
 
     /// Whether a text in single quotes begins here.
@@ -219,5 +247,34 @@ impl Lexer<'_> {
             error = error.help("`if c { a } else { b }` selects one of two values");
         }
         self.errors.report(error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Vec<String> {
+        let mut errors = Diagnostics::default();
+        lex(FileId(0), text, &mut errors);
+        let list = errors.into_list().into_iter();
+        list.map(|error| error.message).collect()
+    }
+
+    /// What somebody who reads a program, or what `tacit inspect` prints of it, takes for a line of
+    /// its own, or for a line that stands there.
+    #[test]
+    fn a_program_looks_as_it_is() {
+        for (hidden, name) in [
+            ("// adds noise\r let sum = sum + noise;\n", "U+000D"),
+            ("/// a sum\u{1b}[1A\u{1b}[2Kfunction 33fa9d…\n", "U+001B"),
+            ("let x = 1; // \u{202e} }\n", "U+202E"),
+            ("// a\u{2028}let x = 1;\n", "U+2028"),
+            ("test \"a\u{2066}b\" {}\n", "U+2066"),
+        ] {
+            let told = told(hidden);
+            assert!(told.len() == 1 && told[0].contains(name), "{told:?}");
+        }
+        assert!(told("/// a\tb — é ≤ 日本\r\n// c\r\ntest \"a\tü\" {}\r\n").is_empty());
     }
 }

@@ -90,14 +90,28 @@ function markPlace(place) {
   if (place !== null) $("grid").children[place].setAttribute("aria-current", "location");
 }
 
-/** An invitation is in the part of the address that no server is told; it is taken out of it. */
+const ANOTHER =
+  "This link makes you somebody else here, whose key the sender of the link has. Your own key and " +
+  "your place on the map cannot be had back. Go on only if you asked for a new invitation.";
+
+/**
+ * An invitation is in the part of the address that no server is told; it is taken out of it. Anybody
+ * can send one. It takes the place of another identity only where this person says so, and of the
+ * same one never: which version of the map was seen last is what servers cannot go back behind.
+ */
 async function takeInvitation() {
   const invitation = new URLSearchParams(location.hash.slice(1)).get("invitation");
   if (!invitation) return;
   history.replaceState(null, "", location.pathname);
   const text = atob(invitation.replaceAll("-", "+").replaceAll("_", "/"));
   const { id, key } = JSON.parse(text);
-  await putIdentity(KEY, await tacit.importIdentity(key));
+  const given = await tacit.importIdentity(key);
+  const there = await getIdentity(KEY);
+  if (there) {
+    const isSame = (await tacit.fingerprint(there)) === (await tacit.fingerprint(given));
+    if (isSame || !confirm(ANOTHER)) return;
+  }
+  await putIdentity(KEY, given);
   await put(KEPT, { id });
 }
 
