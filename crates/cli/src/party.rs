@@ -10,6 +10,7 @@ use tacit::net::relay::{self, Hello};
 use tacit::net::{CancelHandle, Link, NetError};
 use tacit::session::{AbortReason, BaseOt, OtExtension, PlainListener, Side};
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
+use tacit_language::most_like;
 
 use crate::args::MeetArgs;
 use crate::config::{self, Config};
