@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::protocols::{DEFAULT_SECURITY_BITS, ThreatModel};
 use tacit::{
-    Cost, Fingerprint, Function, MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OtExtension,
-    Outcome, OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Stocks, Value,
+    Cost, Fingerprint, Function, MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, Outcome,
+    OutsourcedJob, OutsourcedParameters, OutsourcedRole, Role, Session, Stocks, Value,
 };
 
 use crate::args::{RunArgs, RunRoleArg};
@@ -253,7 +253,7 @@ pub(crate) fn parameters(
 
 /// The bits of statistical security of parameters, rounded down: what is promised holds.
 fn security_bits_of(parameters: &OutsourcedParameters, function: Option<&Function>) -> Option<u8> {
-    let bound = parameters.bound(function, OtExtension::default());
+    let bound = parameters.bound(function);
     let bits = bound.map(|bound| bound.total_bits() as u8);
     bits.ok().filter(|_| !parameters.is_semi_honest())
 }

@@ -25,6 +25,8 @@ pub(super) struct BatchOrder {
     function: Function,
     executions: u64,
     security_bits: u8,
+    /// What runs that take the executions hold.
+    held_bits: u8,
     /// Where nothing is in stock.
     plan: BatchPlan,
     /// Bytes that all of it takes at the evaluator.
@@ -54,10 +56,10 @@ impl BatchOrder {
         let function = runnable.function().clone();
         let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
         let security_bits = args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS);
-        let (plan, table_bytes) = {
+        let (plan, table_bytes, held_bits) = {
             let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
             let order = with_bits(order, security_bits, args);
-            (order.plan()?, order.table_bytes()?)
+            (order.plan()?, order.table_bytes()?, order.held_bits())
         };
         Ok(Self {
             role,
@@ -65,6 +67,7 @@ impl BatchOrder {
             function,
             executions: args.runs,
             security_bits,
+            held_bits,
             plan,
             table_bytes,
         })
@@ -130,7 +133,9 @@ impl Order for BatchOrder {
             ots: prepared.ot_extension,
             wall: begun.elapsed(),
         };
-        let bound = prepared.plan.and_then(|plan| plan.bound().ok());
+        let bound = prepared
+            .plan
+            .and_then(|plan| plan.bound(&self.function).ok());
         let threat_model = ThreatModel::Malicious;
         let (made, usable) = (prepared.made, prepared.available);
         let mut text = match self.security_bits < MIN_SECURITY_BITS {
@@ -139,7 +144,7 @@ impl Order for BatchOrder {
         };
         text += &format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
-            security(threat_model, Some(self.security_bits)),
+            security(threat_model, Some(self.held_bits)),
             self.function.name()
         );
         if let (Some(plan), Some(bound)) = (&prepared.plan, bound) {
@@ -160,7 +165,7 @@ impl Order for BatchOrder {
         let json = json!({
             "protocol": "batch",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": self.security_bits,
+            "statistical_security_bits": self.held_bits,
             "role": self.role.name(),
             "scheme": self.rung.id.to_string(),
             "function": {

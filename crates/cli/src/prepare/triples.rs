@@ -19,6 +19,8 @@ pub(super) struct TripleOrder {
     role: Role,
     wanted: Wanted,
     security_bits: u8,
+    /// What runs that take the triples hold.
+    held_bits: u8,
 }
 
 enum Wanted {
@@ -52,12 +54,15 @@ impl TripleOrder {
             (Some(runnable), _) => Wanted::Runs(Box::new(runnable.function().clone()), args.runs),
             (None, count) => Wanted::Triples(count.unwrap_or(0)),
         };
-        let order = Self {
+        let mut order = Self {
             role,
             wanted,
             security_bits: args.security_bits.unwrap_or(DEFAULT_SECURITY_BITS),
+            held_bits: 0,
         };
-        order.order()?.check()?;
+        let triples = order.order()?;
+        triples.check()?;
+        order.held_bits = triples.held_bits();
         Ok(order)
     }
 
@@ -127,7 +132,7 @@ impl Order for TripleOrder {
         let (made, usable) = (prepared.made, prepared.available);
         let mut text = format!(
             "protocol  authenticated, {}\n{made} triples made, {usable} usable",
-            security(threat_model, Some(self.security_bits))
+            security(threat_model, Some(self.held_bits))
         );
         if let Wanted::Runs(function, _) = &self.wanted {
             let runs = usize::try_from(prepared.runs).unwrap_or(usize::MAX);
@@ -159,7 +164,7 @@ impl Order for TripleOrder {
         let json = json!({
             "protocol": "authenticated",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": self.security_bits,
+            "statistical_security_bits": self.held_bits,
             "made_at_bits": prepared.made_at_bits,
             "role": self.role.name(),
             "function": function,

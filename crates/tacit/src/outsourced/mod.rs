@@ -38,7 +38,7 @@ use crate::kept::ChainPlace;
 use crate::protocols::ThreatModel;
 use crate::scheme::default_scheme;
 use crate::session::{OtNeed, Terms};
-use crate::{Error, Fingerprint, Job, OtExtension, Outcome, Stocks};
+use crate::{Error, Fingerprint, Job, Outcome, Stocks};
 
 /// How long a party waits for a message while the two others work, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -248,12 +248,8 @@ impl<'f> OutsourcedJob<'f> {
         outputs: BTreeMap<String, Value>,
         phases: Vec<PhaseCost>,
         and_gates: u64,
-        extension: OtExtension,
     ) -> Result<Outcome, Error> {
-        let bits = self
-            .parameters
-            .bound(Some(self.function), extension)?
-            .total_bits();
+        let bits = self.parameters.bound(Some(self.function))?.total_bits();
         Ok(Outcome {
             chain: None,
             outputs,

@@ -13,7 +13,7 @@ use tacit_net::Meter;
 use tacit_ot::Security;
 use tacit_protocol::batch::{
     Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
-    PreparingGarbler,
+    PreparingGarbler, held_bits,
 };
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
@@ -106,6 +106,13 @@ impl<'w> BatchPreparation<'w> {
     pub fn insecure_for_measurements(mut self, bits: u8) -> Self {
         self.is_for_measurements = true;
         self.statistical_security_bits(bits)
+    }
+
+    /// Bits of statistical security of runs that take the executions: s, or fewer where an
+    /// evaluator has better ways to cheat than s bounds.
+    #[must_use]
+    pub fn held_bits(&self) -> u8 {
+        held_bits(self.statistical_security_bits, self.function)
     }
 
     /// Under this garbling scheme, half-gates or three-halves; without it under the function's

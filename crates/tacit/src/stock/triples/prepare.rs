@@ -114,6 +114,14 @@ impl<'w> TriplePreparation<'w> {
         self
     }
 
+    /// Bits of statistical security of runs that take the triples: s, or fewer where the check of
+    /// the OTs leaves a peer more.
+    #[must_use]
+    pub fn held_bits(&self) -> u8 {
+        let security = SecurityBits::insecure_for_measurements(self.statistical_security_bits);
+        security.map_or(0, SecurityBits::held_bits)
+    }
+
     /// Ends the preparation where it is not done within `limit`; see
     /// [`Preparation::time_limit`](crate::Preparation::time_limit).
     #[must_use]
