@@ -243,7 +243,7 @@ fn figures(
     };
     let (function, parameters) = (program.function()?, exchange.parameters()?);
     let width = |ports: &[Port]| ports.iter().map(|port| port.ty.width() as u64).sum();
-    let bound = parameters.bound(Some(&function), tacit::session::OtExtension::default());
+    let bound = parameters.bound(Some(&function));
     let bound = bound.map_err(tacit::Error::from)?;
     Ok(OutsourcedFigures {
         function: program.function.clone(),

@@ -15,7 +15,6 @@ use tacit::outsourced::{
     OutsourcedRole,
 };
 use tacit::protocols::{StatisticalSecurity, ThreatModel};
-use tacit::session::OtExtension;
 use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
 
@@ -257,7 +256,7 @@ pub(crate) fn parameters(
 
 /// The bits of statistical security of parameters, rounded down: what is promised holds.
 fn security_bits_of(parameters: &OutsourcedParameters, function: Option<&Function>) -> Option<u8> {
-    let bound = parameters.bound(function, OtExtension::default());
+    let bound = parameters.bound(function);
     let bits = bound.map(|bound| bound.total_bits() as u8);
     bits.ok().filter(|_| !parameters.is_semi_honest())
 }

@@ -28,7 +28,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) typed: Option<&'a TypedFunction>,
     pub(crate) role: Role,
     pub(crate) protocol: Protocol,
-    /// s, where the protocol has one.
+    /// Bits of statistical security, where the protocol has some.
     pub(crate) security_bits: Option<u8>,
     /// Whether tries are counted that the peer does not finish, so that s is of all runs together.
     pub(crate) counts_tries: bool,

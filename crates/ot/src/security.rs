@@ -61,6 +61,7 @@ mod tests {
                 extension.cheating_log2(PEER_WORK_LOG2) < -50.0,
                 "{extension}"
             );
+            assert!(extension.check_bits() >= Extension::LEAST_CHECKED.check_bits());
         }
     }
 }

@@ -8,6 +8,7 @@ use tacit_circuit::{Function, Role, Value};
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{self, LotSize};
+use tacit_protocol::batch::held_bits;
 use tacit_protocol::direct;
 use tacit_protocol::prepared;
 use zeroize::Zeroizing;
@@ -80,8 +81,8 @@ pub struct Outcome {
     pub outputs: BTreeMap<String, Value>,
     /// Against whom the run was secure.
     pub threat_model: ThreatModel,
-    /// s of a run that was secure against a malicious party: cheating succeeds with at most two to
-    /// minus this number.
+    /// Of a run that was secure against a malicious party: cheating succeeds with at most two to
+    /// minus this number. It is s, or fewer where a peer has better ways to cheat than s bounds.
     pub statistical_security_bits: Option<u8>,
     /// Over what that holds, where it is known.
     pub security_scope: Option<SecurityScope>,
@@ -186,6 +187,17 @@ impl<'f> Job<'f> {
             Material::Prepared(_) => Protocol::Prepared,
             Material::Batch(_) => Protocol::Batch,
             Material::Authenticated(_) => Protocol::Authenticated,
+        }
+    }
+
+    /// Bits of statistical security of the run, where it has some: s, or fewer where a peer has
+    /// better ways to cheat than s bounds.
+    #[must_use]
+    pub fn held_bits(&self) -> Option<u8> {
+        let asked = self.security_bits()?;
+        match self.task.material {
+            Material::Batch(_) => Some(held_bits(asked, self.task.function)),
+            _ => self.security.of_lots().ok().map(|bits| bits.held_bits()),
         }
     }
 
@@ -309,7 +321,7 @@ impl<'f> Job<'f> {
             chain,
             outputs,
             threat_model: self.threat_model(),
-            statistical_security_bits: self.security_bits(),
+            statistical_security_bits: self.held_bits(),
             security_scope,
             cost,
         })

@@ -26,6 +26,8 @@ pub(super) struct BatchOrder {
     function: Function,
     executions: u64,
     security: StatisticalSecurity,
+    /// What runs that take the executions hold.
+    held_bits: u8,
     /// Where nothing is in stock.
     plan: BatchPlan,
     /// Bytes that all of it takes at the evaluator.
@@ -59,10 +61,10 @@ impl BatchOrder {
             args.security_bits,
             args.insecure_for_measurements,
         )?;
-        let (plan, table_bytes) = {
+        let (plan, table_bytes, held_bits) = {
             let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
             let order = order.statistical_security(security);
-            (order.plan()?, order.table_bytes()?)
+            (order.plan()?, order.table_bytes()?, order.held_bits())
         };
         Ok(Self {
             role,
@@ -70,6 +72,7 @@ impl BatchOrder {
             function,
             executions: args.runs,
             security,
+            held_bits,
             plan,
             table_bytes,
         })
@@ -134,7 +137,9 @@ impl Order for BatchOrder {
             prepared: &prepared,
             wall: begun.elapsed(),
         };
-        let bound = prepared.plan.and_then(|plan| plan.bound().ok());
+        let bound = prepared
+            .plan
+            .and_then(|plan| plan.bound(&self.function).ok());
         let threat_model = ThreatModel::Malicious;
         let (made, usable) = (prepared.made(), prepared.available());
         let bits = self.security.bits();
@@ -144,7 +149,7 @@ impl Order for BatchOrder {
         };
         text += &format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
-            security(threat_model, Some(bits)),
+            security(threat_model, Some(self.held_bits)),
             self.function.name()
         );
         if let (Some(plan), Some(bound)) = (&prepared.plan, bound) {
@@ -165,7 +170,7 @@ impl Order for BatchOrder {
         let json = json!({
             "protocol": "batch",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": bits,
+            "statistical_security_bits": self.held_bits,
             "role": self.role.name(),
             "scheme": self.rung.id.to_string(),
             "function": {

@@ -20,6 +20,8 @@ pub(super) struct TripleOrder {
     role: Role,
     wanted: TripleCount,
     security: StatisticalSecurity,
+    /// What runs that take the triples hold.
+    held_bits: u8,
 }
 
 enum TripleCount {
@@ -55,7 +57,7 @@ impl TripleOrder {
             }
             (None, count) => TripleCount::Triples(count.unwrap_or(0)),
         };
-        let order = Self {
+        let mut order = Self {
             role,
             wanted,
             security: run::statistical_security(
@@ -63,8 +65,11 @@ impl TripleOrder {
                 args.security_bits,
                 false,
             )?,
+            held_bits: 0,
         };
-        order.order()?.check()?;
+        let triples = order.order()?;
+        triples.check()?;
+        order.held_bits = triples.held_bits();
         Ok(order)
     }
 
@@ -132,7 +137,7 @@ impl Order for TripleOrder {
         let (made, usable) = (prepared.made(), prepared.available());
         let mut text = format!(
             "protocol  authenticated, {}\n{made} triples made, {usable} usable",
-            security(threat_model, Some(self.security.bits()))
+            security(threat_model, Some(self.held_bits))
         );
         if let TripleCount::Runs(function, _) = &self.wanted {
             let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
@@ -162,7 +167,7 @@ impl Order for TripleOrder {
         let json = json!({
             "protocol": "authenticated",
             "threat_model": threat_model.to_string(),
-            "statistical_security_bits": self.security.bits(),
+            "statistical_security_bits": self.held_bits,
             "made_at_bits": prepared.made_at_bits,
             "role": self.role.name(),
             "function": function,

@@ -153,10 +153,7 @@ impl<'a> TwoPartyRun<'a> {
             typed: self.runnable.typed(),
             role: self.role,
             protocol: self.protocol,
-            security_bits: self
-                .protocol
-                .has_security_bits()
-                .then_some(self.security.bits()),
+            security_bits: self.job().held_bits(),
             counts_tries: self.stocks.is_some(),
             rung: self.rung,
             peer,

@@ -191,7 +191,7 @@ fn usage_errors_exit_with_2() {
 #[test]
 fn functions_that_are_not_there() {
     let parties = Parties::new();
-    fs::write(parties.folder().join("gap.tacit"), "").unwrap();
+    std::fs::write(parties.folder().join("gap.tacit"), "").unwrap();
     let cases: &[(&[&str], &[&str])] = &[
         (&["rot13"], &["rot13", "tacit inspect --list"]),
         (&["milionaires"], &["did you mean millionaires?"]),

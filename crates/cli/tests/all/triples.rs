@@ -94,6 +94,38 @@ fn triples_are_prepared_listed_checked_and_taken() {
     }
 }
 
+/// 2^-51 is what a peer is left in the check of the OTs, whatever s is.
+#[test]
+fn results_state_the_bits_that_hold_where_more_are_asked_for() {
+    let parties = Parties::new();
+    let held = "secure against a malicious party: cheating succeeds with at most 2^-51";
+    let inputs = ["a=3", "b=2"];
+    for protocol in ["authenticated", "batch"] {
+        let shared = [
+            "millionaires",
+            "--protocol",
+            protocol,
+            "--security-bits",
+            "64",
+        ];
+        let prepare = [&["prepare"], &shared[..]].concat();
+        for ended in act(&parties, &prepare, ["", ""]) {
+            assert!(ended.succeeded().contains(held), "{ended:?}");
+        }
+        let run = [&["run"], &shared[..]].concat();
+        for ended in act(&parties, &run, inputs) {
+            assert_eq!(ended.succeeded(), "a_is_richer = 1\n");
+            assert!(ended.stderr.contains(held), "{ended:?}");
+        }
+        for command in [prepare, run] {
+            let json = [&command[..], &["--json"]].concat();
+            for ended in act(&parties, &json, inputs) {
+                assert_eq!(ended.json()["statistical_security_bits"], 51);
+            }
+        }
+    }
+}
+
 #[test]
 fn orders_that_are_none_of_triples_are_refused() {
     let parties = Parties::new();

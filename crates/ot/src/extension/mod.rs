@@ -48,6 +48,9 @@ impl FieldBits {
     /// The largest k.
     pub const MAX: usize = 8;
 
+    /// k = 1: the most bytes.
+    pub const SMALLEST: Self = Self(1);
+
     /// k = 2: half the bytes of k = 1 for the same work.
     pub const DEFAULT: Self = Self(2);
 

@@ -39,6 +39,9 @@ impl Extension {
         Self::Silent,
     ];
 
+    /// That whose check leaves a cheating peer the most: SoftSpoken with k = 1.
+    pub const LEAST_CHECKED: Self = Self::SoftSpoken(FieldBits::SMALLEST);
+
     /// Which of [`NAMED`](Self::NAMED) it is, by its name on the command line and in configuration.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

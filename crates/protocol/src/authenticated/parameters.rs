@@ -20,13 +20,12 @@
 //! what the first epoch leaves of 2^-s, 2^-6 of it, is enough for all others together.
 
 use crate::Error;
-use crate::malicious::tries;
+use crate::malicious::{log2_sum, transfers_log2, tries};
 
 /// Least s of a run.
 pub const MIN_SECURITY_BITS: u8 = 40;
 
-/// Largest s. Beyond it the check of the OT extension would be what bounds a cheating party: it
-/// leaves W · 2^-115 for W hashes, which a peer that computes 2^51 of them brings to 2^-64.
+/// Largest s. What a run holds is less: [`SecurityBits::held_bits`].
 pub const MAX_SECURITY_BITS: u8 = 64;
 
 /// Largest s that lots are made at, after runs that were not finished.
@@ -34,6 +33,10 @@ const MAX_CHARGED_BITS: u8 = 80;
 
 /// The part of 2^-s that the first epoch leaves to all others is one in so many.
 const LEFT_TO_TRIES: u64 = 64;
+
+/// The part of 2^-s that no lot of any epoch takes, as a power of two: what rounding up in
+/// [`charge_bits`] leaves.
+const UNUSED_LOG2: i32 = -9;
 
 /// By how much s is raised after `unfinished` epochs with a peer, so that all epochs, however many,
 /// are lost with 2^-s at most: ⌈lg 64t(t+1)⌉ after t of them.
@@ -93,6 +96,14 @@ impl SecurityBits {
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
+    }
+
+    /// Bits of statistical security of runs that ask for this s, rounded down: against cheats in
+    /// lots and in the check of the OT extension together.
+    #[must_use]
+    pub fn held_bits(self) -> u8 {
+        let lots = (1.0 - f64::from(UNUSED_LOG2).exp2()).log2() - f64::from(self.0);
+        -log2_sum([lots, transfers_log2()]) as u8
     }
 }
 
@@ -276,6 +287,16 @@ mod tests {
         }
     }
 
+    /// By hand, with 8128 · 2^-64 for the check of the OTs: at s = 41 that is 0.496 of the 2^-9
+    /// that lots leave of 2^-s, at s = 42 0.992 of it, and at s = 43 more.
+    #[test]
+    fn no_s_gives_more_than_the_transfers_leave() {
+        let held = |bits| security(bits).held_bits();
+        assert_eq!([1, 6, 40, 41, 42].map(held), [1, 6, 40, 41, 42]);
+        assert_eq!([43, 45, 50, 51, 57].map(held), [42, 44, 49, 50, 50]);
+        assert_eq!([58, 64].map(held), [51, 51]);
+    }
+
     /// All epochs with a peer, for ever, are lost with 2^-s at most: what the first one may lose,
     /// and the sum over 2^20 further ones with its tail, below the integral of 1/(64 t^2).
     #[test]
@@ -284,7 +305,8 @@ mod tests {
         let of = |tries| (-f64::from(charge_bits(tries))).exp2();
         let further: f64 = (1..tries).map(of).sum();
         let tail = 1.0 / (64.0 * (tries - 1) as f64);
-        assert!(63.0 / 64.0 + further + tail <= 1.0, "{further}");
+        let unused = f64::from(UNUSED_LOG2).exp2();
+        assert!(63.0 / 64.0 + further + tail <= 1.0 - unused, "{further}");
         assert_eq!([0, 1, 2, 3, 20].map(charge_bits), [0, 7, 9, 10, 15]);
         let charged = |bits, tries| security(bits).charged(charge_bits(tries));
         assert_eq!(charged(40, 1).map(SecurityBits::get), Some(47));

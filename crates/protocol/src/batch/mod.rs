@@ -46,7 +46,7 @@ pub use execution::{Circuits, EvaluatorBytes, EvaluatorExecution, GarblerExecuti
 pub use layout::Batch;
 pub use offline::{PreparingEvaluator, PreparingGarbler};
 pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};
-pub use plan::{Bound, Plan};
+pub use plan::{Bound, Plan, held_bits};
 
 use crate::malicious::{encoding, frames, oracle, parallel, returned};
 use crate::{Error, Misbehaviour};

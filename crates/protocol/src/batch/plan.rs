@@ -16,7 +16,8 @@
 //!
 //! A cheating evaluator is bounded apart, whatever s is: by the check of the OT extension
 //! (`tacit_ot::source::Extension::cheating_log2`), and by ⌈n/64⌉ · 2^−64 for the garbler's result
-//! of n bits (see `returned`).
+//! of n bits (see `returned`). As one of the two parties cheats, a run holds the fewer bits of
+//! both: [`held_bits`].
 
 use core::fmt;
 
@@ -26,7 +27,8 @@ use super::layout::KEY_BITS;
 use super::parameters::{Bucket, CircuitCost, Cut, Factorials, MAX_CIRCUITS, cheapest};
 use super::returned;
 use crate::Error;
-use crate::malicious::tries;
+use crate::malicious::returned::forging_log2;
+use crate::malicious::{log2_sum, transfers_log2, tries};
 
 /// What each way to cheat is held below the whole, in bits: there are three ways, and 3 < 2^2.
 const SHARE_BITS: u8 = 2;
@@ -48,6 +50,20 @@ pub fn charge_bits(tries: u64) -> u8 {
     tries::charge_bits(3, tries)
 }
 
+/// Bits of statistical security, rounded down, of runs of `function` whose executions were made at
+/// s: those that hold against a garbler, over all tries, or against an evaluator, whichever are
+/// fewer.
+#[must_use]
+pub fn held_bits(statistical_security_bits: u8, function: &Function) -> u8 {
+    statistical_security_bits.min(evaluator_bits(function) as u8)
+}
+
+/// What holds a cheating evaluator, whatever s is.
+fn evaluator_bits(function: &Function) -> f64 {
+    let result = function.output_bits(Role::Garbler);
+    -log2_sum([transfers_log2(), forging_log2(result)])
+}
+
 /// How many circuits a batch takes. Both parties compute or are told the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -55,27 +71,35 @@ pub struct Plan {
     cut: Cut,
 }
 
-/// What a cheating garbler's ways come to: each with at most two to minus this many bits.
+/// What ways to cheat come to: each with at most two to minus this many bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// To win by bad circuits.
+    /// Of a garbler, to win by bad circuits.
     pub circuits_bits: f64,
-    /// To learn of an input by selective failure.
+    /// Of a garbler, to learn of an input by selective failure.
     pub encoding_bits: f64,
-    /// To give two inputs to one execution.
+    /// Of a garbler, to give two inputs to one execution.
     pub consistency_bits: f64,
+    /// Of an evaluator, all ways together.
+    pub evaluator_bits: f64,
 }
 
 impl Bound {
-    /// Of all ways together.
+    /// Of the party that gains more by cheating.
     #[must_use]
     pub fn total_bits(&self) -> f64 {
+        self.garbler_bits().min(self.evaluator_bits)
+    }
+
+    /// Of a garbler, all ways together.
+    #[must_use]
+    pub fn garbler_bits(&self) -> f64 {
         let ways = [
             self.circuits_bits,
             self.encoding_bits,
             self.consistency_bits,
         ];
-        -ways.iter().map(|bits| (-bits).exp2()).sum::<f64>().log2()
+        -log2_sum(ways.map(|bits| -bits))
     }
 }
 
@@ -83,11 +107,13 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "2^-{:.2} (circuits 2^-{:.2}, encoding 2^-{:.0}, inputs 2^-{:.0})",
+            "2^-{:.2} (a garbler by circuits 2^-{:.2}, encoding 2^-{:.0} and inputs 2^-{:.0}; an \
+             evaluator 2^-{:.2})",
             self.total_bits(),
             self.circuits_bits,
             self.encoding_bits,
-            self.consistency_bits
+            self.consistency_bits,
+            self.evaluator_bits
         )
     }
 }
@@ -129,7 +155,7 @@ impl Plan {
             statistical_security_bits,
             cut,
         };
-        if plan.bound()?.total_bits() < f64::from(statistical_security_bits) {
+        if plan.garbler_bound()?.garbler_bits() < f64::from(statistical_security_bits) {
             return Err(Error::ApiMisuse(
                 "these circuits are too few for the statistical security; let the planner choose",
             ));
@@ -137,18 +163,27 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What a cheating garbler's ways come to.
+    /// What the ways to cheat in a batch of `function` come to.
     ///
     /// # Errors
     ///
     /// None for a plan that was made.
-    pub fn bound(&self) -> Result<Bound, Error> {
+    pub fn bound(&self, function: &Function) -> Result<Bound, Error> {
+        Ok(Bound {
+            evaluator_bits: evaluator_bits(function),
+            ..self.garbler_bound()?
+        })
+    }
+
+    /// The ways of a cheating garbler alone.
+    pub(super) fn garbler_bound(&self) -> Result<Bound, Error> {
         let factorials = Factorials::up_to(self.cut.circuits)?;
         let share = f64::from(share_bits(self.statistical_security_bits)?);
         Ok(Bound {
             circuits_bits: factorials.security_bits(self.cut, Bucket::OneGood),
             encoding_bits: share,
             consistency_bits: share,
+            evaluator_bits: f64::INFINITY,
         })
     }
 
@@ -246,13 +281,14 @@ fn cost(function: &Function, security_bits: usize) -> CircuitCost {
 mod tests {
     use std::collections::BTreeMap;
 
-    use tacit_circuit::{Recipient, library};
+    use tacit_circuit::builder::Builder;
+    use tacit_circuit::{Port, Recipient, library};
 
     use super::*;
 
     fn aes() -> Function {
         let circuit = library::find("aes-128", &BTreeMap::new()).unwrap();
-        let owner = |port: &tacit_circuit::Port| {
+        let owner = |port: &Port| {
             Ok(if port.name == "key" {
                 Role::Garbler
             } else {
@@ -268,7 +304,7 @@ mod tests {
         for executions in [1, 32, 128, 1024] {
             for bits in [8, 40] {
                 let plan = Plan::cheapest(&function, executions, bits).unwrap();
-                let bound = plan.bound().unwrap();
+                let bound = plan.bound(&function).unwrap();
                 assert!(bound.total_bits() >= f64::from(bits), "{plan}: {bound}");
                 assert!(bound.circuits_bits >= f64::from(bits) + 2.0);
                 assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
@@ -298,8 +334,35 @@ mod tests {
             circuits_bits: 42.0,
             encoding_bits: 42.0,
             consistency_bits: 42.0,
+            evaluator_bits: 50.0,
         };
         assert!((bound.total_bits() - (42.0 - 3_f64.log2())).abs() < 1e-9);
+        let evaluator_bits = 40.0;
+        let bound = Bound {
+            evaluator_bits,
+            ..bound
+        };
+        assert!((bound.total_bits() - 40.0).abs() < 1e-9);
+    }
+
+    /// By hand: an evaluator passes the check of the OTs with 8128 · 2^-64, and of a garbler's
+    /// result of 2^16 bits forges 2^10 words with 2^-64 each.
+    #[test]
+    fn no_s_gives_more_than_an_evaluator_leaves() {
+        let function = aes();
+        let held = [1, 40, 51, 52, 80].map(|s| held_bits(s, &function));
+        assert_eq!(held, [1, 40, 51, 51, 51]);
+        let bound = Plan::cheapest(&function, 32, 80).unwrap();
+        let bound = bound.bound(&function).unwrap();
+        assert!((bound.total_bits() - (64.0 - 8128_f64.log2())).abs() < 1e-9);
+        let builder = Builder::new();
+        let wide = builder.bus("wide", 1 << 16);
+        builder.output("same", &wide);
+        let circuit = builder.finish().unwrap();
+        let owner = |_: &Port| Ok(Role::Evaluator);
+        let wide = Function::of_circuit("wide", circuit, owner, |_| Ok(Recipient::Garbler));
+        let bits = evaluator_bits(&wide.unwrap());
+        assert!((bits - (64.0 - (8128.0 + 1024_f64).log2())).abs() < 1e-9);
     }
 
     #[test]

@@ -23,3 +23,17 @@ pub(crate) mod returned;
 pub(crate) mod shuffle;
 pub(crate) mod tries;
 pub(crate) mod walk;
+
+use tacit_ot::PEER_WORK_LOG2;
+use tacit_ot::source::Extension;
+
+/// The logarithm to base two of the probability with which a peer that chooses differently in one
+/// OT passes the check of the OT extension, whichever extension the parties use.
+pub(crate) fn transfers_log2() -> f64 {
+    Extension::LEAST_CHECKED.cheating_log2(PEER_WORK_LOG2)
+}
+
+/// The logarithm of a sum of these powers of two.
+pub(crate) fn log2_sum(logs: impl IntoIterator<Item = f64>) -> f64 {
+    logs.into_iter().map(f64::exp2).sum::<f64>().log2()
+}

@@ -12,7 +12,7 @@
 //! | the encoding of the evaluator's input | distance k + 3: 2^−(k+2) |
 //! | two inputs of the generator | k + 2 + ⌈lg e⌉ rows of a random matrix: 2^−(k+2) over all pairs |
 //! | a forged result of n bits | the one-time MAC: ⌈n/64⌉ · 2^−64, for each party that gets one |
-//! | different choices in one OT | the OT extension's check, on both links: [`Extension::cheating_log2`] |
+//! | different choices in one OT | the OT extension's check, on both links: `Extension::cheating_log2` |
 //!
 //! The last two do not grow with k, so that no run has more bits than they leave:
 //! [`Parameters::bound`] adds all of them up.
@@ -23,13 +23,12 @@
 use core::fmt;
 
 use tacit_circuit::{Function, Role};
-use tacit_ot::PEER_WORK_LOG2;
-use tacit_ot::source::Extension;
 
 use crate::Error;
 use crate::batch::parameters::Factorials;
 use crate::batch::plan::MAX_SECURITY_BITS;
 use crate::malicious::returned::forging_log2;
+use crate::malicious::{log2_sum, transfers_log2};
 
 /// Most circuits of a run.
 pub const MAX_COPIES: u32 = 1024;
@@ -80,7 +79,7 @@ impl RunBound {
             self.results_bits,
             self.transfers_bits,
         ];
-        -log2_sum(ways.map(|bits| -bits).into_iter())
+        -log2_sum(ways.map(|bits| -bits))
     }
 }
 
@@ -98,11 +97,6 @@ impl fmt::Display for RunBound {
             self.transfers_bits,
         )
     }
-}
-
-/// The logarithm of a sum of these powers of two.
-fn log2_sum(logs: impl Iterator<Item = f64>) -> f64 {
-    logs.map(f64::exp2).sum::<f64>().log2()
 }
 
 impl Parameters {
@@ -165,7 +159,7 @@ impl Parameters {
     ///
     /// None that the caller could cause.
     pub fn is_secure(&self) -> Result<bool, Error> {
-        Ok(self.bound(None, Extension::default())?.total_bits() >= MIN_SECURITY_BITS.into())
+        Ok(self.bound(None)?.total_bits() >= MIN_SECURITY_BITS.into())
     }
 
     /// Whether the parties are taken to follow the protocol.
@@ -202,18 +196,13 @@ impl Parameters {
     }
 
     /// What cheating in a run of `function`, or of one without results, succeeds with, computed for
-    /// this σ and k, and for OTs of
-    /// `extension` between generator and evaluator and between generator and cloud. All are 0 bits
-    /// where parties are semi-honest.
+    /// this σ and k, and for OTs of whatever extension. All are 0 bits where parties are
+    /// semi-honest.
     ///
     /// # Errors
     ///
     /// None that the caller could cause.
-    pub fn bound(
-        &self,
-        function: Option<&Function>,
-        extension: Extension,
-    ) -> Result<RunBound, Error> {
+    pub fn bound(&self, function: Option<&Function>) -> Result<RunBound, Error> {
         if self.is_semi_honest() {
             return Ok(RunBound {
                 circuits_bits: 0.0,
@@ -227,13 +216,12 @@ impl Parameters {
         let of = |role| function.map_or(0, |function| function.output_bits(role));
         let results = [Role::Garbler, Role::Evaluator].map(of);
         // One extension between generator and evaluator, one between generator and cloud.
-        let extensions = [extension.cheating_log2(PEER_WORK_LOG2); 2];
         Ok(RunBound {
             circuits_bits: self.circuits_bits()?,
             encoding_bits: share,
             consistency_bits: share,
-            results_bits: -log2_sum(results.into_iter().map(forging_log2)),
-            transfers_bits: -log2_sum(extensions.into_iter()),
+            results_bits: -log2_sum(results.map(forging_log2)),
+            transfers_bits: -log2_sum([transfers_log2(); 2]),
         })
     }
 
@@ -371,9 +359,7 @@ mod tests {
     fn all_ways_together_keep_what_was_asked_for() {
         let parameters = Parameters::malicious(256, 40).unwrap();
         let function = adder(4, Recipient::Both);
-        let bound = parameters
-            .bound(Some(&function), Extension::default())
-            .unwrap();
+        let bound = parameters.bound(Some(&function)).unwrap();
         assert!(bound.total_bits() >= 40.0, "{bound}");
         assert_eq!((parameters.evaluated(), parameters.checked()), (102, 154));
         assert_eq!(
@@ -382,18 +368,16 @@ mod tests {
         );
     }
 
-    /// By hand, with the default extension (2016 pairs of groups): 2 · 2^-63 of two results of a
-    /// word each, 2 · 2016 · 2^-64 of two extensions.
+    /// By hand: 2 · 2^-64 of two results of a word each, 2 · 8128 · 2^-64 of two extensions with
+    /// 8128 pairs of groups.
     #[test]
     fn no_k_gives_more_than_the_mac_and_the_transfers_leave() {
         let parameters = Parameters::malicious(1024, 80).unwrap();
         let function = adder(4, Recipient::Both);
-        let bound = parameters
-            .bound(Some(&function), Extension::default())
-            .unwrap();
+        let bound = parameters.bound(Some(&function)).unwrap();
         assert!((bound.results_bits - 63.0).abs() < 1e-9, "{bound}");
         assert!(
-            (bound.transfers_bits - (63.0 - 2016.0_f64.log2())).abs() < 1e-9,
+            (bound.transfers_bits - (63.0 - 8128.0_f64.log2())).abs() < 1e-9,
             "{bound}"
         );
         assert!(
@@ -401,15 +385,10 @@ mod tests {
             "{bound}"
         );
         let none = adder(4, Recipient::Garbler);
-        let bound = parameters.bound(Some(&none), Extension::default()).unwrap();
+        let bound = parameters.bound(Some(&none)).unwrap();
         assert!((bound.results_bits - 64.0).abs() < 1e-9, "{bound}");
         let none = Parameters::SEMI_HONEST;
-        assert!(
-            none.bound(Some(&function), Extension::default())
-                .unwrap()
-                .total_bits()
-                < 0.0
-        );
+        assert!(none.bound(Some(&function)).unwrap().total_bits() < 0.0);
     }
 
     #[test]

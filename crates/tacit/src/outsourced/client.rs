@@ -64,15 +64,13 @@ impl OutsourcedJob<'_> {
             }
             let run = links.since(&clock, Phase::Run);
             links.unbound(before);
-            let extension = links.to(Peer::Generator)?.ot_settings().extension;
             let phases = vec![agreement, setup, run];
-            Ok((done.outputs, phases, chain, extension))
+            Ok((done.outputs, phases, chain))
         });
-        let (bits, phases, chain, extension) =
-            ran.map_err(|error| refusal.map_or(error, Error::from))?;
+        let (bits, phases, chain) = ran.map_err(|error| refusal.map_or(error, Error::from))?;
         let outputs = self.outputs(Role::Evaluator, &bits)?;
         let keeps = self.task.function.has_saved_values();
-        let outcome = self.outcome(outputs, phases, 0, extension)?;
+        let outcome = self.outcome(outputs, phases, 0)?;
         Ok(Outcome {
             chain: keeps.then_some(chain),
             ..outcome

@@ -37,7 +37,7 @@ use crate::order::{Garbled, Order};
 use crate::ports;
 use crate::protocols::ThreatModel;
 use crate::scheme::default_scheme;
-use crate::session::{OrderTerms, OtExtension, OtNeed};
+use crate::session::{OrderTerms, OtNeed};
 use crate::stock::{ChainVersion, Stocks};
 use crate::{Error, Fingerprint, Outcome};
 
@@ -211,12 +211,11 @@ impl<'f> OutsourcedJob<'f> {
         outputs: BTreeMap<String, Value>,
         phases: Vec<PhaseCost>,
         and_gates: u64,
-        extension: OtExtension,
     ) -> Result<Outcome, Error> {
         let bits = self
             .task
             .parameters
-            .bound(Some(self.task.function), extension)?
+            .bound(Some(self.task.function))?
             .total_bits();
         Ok(Outcome {
             chain: None,

@@ -49,8 +49,7 @@ impl OutsourcedJob<'_> {
         })?;
         let outputs = self.outputs(Role::Garbler, &bits)?;
         let and_gates = self.task.function.and_gates();
-        let extension = evaluator.ot_settings().extension;
-        self.outcome(outputs, phases, and_gates, extension)
+        self.outcome(outputs, phases, and_gates)
     }
 
     /// Runs as the cloud.
@@ -87,8 +86,7 @@ impl OutsourcedJob<'_> {
             server.end(kept.as_ref(), result)
         })?;
         let and_gates = self.task.function.and_gates();
-        let extension = generator.ot_settings().extension;
-        self.outcome(Default::default(), phases, and_gates, extension)
+        self.outcome(Default::default(), phases, and_gates)
     }
 }
 

@@ -259,11 +259,7 @@ impl KeptOts {
     /// Keeps a batch in place of another, unless nothing is kept with the peer any more.
     fn put(&self, name: SpareName, batch: Batch) -> Result<(), StockError> {
         let mut memory = self.lock();
-        if memory
-            .only
-            .as_ref()
-            .is_some_and(|only| !only.contains(&name.peer))
-        {
+        if !memory.keeps_with(&name.peer) {
             return Ok(());
         }
         let Some(stocks) = &self.0.stocks else {
@@ -271,7 +267,12 @@ impl KeptOts {
             return Ok(());
         };
         drop(memory);
-        stocks.put_sets(&name.id(), batch.name(), &batch.to_bytes())
+        stocks.put_sets(&name.id(), batch.name(), &batch.to_bytes())?;
+        // `retain` may have come meanwhile and seen no file.
+        if !self.lock().keeps_with(&name.peer) {
+            stocks.retain_sets(|id| *id != name.id())?;
+        }
+        Ok(())
     }
 
     /// The right to make a batch, unless another session has it.
@@ -336,6 +337,10 @@ impl KeptOts {
 }
 
 impl InMemory {
+    fn keeps_with(&self, peer: &Fingerprint) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(peer))
+    }
+
     fn take(&mut self, name: SpareName, which: WhichSet) -> Option<(SpareOffer, SpareSet)> {
         let batch = self.batches.get_mut(&name)?;
         let number = match which {

@@ -173,6 +173,18 @@ fn runs_of_many_ots_take_a_larger_field() {
     }
 }
 
+/// The check of the OTs leaves a peer 2^-51, whatever s is.
+#[test]
+fn results_state_the_bits_that_hold() {
+    let function = millionaires(8);
+    let stated = in_memory(|party, session| {
+        let job = Job::new(&function, ROLES[party]).statistical_security_bits(64);
+        let job = job.input(["a", "b"][party], [2_u8, 1][party]);
+        Ok(job.authenticated().run(session)?.statistical_security_bits)
+    });
+    assert_eq!(stated.map(|bits| bits.expect("a result")), [Some(51); 2]);
+}
+
 #[test]
 fn parties_that_want_different_extensions_are_told_both() {
     let function = millionaires(32);

@@ -2,8 +2,10 @@
 //! twice, whatever crashes or lies, unless both parties go back to old disks.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use tacit::{Error, Fingerprint, Function, Job, Role, Session, library};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::session::Proposal;
-use tacit_stock::Memory;
+use tacit_stock::{Index, Memory, StoredFile};
 use tacit_testkit::tamper::{Fault, TamperingSink};
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
@@ -239,6 +241,78 @@ fn a_disk_forgets_peers_as_well() {
     }
     assert_eq!(files(&disks[1]).len(), 1);
     assert!(on(&disks).run(1)[0].made());
+}
+
+/// A disk on which the garbler lets its peer go just before it makes a file of base OTs.
+struct LettingGo {
+    disk: Memory,
+    kept: Mutex<Option<KeptOts>>,
+}
+
+impl fmt::Debug for LettingGo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.disk.fmt(f)
+    }
+}
+
+impl Storage for LettingGo {
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        self.disk.create_folder(folder)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        self.disk.names(folder)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.disk.sync_folder(folder)
+    }
+
+    fn create(&self, file: &Path) -> io::Result<Box<dyn StoredFile>> {
+        let kept = self.kept.lock().expect("no panic").take();
+        if let Some(kept) = kept {
+            kept.retain(&[fingerprint(7)]).expect("a disk");
+        }
+        self.disk.create(file)
+    }
+
+    fn open(&self, file: &Path) -> io::Result<Box<dyn StoredFile>> {
+        self.disk.open(file)
+    }
+
+    fn remove(&self, file: &Path) -> io::Result<()> {
+        self.disk.remove(file)
+    }
+
+    fn remove_folder(&self, folder: &Path) -> io::Result<()> {
+        self.disk.remove_folder(folder)
+    }
+
+    fn try_lock(&self, file: &Path) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        self.disk.try_lock(file)
+    }
+
+    fn open_index(&self, file: &Path) -> io::Result<Box<dyn Index>> {
+        self.disk.open_index(file)
+    }
+}
+
+/// A peer that was let go would find base OTs of it when it is known again.
+#[test]
+fn nothing_is_put_on_a_disk_with_a_peer_that_was_let_go_meanwhile() {
+    let disk = Memory::new();
+    let letting_go = Arc::new(LettingGo {
+        disk: disk.clone(),
+        kept: Mutex::default(),
+    });
+    let storage = Arc::clone(&letting_go);
+    let stocks = Stocks::over(storage, Path::new("stocks"), 1 << 30).expect("a folder");
+    let kept = KeptOts::in_stocks(&stocks);
+    *letting_go.kept.lock().expect("no panic") = Some(kept.clone());
+    let parties = Parties::new([Some(kept), Some(KeptOts::default())]);
+    assert!(parties.run(1)[0].made());
+    assert!(letting_go.kept.lock().expect("no panic").is_none());
+    assert_eq!(files(&disk), [] as [PathBuf; 0]);
 }
 
 /// The files of base OTs.

@@ -1,8 +1,12 @@
 //! Numbers on pages that the code decides.
 
+use std::collections::BTreeMap;
+
+use tacit::library;
 use tacit_garble::{LADDER, SchemeId};
-use tacit_ot::FieldBits;
 use tacit_ot::source::Extension;
+use tacit_ot::{FieldBits, PEER_WORK_LOG2};
+use tacit_protocol::authenticated::SecurityBits;
 use tacit_protocol::outsourced::Parameters;
 use tacit_protocol::session::Version;
 use tacit_stock::FORMAT_VERSION;
@@ -67,15 +71,17 @@ fn pages_say_the_bits_of_the_code() {
         let rung = LADDER.iter().find(|rung| rung.id == id);
         rung.expect("on the ladder").security_bits
     };
+    let batch = "docs/protocols/batch.md";
     let schemes = format!(
         "{} under `half-gates/two-call`, {} under `half-gates/re-keyed`, {} under `three-halves`",
         of(SchemeId::HALF_GATES_TWO_CALL),
         of(SchemeId::HALF_GATES_REKEYED),
         of(SchemeId::THREE_HALVES)
     );
+    let schemes = [(batch, schemes)];
     let bound = |copies, k| {
         let parameters = Parameters::insecure_for_measurements(copies, k).expect("parameters");
-        let bound = parameters.bound(None, Extension::default());
+        let bound = parameters.bound(None);
         (parameters, bound.expect("a bound"))
     };
     let circuits = [16, 64, 256].map(|copies| {
@@ -86,13 +92,39 @@ fn pages_say_the_bits_of_the_code() {
         format!("| {copies} | {evaluated} | 2^-{bits:.2} |")
     });
     let most = bound(1024, 80).1.total_bits() as u8;
-    let most = format!("with 1024 circuits and k = 80 that is {most} bits");
+    let link = -Extension::LEAST_CHECKED.cheating_log2(PEER_WORK_LOG2) as u8;
+    let most = format!(
+        "with 1024 circuits and k = 80 that is {most} bits, since an OT extension holds {link} on \
+         each link"
+    );
     let outsourced = "docs/protocols/outsourced.md";
     let said = circuits.into_iter().chain([most]);
     let said = said.map(|said| (outsourced, said));
-    for (path, said) in said.chain([("docs/protocols/batch.md", schemes)]) {
+    for (path, said) in said.chain(schemes).chain(held_bits()) {
         let page = page(path);
         let words: Vec<_> = page.split_whitespace().collect();
         assert!(words.join(" ").contains(&said), "{path} should say: {said}");
     }
+}
+
+/// What pages say of results where much is asked for.
+fn held_bits() -> Vec<(&'static str, String)> {
+    let bits = |s| SecurityBits::new(s).expect("40 to 64").held_bits();
+    let exact = (40..=64).rev().find(|s| bits(*s) == *s).expect("40");
+    let less = (40..=64).rev().find(|s| bits(*s) + 1 == *s).expect("43");
+    let most = bits(64);
+    let authenticated =
+        format!("s up to s = {exact}, one bit less up to s = {less}, and {most} bits at s = 64");
+    let aes = library::function("aes-128", &BTreeMap::new()).expect("a function");
+    let batch = tacit_protocol::batch::held_bits(80, &aes);
+    assert_eq!(batch, most, "docs/guide.md has one number for both");
+    let guide = format!("which is at most {most} bits");
+    vec![
+        ("docs/protocols/authenticated.md", authenticated),
+        (
+            "docs/protocols/batch.md",
+            format!("{batch} bits if more are asked for"),
+        ),
+        ("docs/guide.md", guide),
+    ]
 }

@@ -99,7 +99,7 @@ fn two_bad_circuits_win_as_often_as_the_bound_says() {
         assert!(Count::is_near(found.wrong, TWO_WIN), "{bad:?}: {found:?}");
         assert!(found.right > 0, "{bad:?}: {found:?}");
     }
-    let bound = Plan::with_cut(1, CUT).unwrap().bound().unwrap();
+    let bound = Plan::with_cut(1, CUT).unwrap().garbler_bound().unwrap();
     assert!(TWO_WIN <= (-bound.circuits_bits).exp2() * 1.001, "{bound}");
 }
 

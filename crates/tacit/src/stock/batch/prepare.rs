@@ -10,7 +10,7 @@ use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_protocol::batch::{
     Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
-    PreparingGarbler,
+    PreparingGarbler, held_bits,
 };
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
@@ -72,6 +72,13 @@ impl<'w> BatchPreparation<'w> {
             function,
             count,
         })
+    }
+
+    /// Bits of statistical security of runs that take the executions: s, or fewer where an
+    /// evaluator has better ways to cheat than s bounds.
+    #[must_use]
+    pub fn held_bits(&self) -> u8 {
+        held_bits(self.security.bits(), self.task.function)
     }
 
     /// How many circuits the whole order takes where nothing is in stock yet. What `batch` cannot

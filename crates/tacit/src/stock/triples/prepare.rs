@@ -84,6 +84,13 @@ impl TriplePreparation<'_> {
         })
     }
 
+    /// Bits of statistical security of runs that take the triples: s, or fewer where the check of
+    /// the OTs leaves a peer more.
+    #[must_use]
+    pub fn held_bits(&self) -> u8 {
+        self.security.of_lots().map_or(0, SecurityBits::held_bits)
+    }
+
     /// Triples of the whole order.
     #[must_use]
     pub fn count(&self) -> u64 {
