@@ -177,8 +177,9 @@ fn runs_of_many_ots_take_a_larger_field() {
 #[test]
 fn results_state_the_bits_that_hold() {
     let function = millionaires(8);
+    let security = StatisticalSecurity::new(64).expect("s");
     let stated = in_memory(|party, session| {
-        let job = Job::new(&function, ROLES[party]).statistical_security_bits(64);
+        let job = Job::new(&function, ROLES[party]).statistical_security(security);
         let job = job.input(["a", "b"][party], [2_u8, 1][party]);
         Ok(job.authenticated().run(session)?.statistical_security_bits)
     });
