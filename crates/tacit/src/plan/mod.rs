@@ -50,12 +50,12 @@ pub use calibration::Calibration;
 use course::MeasuredLink;
 pub use course::Overhead;
 
-use crate::Error;
 use crate::StockSummary;
 use crate::library::SizedProblem;
 use crate::protocols::{DEFAULT_SECURITY_BITS, Protocol, ThreatModel};
 use crate::scheme::best_scheme;
-use crate::stock::{family, kind_of, serves};
+use crate::stock::{LotTerms, family, kind_of, serves};
+use crate::{BaseOt, Error};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -111,9 +111,13 @@ impl InStock {
     /// Triples for `authenticated` of all lots, and for how many runs they are enough that take
     /// this many each; with the role that has more.
     fn triples(&self, of_a_run: u64) -> (u64, u64) {
+        let asked = LotTerms {
+            statistical_security_bits: DEFAULT_SECURITY_BITS,
+            base_ot: BaseOt::default(),
+        };
         let stocks = self.stocks.iter().map(|stock| {
             let lots = stock.kinds.iter();
-            let lots = lots.filter(|lot| serves(&lot.digest, DEFAULT_SECURITY_BITS));
+            let lots = lots.filter(|lot| serves(&lot.digest, asked));
             let counts = lots.map(|lot| (lot.available, lot.available / of_a_run.max(1)));
             counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
                 (sum + of_lot, runs + runs_of_lot)

@@ -59,8 +59,8 @@ pub use tacit_stock::{
     StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use tries::{TryName, charge_bits};
+pub(crate) use triples::{LotTerms, StockedOutcome, StockedRun, serves};
 pub use triples::{PreparedTriples, TriplePreparation};
-pub(crate) use triples::{StockedOutcome, StockedRun, serves};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.

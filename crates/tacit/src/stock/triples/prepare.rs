@@ -16,7 +16,7 @@ use tacit_protocol::session::{Proposal, ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
 use zeroize::Zeroizing;
 
-use super::{HOME, SHAPE, kind_of, lots_in_stock, name_of, triples};
+use super::{HOME, LotTerms, SHAPE, kind_of, lots_in_stock, name_of, triples};
 use crate::driver::drive;
 use crate::protocols::DEFAULT_SECURITY_BITS;
 use crate::session::OtNeed;
@@ -212,7 +212,11 @@ impl<'w> TriplePreparation<'w> {
     ) -> Result<Filled, Error> {
         let right = opened.meet_to_prepare(session)?;
         let bits = self.statistical_security_bits;
-        let lots = lots_in_stock(opened, bits);
+        let ordered = LotTerms {
+            statistical_security_bits: bits,
+            base_ot: session.base_ot(),
+        };
+        let lots = lots_in_stock(opened, ordered);
         let of_lots = lots.iter().map(|kind| opened.agreed(kind));
         let mut filled = Filled {
             made: 0,
@@ -230,8 +234,8 @@ impl<'w> TriplePreparation<'w> {
         };
         let mut rng = UnwrapErr(getrandom::SysRng);
         let mut setup = EpochSetup::new(self.role, session.ot_settings(), tags, &mut rng)?;
-        let (id, kind) = (*setup.id(), kind_of(bits, setup.id()));
-        opened.stocks.note_name(&kind, &name_of(bits));
+        let (id, kind) = (*setup.id(), kind_of(ordered, setup.id()));
+        opened.stocks.note_name(&kind, &name_of(ordered));
         let span = Span {
             first: 0,
             count: missing.saturating_mul(self.unit_blocks),
