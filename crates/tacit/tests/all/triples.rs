@@ -189,7 +189,8 @@ fn a_run_takes_no_triples_of_a_lower_s() {
     }
 }
 
-/// Triples whose base OTs rest on discrete logarithms are left alone by a run that is to rest on none.
+/// Triples whose base OTs rest on discrete logarithms are left alone by a run that is to rest on
+/// none.
 #[test]
 fn a_run_takes_no_triples_that_rest_on_less() {
     let (parties, function) = (Pair::in_memory(), millionaires(8));

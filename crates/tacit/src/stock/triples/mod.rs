@@ -9,8 +9,9 @@
 //! **A lot** of the stock is what one order makes, under Δ of its own. It is a kind of its own, so
 //! that a run takes what it needs from one lot, and a smaller run what is left. The kind's digest
 //! is 15 bytes of a hash of words, the s that was ordered, with the highest bit set where its base
-//! OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. **An instance** is a block of [`BLOCK_TRIPLES`] triples with this party's Δ, and what it
-//! is of, [`HEADER_BYTES`]: the s that it was made at, and the epoch's id.
+//! OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. **An instance** is a block of
+//! [`BLOCK_TRIPLES`] triples with this party's Δ, and what it is of, [`HEADER_BYTES`]: the s that
+//! it was made at, and the epoch's id.
 //!
 //! Triples are of no garbling scheme. They lie in the stock of [`HOME`], whatever scheme a run has.
 
