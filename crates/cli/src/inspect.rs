@@ -8,7 +8,7 @@ mod picture;
 mod shown;
 
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::Path;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -24,6 +24,7 @@ use crate::check;
 use crate::failure::Failure;
 use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
+use crate::new_file::{Readers, write_new};
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, pretty};
 use crate::typed;
@@ -109,31 +110,6 @@ fn not_a_circuit(function: &Function) -> Failure {
     ))
 }
 
-/// Writes a file that was not there before, whole or not at all.
-pub(crate) fn write_new(
-    path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let failed = |error: &std::io::Error| Failure::write_new(path, error);
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    #[cfg_attr(
-        not(unix),
-        expect(unused_mut, reason = "there are no permissions to set")
-    )]
-    let mut file = tempfile::Builder::new();
-    // Nothing in it is secret: it is a file as any other, within the umask.
-    #[cfg(unix)]
-    file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = file.tempfile_in(folder).map_err(|error| failed(&error))?;
-    content(&mut file)?;
-    let persisted = file.persist_noclobber(path);
-    persisted.map_err(|error| failed(&error.error))?;
-    Ok(())
-}
-
 /// Writes `circuit`, which is `found` or was made of it, in Bristol Fashion into a new file.
 fn write_circuit(
     circuit: &Circuit,
@@ -151,7 +127,7 @@ fn write_circuit(
         )));
     }
     let order = args.choice.bit_order.unwrap_or_default();
-    write_new(path, |file| {
+    write_new(path, Readers::All, |file| {
         let file = BufWriter::new(file);
         let written = formats::write_bristol(circuit, file, formats::BristolFormat::Fashion, order);
         Ok(written.map_err(tacit::Error::from)?)

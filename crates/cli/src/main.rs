@@ -26,6 +26,7 @@ mod keygen;
 mod language;
 mod log;
 mod lsp;
+mod new_file;
 mod outsourced;
 mod owners;
 mod pair;

@@ -18,6 +18,7 @@ use crate::args::FunctionArgs;
 use crate::failure::Failure;
 use crate::inputs::{self, OfRole, Reading};
 use crate::language::Program;
+use crate::new_file::{Readers, write_new};
 use crate::report;
 
 /// What is run: a function of bits, or a program, which knows what its bits mean.
@@ -195,7 +196,7 @@ impl OutputFiles {
             let files = self.0.iter().filter(|(output, _)| output == name);
             for (_, path) in files {
                 let mut text = signature.csv(value, name).unwrap_or_default();
-                let written = crate::inspect::write_new(path, |file| {
+                let written = write_new(path, Readers::Owner, |file| {
                     file.write_all(&text)
                         .map_err(|error| Failure::write(path, &error))
                 });

@@ -184,10 +184,8 @@ impl Proposal {
             2 => Role::Evaluator,
             _ => return Err(invalid("role").into()),
         };
-        let base_ot = BaseOt::ALL
-            .into_iter()
-            .find(|kind| base_ot_byte(*kind) == bytes[3])
-            .ok_or(Incompatibility::Unknown("kind of base OT"))?;
+        let base_ot = base_ot_of_byte(bytes[3]);
+        let base_ot = base_ot.ok_or(Incompatibility::Unknown("kind of base OT"))?;
         let ot_extension =
             Extension::from_id(bytes[48]).map_err(|_| Incompatibility::Unknown("OT extension"))?;
         let protocol =
@@ -273,6 +271,14 @@ pub fn base_ot_byte(kind: BaseOt) -> u8 {
         // No kind of the library is left out of the wire: a test compares them.
         _ => u8::MAX,
     }
+}
+
+/// The kind of this byte.
+#[must_use]
+pub fn base_ot_of_byte(byte: u8) -> Option<BaseOt> {
+    BaseOt::ALL
+        .into_iter()
+        .find(|kind| base_ot_byte(*kind) == byte)
 }
 
 /// What a session is bound to; both parties compute the same.

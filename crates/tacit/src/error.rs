@@ -7,6 +7,7 @@ use tacit_circuit::{CircuitError, Digest, Function, FunctionError};
 use tacit_garble::SchemeId;
 use tacit_net::NetError;
 use tacit_net::pairing::Refusal;
+use tacit_ot::base::BaseOt;
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::{Incompatibility, Misbehaviour};
@@ -228,6 +229,19 @@ pub enum Error {
         kept: String,
         /// The type of the port that loads it.
         wanted: String,
+    },
+    /// A chain's base OTs do not rest on what this run was asked to rest on.
+    #[error(
+        "chain {chain:?} was begun with base OTs from {kept}, on which all its runs rest, and this \
+         run is to rest on {asked}; leave out --base-ot at both, or begin another chain with it"
+    )]
+    ChainBaseOt {
+        /// The chain.
+        chain: String,
+        /// On what they rest.
+        kept: BaseOt,
+        /// What was asked for.
+        asked: BaseOt,
     },
     /// The two parties that keep a chain were told different things of it.
     #[error("the two that keep the chain differ on it: {0}")]
@@ -460,6 +474,7 @@ impl Error {
             | Self::TooManyTries { .. }
             | Self::OtherChain { .. }
             | Self::SavedType { .. }
+            | Self::ChainBaseOt { .. }
             | Self::Replaces { .. } => Category::Stock,
             Self::ChainsDiffer(_) => Category::Incompatible,
             Self::SavedValue { .. }

@@ -9,10 +9,10 @@ use tacit::scheme::default_scheme;
 use tacit_language::SourceMap;
 use tacit_language::lower::{Line, LineCost, LineCosts};
 
-use super::write_new;
 use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::language::{self, RunCosts};
+use crate::new_file::{Readers, write_new};
 use crate::report::{JSON_VERSION, pretty};
 
 /// Prints what the lines of a program cost, or writes its folded stacks, or both.
@@ -29,7 +29,7 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     }
     let (map, runs) = language::costs(path, &args.choice.params)?;
     if let Some(out) = &args.folded {
-        write_new(out, |file| {
+        write_new(out, Readers::All, |file| {
             let text = folded(&map, &runs);
             let written = file.write_all(text.as_bytes());
             written.map_err(|error| Failure::write(out, &error))

@@ -14,8 +14,8 @@ use tacit::Function;
 use tacit::circuit::Graph;
 
 use super::graph::{components, steps, title};
-use super::write_new;
 use crate::failure::Failure;
+use crate::new_file::{Readers, write_new};
 use layout::{Node, arrows, colour_of, nodes};
 
 /// Most calls that are drawn one by one.
@@ -46,7 +46,7 @@ pub(super) fn draw(function: &Function, path: &Path) -> Result<(), Failure> {
         Some(graph) => Picture::of_calls(function, &graph),
         None => Picture::of_steps(function),
     };
-    write_new(path, |file| {
+    write_new(path, Readers::All, |file| {
         file.write_all(svg.finish().as_bytes())
             .map_err(|error| Failure::write(path, &error))
     })

@@ -114,6 +114,13 @@ main(rows: [(u8, u8); 1] of alice, sales: [Sale; 1] of bob)
     assert!(written.stderr.contains(told), "{written:?}");
     let all = std::fs::read_to_string(folder.path().join("all.csv")).unwrap();
     assert_eq!(all, "id,amount\n3,7\n");
+    // A result is for this party alone.
+    #[cfg(unix)]
+    {
+        let written = std::fs::metadata(folder.path().join("all.csv")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&written.permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
     eval(&["--output", "same=same.csv"]).failed(2, &["a bool is no table"]);
     eval(&["--output", "none=none.csv"]).failed(2, &["the program gets no result of that name"]);
 }

@@ -58,6 +58,13 @@ impl BaseOt {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
+
+    /// Whether OTs that rest on this kind serve where `asked` was asked for: whoever asks for
+    /// [`MlKem768`](Self::MlKem768) wants nothing that rests on discrete logarithms.
+    #[must_use]
+    pub fn serves(self, asked: Self) -> bool {
+        self == asked || asked == Self::Ristretto255
+    }
 }
 
 impl fmt::Display for BaseOt {

@@ -10,19 +10,21 @@
 //!
 //! | bytes | field |
 //! |---|---|
+//! | 1 | on what the base OTs rest: 0 ristretto255, 1 ML-KEM-768; no secret |
 //! | 129 · 16 | this party's Δ, and the key of each OT in which it chose with it |
 //! | 256 · 16 | both keys of each OT in which it offered |
 
 use tacit_circuit::Role;
 use tacit_kernels::Block;
 use tacit_ot::Delta;
+use tacit_ot::base::BaseOt;
 use tacit_ot::spare::SpareSet;
 use zeroize::Zeroizing;
 
 use super::epoch::{Epoch, EpochSetup};
 use crate::Error;
 use crate::saved::{BROKEN, ChainId, ChainVersion, PairChain, Reader};
-use crate::session::RunTag;
+use crate::session::{RunTag, base_ot_byte, base_ot_of_byte};
 use crate::setup::OtSettings;
 
 const CHOSEN_BYTES: usize = (1 + Delta::BITS) * Block::BYTES;
@@ -32,6 +34,7 @@ const OFFERED_BYTES: usize = 2 * Delta::BITS * Block::BYTES;
 pub struct SharedChain {
     place: PairChain,
     role: Role,
+    base: BaseOt,
     /// Base OTs of later attempts: those in which this party chose, and those in which it offered.
     later: [SpareSet; 2],
     /// Those of this attempt, until a run takes them.
@@ -45,10 +48,11 @@ impl SharedChain {
     ///
     /// The setup is not done.
     pub fn new(tag: &RunTag, setup: EpochSetup) -> Result<Self, Error> {
-        let (role, later) = setup.finish_kept()?;
+        let (role, base, later) = setup.finish_kept()?;
         let mut chain = Self {
             place: PairChain::new(tag),
             role,
+            base,
             later,
             now: None,
         };
@@ -66,6 +70,12 @@ impl SharedChain {
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
+    }
+
+    /// On what its base OTs rest, and with them every run of it.
+    #[must_use]
+    pub fn base_ot(&self) -> BaseOt {
+        self.base
     }
 
     /// The version that a run loads from, and the attempt.
@@ -119,9 +129,10 @@ impl SharedChain {
     /// Its bytes: those of later attempts.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let room = PairChain::BYTES + CHOSEN_BYTES + OFFERED_BYTES;
+        let room = PairChain::BYTES + 1 + CHOSEN_BYTES + OFFERED_BYTES;
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         self.place.write(Self::whose(self.role), &mut bytes);
+        bytes.push(base_ot_byte(self.base));
         for set in &self.later {
             bytes.extend_from_slice(&set.to_bytes());
         }
@@ -139,6 +150,7 @@ impl SharedChain {
         let role = role.ok_or(BROKEN)?;
         let mut reader = Reader(bytes);
         let place = PairChain::read(Self::whose(role), &mut reader)?;
+        let [base] = reader.array()?;
         if reader.0.len() != CHOSEN_BYTES + OFFERED_BYTES {
             return Err(BROKEN);
         }
@@ -147,6 +159,7 @@ impl SharedChain {
         Ok(Self {
             place,
             role,
+            base: base_ot_of_byte(base).ok_or(BROKEN)?,
             later: [set(chosen)?, set(offered)?],
             now: None,
         })

@@ -10,6 +10,7 @@
 use rand_core::CryptoRng;
 use tacit_circuit::Role;
 use tacit_kernels::{Block, Construction, TweakableHash};
+use tacit_ot::base::BaseOt;
 use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security};
 use zeroize::{Zeroize, Zeroizing};
@@ -248,6 +249,7 @@ fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, 
 /// the others.
 pub struct EpochSetup {
     role: Role,
+    base: BaseOt,
     id: Digest,
     sending: GarblerSetup,
     receiving: EvaluatorSetup,
@@ -272,6 +274,7 @@ impl EpochSetup {
         let receiving = EvaluatorSetup::with(settings, tags.sent_by(role.other()), rng)?;
         Ok(Self {
             role,
+            base: settings.base,
             id: tags.id(),
             sending: sending.secured(Security::Malicious),
             receiving: receiving.secured(Security::Malicious),
@@ -308,10 +311,10 @@ impl EpochSetup {
     }
 
     /// The base OTs, to be kept for the runs of a chain: those in which this party chose with its
-    /// Δ, and those in which it offered; and its role.
-    pub(super) fn finish_kept(self) -> Result<(Role, [SpareSet; 2]), Error> {
+    /// Δ, and those in which it offered; its role, and on what they rest.
+    pub(super) fn finish_kept(self) -> Result<(Role, BaseOt, [SpareSet; 2]), Error> {
         let sets = [self.sending.finish_kept()?, self.receiving.finish_kept()?];
-        Ok((self.role, sets))
+        Ok((self.role, self.base, sets))
     }
 
     fn current(&mut self) -> &mut dyn Party {

@@ -16,7 +16,7 @@ use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, seed};
 use crate::kept::{self, Agreed, ChainPlace, Keeper, keeper};
 use crate::protocols::Protocol;
-use crate::session::BaseOtSource;
+use crate::session::{BaseOt, BaseOtSource};
 use crate::{Error, Session};
 
 keeper!(
@@ -133,6 +133,7 @@ impl<'a> ChainedRun<'a> {
             SavedState::of_shared(place, &past.loads)
         })?;
         terms.tag = agreed.tag;
+        check_base_ot(&agreed, session.base_ot())?;
         // Before the peer hears anything of the attempt's Δ.
         let (role, bits) = (P::Keeps::ROLE, terms.security.get());
         let (tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
@@ -212,6 +213,22 @@ impl<'a> ChainedRun<'a> {
             made_at_bits: terms.security.get(),
             phases,
         })
+    }
+}
+
+/// Checks that a chain rests on no less than the session is to rest on: a run makes no base OTs.
+fn check_base_ot<K: Keeper<Chain = SharedChain>>(
+    agreed: &Agreed<K>,
+    asked: BaseOt,
+) -> Result<(), Error> {
+    let kept = agreed.past.chain.as_ref().map(SharedChain::base_ot);
+    match kept.filter(|kept| !kept.serves(asked)) {
+        None => Ok(()),
+        Some(kept) => Err(Error::ChainBaseOt {
+            chain: agreed.kept.chain.name().to_owned(),
+            kept,
+            asked,
+        }),
     }
 }
 

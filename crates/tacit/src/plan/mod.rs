@@ -54,7 +54,8 @@ use crate::Error;
 use crate::library::SizedProblem;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::best_scheme;
-use crate::stock::{StockSummary, family, kind_of, serves};
+use crate::session::BaseOt;
+use crate::stock::{LotTerms, StockSummary, family, kind_of, serves};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -110,9 +111,13 @@ impl InStock {
     /// Triples for `authenticated` of all lots, and for how many runs they are enough that take
     /// this many each; with the role that has more.
     fn triples(&self, of_a_run: u64) -> (u64, u64) {
+        let asked = LotTerms {
+            statistical_security_bits: StatisticalSecurity::DEFAULT.bits(),
+            base_ot: BaseOt::default(),
+        };
         let stocks = self.stocks.iter().map(|stock| {
             let lots = stock.kinds.iter();
-            let lots = lots.filter(|lot| serves(&lot.digest, StatisticalSecurity::DEFAULT.bits()));
+            let lots = lots.filter(|lot| serves(&lot.digest, asked));
             let counts = lots.map(|lot| (lot.available, lot.available / of_a_run.max(1)));
             counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
                 (sum + of_lot, runs + runs_of_lot)

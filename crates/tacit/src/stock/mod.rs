@@ -62,7 +62,7 @@ pub use tacit_stock::{
     StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use tries::{TryName, charge_bits};
-pub(crate) use triples::{StockedOutcome, StockedRun, serves};
+pub(crate) use triples::{LotTerms, StockedOutcome, StockedRun, serves};
 pub use triples::{TriplePreparation, Triples};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough

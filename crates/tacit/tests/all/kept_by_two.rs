@@ -13,7 +13,7 @@ use std::time::Duration;
 use tacit::circuit::FunctionFamily;
 use tacit::net::NetError;
 use tacit::protocols::Protocol;
-use tacit::session::Incompatibility;
+use tacit::session::{BaseOt, Incompatibility};
 use tacit::stock::{StockError, Stocks};
 use tacit::{Category, Error, Function, Identity, Job, Listener, Outcome, Role, Session, Settings};
 use tacit_stock::Memory;
@@ -276,6 +276,47 @@ fn goes_on(protocol: Protocol) {
     });
     both(again);
     assert_eq!(parties.look(), 100);
+}
+
+/// All runs of a chain rest on the base OTs that it was begun with. Who asks that nothing rest on
+/// discrete logarithms is not given a run that does.
+#[test]
+fn a_chain_rests_on_no_less_than_a_run_asks_for() {
+    let run_on = |parties: &Parties, base: BaseOt, step: u8| {
+        parties.meet(|party, session, stocks| {
+            session.set_base_ot(base)?;
+            let (begins, adds) = (begin("u8"), add());
+            let job = match step {
+                0 => Job::new(&begins, ROLES[party]),
+                _ => Job::new(&adds, ROLES[party]),
+            };
+            let job = job.authenticated_counted(stocks).chain(CHAIN);
+            let job = match (step, party) {
+                (0, 0) => job.input("first", 10_u8),
+                (1.., 1) => job.input("step", step),
+                _ => job,
+            };
+            job.run(session)
+        })
+    };
+    let [usual, post_quantum] = BaseOt::ALL;
+    let parties = Parties::under(Protocol::Authenticated);
+    both(run_on(&parties, usual, 0));
+    let refused = run_on(&parties, post_quantum, 5).map(|ran| ran.expect_err("it rests on less"));
+    for error in &refused {
+        let text = error.to_string();
+        assert!(
+            text.contains("ristretto255") || text.contains("stopped"),
+            "{text}"
+        );
+    }
+    // Nothing is lost by it.
+    assert_eq!(agreed(&both(run_on(&parties, usual, 5))), 15);
+    let parties = Parties::under(Protocol::Authenticated);
+    both(run_on(&parties, post_quantum, 0));
+    for (base, total) in [(post_quantum, 15), (usual, 20)] {
+        assert_eq!(agreed(&both(run_on(&parties, base, 5))), total);
+    }
 }
 
 #[test]

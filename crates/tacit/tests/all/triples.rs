@@ -10,6 +10,7 @@ use std::time::Duration;
 use tacit::net::Link;
 use tacit::plan::{Alternative, Calibration, InStock, Planner};
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::session::BaseOt;
 use tacit::stock::{
     ComponentDigest, Prepared, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName,
 };
@@ -194,6 +195,39 @@ fn a_run_takes_no_triples_of_a_lower_s() {
     for ran in each(run_both(&parties, &function, 40)) {
         assert!(is_from_stock(&ran));
     }
+}
+
+/// Triples whose base OTs rest on discrete logarithms are left alone by a run that is to rest on
+/// none.
+#[test]
+fn a_run_takes_no_triples_that_rest_on_less() {
+    let (parties, function) = (Pair::in_memory(), millionaires(8));
+    let [usual, post_quantum] = BaseOt::ALL;
+    let prepare_on = |base: BaseOt| {
+        parties.both(|party, session, stocks| {
+            session.set_base_ot(base)?;
+            TriplePreparation::for_runs(ROLES[party], &function, 1)?.run(session, stocks)
+        })
+    };
+    let run_on = |base: BaseOt| {
+        let ran = parties.both(|party, session, stocks| {
+            session.set_base_ot(base)?;
+            run(&function, party, session, (stocks, 40))
+        });
+        each(ran).map(|ran| is_from_stock(&ran))
+    };
+    each(prepare_on(usual));
+    assert_eq!(run_on(post_quantum), [false, false]);
+    assert_eq!(run_on(usual), [true, true]);
+    each(prepare_on(usual));
+    for prepared in each(prepare_on(post_quantum)) {
+        assert_eq!((prepared.made(), prepared.runs), (2 * BLOCK, Some(1)));
+    }
+    assert_eq!(run_on(post_quantum), [true, true]);
+    assert_eq!(left(&parties, &function), [1, 1]);
+    // Where nothing is asked of them, any triples do.
+    each(prepare_on(post_quantum));
+    assert_eq!([run_on(usual), run_on(usual)], [[true; 2]; 2]);
 }
 
 /// A party that lost its stock, or never had one: both make triples, and the other's stay.

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Circuit, Function, Port, Recipient, Role, library};
 use tacit_kernels::{Construction, Prg};
+use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 

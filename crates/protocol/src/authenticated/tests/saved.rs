@@ -371,7 +371,8 @@ fn a_chain_is_of_this_protocol_and_of_its_party() {
     assert_eq!(told, [bits(30), bits(30)]);
     let bytes = chains.0.each_ref().map(SharedChain::to_bytes);
     for (bytes, role) in bytes.iter().zip(ROLES) {
-        assert_eq!(SharedChain::from_bytes(bytes).unwrap().role(), role);
+        let read = SharedChain::from_bytes(bytes).unwrap();
+        assert_eq!((read.role(), read.base_ot()), (role, BaseOt::default()));
         assert!(PairChain::from_bytes(bytes).is_err());
         for end in [0, 1, 2, 26, bytes.len() - 16, bytes.len() - 1] {
             assert!(SharedChain::from_bytes(&bytes[..end]).is_err(), "{end}");

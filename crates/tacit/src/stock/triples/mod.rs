@@ -8,9 +8,10 @@
 //!
 //! **A lot** of the stock is what one order makes, under Δ of its own. It is a kind of its own, so
 //! that a run takes what it needs from one lot, and a smaller run what is left. The kind's digest
-//! is 15 bytes of a hash of words, the s that was ordered, and 16 bytes of the id of the lot's
-//! epoch. **An instance** is a block of [`BLOCK_TRIPLES`] triples with this party's Δ, and what it
-//! is of, [`HEADER_BYTES`]: the s that it was made at, and the epoch's id.
+//! is 15 bytes of a hash of words, the s that was ordered, with the highest bit set where its base
+//! OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. **An instance** is a block of
+//! [`BLOCK_TRIPLES`] triples with this party's Δ, and what it is of, [`HEADER_BYTES`]: the s that
+//! it was made at, and the epoch's id.
 //!
 //! Triples are of no garbling scheme. They lie in the stock of [`HOME`], whatever scheme a run has.
 
@@ -20,7 +21,9 @@ mod run;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Function, Role};
 use tacit_garble::SchemeId;
+use tacit_ot::base::BaseOt;
 use tacit_protocol::authenticated::{BLOCK_BYTES, BLOCK_TRIPLES, blocks_for};
+use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
 use tacit_stock::{ComponentDigest, Shape, StockError};
 
 use super::{OpenedStock, StockName, Stocks};
@@ -54,37 +57,55 @@ fn family() -> [u8; FAMILY_BYTES] {
     std::array::from_fn(|i| hash[i])
 }
 
-/// The kind of a lot that was ordered at this s, of the epoch `id`.
-fn kind_of(ordered_bits: u8, id: &[u8; 32]) -> ComponentDigest {
-    let mut kind = [ordered_bits; 32];
+/// What a lot is ordered as, and a run asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LotTerms {
+    /// s, from 40 to 64.
+    pub(crate) statistical_security_bits: u8,
+    /// On what its base OTs rest.
+    pub(crate) base_ot: BaseOt,
+}
+
+/// The highest bit of the byte with s, which has 7.
+const BASE_OT_BIT: u32 = 7;
+
+/// The kind of a lot that was ordered as this, of the epoch `id`.
+fn kind_of(ordered: LotTerms, id: &[u8; 32]) -> ComponentDigest {
+    let base_ot = base_ot_byte(ordered.base_ot) << BASE_OT_BIT;
+    let mut kind = [ordered.statistical_security_bits | base_ot; 32];
     kind[..FAMILY_BYTES].copy_from_slice(&family());
     kind[FAMILY_BYTES + 1..].copy_from_slice(&id[..ID_BYTES]);
     ComponentDigest(kind)
 }
 
-/// The s that a lot of triples was ordered at; `None` of another kind.
-fn ordered_bits(kind: &ComponentDigest) -> Option<u8> {
-    kind.0
-        .starts_with(&family())
-        .then_some(kind.0[FAMILY_BYTES])
+/// What a lot of triples was ordered as; `None` of another kind.
+fn ordered(kind: &ComponentDigest) -> Option<LotTerms> {
+    let byte = kind.0[FAMILY_BYTES];
+    let base_ot = base_ot_of_byte(byte >> BASE_OT_BIT)?;
+    kind.0.starts_with(&family()).then_some(LotTerms {
+        statistical_security_bits: byte & !(1 << BASE_OT_BIT),
+        base_ot,
+    })
 }
 
 /// Whether a kind is a lot of triples.
 pub(super) fn is_triples(kind: &ComponentDigest) -> bool {
-    ordered_bits(kind).is_some()
+    ordered(kind).is_some()
 }
 
-/// Whether a kind is a lot of triples for runs at this s.
-pub(crate) fn serves(kind: &ComponentDigest, statistical_security_bits: u8) -> bool {
-    ordered_bits(kind).is_some_and(|ordered| ordered >= statistical_security_bits)
+/// Whether a kind is a lot of triples for runs that ask for this.
+pub(crate) fn serves(kind: &ComponentDigest, asked: LotTerms) -> bool {
+    ordered(kind).is_some_and(|ordered| {
+        ordered.statistical_security_bits >= asked.statistical_security_bits
+            && ordered.base_ot.serves(asked.base_ot)
+    })
 }
 
-/// The lots for runs at this s of which both parties had something when they met, in an order that
-/// both know.
-fn lots_in_stock(opened: &OpenedStock, statistical_security_bits: u8) -> Vec<ComponentDigest> {
+/// The lots for runs that ask for this of which both parties had something when they met, in an
+/// order that both know.
+fn lots_in_stock(opened: &OpenedStock, asked: LotTerms) -> Vec<ComponentDigest> {
     let kinds = opened.agreement.kinds.iter();
-    let kinds = kinds
-        .filter(|agreed| agreed.available > 0 && serves(&agreed.kind, statistical_security_bits));
+    let kinds = kinds.filter(|agreed| agreed.available > 0 && serves(&agreed.kind, asked));
     let mut kinds: Vec<_> = kinds.map(|agreed| agreed.kind).collect();
     kinds.sort_unstable();
     kinds
@@ -92,7 +113,7 @@ fn lots_in_stock(opened: &OpenedStock, statistical_security_bits: u8) -> Vec<Com
 
 impl Stocks {
     /// For how many runs of `function` by `authenticated` at this s a stock has triples, whatever
-    /// the stock's scheme; none where it is not there.
+    /// the stock's scheme and their base OTs rest on; none where it is not there.
     ///
     /// # Errors
     ///
@@ -102,6 +123,20 @@ impl Stocks {
         name: &StockName,
         function: &Function,
         security: StatisticalSecurity,
+    ) -> Result<u64, Error> {
+        let base_ot = BaseOt::default();
+        let asked = LotTerms {
+            statistical_security_bits: security.bits(),
+            base_ot,
+        };
+        self.triple_runs_left(name, function, asked)
+    }
+
+    fn triple_runs_left(
+        &self,
+        name: &StockName,
+        function: &Function,
+        asked: LotTerms,
     ) -> Result<u64, Error> {
         let home = StockName {
             scheme: HOME,
@@ -115,7 +150,7 @@ impl Stocks {
         let needed = blocks_for(function);
         let summary = stock.summary()?;
         let lots = summary.kinds.iter();
-        let lots = lots.filter(|lot| serves(&lot.kind, security.bits()));
+        let lots = lots.filter(|lot| serves(&lot.kind, asked));
         let runs = lots.map(|lot| lot.available.checked_div(needed).unwrap_or(0));
         Ok(runs.sum())
     }
@@ -139,7 +174,11 @@ impl Stocks {
             role,
             scheme: HOME,
         };
-        Ok(self.authenticated_runs_left(&name, function, security)? > 0)
+        let asked = LotTerms {
+            statistical_security_bits: security.bits(),
+            base_ot: session.base_ot(),
+        };
+        Ok(self.triple_runs_left(&name, function, asked)? > 0)
     }
 }
 
@@ -149,6 +188,10 @@ const fn triples(blocks: u64) -> u64 {
 }
 
 /// What people call a lot.
-fn name_of(ordered_bits: u8) -> String {
-    format!("triples at s = {ordered_bits}")
+fn name_of(ordered: LotTerms) -> String {
+    let bits = ordered.statistical_security_bits;
+    match ordered.base_ot {
+        BaseOt::Ristretto255 => format!("triples at s = {bits}"),
+        base_ot => format!("triples at s = {bits} from {base_ot}"),
+    }
 }

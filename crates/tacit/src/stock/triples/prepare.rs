@@ -13,7 +13,7 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
 
-use super::{HOME, SHAPE, kind_of, lots_in_stock, name_of, triples};
+use super::{HOME, LotTerms, SHAPE, kind_of, lots_in_stock, name_of, triples};
 use crate::driver::{drive, seed};
 use crate::order::{Order, Secured};
 use crate::session::{OrderTerms, OtNeed};
@@ -148,7 +148,11 @@ impl StockOrder for TriplePreparation<'_> {
     ) -> Result<Stocked, Error> {
         let right = opened.meet_to_prepare(session)?;
         let bits = self.security.bits();
-        let lots = lots_in_stock(opened, bits);
+        let ordered = LotTerms {
+            statistical_security_bits: bits,
+            base_ot: session.base_ot(),
+        };
+        let lots = lots_in_stock(opened, ordered);
         let of_lots = lots.iter().map(|kind| opened.agreed(kind));
         let mut there = Blocks {
             made: 0,
@@ -158,7 +162,7 @@ impl StockOrder for TriplePreparation<'_> {
         };
         let missing = self.task.units.saturating_sub(there.units);
         if missing == 0 {
-            return Ok(there.stocked(bits));
+            return Ok(there.stocked(ordered));
         }
         let tags = EpochTags {
             garbler: tag.triples_setup(Role::Garbler),
@@ -166,8 +170,8 @@ impl StockOrder for TriplePreparation<'_> {
         };
         let mut rng = UnwrapErr(getrandom::SysRng);
         let mut setup = EpochSetup::new(self.task.role, session.ot_settings(), tags, &mut rng)?;
-        let (id, kind) = (*setup.id(), kind_of(bits, setup.id()));
-        opened.stocks.note_name(&kind, &name_of(bits));
+        let (id, kind) = (*setup.id(), kind_of(ordered, setup.id()));
+        opened.stocks.note_name(&kind, &name_of(ordered));
         let span = Span {
             first: 0,
             count: missing.saturating_mul(self.task.unit_blocks),
@@ -200,7 +204,7 @@ impl StockOrder for TriplePreparation<'_> {
         there.available += span.count;
         there.units += missing;
         there.made_at_bits = Some(security.get());
-        Ok(there.stocked(bits))
+        Ok(there.stocked(ordered))
     }
 }
 
@@ -213,10 +217,10 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// What people are told of it, where s is ordered.
-    fn stocked(self, ordered_bits: u8) -> Stocked {
+    /// What people are told of it.
+    fn stocked(self, ordered: LotTerms) -> Stocked {
         let kind = PreparedKind {
-            name: name_of(ordered_bits),
+            name: name_of(ordered),
             made: triples(self.made),
             available: triples(self.available),
             and_gates: 1,

@@ -13,7 +13,9 @@ use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Instance, Instances, Lease, Span, Tried};
 use zeroize::Zeroizing;
 
-use super::{HEADER_BYTES, HOME, kind_of, lots_in_stock, name_of, ordered_bits, serves, triples};
+use super::{
+    HEADER_BYTES, HOME, LotTerms, kind_of, lots_in_stock, name_of, ordered, serves, triples,
+};
 use crate::cost::Clock;
 use crate::driver::{drive, seed};
 use crate::stock::supply::{LeaseOrder, lease_of_one_kind};
@@ -66,7 +68,7 @@ impl StockedRun<'_> {
         let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
         let opened = &*self.opened;
         let failed = Cell::new(None);
-        let blocks = Blocks::open(lease, (&kind, self.terms.security.get()), &failed)?;
+        let blocks = Blocks::open(lease, (&kind, self.asked()), &failed)?;
         let made_at_bits = blocks.header[0];
         let (session, watch) = (self.session, self.watch);
         let ran = execute(
@@ -90,12 +92,19 @@ impl StockedRun<'_> {
         }))
     }
 
+    fn asked(&self) -> LotTerms {
+        LotTerms {
+            statistical_security_bits: self.terms.security.get(),
+            base_ot: self.session.base_ot(),
+        }
+    }
+
     /// Leases at both parties the blocks of a run, and of as many more as the evaluator wants
     /// ahead.
     fn lease(&mut self) -> Result<Option<(ComponentDigest, Lease)>, Error> {
-        let bits = self.terms.security.get();
+        let asked = self.asked();
         let needed = blocks_for(self.terms.function);
-        let lots = lots_in_stock(self.opened, bits);
+        let lots = lots_in_stock(self.opened, asked);
         if lots.is_empty() {
             return Ok(None);
         }
@@ -108,7 +117,7 @@ impl StockedRun<'_> {
                 count: triples(span.count),
             });
             (self.leases.watch)(&TakenNumbers {
-                name: name_of(ordered_bits(lot).unwrap_or(bits)),
+                name: name_of(ordered(lot).unwrap_or(asked)),
                 digest: *lot,
                 spans: spans.collect(),
             });
@@ -179,10 +188,10 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Those of a lease of the lot `kind`, for a run at this s.
+    /// Those of a lease of the lot `kind`, for a run that asks for this.
     fn open(
         lease: Lease,
-        (kind, statistical_security_bits): (&ComponentDigest, u8),
+        (kind, asked): (&ComponentDigest, LotTerms),
         failed: &'a Cell<Option<Error>>,
     ) -> Result<Self, Error> {
         let mut instances = lease.instances();
@@ -191,9 +200,9 @@ impl<'a> Blocks<'a> {
         let header: [u8; HEADER_BYTES] = first.tables().try_into().map_err(|_| broken())?;
         let (made_at_bits, id) = header.split_first().ok_or_else(broken)?;
         let id = id.try_into().map_err(|_| broken())?;
-        let ordered = ordered_bits(kind).ok_or_else(broken)?;
-        let is_of_run = serves(kind, statistical_security_bits)
-            && *made_at_bits >= ordered
+        let ordered = ordered(kind).ok_or_else(broken)?;
+        let is_of_run = serves(kind, asked)
+            && *made_at_bits >= ordered.statistical_security_bits
             && kind_of(ordered, &id) == *kind;
         match is_of_run {
             true => Ok(Self {
@@ -254,6 +263,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use tacit_ot::base::BaseOt;
     use tacit_stock::{
         EpochId, Limits, Memory, PeerId, Role, RootKey, SchemeId, Stock, StockId, Stocks,
     };
@@ -292,11 +302,18 @@ mod tests {
         header
     }
 
+    fn at(statistical_security_bits: u8, base_ot: BaseOt) -> LotTerms {
+        LotTerms {
+            statistical_security_bits,
+            base_ot,
+        }
+    }
+
     /// Whether a run at s = 40 has all blocks of such a lot.
     fn is_taken(kind: ComponentDigest, headers: &[[u8; HEADER_BYTES]]) -> bool {
         let lease = stock(kind, headers).lease(&kind, headers.len() as u64);
-        let failed = Cell::new(None);
-        let Ok(mut blocks) = Blocks::open(lease.expect("in stock"), (&kind, 40), &failed) else {
+        let (failed, asked) = (Cell::new(None), at(40, BaseOt::Ristretto255));
+        let Ok(mut blocks) = Blocks::open(lease.expect("in stock"), (&kind, asked), &failed) else {
             return false;
         };
         headers.iter().all(|_| blocks.read().is_ok())
@@ -305,10 +322,11 @@ mod tests {
     /// What a block says of its lot is what the run is promised: s, and whose Δ it is under.
     #[test]
     fn a_block_that_says_it_is_of_another_lot_is_not_taken() {
-        let (kind, good) = (kind_of(40, &ID), header(40, ID));
+        let ordered = |bits| kind_of(at(bits, BaseOt::MlKem768), &ID);
+        let (kind, good) = (ordered(40), header(40, ID));
         assert!(is_taken(kind, &[good; 2]));
         assert!(is_taken(kind, &[header(43, ID); 2]));
-        assert!(!is_taken(kind_of(39, &ID), &[good; 2]), "ordered at less");
+        assert!(!is_taken(ordered(39), &[good; 2]), "ordered at less");
         let mut other = ID;
         other[0] ^= 1;
         for wrong in [header(39, ID), header(40, other)] {
