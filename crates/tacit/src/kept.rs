@@ -8,11 +8,11 @@ mod by_two;
 use tacit_circuit::{Function, Port, Role};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
+use tacit_protocol::saved::{StoredChain, StoredValue};
 use tacit_stock::{
     Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, Stock, StockError,
     check_chain_name,
 };
-use zeroize::Zeroizing;
 
 use crate::driver::{receive, send};
 use crate::protocols::Protocol;
@@ -77,60 +77,14 @@ impl OtherKeeper for Session {
 /// What a party keeps of a chain and of a value, as its protocol has them.
 pub(crate) trait Keeper {
     /// What the protocol keeps of the chain itself.
-    type Chain;
+    type Chain: StoredChain;
     /// A value.
-    type Value;
+    type Value: StoredValue;
     /// As which role its stock is.
     const ROLE: Role;
     /// Whose chains these are.
     const PROTOCOL: Protocol;
-
-    fn read_chain(bytes: &[u8]) -> Result<Self::Chain, tacit_protocol::Error>;
-    fn forward(chain: &mut Self::Chain, attempt: u64) -> Result<(), tacit_protocol::Error>;
-    fn at_version(chain: Self::Chain, version: u64) -> Self::Chain;
-    fn chain_bytes(chain: &Self::Chain) -> ([u8; 16], Zeroizing<Vec<u8>>);
-    fn read_value(bytes: &[u8]) -> Result<Self::Value, tacit_protocol::Error>;
-    fn value_bytes(value: &Self::Value) -> Zeroizing<Vec<u8>>;
 }
-
-macro_rules! keeper {
-    ($keeper:ident, $chain:ident, $value:ident, $role:expr, $protocol:expr, $doc:literal) => {
-        #[doc = $doc]
-        pub(super) struct $keeper;
-
-        impl $crate::kept::Keeper for $keeper {
-            type Chain = $chain;
-            type Value = $value;
-            const ROLE: Role = $role;
-            const PROTOCOL: Protocol = $protocol;
-
-            fn read_chain(bytes: &[u8]) -> Result<$chain, tacit_protocol::Error> {
-                $chain::from_bytes(bytes)
-            }
-
-            fn forward(chain: &mut $chain, attempt: u64) -> Result<(), tacit_protocol::Error> {
-                chain.forward_to(attempt)
-            }
-
-            fn at_version(chain: $chain, version: u64) -> $chain {
-                chain.at_version(version)
-            }
-
-            fn chain_bytes(chain: &$chain) -> ([u8; 16], Zeroizing<Vec<u8>>) {
-                (chain.id().0, chain.to_bytes())
-            }
-
-            fn read_value(bytes: &[u8]) -> Result<$value, tacit_protocol::Error> {
-                $value::from_bytes(bytes)
-            }
-
-            fn value_bytes(value: &$value) -> Zeroizing<Vec<u8>> {
-                value.to_bytes()
-            }
-        }
-    };
-}
-pub(crate) use keeper;
 
 /// A party's chain while a run uses it.
 pub(crate) struct ChainInUse {
@@ -218,18 +172,18 @@ impl ChainInUse {
         let mut past = Past::<K>::default();
         if let Some(latest) = agreed.latest {
             check_replaced(&chain, place, function)?;
-            let mut state = K::read_chain(&chain.state()?)?;
+            let mut state = K::Chain::from_bytes(&chain.state()?)?;
             // What was kept here is in reach: only the other party's word can be so far ahead.
-            K::forward(&mut state, agreed.next_attempt).map_err(|_| {
+            state.forward_to(agreed.next_attempt).map_err(|_| {
                 let (kind, field) = (Kind::ChainMarks, "attempt");
                 Error::PeerMisbehaved(Misbehaviour::InvalidField { kind, field })
             })?;
-            chain.begin_attempt(agreed.next_attempt, &K::chain_bytes(&state).1)?;
-            past.chain = Some(K::at_version(state, latest));
+            chain.begin_attempt(agreed.next_attempt, &state.to_bytes())?;
+            past.chain = Some(state.at_version(latest));
         }
         for port in function.loads() {
             let (_, bytes) = chain.load(&port.name)?;
-            past.loads.push(K::read_value(&bytes)?);
+            past.loads.push(K::Value::from_bytes(&bytes)?);
         }
         let kept = Self {
             stocks: place.stocks.clone(),
@@ -261,12 +215,12 @@ impl ChainInUse {
         let mut new = match self.agreed.latest {
             Some(_) => self.chain.begin_version(version)?,
             None => {
-                let (id, bytes) = K::chain_bytes(state);
+                let (id, bytes) = (state.id().0, state.to_bytes());
                 self.chain.create(id, &self.policy, &bytes)?
             }
         };
         for (port, value) in saves.iter().zip(values) {
-            new.put(&port.name, &K::value_bytes(value))?;
+            new.put(&port.name, &value.to_bytes())?;
         }
         let version = match under {
             Some(stock) => stock.in_epoch(|| new.finish())?,
@@ -400,37 +354,32 @@ mod tests {
 
     use tacit_circuit::Type;
     use tacit_net::{Awaited, NetError};
+    use tacit_protocol::saved::PairChain;
     use tacit_stock::Memory;
+    use zeroize::Zeroizing;
 
     use super::*;
 
-    /// Keeps bytes as they are.
+    /// Bytes, kept as they are.
+    struct Bytes(&'static [u8]);
+
+    impl StoredValue for Bytes {
+        fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+            Zeroizing::new(self.0.to_vec())
+        }
+        fn from_bytes(_: &[u8]) -> Result<Self, tacit_protocol::Error> {
+            Ok(Self(&[]))
+        }
+    }
+
+    /// Keeps a chain of `prepared`, and any bytes as values.
     struct AsBytes;
 
     impl Keeper for AsBytes {
-        type Chain = Vec<u8>;
-        type Value = Vec<u8>;
+        type Chain = PairChain;
+        type Value = Bytes;
         const ROLE: Role = Role::Garbler;
         const PROTOCOL: Protocol = Protocol::Prepared;
-
-        fn read_chain(bytes: &[u8]) -> Result<Vec<u8>, tacit_protocol::Error> {
-            Ok(bytes.to_vec())
-        }
-        fn forward(_: &mut Vec<u8>, _: u64) -> Result<(), tacit_protocol::Error> {
-            Ok(())
-        }
-        fn at_version(chain: Vec<u8>, _: u64) -> Vec<u8> {
-            chain
-        }
-        fn chain_bytes(chain: &Vec<u8>) -> ([u8; 16], Zeroizing<Vec<u8>>) {
-            ([7; 16], Zeroizing::new(chain.clone()))
-        }
-        fn read_value(bytes: &[u8]) -> Result<Vec<u8>, tacit_protocol::Error> {
-            Ok(bytes.to_vec())
-        }
-        fn value_bytes(value: &Vec<u8>) -> Zeroizing<Vec<u8>> {
-            Zeroizing::new(value.clone())
-        }
     }
 
     /// The other party: what it answers to [`Kind::VersionKept`], or that it is gone.
@@ -470,7 +419,8 @@ mod tests {
                 },
                 policy: Policy::default(),
             };
-            let (state, values) = (b"a chain".to_vec(), [b"a label".to_vec()]);
+            let state = PairChain::from_bytes(&[&[1, 3][..], &[7; 24]].concat());
+            let (state, values) = (state.expect("a chain"), [Bytes(b"a label")]);
             let saved = in_use.save::<AsBytes>(&saves, &state, &values, None, &mut Other(other));
             let marks = in_use.chain.marks().expect("a record");
             (saved.ok(), marks.latest)

@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 
 use super::epoch::{Epoch, EpochSetup};
 use crate::Error;
-use crate::saved::{BROKEN, ChainId, ChainVersion, PairChain, Reader};
+use crate::saved::{BROKEN, ChainId, ChainVersion, PairChain, Reader, StoredChain};
 use crate::session::{RunTag, base_ot_byte, base_ot_of_byte};
 use crate::setup::OtSettings;
 
@@ -60,12 +60,6 @@ impl SharedChain {
         Ok(chain)
     }
 
-    /// Its name.
-    #[must_use]
-    pub fn id(&self) -> ChainId {
-        self.place.id()
-    }
-
     /// Which party this is.
     #[must_use]
     pub fn role(&self) -> Role {
@@ -84,27 +78,8 @@ impl SharedChain {
         self.place.place()
     }
 
-    /// Goes on to `attempt`: before every attempt, and kept before it.
-    ///
-    /// # Errors
-    ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
-    pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
-        let (_, before) = self.place();
-        self.place.forward_to(attempt)?;
-        (before..attempt).for_each(|_| self.forward());
-        Ok(())
-    }
-
     fn forward(&mut self) {
         self.now = Some(self.later.each_mut().map(SpareSet::forward));
-    }
-
-    /// Says which version a run loads from.
-    #[must_use]
-    pub fn at_version(mut self, version: u64) -> Self {
-        self.place = self.place.at_version(version);
-        self
     }
 
     /// The epoch of the attempt that the chain is at, for the run `tag`. An attempt has one.
@@ -125,10 +100,26 @@ impl SharedChain {
             Role::Evaluator => 5,
         }
     }
+}
 
-    /// Its bytes: those of later attempts.
-    #[must_use]
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+impl StoredChain for SharedChain {
+    fn id(&self) -> ChainId {
+        self.place.id()
+    }
+
+    fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
+        let (_, before) = self.place();
+        self.place.forward_to(attempt)?;
+        (before..attempt).for_each(|_| self.forward());
+        Ok(())
+    }
+
+    fn at_version(mut self, version: u64) -> Self {
+        self.place = self.place.at_version(version);
+        self
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let room = PairChain::BYTES + 1 + CHOSEN_BYTES + OFFERED_BYTES;
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         self.place.write(Self::whose(self.role), &mut bytes);
@@ -139,12 +130,7 @@ impl SharedChain {
         bytes
     }
 
-    /// The chain with these bytes.
-    ///
-    /// # Errors
-    ///
-    /// They are of no chain of `authenticated` of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let of = |role: &Role| bytes.get(1) == Some(&Self::whose(*role));
         let role = [Role::Garbler, Role::Evaluator].into_iter().find(of);
         let role = role.ok_or(BROKEN)?;

@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 use super::cut::{CutKey, Fate, Split};
 use super::parameters::Parameters;
 use crate::Error;
-use crate::saved::{BROKEN, ChainId, ChainVersion, Reader, steps_to};
+use crate::saved::{BROKEN, ChainId, ChainVersion, Reader, StoredChain, steps_to};
 
 const VERSION: u8 = 1;
 
@@ -92,23 +92,10 @@ pub struct CloudChain {
 macro_rules! both_ends {
     ($name:ident) => {
         impl $name {
-            /// Its name.
-            #[must_use]
-            pub fn id(&self) -> ChainId {
-                self.head.id
-            }
-
             /// The attempt that its keys are for.
             #[must_use]
             pub fn attempt(&self) -> u64 {
                 self.head.attempt
-            }
-
-            /// Says which version a run loads from, which all three parties are then told.
-            #[must_use]
-            pub fn at_version(mut self, version: u64) -> Self {
-                self.head.version = version;
-                self
             }
 
             /// What it was started with.
@@ -131,13 +118,14 @@ both_ends!(CloudChain);
 
 impl GeneratorChain {
     const SIDE: u8 = 1;
+}
 
-    /// Hashes all keys forward to those of `attempt`: before every attempt, and kept before it.
-    ///
-    /// # Errors
-    ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
-    pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
+impl StoredChain for GeneratorChain {
+    fn id(&self) -> ChainId {
+        self.head.id
+    }
+
+    fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
         for _ in 0..self.head.steps_to(attempt)? {
             self.keys.iter_mut().flatten().for_each(CutKey::forward);
         }
@@ -145,9 +133,12 @@ impl GeneratorChain {
         Ok(())
     }
 
-    /// Its bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+    fn at_version(mut self, version: u64) -> Self {
+        self.head.version = version;
+        self
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let room = Head::BYTES + self.keys.len() * 2 * CutKey::BYTES;
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         self.head.write(Self::SIDE, &mut bytes);
@@ -157,12 +148,7 @@ impl GeneratorChain {
         bytes
     }
 
-    /// The chain with these bytes.
-    ///
-    /// # Errors
-    ///
-    /// They are of no generator's chain of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let head = Head::read(Self::SIDE, &mut reader)?;
         let mut key = || Ok::<_, Error>(CutKey(reader.array()?));
@@ -175,13 +161,14 @@ impl GeneratorChain {
 
 impl CloudChain {
     const SIDE: u8 = 2;
+}
 
-    /// Hashes all keys forward to those of `attempt`: before every attempt, and kept before it.
-    ///
-    /// # Errors
-    ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
-    pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
+impl StoredChain for CloudChain {
+    fn id(&self) -> ChainId {
+        self.head.id
+    }
+
+    fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
         for _ in 0..self.head.steps_to(attempt)? {
             self.keys.iter_mut().for_each(CutKey::forward);
         }
@@ -189,9 +176,12 @@ impl CloudChain {
         Ok(())
     }
 
-    /// Its bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+    fn at_version(mut self, version: u64) -> Self {
+        self.head.version = version;
+        self
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let room = Head::BYTES + self.keys.len() * (1 + CutKey::BYTES);
         let mut bytes = Zeroizing::new(Vec::with_capacity(room));
         self.head.write(Self::SIDE, &mut bytes);
@@ -202,12 +192,7 @@ impl CloudChain {
         bytes
     }
 
-    /// The chain with these bytes.
-    ///
-    /// # Errors
-    ///
-    /// They are of no cloud's chain of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let head = Head::read(Self::SIDE, &mut reader)?;
         let copies = head.parameters.copies();

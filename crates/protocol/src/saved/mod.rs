@@ -20,6 +20,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use tacit_garble::SchemeId;
+use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::malicious::oracle::{Domain, Oracle};
@@ -58,6 +59,46 @@ pub(crate) fn steps_to(attempt: u64, later: u64) -> Result<u64, Error> {
 
 pub(crate) const BROKEN: Error =
     Error::ApiMisuse("the bytes of a chain or a saved value, as they were kept");
+
+/// What a party keeps of a chain of runs.
+pub trait StoredChain: Sized {
+    /// Its name.
+    fn id(&self) -> ChainId;
+
+    /// Goes on to `attempt`: before every attempt, and kept before it. Keys are hashed forward.
+    ///
+    /// # Errors
+    ///
+    /// It is not a later attempt, or more than [`MAX_FORWARD`] later.
+    fn forward_to(&mut self, attempt: u64) -> Result<(), Error>;
+
+    /// Says which version a run loads from.
+    #[must_use]
+    fn at_version(self, version: u64) -> Self;
+
+    /// Its bytes.
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>>;
+
+    /// The chain with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// They are of no such chain of this version.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error>;
+}
+
+/// What a party keeps of a saved value.
+pub trait StoredValue: Sized {
+    /// Its bytes.
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>>;
+
+    /// The value with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// They are of no saved value of this version.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error>;
+}
 
 /// A chain's name, the same at both parties that keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::{BROKEN, ChainId, ChainVersion, Reader, steps_to};
+use super::{BROKEN, ChainId, ChainVersion, Reader, StoredChain, steps_to};
 use crate::Error;
 use crate::malicious::oracle::Oracle;
 use crate::session::RunTag;
@@ -53,55 +53,11 @@ impl PairChain {
         }
     }
 
-    /// Its name.
-    #[must_use]
-    pub fn id(&self) -> ChainId {
-        self.id
-    }
-
     /// The version that a run loads from, and the attempt.
     #[must_use]
     pub fn place(&self) -> (ChainVersion, u64) {
         let (id, version) = (self.id, self.version);
         (ChainVersion { id, version }, self.attempt)
-    }
-
-    /// Goes on to `attempt`: before every attempt, and kept before it.
-    ///
-    /// # Errors
-    ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`](crate::saved::MAX_FORWARD) later.
-    pub fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
-        steps_to(self.attempt, attempt)?;
-        self.attempt = attempt;
-        Ok(())
-    }
-
-    /// Says which version a run loads from.
-    #[must_use]
-    pub fn at_version(mut self, version: u64) -> Self {
-        self.version = version;
-        self
-    }
-
-    /// Its bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(Self::BYTES));
-        self.write(Self::OF_PREPARED, &mut bytes);
-        bytes
-    }
-
-    /// The chain with these bytes.
-    ///
-    /// # Errors
-    ///
-    /// They are of no chain of `prepared` of this version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut reader = Reader(bytes);
-        let chain = Self::read(Self::OF_PREPARED, &mut reader)?;
-        reader.end()?;
-        Ok(chain)
     }
 
     /// Appends the fields that all have, of a party that `whose` says.
@@ -121,5 +77,35 @@ impl PairChain {
             attempt: u64::from_le_bytes(reader.array()?),
             version: 0,
         })
+    }
+}
+
+impl StoredChain for PairChain {
+    fn id(&self) -> ChainId {
+        self.id
+    }
+
+    fn forward_to(&mut self, attempt: u64) -> Result<(), Error> {
+        steps_to(self.attempt, attempt)?;
+        self.attempt = attempt;
+        Ok(())
+    }
+
+    fn at_version(mut self, version: u64) -> Self {
+        self.version = version;
+        self
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(Self::BYTES));
+        self.write(Self::OF_PREPARED, &mut bytes);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut reader = Reader(bytes);
+        let chain = Self::read(Self::OF_PREPARED, &mut reader)?;
+        reader.end()?;
+        Ok(chain)
     }
 }

@@ -28,7 +28,7 @@ use tacit_circuit::{Function, Port};
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{BROKEN, ChainId};
+use super::{BROKEN, ChainId, StoredValue};
 use crate::Error;
 use crate::bits::append_blocks;
 use crate::malicious::oracle::{Domain, Oracle};
@@ -191,19 +191,14 @@ macro_rules! both_halves {
             pub fn bits(&self) -> usize {
                 self.0.bits()
             }
+        }
 
-            /// Its bytes.
-            #[must_use]
-            pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        impl StoredValue for $name {
+            fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
                 self.0.to_bytes()
             }
 
-            /// The value with these bytes.
-            ///
-            /// # Errors
-            ///
-            /// They are of no saved value of this version.
-            pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+            fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
                 Labels::from_bytes(bytes).map(Self)
             }
         }

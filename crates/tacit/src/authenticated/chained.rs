@@ -14,27 +14,30 @@ use zeroize::Zeroizing;
 use super::planned_at;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainPlace, Keeper, keeper};
+use crate::kept::{self, Agreed, ChainPlace, Keeper};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
 use crate::{Error, Session};
 
-keeper!(
-    GarblerKeeps,
-    SharedChain,
-    SharedHalf,
-    Role::Garbler,
-    Protocol::Authenticated,
-    "What the garbler keeps."
-);
-keeper!(
-    EvaluatorKeeps,
-    SharedChain,
-    SharedHalf,
-    Role::Evaluator,
-    Protocol::Authenticated,
-    "What the evaluator keeps."
-);
+/// What the garbler keeps.
+pub(super) struct GarblerKeeps;
+
+impl Keeper for GarblerKeeps {
+    type Chain = SharedChain;
+    type Value = SharedHalf;
+    const ROLE: Role = Role::Garbler;
+    const PROTOCOL: Protocol = Protocol::Authenticated;
+}
+
+/// What the evaluator keeps.
+pub(super) struct EvaluatorKeeps;
+
+impl Keeper for EvaluatorKeeps {
+    type Chain = SharedChain;
+    type Value = SharedHalf;
+    const ROLE: Role = Role::Evaluator;
+    const PROTOCOL: Protocol = Protocol::Authenticated;
+}
 
 /// Why a chain was killed.
 const CHECK_FAILED: &str = "a check failed in a run of the chain, so that its Δ serve no more";

@@ -6,29 +6,31 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{
     CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer, kills_chain,
 };
-use zeroize::Zeroizing;
 
 use super::links::Links;
-use crate::kept::{ChainInUse, OtherKeeper, keeper};
+use crate::kept::{ChainInUse, Keeper, OtherKeeper};
 use crate::protocols::Protocol;
 use crate::{Category, Error, Session};
 
-keeper!(
-    GeneratorKeeps,
-    GeneratorChain,
-    GeneratorValue,
-    Role::Garbler,
-    Protocol::Outsourced,
-    "What the generator keeps."
-);
-keeper!(
-    CloudKeeps,
-    CloudChain,
-    CloudValue,
-    Role::Evaluator,
-    Protocol::Outsourced,
-    "What the cloud keeps."
-);
+/// What the generator keeps.
+pub(super) struct GeneratorKeeps;
+
+impl Keeper for GeneratorKeeps {
+    type Chain = GeneratorChain;
+    type Value = GeneratorValue;
+    const ROLE: Role = Role::Garbler;
+    const PROTOCOL: Protocol = Protocol::Outsourced;
+}
+
+/// What the cloud keeps.
+pub(super) struct CloudKeeps;
+
+impl Keeper for CloudKeeps {
+    type Chain = CloudChain;
+    type Value = CloudValue;
+    const ROLE: Role = Role::Evaluator;
+    const PROTOCOL: Protocol = Protocol::Outsourced;
+}
 
 /// The other server, over the link to it.
 pub(super) struct OtherServer<'l, 's> {

@@ -5,7 +5,9 @@ use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
 use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
-use tacit_protocol::saved::{ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState};
+use tacit_protocol::saved::{
+    ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState, StoredChain,
+};
 use tacit_protocol::session::RunTag;
 use tacit_stock::{Stock, StockError};
 use zeroize::Zeroizing;
@@ -14,26 +16,29 @@ use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Keeper, Past, keeper};
+use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Keeper, Past};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
 
-keeper!(
-    GarblerKeeps,
-    PairChain,
-    GarblerHalf,
-    Role::Garbler,
-    Protocol::Prepared,
-    "What the garbler keeps."
-);
-keeper!(
-    EvaluatorKeeps,
-    PairChain,
-    EvaluatorHalf,
-    Role::Evaluator,
-    Protocol::Prepared,
-    "What the evaluator keeps."
-);
+/// What the garbler keeps.
+pub(super) struct GarblerKeeps;
+
+impl Keeper for GarblerKeeps {
+    type Chain = PairChain;
+    type Value = GarblerHalf;
+    const ROLE: Role = Role::Garbler;
+    const PROTOCOL: Protocol = Protocol::Prepared;
+}
+
+/// What the evaluator keeps.
+pub(super) struct EvaluatorKeeps;
+
+impl Keeper for EvaluatorKeeps {
+    type Chain = PairChain;
+    type Value = EvaluatorHalf;
+    const ROLE: Role = Role::Evaluator;
+    const PROTOCOL: Protocol = Protocol::Prepared;
+}
 
 /// One party's side of a run, once both have agreed on it.
 pub(crate) struct PreparedRun<'a> {

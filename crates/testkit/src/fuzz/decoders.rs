@@ -17,6 +17,7 @@ use tacit_protocol::outsourced::{
 use tacit_protocol::party::admit;
 use tacit_protocol::prepared::{Leases, LeasesAnswer, PairChain};
 use tacit_protocol::saved::SavedState;
+use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use tacit_protocol::session::{Hello, Opening};
 
 /// The first byte, and the rest.

@@ -14,6 +14,7 @@ use tacit_protocol::outsourced::{
     ThreeParty,
 };
 use tacit_protocol::party::admit;
+use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use zeroize::Zeroizing;
 
 use super::duels::{ots, scheme};

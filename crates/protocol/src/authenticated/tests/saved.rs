@@ -7,7 +7,7 @@ use tacit_kernels::Block;
 
 use super::*;
 use crate::party::run_in_memory;
-use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf};
+use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf, StoredChain, StoredValue};
 use crate::setup::OtSettings;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];

@@ -24,7 +24,7 @@ use crate::outsourced::toss::SHARE_BYTES;
 use crate::outsourced::transfer::{EVALUATED_BYTES, accept, blinds};
 use crate::outsourced::work::ServerRun;
 use crate::outsourced::{Peer, Terms};
-use crate::saved::SavedState;
+use crate::saved::{SavedState, StoredChain as _};
 
 /// A cloud that goes on after the evaluator has refused its keys.
 struct LyingCloud<'a> {

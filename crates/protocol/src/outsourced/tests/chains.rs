@@ -9,7 +9,7 @@ use crate::message::Kind;
 use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
 use crate::outsourced::cut::Fate;
 use crate::outsourced::{ChainVersion, Cheat, CloudValue, GeneratorValue, Peer};
-use crate::saved::ChainId;
+use crate::saved::{ChainId, StoredChain as _};
 use crate::{Error, Incompatibility};
 
 /// The chain after two runs, with the second's version and the first's.

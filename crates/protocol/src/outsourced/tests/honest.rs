@@ -11,6 +11,7 @@ use crate::outsourced::{
     CloudOutcome, Evaluator, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, Shape, Terms,
     run_in_memory,
 };
+use crate::saved::StoredChain as _;
 use crate::{Error, Incompatibility};
 
 pub(super) type Outcomes = (GeneratorOutcome, EvaluatorOutcome, CloudOutcome);

@@ -15,6 +15,7 @@ use crate::outsourced::{
     ThreeParty,
 };
 use crate::party::admit;
+use crate::saved::{StoredChain as _, StoredValue as _};
 use crate::session::{Hello, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, dealt};
 

@@ -4,7 +4,7 @@ use tacit_garble::{HalfGates, SchemeId};
 use tacit_kernels::Construction;
 
 use super::*;
-use crate::saved::{ChainId, Mark};
+use crate::saved::{ChainId, Mark, StoredValue as _};
 
 /// A function from JSON.
 fn function(text: &str) -> Function {
