@@ -4,6 +4,7 @@
 //! named and never contained.
 
 mod peers;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
 
 use crate::args::{base_ot, duration, ot_extension};
-use crate::failure::Failure;
+use crate::failure::{Failure, NOT_TEXT};
 use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
 
@@ -196,7 +197,10 @@ impl Config {
             }
             Ok(_) => {}
         }
-        let text = fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+        let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => failed(format!("it {NOT_TEXT}")),
+            _ => failed(error.to_string()),
+        })?;
         let mut config = Self::parse(&text).map_err(failed)?;
         let beside = |file: PathBuf| match path.parent() {
             Some(folder) => folder.join(file),
@@ -212,12 +216,7 @@ impl Config {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-            format!("line {line}: {}", error.message().replace('\n', " "))
-        })
+        toml::from_str(text).map_err(|error| words::of(&error, text))
     }
 }
 

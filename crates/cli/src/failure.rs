@@ -136,12 +136,16 @@ pub(crate) enum Failure {
     OutputClosed,
 }
 
+/// What a file is that is to be text and is not.
+pub(crate) const NOT_TEXT: &str = "is not text in UTF-8; save it as such";
+
 impl Failure {
     /// The failure of reading `what`.
     pub(crate) fn read(what: impl Into<String>, reason: io::Error) -> Self {
-        Self::Read {
-            what: what.into(),
-            reason,
+        let what = what.into();
+        match reason.kind() {
+            io::ErrorKind::InvalidData => Self::Input(format!("{what} {NOT_TEXT}")),
+            _ => Self::Read { what, reason },
         }
     }
 

@@ -164,14 +164,22 @@ fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Resu
     }
 }
 
-/// Whether a file holds a function in JSON; anything else is read as a circuit.
+/// Whether a file holds a function in JSON; anything else is read as a circuit, unless it is named
+/// as JSON.
 fn is_function_file(path: &Path) -> Result<bool, Failure> {
     let failed = |error| Failure::read(format!("circuit or function {}", path.display()), error);
     let mut head = [0; 256];
     let count = File::open(path)
         .and_then(|mut file| file.read(&mut head))
         .map_err(failed)?;
-    Ok(head[..count].trim_ascii_start().first() == Some(&b'{'))
+    let is_object = head[..count].trim_ascii_start().first() == Some(&b'{');
+    match path.extension() {
+        Some(end) if end == "json" && !is_object => Err(Failure::Input(format!(
+            "{}: a function in JSON begins with {{; `tacit inspect --schema` prints its schema",
+            path.display()
+        ))),
+        _ => Ok(is_object),
+    }
 }
 
 /// The file next to `path`, or the function of the library, that was meant by `name`.

@@ -26,7 +26,7 @@ use crate::progress::Bar;
 use crate::report::{JSON_VERSION, bits_text, costs_json, costs_text, insecure, pretty, security};
 use crate::run::scheme;
 use crate::typed::Runnable;
-use crate::{cancel, function, party, stock};
+use crate::{cancel, function, party, shell, stock};
 use meeting::Meeting;
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
@@ -152,7 +152,11 @@ fn runs<'f>(
                 );
                 break;
             }
-            outcome => outcomes.push(outcome?),
+            Err(error) => {
+                let words = shell::function(&args.function, &args.choice);
+                return Err(error.calling_function(&shell::line(&words)).into());
+            }
+            Ok(outcome) => outcomes.push(outcome),
         }
         log.step(format_args!("run {run} is done"));
     }

@@ -74,6 +74,11 @@ impl CircuitFiles for ProgramFolder {
 pub fn read_source(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let most = SourceMap::MAX_BYTES as u64 + 1;
-    File::open(path)?.take(most).read_to_string(&mut text)?;
-    Ok(text)
+    let read = File::open(path)?.take(most).read_to_string(&mut text);
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(io::Error::new(error.kind(), "it is not text in UTF-8"))
+        }
+        read => read.map(|_| text),
+    }
 }

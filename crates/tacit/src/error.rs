@@ -343,6 +343,11 @@ impl fmt::Display for OfParty<'_> {
                 "the {party} stopped the run: it found that one of the two others broke the \
                  protocol; see what it says"
             ),
+            Error::PeerAborted(AbortReason::Incompatible) => write!(
+                f,
+                "the {party} stopped the run: two of the three were told to run different things; \
+                 see what it says"
+            ),
             Error::PeerAborted(reason) => write!(f, "the {party} stopped the run: {reason}"),
             error => write!(f, "in the session with the {party}: {error}"),
         }
@@ -418,6 +423,20 @@ impl Error {
             }
             other => other,
         }
+    }
+
+    /// The same error, which calls this party's function `called` where the peer wants another one:
+    /// as the party was told to run it, with parameters.
+    #[must_use]
+    pub fn calling_function(mut self, called: &str) -> Self {
+        let error = match &mut self {
+            Self::OfParty { error, .. } => &mut **error,
+            error => error,
+        };
+        if let Self::OtherFunction { name, .. } = error {
+            called.clone_into(name);
+        }
+        self
     }
 
     /// The reason to tell the peer when this error ends what both do.

@@ -64,7 +64,13 @@ impl BatchOrder {
         let (plan, table_bytes, held_bits) = {
             let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
             let order = order.statistical_security(security);
-            (order.plan()?, order.table_bytes()?, order.held_bits())
+            let plan = order.plan().map_err(|error| match error {
+                Error::ApiMisuse(what) => Failure::Usage(format!(
+                    "{what}; take --protocol authenticated, which runs any function"
+                )),
+                error => error.into(),
+            })?;
+            (plan, order.table_bytes()?, order.held_bits())
         };
         Ok(Self {
             role,

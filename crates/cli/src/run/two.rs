@@ -262,7 +262,10 @@ impl<'a> TwoPartyRun<'a> {
                     other: name(self.role.other()),
                 }
             }
-            _ => error.into(),
+            _ => {
+                let words = shell::function(&self.args.function, &self.args.choice);
+                error.calling_function(&shell::line(&words)).into()
+            }
         }
     }
 

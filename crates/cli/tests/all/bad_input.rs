@@ -225,6 +225,18 @@ fn function_files_that_are_not_right() {
     let inspect = |args: &[&str]| tacit(parties.folder(), &[&["inspect"], args].concat());
     inspect(&["broken.json"]).failed(3, &["line 1"]);
     inspect(&["unknown.json"]).failed(3, &["colour"]);
+    for content in ["", "[1]"] {
+        parties.file("other.json", content);
+        inspect(&["other.json"]).failed(3, &["other.json: a function in JSON begins with {"]);
+    }
+    std::fs::write(parties.folder().join("bytes.tacit"), b"\xff").expect("a folder");
+    inspect(&["bytes.tacit"]).failed(3, &["bytes.tacit is not text in UTF-8"]);
+    std::fs::write(parties.folder().join("bytes.toml"), b"\xff").expect("a folder");
+    let shown = tacit(
+        parties.folder(),
+        &["config", "show", "--config", "bytes.toml"],
+    );
+    shown.failed(2, &["bytes.toml: it is not text in UTF-8"]);
     inspect(&["levenshtein", "--param", "n=0"]).failed(3, &["n", "from 1"]);
     inspect(&["levenshtein", "--owner", "x=evaluator"]).failed(2, &["--owner", "leave it out"]);
     inspect(&["levenshtein", "--bit-order", "reversed"]).failed(2, &["--bit-order"]);

@@ -25,6 +25,8 @@ fn another_function_names_both_digests() {
         );
         assert_eq!(ended.stdout, "");
     }
+    // The parameters as this party was told them.
+    bob.failed(5, &[", millionaires --param bits=31"]);
 }
 
 #[test]

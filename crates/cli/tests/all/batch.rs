@@ -137,6 +137,9 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     let prepare = ["prepare", "aes-128", "--protocol", "batch"];
     let prf = [&prepare[..], &["--scheme", "prf"]].concat();
     alone(&prf).failed(2, &["batch", "half-gates or three-halves"]);
+    let vast = words("prepare hamming-distance --param bits=200000 --protocol batch");
+    let limit = "at most 130000 input bits of the evaluator in `batch`";
+    alone(&vast).failed(2, &[limit, "take --protocol authenticated"]);
     let ots = [&prepare[..], &["--ots", "64"]].concat();
     alone(&ots).failed(2, &["--ots", "--runs N"]);
     alone(&["prepare", "aes-128", "--security-bits", "40"]).failed(2, &["--protocol batch"]);

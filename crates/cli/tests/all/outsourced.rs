@@ -164,6 +164,25 @@ fn a_run_of_three_without_state() {
     assert_eq!(evaluator.json()["cloud"], parties.fingerprints[1].as_str());
 }
 
+#[test]
+fn who_was_told_another_function_is_named() {
+    let parties = Parties::new();
+    let function = ["millionaires", "--copies", "1"];
+    let own: [&[&str]; 3] = [
+        &["--input", "a=9"],
+        &["--param", "bits=16"],
+        &["--input", "b=8"],
+    ];
+    let [generator, cloud, evaluator] = parties.run(&function, 0, own);
+    generator.failed(5, &["in the session with the cloud", ", millionaires\n"]);
+    let told = ", millionaires --param bits=16\n";
+    cloud.failed(5, &["in the session with the generator", told]);
+    evaluator.failed(
+        5,
+        &["the generator stopped the run: two of the three were told to run different things"],
+    );
+}
+
 /// Each knows the others as pairings write them into its `tacit.toml`.
 #[test]
 fn three_parties_who_have_paired_run_by_names() {

@@ -1,0 +1,114 @@
+//! What is wrong with `tacit.toml`, in TOML's words in place of Rust's.
+
+/// Where `text` is wrong, and how.
+pub(super) fn of(error: &toml::de::Error, text: &str) -> String {
+    let line = error
+        .span()
+        .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+    format!("line {line}: {}", plain(error.message()))
+}
+
+fn plain(message: &str) -> String {
+    let mut plain = message.replace('\n', " ");
+    for prefix in ["invalid type: ", "invalid value: "] {
+        if let Some(found) = plain.strip_prefix(prefix) {
+            plain = format!("found {found}");
+        }
+    }
+    if let Some((found, _)) = plain.split_once(", expected struct ") {
+        plain = format!("{found}, expected a table");
+    }
+    for (rust, toml) in [
+        ("found map", "found a table"),
+        ("found sequence", "found a list"),
+        ("found integer", "found the number"),
+        ("found floating point", "found the number"),
+        ("found string", "found the string"),
+        ("found boolean", "found"),
+        ("expected a map", "expected a table"),
+        ("expected a sequence", "expected a list"),
+        ("expected a nonzero usize", "expected a whole number from 1"),
+        ("expected u8", "expected a whole number from 0 to 255"),
+        (
+            "expected u32",
+            "expected a whole number from 0 to 4294967295",
+        ),
+        ("expected u64", "expected a whole number from 0"),
+        ("expected usize", "expected a whole number from 0"),
+        (
+            "expected path string",
+            "expected a string, the path of a file",
+        ),
+    ] {
+        plain = plain.replace(rust, toml);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+
+    #[test]
+    fn errors_are_in_words_of_toml() {
+        for (text, said) in [
+            (
+                "identity = 5",
+                "found the number `5`, expected a string, the path of a file",
+            ),
+            (
+                "identity = []",
+                "found a list, expected a string, the path of a file",
+            ),
+            (
+                "keep_base_ots = \"x\"",
+                "found the string \"x\", expected a boolean",
+            ),
+            ("base_ot = { a = 1 }", "found a table, expected a string"),
+            ("[peers]\nbob = true", "found `true`, expected a table"),
+            ("peers = 5", "found the number `5`, expected a table"),
+            ("serve = 5", "found the number `5`, expected a table"),
+            ("stock = 5", "found the number `5`, expected a table"),
+            (
+                "[stock]\nlimit_gib = -1",
+                "found the number `-1`, expected a whole number from 0",
+            ),
+            (
+                "[stock]\nlimit_gib = 1.5",
+                "found the number `1.5`, expected a whole number from 0",
+            ),
+            (
+                "[serve]\nsessions = -1",
+                "found the number `-1`, expected a whole number from 0",
+            ),
+            (
+                "[[serve.function]]\nthreads = 0",
+                "found the number `0`, expected a whole number from 1",
+            ),
+            (
+                "[[serve.function]]\nsecurity_bits = 300",
+                "found the number `300`, expected a whole number from 0 to 255",
+            ),
+            (
+                "[[serve.function]]\ncopies = -1",
+                "found the number `-1`, expected a whole number from 0 to 4294967295",
+            ),
+            (
+                "[[serve.function]]\ninput_files = 5",
+                "found the number `5`, expected a table",
+            ),
+            (
+                "[[serve.function]]\nprotocols = \"direct\"",
+                "found the string \"direct\", expected a list",
+            ),
+            (
+                "[[serve.function]]\nparams = { bits = \"x\" }",
+                "expected a number, a list of numbers, or { min = …, max = … }",
+            ),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            let (_, error) = error.split_once(": ").unwrap();
+            assert_eq!(error, said, "{text}");
+        }
+    }
+}
