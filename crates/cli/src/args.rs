@@ -62,8 +62,8 @@ Examples:
   tacit man | man -l -                             read the first page now";
 
 const LSP_HELP: &str = "\
-An editor starts it, with no arguments, for files that end in .tacit; docs/language.md says what it \
-does there.";
+An editor starts it, with no arguments, for files that end in .tacit; docs/language.md says what \
+it does there.";
 
 const CONFIG_HELP: &str = "\
 Examples:

@@ -109,7 +109,8 @@ impl Party {
                 (None, _) => {
                     return Err(Failure::Usage(
                         "nothing says who the peer is; give --with NAME once you have paired, by \
-                         `tacit pair`, or --peer and the fingerprint that its `tacit keygen` printed"
+                         `tacit pair`, or --peer and the fingerprint that its `tacit keygen` \
+                         printed"
                             .to_owned(),
                     ));
                 }
@@ -304,8 +305,8 @@ pub(crate) fn fingerprint(
             let names: Vec<&str> = config.peers.keys().map(String::as_str).collect();
             let known = match most_like(text, names.iter().copied()) {
                 Some(name) => format!("did you mean {name}?"),
-                None if names.is_empty() => "the file has no parties yet:".to_owned(),
-                None => format!("its parties are {}:", names.join(", ")),
+                None if names.is_empty() => "the file has no parties yet.".to_owned(),
+                None => format!("the parties there are {}.", names.join(", ")),
             };
             Failure::Usage(format!(
                 "{option} {text}: tacit.toml has no party of this name, and it is no fingerprint; \

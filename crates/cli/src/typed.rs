@@ -163,7 +163,7 @@ impl OutputFiles {
                     .filter(|result| is_own(result.to));
                 let own: Vec<&str> = own.map(|result| result.name.as_str()).collect();
                 return Err(Failure::Usage(format!(
-                    "--output {name}: {who} gets no result of that name; its results are: {}",
+                    "--output {name}: {who} gets no result of that name; name one of: {}",
                     own.join(", ")
                 )));
             };
@@ -225,13 +225,17 @@ pub(crate) fn find(path: &Path, choice: &FunctionArgs) -> Result<TypedFunction, 
 /// What is wrong where there is no program text to show.
 pub(crate) fn plain_failure(error: BorderError) -> Failure {
     match error {
-        BorderError::Value(error) => Failure::Input(match format!("input {error}") {
-            remedied if remedied.contains("; ") => remedied,
-            text => format!(
-                "{text}; `tacit run --help` shows how values are written, such as NAME=@FILE and \
-                 NAME=@TABLE.csv, and docs/language-reference.md has it all"
-            ),
-        }),
+        BorderError::Value(error) => {
+            let failure = Failure::Input(format!("input {error}"));
+            match failure.parts() {
+                (_, Some(_)) => failure,
+                (what, None) => Failure::Input(format!(
+                    "{what}; `tacit run --help` shows how values are written, such as \
+                     'NAME=[1, 2]', NAME=@FILE and NAME=@TABLE.csv, and docs/language-reference.md \
+                     has it all"
+                )),
+            }
+        }
         other => Failure::Input(other.to_string()),
     }
 }

@@ -136,9 +136,9 @@ pub enum Error {
     },
     /// The peer did not finish too many tries: none is planned any more.
     #[error(
-        "{unfinished} {} with this peer were started and not finished, and each may have been a try \
-         to cheat: no security makes up for that number. Find out why they did not end, and then \
-         clear the count with `tacit stock clear-tries --peer PEER`",
+        "{unfinished} {} with this peer were started and not finished, and each may have been a \
+         try to cheat: no security makes up for that number. Find out why they did not end, and \
+         then clear the count with `tacit stock clear-tries --peer PEER`",
         tried_text(*.tried)
     )]
     TooManyTries {

@@ -26,8 +26,8 @@ Examples:
   tacit pair invite --name bob --listen 0.0.0.0:7000 --address alice.example:7000
   tacit pair invite --name bob --relay relay.example:7400                  neither can be reached
 
-It prints one line for the other party, and waits until that party gives it to `tacit pair accept`. \
-The port serves all parties that you invite: runs listen there one after the other.";
+It prints one line for the other party, and waits until that party gives it to `tacit pair \
+accept`. The port serves all parties that you invite: runs listen there one after the other.";
 
 const ACCEPT_EXAMPLES: &str = "\
 Examples:

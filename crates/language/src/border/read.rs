@@ -90,9 +90,7 @@ impl<'t> Reader<'t> {
             let (line, column) = (error.line(), error.column());
             let found = match text.trim_start().starts_with(['[', '{']) {
                 true => format!("text that is no JSON from line {line} column {column} on"),
-                false => "text without brackets; write a list as [1, 2] and a struct as \
-                          {\"id\": 1}, in quotes for the shell"
-                    .to_owned(),
+                false => "text that is no JSON: it begins with no bracket".to_owned(),
             };
             self.error(ty, self.expected(ty), found)
         })?;
