@@ -244,13 +244,14 @@ run look() -> (shown: u32 to both) { total }
 """
 
 
-def test_two_parties_keep_a_total(parties: Parties) -> None:
+@pytest.mark.parametrize("protocol", ["prepared", "authenticated"])
+def test_two_parties_keep_a_total(parties: Parties, protocol: str) -> None:
     start, spend, look = (tacit.function(TOTAL, run=run) for run in ("start", "spend", "look"))
-    kept: dict[str, Any] = {"protocol": "prepared", "chain": "total"}
+    kept: dict[str, Any] = {"protocol": protocol, "chain": "total"}
 
     def party(session: tacit.Session, role: str, given: list[dict[str, int]]) -> list[Any]:
         with pytest.raises(UsageError, match="chain"):
-            session.run(look, role=role, protocol="prepared")
+            session.run(look, role=role, protocol=protocol)
         begun = session.run(start, role=role, **kept)
         enough = [session.run(spend, inputs, role=role, **kept).value for inputs in given]
         last = session.run(look, role=role, **kept)

@@ -95,6 +95,8 @@ export interface Outcome {
   results: Result[];
   threat_model: string;
   security_bits: number | null;
+  /** Whether `security_bits` holds for this run alone, since nobody counts tries. */
+  of_this_run_alone: boolean;
   /** For `pin` of a later run. */
   chain: string | null;
   phases: Phase[];

@@ -9,7 +9,8 @@ use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::session::Side;
 use tacit::stock::ChainVersion;
 use tacit::{
-    Fingerprint, Function, Identity, Job, Outcome, Role, Session, Settings, Value, library,
+    Fingerprint, Function, Identity, Job, Outcome, Role, SecurityScope, Session, Settings, Value,
+    library,
 };
 
 use crate::Refused;
@@ -58,6 +59,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
         "results": results,
         "threat_model": outcome.threat_model.to_string(),
         "security_bits": outcome.statistical_security_bits,
+        "of_this_run_alone": outcome.security_scope == Some(SecurityScope::ThisRun),
         "chain": outcome.chain.map(|chain| chain.to_string()),
         "phases": phases,
         "ms": outcome.cost.wall().as_secs_f64() * 1e3,

@@ -213,7 +213,8 @@ function outcome(found) {
     number(phase.sent_bytes),
     number(phase.received_bytes),
   ]);
-  const security = found.security_bits ? `, ${found.security_bits} bits` : "";
+  const scope = found.of_this_run_alone ? " of this run alone" : "";
+  const security = found.security_bits ? `, ${found.security_bits} bits${scope}` : "";
   return [
     ...resultTable(found.results, ["Result", "Value"], () => []),
     element(
