@@ -278,8 +278,8 @@ fn goes_on(protocol: Protocol) {
     assert_eq!(parties.look(), 100);
 }
 
-/// All runs of a chain rest on the base OTs that it was begun with. Who asks that nothing rest on
-/// discrete logarithms is not given a run that does.
+/// Every run of a chain uses the base OTs that the chain was started with. A run that asks for
+/// ML-KEM-768 is refused in a chain that was started with ristretto255.
 #[test]
 fn a_chain_rests_on_no_less_than_a_run_asks_for() {
     let run_on = |parties: &Parties, base: BaseOt, step: u8| {

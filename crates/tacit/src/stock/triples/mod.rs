@@ -112,8 +112,8 @@ fn lots_in_stock(opened: &OpenedStock, asked: LotTerms) -> Vec<ComponentDigest> 
 }
 
 impl Stocks {
-    /// For how many runs of `function` by `authenticated` at this s a stock has triples, whatever
-    /// the stock's scheme and their base OTs rest on; none where it is not there.
+    /// The number of runs of `function` by `authenticated` at this s for which a stock has triples,
+    /// whatever its scheme and the kind of base OT. Without the stock it is zero.
     ///
     /// # Errors
     ///
