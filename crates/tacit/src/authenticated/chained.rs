@@ -14,30 +14,10 @@ use zeroize::Zeroizing;
 use super::planned_at;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainPlace, Keeper};
+use crate::kept::{self, Agreed, ChainPlace};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
 use crate::{Error, Session};
-
-/// What the garbler keeps.
-pub(super) struct GarblerKeeps;
-
-impl Keeper for GarblerKeeps {
-    type Chain = SharedChain;
-    type Value = SharedHalf;
-    const ROLE: Role = Role::Garbler;
-    const PROTOCOL: Protocol = Protocol::Authenticated;
-}
-
-/// What the evaluator keeps.
-pub(super) struct EvaluatorKeeps;
-
-impl Keeper for EvaluatorKeeps {
-    type Chain = SharedChain;
-    type Value = SharedHalf;
-    const ROLE: Role = Role::Evaluator;
-    const PROTOCOL: Protocol = Protocol::Authenticated;
-}
 
 /// Why a chain was killed.
 const CHECK_FAILED: &str = "a check failed in a run of the chain, so that its Δ serve no more";
@@ -65,8 +45,8 @@ pub(crate) struct ChainedOutcome {
 
 /// A party of the protocol in a run of a chain.
 trait ChainedParty<'f>: Party + Sized {
-    /// What it keeps.
-    type Keeps: Keeper<Chain = SharedChain, Value = SharedHalf>;
+    /// Its role.
+    const ROLE: Role;
 
     fn begin(
         terms: Terms<'f>,
@@ -79,9 +59,9 @@ trait ChainedParty<'f>: Party + Sized {
 }
 
 macro_rules! chained_party {
-    ($party:ident, $keeps:ident) => {
+    ($party:ident) => {
         impl<'f> ChainedParty<'f> for $party<'f> {
-            type Keeps = $keeps;
+            const ROLE: Role = Role::$party;
 
             fn begin(
                 terms: Terms<'f>,
@@ -103,8 +83,8 @@ macro_rules! chained_party {
     };
 }
 
-chained_party!(Garbler, GarblerKeeps);
-chained_party!(Evaluator, EvaluatorKeeps);
+chained_party!(Garbler);
+chained_party!(Evaluator);
 
 impl<'a> ChainedRun<'a> {
     /// Runs as `role`.
@@ -128,17 +108,18 @@ impl<'a> ChainedRun<'a> {
         } = &mut self;
         let function = terms.function;
         let keepers = (session.own(), session.peer());
-        let opened = kept::open::<P::Keeps>(Some(place), function, keepers)?;
+        let kept_as = (Protocol::Authenticated, P::ROLE);
+        let opened = kept::open(Some(place), function, keepers, kept_as)?;
         let opened = opened.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
         let about = (function, terms.tag);
-        let agreed = Agreed::<P::Keeps>::on(opened, about, session, |past| {
+        let agreed = Agreed::on(opened, about, session, |past| {
             let place = past.chain.as_ref().map(SharedChain::place);
             SavedState::of_shared(place, &past.loads)
         })?;
         terms.tag = agreed.tag;
         check_base_ot(&agreed, session.base_ot())?;
         // Before the peer hears anything of the attempt's Δ.
-        let (role, bits) = (P::Keeps::ROLE, terms.security.get());
+        let (role, bits) = (P::ROLE, terms.security.get());
         let (tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
         terms.security = planned_at(bits, charge_bits, tried.as_ref())?;
         let Agreed { kept, past, .. } = agreed;
@@ -168,7 +149,7 @@ impl<'a> ChainedRun<'a> {
     fn attempt<P: ChainedParty<'a>>(
         self,
         kept: &kept::ChainInUse,
-        past: kept::Past<P::Keeps>,
+        past: kept::Past<SharedChain, SharedHalf>,
     ) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
@@ -177,7 +158,7 @@ impl<'a> ChainedRun<'a> {
             watch,
             ..
         } = self;
-        let (role, settings) = (P::Keeps::ROLE, session.ot_settings());
+        let (role, settings) = (P::ROLE, session.ot_settings());
         let mut phases = Vec::new();
         let mut chain = match past.chain {
             Some(chain) => {
@@ -204,7 +185,7 @@ impl<'a> ChainedRun<'a> {
         let (mut version, saves) = (chain.place().0, terms.function.saves());
         if !saves.is_empty() {
             let (values, opening) = party.save()?;
-            version.version = kept.save::<P::Keeps>(saves, &chain, &values, None, session)?;
+            version.version = kept.save(saves, &chain, &values, None, session)?;
             party = opening;
             drive(session.channel(), &mut party, watch)?;
         }
@@ -220,10 +201,7 @@ impl<'a> ChainedRun<'a> {
 }
 
 /// Checks that a chain rests on no less than the session is to rest on: a run makes no base OTs.
-fn check_base_ot<K: Keeper<Chain = SharedChain>>(
-    agreed: &Agreed<K>,
-    asked: BaseOt,
-) -> Result<(), Error> {
+fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Result<(), Error> {
     let kept = agreed.past.chain.as_ref().map(SharedChain::base_ot);
     match kept.filter(|kept| !kept.serves(asked)) {
         None => Ok(()),
