@@ -4,10 +4,10 @@
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
 use tacit_protocol::authenticated::{
-    Epoch, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
+    AuthenticatedParty, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
 };
 use tacit_protocol::message::AbortReason;
-use tacit_protocol::party::{Party, Progress};
+use tacit_protocol::party::Progress;
 use tacit_protocol::saved::{ChainVersion, SavedState, SharedHalf};
 use zeroize::Zeroizing;
 
@@ -43,49 +43,6 @@ pub(crate) struct ChainedOutcome {
     pub(crate) phases: Vec<PhaseCost>,
 }
 
-/// A party of the protocol in a run of a chain.
-trait ChainedParty<'f>: Party + Sized {
-    /// Its role.
-    const ROLE: Role;
-
-    fn begin(
-        terms: Terms<'f>,
-        given: (&[bool], &[SharedHalf]),
-        epoch: Epoch,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, tacit_protocol::Error>;
-    fn save(self) -> Result<(Vec<SharedHalf>, Self), tacit_protocol::Error>;
-    fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), tacit_protocol::Error>;
-}
-
-macro_rules! chained_party {
-    ($party:ident) => {
-        impl<'f> ChainedParty<'f> for $party<'f> {
-            const ROLE: Role = Role::$party;
-
-            fn begin(
-                terms: Terms<'f>,
-                given: (&[bool], &[SharedHalf]),
-                epoch: Epoch,
-                seed: &Zeroizing<[u8; 32]>,
-            ) -> Result<Self, tacit_protocol::Error> {
-                $party::in_chain(terms, given, epoch, seed)
-            }
-
-            fn save(self) -> Result<(Vec<SharedHalf>, Self), tacit_protocol::Error> {
-                $party::save(self)
-            }
-
-            fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), tacit_protocol::Error> {
-                $party::finish(self)
-            }
-        }
-    };
-}
-
-chained_party!(Garbler);
-chained_party!(Evaluator);
-
 impl<'a> ChainedRun<'a> {
     /// Runs as `role`.
     ///
@@ -99,7 +56,7 @@ impl<'a> ChainedRun<'a> {
         }
     }
 
-    fn play<P: ChainedParty<'a>>(mut self) -> Result<ChainedOutcome, Error> {
+    fn play<P: AuthenticatedParty<'a>>(mut self) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
             terms,
@@ -146,7 +103,7 @@ impl<'a> ChainedRun<'a> {
     }
 
     /// The attempt, which is durable and counted.
-    fn attempt<P: ChainedParty<'a>>(
+    fn attempt<P: AuthenticatedParty<'a>>(
         self,
         kept: &kept::ChainInUse,
         past: kept::Past<SharedChain, SharedHalf>,
@@ -180,7 +137,7 @@ impl<'a> ChainedRun<'a> {
         };
         let clock = Clock::start(session);
         let epoch = chain.epoch(&terms.tag, settings)?;
-        let mut party = P::begin(terms, (inputs, &past.loads), epoch, &seed())?;
+        let mut party = P::in_chain(terms, (inputs, &past.loads), epoch, &seed())?;
         drive(session.channel(), &mut party, watch)?;
         let (mut version, saves) = (chain.place().0, terms.function.saves());
         if !saves.is_empty() {

@@ -13,7 +13,9 @@ use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::Error;
-use tacit_protocol::authenticated::{self, EpochSetup, EpochTags, SecurityBits};
+use tacit_protocol::authenticated::{
+    self, AuthenticatedParty as _, EpochSetup, EpochTags, SecurityBits,
+};
 use tacit_protocol::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
     PreparingEvaluator, PreparingGarbler,

@@ -6,7 +6,8 @@ use std::cell::Cell;
 
 use tacit_circuit::Role;
 use tacit_protocol::authenticated::{
-    BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks, blocks_for,
+    AuthenticatedParty, BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks,
+    blocks_for,
 };
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
@@ -71,13 +72,11 @@ impl StockedRun<'_> {
         let blocks = Blocks::open(lease, (&kind, self.asked()), &failed)?;
         let made_at_bits = blocks.header[0];
         let (session, watch) = (self.session, self.watch);
-        let ran = execute(
-            session,
-            opened.role,
-            (self.terms, self.inputs),
-            blocks,
-            watch,
-        );
+        let given = (self.terms, self.inputs);
+        let ran = match opened.role {
+            Role::Garbler => execute::<Garbler<'_>>(session, given, blocks, watch),
+            Role::Evaluator => execute::<Evaluator<'_>>(session, given, blocks, watch),
+        };
         // What the stock said says more than what the party made of it.
         let ran = match failed.take() {
             Some(error) => Err(error),
@@ -151,29 +150,17 @@ fn wanted(
 }
 
 /// Runs from `blocks`.
-fn execute(
+fn execute<'a, P: AuthenticatedParty<'a>>(
     session: &mut Session,
-    role: Role,
-    (terms, inputs): (Terms<'_>, &[bool]),
-    blocks: Blocks<'_>,
+    (terms, inputs): (Terms<'a>, &[bool]),
+    blocks: Blocks<'a>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
-    let seed = seed();
     let triples = StockedTriples::new(blocks.id, Box::new(blocks))?;
-    Ok(match role {
-        Role::Garbler => {
-            let mut party = Garbler::from_stock(terms, inputs, triples, &seed)?;
-            let online = Clock::start(session);
-            drive(session.channel(), &mut party, watch)?;
-            (party.finish()?.0, online)
-        }
-        Role::Evaluator => {
-            let mut party = Evaluator::from_stock(terms, inputs, triples, &seed)?;
-            let online = Clock::start(session);
-            drive(session.channel(), &mut party, watch)?;
-            (party.finish()?.0, online)
-        }
-    })
+    let mut party = P::from_stock(terms, inputs, triples, &seed())?;
+    let online = Clock::start(session);
+    drive(session.channel(), &mut party, watch)?;
+    Ok((party.finish()?.0, online))
 }
 
 /// Blocks of a lease, all of one lot.
