@@ -231,8 +231,8 @@ impl GarblerWaiting {
             receiver,
         } = self;
         let keys = match receiver {
-            BaseReceiver::Ristretto255(receiver) => receiver.finish_on(settings.threads, offer)?,
-            BaseReceiver::MlKem768(receiver) => receiver.finish_on(settings.threads, offer)?,
+            BaseReceiver::Ristretto255(receiver) => receiver.finish(settings.threads, offer)?,
+            BaseReceiver::MlKem768(receiver) => receiver.finish(settings.threads, offer)?,
         };
         Ok(GarblerMade {
             tag,
