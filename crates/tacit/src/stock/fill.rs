@@ -323,7 +323,7 @@ impl<S: Scheme> Makers<'_, S> {
         ));
         match self.ots(session)? {
             Ots::Garbler(ot) => {
-                let mut refill = Refill::of_garbler(ot, count as u64, &mut rng);
+                let mut refill = Refill::new(ot, count as u64, &mut rng);
                 drive(session.channel(), &mut refill, &mut watch)?;
                 let mut party = OfferingOts::new(ot, count);
                 drive(session.channel(), &mut party, &mut watch)?;
@@ -331,7 +331,7 @@ impl<S: Scheme> Makers<'_, S> {
                 secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
             }
             Ots::Evaluator(ot) => {
-                let mut refill = Refill::of_evaluator(ot, count as u64, &mut rng);
+                let mut refill = Refill::new(ot, count as u64, &mut rng);
                 drive(session.channel(), &mut refill, &mut watch)?;
                 let mut random = Zeroizing::new(vec![0; count / 8]);
                 rng.fill_bytes(&mut random);

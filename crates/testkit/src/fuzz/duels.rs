@@ -211,8 +211,8 @@ pub fn silent(data: &[u8]) {
     let security = [Security::SemiHonest, Security::Malicious][edits.choice(2) % 2];
     let mut prg = prg(data);
     let (mut garbler, mut evaluator) = ots(Extension::Silent, security, &mut prg);
-    let mut making = Refill::of_garbler(&mut garbler, 1, &mut prg);
-    let mut taking = Refill::of_evaluator(&mut evaluator, 1, &mut prg);
+    let mut making = Refill::new(&mut garbler, 1, &mut prg);
+    let mut taking = Refill::new(&mut evaluator, 1, &mut prg);
     duel([&mut making, &mut taking], &mut edits);
 }
 
