@@ -196,7 +196,7 @@ pub(crate) fn receive(
             channel.flush()?;
         }
         let answer = channel.receive(receiver.expected_bytes())?;
-        return Ok(work.on(|| receiver.finish_on(threads, answer.payload))?);
+        return Ok(work.on(|| receiver.finish(threads, answer.payload))?);
     }
     let mut receiver = work.on(|| base::Receiver::new(&choices, &TAG, &mut rng))?;
     while receiver.left() > 0 {
@@ -204,7 +204,7 @@ pub(crate) fn receive(
         channel.flush()?;
     }
     let offer = channel.receive(base::Sender::MESSAGE_BYTES)?;
-    Ok(work.on(|| receiver.finish_on(threads, offer.payload))?)
+    Ok(work.on(|| receiver.finish(threads, offer.payload))?)
 }
 
 /// The evaluator's half: the sender.

@@ -4,10 +4,11 @@
 //! named and never contained.
 
 mod peers;
+mod show;
 mod words;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,17 +16,16 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value as Json, json};
 use tacit::net::Link;
 use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
 
 use crate::args::{base_ot, duration, ot_extension};
 use crate::failure::{Failure, NOT_TEXT};
-use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
 
 pub(crate) use peers::{NewPeer, NewWay, add_peer, check_new_name};
+pub(crate) use show::show;
 
 /// The JSON schema of the file, as published in `docs/`.
 pub(crate) const SCHEMA: &str = include_str!("../schemas/tacit.schema.json");
@@ -125,31 +125,36 @@ fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Err
         .map_err(serde::de::Error::custom)
 }
 
+/// A field that is a text, as `read` understands it.
+pub(crate) fn read_text<'de, D: Deserializer<'de>, T, E: Display>(
+    from: D,
+    read: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, D::Error> {
+    let read = read(&String::deserialize(from)?);
+    read.map(Some).map_err(serde::de::Error::custom)
+}
+
 fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
-    let kind = base_ot(&String::deserialize(from)?);
-    kind.map(Some).map_err(serde::de::Error::custom)
+    read_text(from, base_ot)
 }
 
 fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, D::Error> {
-    let extension = ot_extension(&String::deserialize(from)?);
-    extension.map(Some).map_err(serde::de::Error::custom)
+    read_text(from, ot_extension)
 }
 
 fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
-    let text = String::deserialize(from)?;
-    let digest: Result<tacit::circuit::Digest, _> = text.parse();
-    digest.map(|digest| Some(digest.0)).map_err(|_| {
-        serde::de::Error::custom("a room is 64 hexadecimal digits, as `tacit pair` wrote them")
+    read_text(from, |text| {
+        let digest: Result<tacit::circuit::Digest, _> = text.parse();
+        let refused = "a room is 64 hexadecimal digits, as `tacit pair` wrote them";
+        digest.map(|digest| digest.0).map_err(|_| refused)
     })
 }
 
 fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {
-    let name = String::deserialize(from)?;
-    let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
-    let role = roles.find(|role| role.name() == name);
-    role.map(Some).ok_or_else(|| {
-        let what = format!("{name:?} is no role; write garbler or evaluator");
-        serde::de::Error::custom(what)
+    read_text(from, |name| {
+        let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
+        let role = roles.find(|role| role.name() == name);
+        role.ok_or_else(|| format!("{name:?} is no role; write garbler or evaluator"))
     })
 }
 
@@ -163,13 +168,11 @@ fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
 }
 
 fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
-    let link = String::deserialize(from)?.parse();
-    link.map(Some).map_err(serde::de::Error::custom)
+    read_text(from, str::parse)
 }
 
 pub(crate) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    let time = duration(&String::deserialize(from)?);
-    time.map(Some).map_err(serde::de::Error::custom)
+    read_text(from, duration)
 }
 
 impl Config {
@@ -271,105 +274,6 @@ impl Config {
         let name = self.peer_name(fingerprint).map(str::to_owned);
         name.unwrap_or_else(|| fingerprint.to_string())
     }
-
-    /// What `tacit config show --json` tells: what the file gives, and `null` for what it does not.
-    fn json(&self, path: &Path) -> Json {
-        let milliseconds = |wait: Option<Duration>| wait.map(|wait| wait.as_millis() as u64);
-        let peers = self.peers.iter().map(|(name, peer)| {
-            let peer = json!({
-                "fingerprint": peer.fingerprint.to_string(),
-                "address": peer.address,
-                "listen": peer.listen,
-                "relay": peer.relay,
-                "role": peer.role.map(Role::name),
-                "link": peer.link.map(|link| link.to_string()),
-            });
-            (name.clone(), peer)
-        });
-        json!({
-            "version": JSON_VERSION,
-            "file": path,
-            "exists": path.exists(),
-            "identity": self.identity,
-            "base_ot": self.base_ot.map(|kind| kind.to_string()),
-            "ot_extension": self.ot_extension.map(|extension| extension.to_string()),
-            "keep_base_ots": self.keep_base_ots,
-            "peers": peers.collect::<serde_json::Map<_, _>>(),
-            "stock": { "folder": self.stock.folder, "limit_gib": self.stock.limit_gib },
-            "timeouts": {
-                "connect_ms": milliseconds(self.timeouts.connect),
-                "message_ms": milliseconds(self.timeouts.message),
-                "run_ms": milliseconds(self.timeouts.run),
-            },
-            "serve": self.serve.as_ref().map(Serve::json),
-        })
-    }
-}
-
-/// `tacit config show`.
-pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Failure> {
-    let path = file(explicit)?;
-    let config = Config::load(explicit)?;
-    if wants_json {
-        return crate::print(pretty(&config.json(&path)).as_bytes());
-    }
-    let mut text = String::new();
-    let there = if path.exists() {
-        ""
-    } else {
-        " (not there; all of it is optional)"
-    };
-    let _ = writeln!(text, "file: {}{there}", path.display());
-    if let Some(identity) = &config.identity {
-        let _ = writeln!(text, "identity: {}", identity.display());
-    }
-    if let Some(kind) = config.base_ot {
-        let _ = writeln!(text, "base_ot: {kind}");
-    }
-    if let Some(extension) = config.ot_extension {
-        let _ = writeln!(text, "ot_extension: {extension}");
-    }
-    if let Some(keep) = config.keep_base_ots {
-        let _ = writeln!(text, "keep_base_ots: {keep}");
-    }
-    for (name, peer) in &config.peers {
-        let address = match (&peer.relay, &peer.listen, &peer.address) {
-            (Some(relay), _, _) => format!("through the relay {relay}"),
-            (None, Some(listen), _) => format!("waited for at {listen}"),
-            (None, None, Some(address)) => format!("at {address}"),
-            (None, None, None) => "at no address".to_owned(),
-        };
-        let role = peer
-            .role
-            .map_or(String::new(), |role| format!(", as {}", role.name()));
-        let link = peer
-            .link
-            .map_or(String::new(), |link| format!(", over {link}"));
-        let _ = writeln!(
-            text,
-            "peer {name}: {} {address}{role}{link}",
-            peer.fingerprint
-        );
-    }
-    if let Some(folder) = &config.stock.folder {
-        let _ = writeln!(text, "stock folder: {}", folder.display());
-    }
-    if let Some(limit) = config.stock.limit_gib {
-        let _ = writeln!(text, "stock limit: {limit} GiB");
-    }
-    for (name, wait) in [
-        ("connect", config.timeouts.connect),
-        ("message", config.timeouts.message),
-        ("run", config.timeouts.run),
-    ] {
-        if let Some(wait) = wait {
-            let _ = writeln!(text, "timeout {name}: {wait:?}");
-        }
-    }
-    if let Some(serve) = &config.serve {
-        serve.show(&mut text);
-    }
-    crate::print(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -350,14 +350,6 @@ impl Incompatibility {
 }
 
 impl Error {
-    /// Whether an epoch of `authenticated` ends with this error: both parties destroy their Δ and
-    /// all that rests on them. So it is after whatever no honest peer sends; a lost connection, or
-    /// something wrong on this side, is no failed check.
-    #[must_use]
-    pub const fn ends_epoch(&self) -> bool {
-        matches!(self, Self::PeerMisbehaved(_))
-    }
-
     /// The reason to tell the peer when this error ends a run.
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {

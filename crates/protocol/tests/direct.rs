@@ -39,8 +39,8 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng).unwrap();
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
     let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
-    let mut making = Refill::of_garbler(&mut garbler, count, &mut rng);
-    let mut taking = Refill::of_evaluator(&mut evaluator, count, &mut rng);
+    let mut making = Refill::new(&mut garbler, count, &mut rng);
+    let mut taking = Refill::new(&mut evaluator, count, &mut rng);
     run_in_memory(&mut making, &mut taking).unwrap();
     (garbler, evaluator)
 }

@@ -180,15 +180,6 @@ impl Stock {
         self.inner.epoch
     }
 
-    /// Whether nobody has ended the epoch.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::EpochEnded`].
-    pub fn check_epoch(&self) -> Result<(), StockError> {
-        self.inner.update(|_| Ok(()))
-    }
-
     /// Does `work` where nobody has ended the epoch, and while nobody can: what it makes durable
     /// elsewhere is there before the epoch ends, or never.
     ///

@@ -5,7 +5,9 @@ mod chained;
 use tacit_circuit::Role;
 use tacit_garble::SchemeId;
 use tacit_kernels::Construction;
-use tacit_protocol::authenticated::{Epoch, Evaluator, Garbler, SecurityBits, Terms};
+use tacit_protocol::authenticated::{
+    AuthenticatedParty, Epoch, Evaluator, Garbler, SecurityBits, Terms,
+};
 use tacit_protocol::party::Progress;
 use zeroize::Zeroizing;
 
@@ -55,31 +57,25 @@ pub(crate) struct AuthenticatedRun<'a> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-impl AuthenticatedRun<'_> {
+impl<'a> AuthenticatedRun<'a> {
     /// This party's output bits in port order, and the epoch for the next run.
     ///
     /// # Errors
     ///
     /// Whatever ends the run. The epoch is then gone.
     pub(crate) fn run(self, epoch: Epoch) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
-        let Self {
-            session,
-            terms,
-            inputs,
-            watch,
-        } = self;
-        let seed = seed();
-        Ok(match epoch.role() {
-            Role::Garbler => {
-                let mut party = Garbler::new(terms, inputs, epoch, &seed)?;
-                drive(session.channel(), &mut party, watch)?;
-                party.finish()?
-            }
-            Role::Evaluator => {
-                let mut party = Evaluator::new(terms, inputs, epoch, &seed)?;
-                drive(session.channel(), &mut party, watch)?;
-                party.finish()?
-            }
-        })
+        match epoch.role() {
+            Role::Garbler => self.play::<Garbler<'a>>(epoch),
+            Role::Evaluator => self.play::<Evaluator<'a>>(epoch),
+        }
+    }
+
+    fn play<P: AuthenticatedParty<'a>>(
+        self,
+        epoch: Epoch,
+    ) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
+        let mut party = P::new(self.terms, self.inputs, epoch, &seed())?;
+        drive(self.session.channel(), &mut party, self.watch)?;
+        Ok(party.finish()?)
     }
 }

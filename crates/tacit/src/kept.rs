@@ -74,18 +74,6 @@ impl OtherKeeper for Session {
     }
 }
 
-/// What a party keeps of a chain and of a value, as its protocol has them.
-pub(crate) trait Keeper {
-    /// What the protocol keeps of the chain itself.
-    type Chain: StoredChain;
-    /// A value.
-    type Value: StoredValue;
-    /// As which role its stock is.
-    const ROLE: Role;
-    /// Whose chains these are.
-    const PROTOCOL: Protocol;
-}
-
 /// A party's chain while a run uses it.
 pub(crate) struct ChainInUse {
     pub(crate) stocks: Stocks,
@@ -94,15 +82,15 @@ pub(crate) struct ChainInUse {
     pub(crate) policy: Policy,
 }
 
-/// What a run starts from.
-pub(crate) struct Past<K: Keeper> {
+/// What a run starts from: what its party keeps of a chain, and of values.
+pub(crate) struct Past<C, V> {
     /// The chain that it goes on, moved forward; none where it begins one.
-    pub(crate) chain: Option<K::Chain>,
+    pub(crate) chain: Option<C>,
     /// What the function loads, in order.
-    pub(crate) loads: Vec<K::Value>,
+    pub(crate) loads: Vec<V>,
 }
 
-impl<K: Keeper> Default for Past<K> {
+impl<C, V> Default for Past<C, V> {
     fn default() -> Self {
         Self {
             chain: None,
@@ -134,12 +122,13 @@ pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Er
     }
 }
 
-/// Opens the chain of a run of `function` with the party `peer` that keeps it, too, where the
-/// function keeps values; alone with it until it is dropped.
-pub(crate) fn open<'p, K: Keeper>(
+/// Opens the chain of a run of `function` by this protocol, in this role, with the party `peer`
+/// that keeps it, too, where the function keeps values; alone with it until it is dropped.
+pub(crate) fn open<'p>(
     place: Option<&'p ChainPlace>,
     function: &Function,
     (own, peer): (Option<Fingerprint>, Option<Fingerprint>),
+    role: (Protocol, Role),
 ) -> Result<Option<Opened<'p>>, Error> {
     check_place(function, place.is_some())?;
     let Some(place) = place else {
@@ -150,7 +139,6 @@ pub(crate) fn open<'p, K: Keeper>(
             "a chain belongs to two identities; authenticate the sessions",
         ));
     };
-    let role = (K::PROTOCOL, K::ROLE);
     let chain = place.stocks.chain_with(own, peer, role, &place.name)?;
     Ok(Some(Opened { place, chain }))
 }
@@ -158,21 +146,21 @@ pub(crate) fn open<'p, K: Keeper>(
 impl ChainInUse {
     /// Compares the chain with the other party's, checks what `user` may do, and makes the next
     /// attempt durable. Gives what the run starts from.
-    pub(crate) fn begin<K: Keeper>(
+    pub(crate) fn begin<C: StoredChain, V: StoredValue>(
         Opened { place, chain }: Opened<'_>,
         function: &Function,
         user: User,
         other: &mut dyn OtherKeeper,
-    ) -> Result<(Self, Past<K>), Error> {
+    ) -> Result<(Self, Past<C, V>), Error> {
         let agreed = meet(&chain, place, user, other)?;
         let policy = policy(&chain, place, agreed.latest.is_some(), user)?;
         if let User::Evaluator(evaluator) = user {
             check_policy(&policy, &chain, function, evaluator)?;
         }
-        let mut past = Past::<K>::default();
+        let mut past = Past::default();
         if let Some(latest) = agreed.latest {
             check_replaced(&chain, place, function)?;
-            let mut state = K::Chain::from_bytes(&chain.state()?)?;
+            let mut state = C::from_bytes(&chain.state()?)?;
             // What was kept here is in reach: only the other party's word can be so far ahead.
             state.forward_to(agreed.next_attempt).map_err(|_| {
                 let (kind, field) = (Kind::ChainMarks, "attempt");
@@ -183,7 +171,7 @@ impl ChainInUse {
         }
         for port in function.loads() {
             let (_, bytes) = chain.load(&port.name)?;
-            past.loads.push(K::Value::from_bytes(&bytes)?);
+            past.loads.push(V::from_bytes(&bytes)?);
         }
         let kept = Self {
             stocks: place.stocks.clone(),
@@ -203,11 +191,11 @@ impl ChainInUse {
     /// nothing is kept, and whoever ends it later finds what was kept.
     ///
     /// Gives the version.
-    pub(crate) fn save<K: Keeper>(
+    pub(crate) fn save<C: StoredChain, V: StoredValue>(
         &self,
         saves: &[Port],
-        state: &K::Chain,
-        values: &[K::Value],
+        state: &C,
+        values: &[V],
         under: Option<&Stock>,
         other: &mut dyn OtherKeeper,
     ) -> Result<u64, Error> {
@@ -372,16 +360,6 @@ mod tests {
         }
     }
 
-    /// Keeps a chain of `prepared`, and any bytes as values.
-    struct AsBytes;
-
-    impl Keeper for AsBytes {
-        type Chain = PairChain;
-        type Value = Bytes;
-        const ROLE: Role = Role::Garbler;
-        const PROTOCOL: Protocol = Protocol::Prepared;
-    }
-
     /// The other party: what it answers to [`Kind::VersionKept`], or that it is gone.
     struct Other(Option<u64>);
 
@@ -421,7 +399,7 @@ mod tests {
             };
             let state = PairChain::from_bytes(&[&[1, 3][..], &[7; 24]].concat());
             let (state, values) = (state.expect("a chain"), [Bytes(b"a label")]);
-            let saved = in_use.save::<AsBytes>(&saves, &state, &values, None, &mut Other(other));
+            let saved = in_use.save(&saves, &state, &values, None, &mut Other(other));
             let marks = in_use.chain.marks().expect("a record");
             (saved.ok(), marks.latest)
         };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 use tacit::circuit::Component;
 
-use super::NamedPort;
+use super::subject::NamedPort;
 
 /// Seconds with the unit that suits them, to three figures.
 pub(super) fn shown_seconds(seconds: f64) -> String {

@@ -12,7 +12,7 @@ use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_serve::Rate;
 
 use crate::args::RoleArg;
-use crate::config::time;
+use crate::config::{read_text, time};
 
 /// How `tacit serve` serves.
 #[derive(Debug, Default, Deserialize)]
@@ -304,8 +304,7 @@ impl TryFrom<String> for NamedProtocol {
 }
 
 fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
-    let text = String::deserialize(from)?;
-    text.parse().map(Some).map_err(serde::de::Error::custom)
+    read_text(from, str::parse)
 }
 
 impl Serve {

@@ -136,40 +136,31 @@ fn a_stock_that_is_locked_or_broken_stops_no_run() {
     let scene = Scene::new();
     scene.run(NOTHING);
     for (party, who) in ["alice", "bob"].into_iter().enumerate() {
+        let keeps_nothing = || {
+            let (source, _, log) = scene.run(NOTHING);
+            assert_eq!(source, "fresh", "{who}");
+            assert!(
+                log[party].contains("no base OTs are kept"),
+                "{}",
+                log[party]
+            );
+        };
         let locks = scene.files(who, ".lock");
         let lock = File::open(&locks[0]).expect("the lock's file");
         lock.lock().expect("a lock");
-        let (source, _, log) = scene.run(NOTHING);
-        assert_eq!(source, "fresh", "{who}");
-        assert!(
-            log[party].contains("no base OTs are kept"),
-            "{}",
-            log[party]
-        );
+        keeps_nothing();
         drop(lock);
         assert_eq!(scene.run(NOTHING).0, "kept", "{who}");
 
         let root = scene.0.folder().join(who).join("root.key");
         let lock = File::open(root.with_extension("lock")).expect("the lock's file");
         lock.lock().expect("a lock");
-        let (source, _, log) = scene.run(NOTHING);
-        assert_eq!(source, "fresh", "{who}");
-        assert!(
-            log[party].contains("no base OTs are kept"),
-            "{}",
-            log[party]
-        );
+        keeps_nothing();
         drop(lock);
 
         let key = fs::read(&root).expect("a root key");
         fs::write(&root, [0; 76]).expect("a file");
-        let (source, _, log) = scene.run(NOTHING);
-        assert_eq!(source, "fresh", "{who}");
-        assert!(
-            log[party].contains("no base OTs are kept"),
-            "{}",
-            log[party]
-        );
+        keeps_nothing();
         fs::write(&root, key).expect("a file");
     }
     assert_eq!(scene.run(NOTHING).0, "kept");

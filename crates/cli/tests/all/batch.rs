@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{Ended, Parties, Running, tacit, words};
+use crate::process::{Ended, Parties, Running, tacit, with_stocks, words};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -14,37 +14,15 @@ const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
 /// Low, so that batches are small.
 const FEW_BITS: [&str; 3] = ["--insecure-for-measurements", "--security-bits", "6"];
 
-/// Each party's arguments for a command, the garbler's first.
-fn arguments<'a>(command: &[&'a str], inputs: [&'a str; 2]) -> [Vec<&'a str>; 2] {
-    [("garbler", "a", inputs[0]), ("evaluator", "b", inputs[1])].map(|(role, stock, input)| {
-        let mut all = command.to_vec();
-        all.extend(["--role", role, "--stock", stock]);
-        if command[0] == "run" {
-            all.extend(["--input", input]);
-        }
-        all
-    })
-}
-
 fn prepare(parties: &Parties, function: &str, more: &[&str]) -> [Ended; 2] {
     let batch = ["prepare", function, "--protocol", "batch"];
-    let [alice, bob] = arguments(&[&batch[..], more].concat(), ["", ""]);
+    let [alice, bob] = with_stocks(&[&batch[..], more].concat(), ["", ""]);
     parties.act(&alice, &bob)
 }
 
 fn run(parties: &Parties, function: &str, inputs: [&str; 2], more: &[&str]) -> [Ended; 2] {
-    let [alice, bob] = arguments(&[&["run", function], more].concat(), inputs);
+    let [alice, bob] = with_stocks(&[&["run", function], more].concat(), inputs);
     parties.act(&alice, &bob)
-}
-
-/// What `tacit stock list` says is usable of each kind.
-fn usable(parties: &Parties, stock: &str) -> Vec<u64> {
-    let args = ["stock", "list", "--stock", stock, "--json"];
-    let listed = tacit(parties.folder(), &args).json();
-    let kinds = listed["stocks"][0]["kinds"].as_array();
-    let kinds = kinds.map_or(&[][..], Vec::as_slice);
-    let usable = kinds.iter().map(|kind| kind["usable"].as_u64());
-    usable.map(|usable| usable.expect("a number")).collect()
 }
 
 #[test]
@@ -88,7 +66,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         let ciphertext = &json["outputs"]["ciphertext"];
         assert_eq!(ciphertext, "69c4e0d86a7b0430d8cdb78070b4c55a");
     }
-    assert_eq!(usable(&parties, "b"), [0]);
+    assert_eq!(parties.usable("b"), [0]);
     // Without stock `batch` does not run, and what is as secure runs in its place where the
     // protocol is left open. It has no fewer than 40 bits.
     let open = ["--security", "malicious", "--cost"];
@@ -207,7 +185,7 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
     let inputs = ["a=41", "b=40"];
     // Kills a party of a command at some instant.
     let cut = |command: &[&str], party: usize, after: u64| {
-        let [mut alice, mut bob] = arguments(command, inputs);
+        let [mut alice, mut bob] = with_stocks(command, inputs);
         for args in [&mut alice, &mut bob] {
             args.extend(["--timeout", "3s"]);
         }
@@ -222,11 +200,11 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
             assert!(!ended.stderr.contains("panicked"), "{ended:?}");
         }
         for stock in ["a", "b"] {
-            let usable: u64 = usable(&parties, stock).iter().sum();
+            let usable: u64 = parties.usable(stock).iter().sum();
             assert!([0, 8].contains(&usable), "a part of a batch: {usable}");
         }
     }
-    let [alice, bob] = arguments(&order, inputs);
+    let [alice, bob] = with_stocks(&order, inputs);
     for ended in parties.act(&alice, &bob) {
         assert!(ended.succeeded().contains(" 8 usable"), "{ended:?}");
     }
@@ -234,8 +212,8 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
         for ended in cut(&run_once, party, after) {
             assert!(!ended.stderr.contains("panicked"), "{ended:?}");
         }
-        let [alice, bob] = arguments(&run_once, inputs);
-        if usable(&parties, "b") == [0] || usable(&parties, "a") == [0] {
+        let [alice, bob] = with_stocks(&run_once, inputs);
+        if parties.usable("b") == [0] || parties.usable("a") == [0] {
             break;
         }
         for ended in parties.act(&alice, &bob) {
@@ -246,6 +224,6 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
         }
     }
     // Both go on from the same execution.
-    let left = usable(&parties, "a");
+    let left = parties.usable("a");
     assert!(left[0] <= 4, "four runs took an execution each: {left:?}");
 }

@@ -168,15 +168,15 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
 fn what_is_missing_is_said_before_anyone_is_met() {
     let parties = parties();
     let peer = parties.fingerprints()[1];
+    let party = [
+        "--listen",
+        "127.0.0.1:0",
+        "--identity",
+        "alice.key",
+        "--peer",
+        peer,
+    ];
     let run = |more: &[&str]| {
-        let party = [
-            "--listen",
-            "127.0.0.1:0",
-            "--identity",
-            "alice.key",
-            "--peer",
-            peer,
-        ];
         tacit(
             parties.folder(),
             &[&["run"], more, &party, &WHO[0]].concat(),
@@ -194,14 +194,6 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     of(&[&CHAIN[..], &["--allow", peer]].concat()).failed(2, &["--allow"]);
     let without = ["millionaires", "--input", "a=1"];
     let chain = [&without[..], &CHAIN].concat();
-    let party = [
-        "--listen",
-        "127.0.0.1:0",
-        "--identity",
-        "alice.key",
-        "--peer",
-        peer,
-    ];
     let ended = [&["run"], &chain[..], &party, &["--role", "garbler"]].concat();
     tacit(parties.folder(), &ended).failed(2, &["neither saves nor loads"]);
 }

@@ -1,6 +1,6 @@
 //! Two processes that make triples, keep them on disk, and run functions with them.
 
-use crate::process::{Ended, Parties, tacit, words};
+use crate::process::{Ended, Parties, tacit, with_stocks, words};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -9,26 +9,8 @@ const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
 const PREPARE: [&str; 3] = ["prepare", "--protocol", "authenticated"];
 
 fn act(parties: &Parties, command: &[&str], inputs: [&str; 2]) -> [Ended; 2] {
-    let sides = [("garbler", "a", inputs[0]), ("evaluator", "b", inputs[1])];
-    let [alice, bob] = sides.map(|(role, stock, input)| {
-        let mut all = command.to_vec();
-        all.extend(["--role", role, "--stock", stock]);
-        if command[0] == "run" {
-            all.extend(["--input", input]);
-        }
-        all
-    });
+    let [alice, bob] = with_stocks(command, inputs);
     parties.act(&alice, &bob)
-}
-
-/// What `tacit stock list` says is usable of each kind.
-fn usable(parties: &Parties, stock: &str) -> Vec<u64> {
-    let args = ["stock", "list", "--stock", stock, "--json"];
-    let listed = tacit(parties.folder(), &args).json();
-    let kinds = listed["stocks"][0]["kinds"].as_array();
-    let kinds = kinds.map_or(&[][..], Vec::as_slice);
-    let usable = kinds.iter().map(|kind| kind["usable"].as_u64());
-    usable.map(|usable| usable.expect("a number")).collect()
 }
 
 #[test]
@@ -79,7 +61,7 @@ fn triples_are_prepared_listed_checked_and_taken() {
             assert!(ended.stderr.contains("triples   from stock\n"), "{ended:?}");
         }
         for stock in ["a", "b"] {
-            assert_eq!(usable(&parties, stock).iter().sum::<u64>(), left, "{stock}");
+            assert_eq!(parties.usable(stock).iter().sum::<u64>(), left, "{stock}");
         }
     }
     for ended in act(&parties, &run, [KEY, BLOCK]) {

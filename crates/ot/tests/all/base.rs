@@ -12,6 +12,7 @@ use tacit_ot::base::{Key, MAX_COUNT, Receiver, Sender};
 use tacit_ot::{ApiMisuse, Error, Message, PeerMisbehaved, SessionTag};
 
 const TAG: SessionTag = SessionTag::new([0x5a; 32]);
+const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
 struct Run {
     from_sender: Vec<u8>,
@@ -26,7 +27,7 @@ fn run(choices: &[bool], sender_tag: &SessionTag, receiver_tag: &SessionTag) -> 
     let (receiver, from_receiver) = Receiver::start(choices, receiver_tag, &mut rng_r).unwrap();
     assert_eq!(sender.expected_bytes(), from_receiver.len());
     let pairs = sender.finish(&from_receiver).unwrap();
-    let chosen = receiver.finish(&from_sender).unwrap();
+    let chosen = receiver.finish(ONE, &from_sender).unwrap();
     Run {
         from_sender,
         from_receiver,
@@ -106,29 +107,6 @@ fn the_transcript_is_the_frozen_one() {
 }
 
 #[test]
-fn threads_change_nothing() {
-    let choices = choices(77, "threads");
-    let alone = run(&choices, &TAG, &TAG);
-    for threads in [2, 3, 64] {
-        let threads = NonZeroUsize::new(threads).unwrap();
-        let mut rng = Seeded::new("base sender");
-        let (sender, from_sender) = Sender::start(choices.len(), &TAG, &mut rng).unwrap();
-        let mut rng = Seeded::new("base receiver");
-        let (receiver, from_receiver) =
-            Receiver::start_on(threads, &choices, &TAG, &mut rng).unwrap();
-        assert_eq!(from_receiver, alone.from_receiver);
-        let pairs = sender.finish_on(threads, &from_receiver).unwrap();
-        let chosen = receiver.finish_on(threads, &from_sender).unwrap();
-        for (ours, theirs) in pairs.iter().flatten().zip(alone.pairs.iter().flatten()) {
-            assert_eq!(ours.as_bytes(), theirs.as_bytes());
-        }
-        for (ours, theirs) in chosen.iter().zip(&alone.chosen) {
-            assert_eq!(ours.as_bytes(), theirs.as_bytes());
-        }
-    }
-}
-
-#[test]
 fn another_tag_gives_other_keys() {
     let choices = choices(4, "tags");
     let run = run(&choices, &TAG, &SessionTag::new([0x5b; 32]));
@@ -166,7 +144,7 @@ fn send_to_sender(change: impl FnOnce(&mut Vec<u8>)) -> Error {
 fn send_to_receiver(message: &[u8]) -> Error {
     let mut rng = Seeded::new("base receiver");
     let (receiver, _) = Receiver::start(&[true; 4], &TAG, &mut rng).unwrap();
-    receiver.finish(message).unwrap_err()
+    receiver.finish(ONE, message).unwrap_err()
 }
 
 #[test]
@@ -269,7 +247,7 @@ fn our_own_messages_come_back_in_vain() {
     ));
     let mut rng = Seeded::new("base receiver");
     let (receiver, message) = Receiver::start(&[true; 4], &TAG, &mut rng).unwrap();
-    let refused = receiver.finish(&message).unwrap_err();
+    let refused = receiver.finish(ONE, &message).unwrap_err();
     assert!(matches!(
         refused,
         Error::PeerMisbehaved(PeerMisbehaved::WrongLength { .. })

@@ -15,6 +15,7 @@ use tacit_ot::base::{Key, MAX_COUNT};
 use tacit_ot::{ApiMisuse, Error, Message, PeerMisbehaved, SessionTag};
 
 const TAG: SessionTag = SessionTag::new([0x5a; 32]);
+const ONE: NonZeroUsize = NonZeroUsize::MIN;
 const PHI: usize = 1248;
 const CIPHERTEXT: usize = 1088;
 const Q: u32 = 3329;
@@ -26,17 +27,14 @@ struct Run {
     chosen: Vec<Key>,
 }
 
-fn run_on(threads: usize, choices: &[bool], tags: [&SessionTag; 2]) -> Run {
-    let threads = NonZeroUsize::new(threads).unwrap();
+fn run_under(tags: [&SessionTag; 2], choices: &[bool]) -> Run {
     let (mut rng_s, mut rng_r) = (Seeded::new("base sender"), Seeded::new("base receiver"));
-    let started = Receiver::start_on(threads, choices, tags[1], &mut rng_r);
-    let (receiver, from_receiver) = started.unwrap();
+    let (receiver, from_receiver) = Receiver::start(choices, tags[1], &mut rng_r).unwrap();
     let sender = Sender::start(choices.len(), tags[0], &mut rng_s).unwrap();
     assert_eq!(sender.expected_bytes(), from_receiver.len());
-    let answered = sender.answer_on(threads, &from_receiver);
-    let (pairs, from_sender) = answered.unwrap();
+    let (pairs, from_sender) = sender.answer(&from_receiver).unwrap();
     assert_eq!(receiver.expected_bytes(), from_sender.len());
-    let chosen = receiver.finish_on(threads, &from_sender).unwrap();
+    let chosen = receiver.finish(ONE, &from_sender).unwrap();
     Run {
         from_sender,
         from_receiver,
@@ -46,7 +44,7 @@ fn run_on(threads: usize, choices: &[bool], tags: [&SessionTag; 2]) -> Run {
 }
 
 fn run(choices: &[bool]) -> Run {
-    run_on(1, choices, [&TAG, &TAG])
+    run_under([&TAG, &TAG], choices)
 }
 
 #[test]
@@ -166,22 +164,8 @@ fn the_transcript_is_the_frozen_one() {
 }
 
 #[test]
-fn threads_change_nothing() {
-    let choices = choices(37, "threads");
-    let alone = run(&choices);
-    for threads in [2, 3, 64] {
-        let split = run_on(threads, &choices, [&TAG, &TAG]);
-        assert_eq!(split.from_receiver, alone.from_receiver);
-        assert_eq!(split.from_sender, alone.from_sender);
-        for (ours, theirs) in split.chosen.iter().zip(&alone.chosen) {
-            assert_eq!(ours.as_bytes(), theirs.as_bytes());
-        }
-    }
-}
-
-#[test]
 fn another_tag_gives_other_keys() {
-    let run = run_on(1, &choices(4, "tags"), [&TAG, &SessionTag::new([0x5b; 32])]);
+    let run = run_under([&TAG, &SessionTag::new([0x5b; 32])], &choices(4, "tags"));
     for (pair, chosen) in run.pairs.iter().zip(&run.chosen) {
         assert!(pair.iter().all(|key| key.as_bytes() != chosen.as_bytes()));
     }
@@ -221,7 +205,7 @@ fn answered(change: impl FnOnce(&mut Vec<u8>)) -> (Vec<[Key; 2]>, Result<Vec<Key
     let sender = Sender::start(4, &TAG, &mut rng).unwrap();
     let (pairs, mut answer) = sender.answer(&message).unwrap();
     change(&mut answer);
-    (pairs, receiver.finish(&answer))
+    (pairs, receiver.finish(ONE, &answer))
 }
 
 #[test]
@@ -302,7 +286,7 @@ fn a_changed_ciphertext_spoils_its_own_ot_and_looks_like_any_other() {
 fn our_own_messages_come_back_in_vain() {
     let mut rng = Seeded::new("base receiver");
     let (receiver, message) = Receiver::start(&[true; 4], &TAG, &mut rng).unwrap();
-    let refused = receiver.finish(&message).unwrap_err();
+    let refused = receiver.finish(ONE, &message).unwrap_err();
     let length = matches!(
         refused,
         Error::PeerMisbehaved(PeerMisbehaved::WrongLength { .. })

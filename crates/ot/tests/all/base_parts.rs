@@ -1,5 +1,5 @@
-//! Base OTs whose receiver sends its message in parts: the same bytes and keys, and the same lies
-//! refused, also where a lie spans parts.
+//! Base OTs whose receiver sends its message in parts, on any number of threads: the same bytes and
+//! keys, and the same lies refused, also where a lie spans parts.
 
 use std::num::NonZeroUsize;
 
@@ -30,8 +30,8 @@ fn parts_of_any_size_are_the_whole_on_ristretto() {
     let start = || ristretto::Sender::start(count, &TAG, &mut Seeded::new("sender")).unwrap();
     let (sender, offer) = start();
     let expected = pair_bytes(&sender.finish(&message).unwrap());
-    let chosen = bytes(&whole.finish(&offer).unwrap());
-    for (part, threads) in [(1, 1), (16, 2), (36, 1), (37, 3), (100, 1)] {
+    let chosen = bytes(&whole.finish(ONE, &offer).unwrap());
+    for (part, threads) in [(1, 1), (16, 2), (36, 1), (37, 3), (100, 64)] {
         let threads = NonZeroUsize::new(threads).unwrap();
         let mut receiver = ristretto::Receiver::new(&choices(count), &TAG, &mut rng()).unwrap();
         let mut sender = start().0;
@@ -45,32 +45,33 @@ fn parts_of_any_size_are_the_whole_on_ristretto() {
         assert_eq!(sent, message);
         assert!(receiver.offer_on(threads, part).is_empty());
         assert_eq!(pair_bytes(&sender.into_keys().unwrap()), expected);
-        assert_eq!(bytes(&receiver.finish(&offer).unwrap()), chosen);
+        assert_eq!(bytes(&receiver.finish(threads, &offer).unwrap()), chosen);
     }
 }
 
 #[test]
 fn parts_of_any_size_are_the_whole_on_ml_kem() {
-    let count = 9;
+    let count = 37;
     let rng = || Seeded::new("receiver");
     let (whole, message) = ml_kem::Receiver::start(&choices(count), &TAG, &mut rng()).unwrap();
     let start = || ml_kem::Sender::start(count, &TAG, &mut Seeded::new("sender")).unwrap();
     let (pairs, reply) = start().answer(&message).unwrap();
-    let chosen = bytes(&whole.finish(&reply).unwrap());
-    for part in [1, 4, 9] {
+    let chosen = bytes(&whole.finish(ONE, &reply).unwrap());
+    for (part, threads) in [(1, 1), (16, 2), (37, 3), (100, 64)] {
+        let threads = NonZeroUsize::new(threads).unwrap();
         let mut receiver = ml_kem::Receiver::new(&choices(count), &TAG, &mut rng()).unwrap();
         let mut sender = start();
         let mut sent = Vec::new();
         while receiver.left() > 0 {
             assert_eq!(sender.expected_bytes(), 1248 * receiver.left());
-            let made = receiver.offer_on(ONE, part);
-            sender.take_on(ONE, &made).unwrap();
+            let made = receiver.offer_on(threads, part);
+            sender.take_on(threads, &made).unwrap();
             sent.extend_from_slice(&made);
         }
         assert_eq!(sent, message);
         let (again, answer) = sender.into_answers().unwrap();
         assert_eq!((pair_bytes(&again), &answer), (pair_bytes(&pairs), &reply));
-        assert_eq!(bytes(&receiver.finish(&answer).unwrap()), chosen);
+        assert_eq!(bytes(&receiver.finish(threads, &answer).unwrap()), chosen);
     }
 }
 
@@ -169,11 +170,11 @@ fn nobody_ends_before_all_parts_are_there() {
     let mut receiver = ristretto::Receiver::new(&choices(8), &TAG, &mut rng).unwrap();
     sender.take_on(ONE, &receiver.offer_on(ONE, 3)).unwrap();
     missing(sender.into_keys().unwrap_err(), 3);
-    missing(receiver.finish(&offer).unwrap_err(), 3);
+    missing(receiver.finish(ONE, &offer).unwrap_err(), 3);
     let mut sender = ml_kem::Sender::start(8, &TAG, &mut rng).unwrap();
     let mut receiver = ml_kem::Receiver::new(&choices(8), &TAG, &mut rng).unwrap();
     sender.take_on(ONE, &receiver.offer_on(ONE, 3)).unwrap();
     missing(sender.into_answers().map(drop).unwrap_err(), 3);
     let answer = vec![0; receiver.expected_bytes()];
-    missing(receiver.finish(&answer).unwrap_err(), 3);
+    missing(receiver.finish(ONE, &answer).unwrap_err(), 3);
 }

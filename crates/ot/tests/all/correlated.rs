@@ -1,5 +1,7 @@
 //! Correlated OT: the correlation at all sizes, the frozen transcript, and misuse.
 
+use std::num::NonZeroUsize;
+
 use crate::dealer::{choices, dealt};
 use crate::seeded::Seeded;
 use crate::vector::Vector;
@@ -38,7 +40,7 @@ fn correlated_over_real_base_ots() {
     let (garbler, to_evaluator) =
         base::Receiver::start(&delta.choices(), &TAG, &mut rng_s).unwrap();
     let (evaluator, to_garbler) = base::Sender::start(Delta::BITS, &TAG, &mut rng_r).unwrap();
-    let chosen = garbler.finish(&to_garbler).unwrap();
+    let chosen = garbler.finish(NonZeroUsize::MIN, &to_garbler).unwrap();
     let pairs = evaluator.finish(&to_evaluator).unwrap();
     let field = FieldBits::DEFAULT;
     let mut sender = CotSender::new(delta.clone(), chosen, &TAG, field).unwrap();

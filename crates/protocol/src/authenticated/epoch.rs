@@ -4,8 +4,7 @@
 //! base OTs of the two directions have tags of their own, of which the epoch's id is a hash.
 //!
 //! An epoch is consumed by what uses it, which gives it back when it succeeds. **After a failed
-//! check** it does not come back, and [`Error::ends_epoch`] says so: both Δ and all that rests on
-//! them are gone.
+//! check** it does not come back: both Δ and all that rests on them are gone.
 
 use rand_core::CryptoRng;
 use tacit_circuit::Role;

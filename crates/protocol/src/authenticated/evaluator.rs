@@ -12,6 +12,7 @@ use super::garbling::input_label;
 use super::gates::{ClosedGates, OpenGates};
 use super::lot::{InputCounts, Made, Making};
 use super::oracle::{Domain, Oracle, compare};
+use super::party::AuthenticatedParty;
 use super::saving::{Given, NOTHING_SAVED, saved};
 use super::share::Share;
 use super::stocked::StockedTriples;
@@ -98,54 +99,8 @@ pub(crate) struct Opening<'f> {
     masks: Results<'f, Share>,
 }
 
-impl<'f> Evaluator<'f> {
-    /// A run from nothing with the evaluator's input bits, in port order. `seed` is random, secret
-    /// and used for this run alone.
-    ///
-    /// # Errors
-    ///
-    /// `inputs` are not as many as the function asks of the evaluator, the function has saved
-    /// values, or the epoch is the garbler's.
-    pub fn new(
-        terms: Terms<'f>,
-        inputs: &[bool],
-        epoch: Epoch,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        Self::in_chain(terms, (inputs, &[]), epoch, seed)
-    }
-
-    /// The same of a function that loads or saves values, under the epoch of an attempt of their
-    /// chain, with this party's halves of what is loaded.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`new`](Self::new); or what is loaded is not there, of another chain, or of another
-    /// type than was saved.
-    pub fn in_chain(
-        terms: Terms<'f>,
-        given: (&[bool], &[SharedHalf]),
-        epoch: Epoch,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        Self::begin(terms, given, (epoch, None), seed)
-    }
-
-    /// The same from triples of a stock, as many as [`blocks_for`](super::blocks_for) says. The
-    /// epoch that it gives back serves no other run.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`new`](Self::new), or a block cannot be read or is of another lot.
-    pub fn from_stock(
-        terms: Terms<'f>,
-        inputs: &[bool],
-        triples: StockedTriples<'f>,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        let epoch = triples.epoch(Role::Evaluator)?;
-        Self::begin(terms, (inputs, &[]), (epoch, Some(triples)), seed)
-    }
+impl<'f> AuthenticatedParty<'f> for Evaluator<'f> {
+    const ROLE: Role = Role::Evaluator;
 
     fn begin(
         terms: Terms<'f>,
@@ -153,23 +108,36 @@ impl<'f> Evaluator<'f> {
         source: (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let (lots, making, before) = terms.begin(Role::Evaluator, given, source, seed)?;
+        let (lots, making, before) = terms.begin(Self::ROLE, given, source, seed)?;
         let stage = Some(Stage::Making(making, before));
         Ok(Self { terms, stage, lots })
     }
 
-    /// The evaluator's output bits in port order, and the epoch for the next run.
-    ///
-    /// # Errors
-    ///
-    /// The run is not done.
-    pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
+    fn save(mut self) -> Result<(Vec<SharedHalf>, Self), Error> {
+        let Some(Stage::Keeping(ended)) = self.stage.take() else {
+            return Err(NOTHING_SAVED);
+        };
+        let Ended {
+            opening, labels, ..
+        } = &*ended;
+        let masked = labels.saved().iter().map(|label| label.lsb());
+        let saves = saved(&self.terms, &opening.epoch, opening.masks.saved(), masked)?;
+        self.stage = Some(match self.terms.function.output_bits(Role::Evaluator) {
+            0 => self.after_result(ended.opening, Zeroizing::default()),
+            _ => Stage::AwaitingResult(ended),
+        });
+        Ok((saves, self))
+    }
+
+    fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
         match self.stage {
             Some(Stage::Done(epoch, outputs)) => Ok((outputs, *epoch)),
             _ => Err(NOT_DONE),
         }
     }
+}
 
+impl<'f> Evaluator<'f> {
     /// The stage after a lot was made.
     fn made(&self, mut made: Made, before: Before<Running<'f>>) -> Result<Stage<'f>, Error> {
         Ok(match before {
@@ -221,29 +189,6 @@ impl<'f> Evaluator<'f> {
             [] => self.take_result(*ended, (kind, masks)),
             _ => Ok(Stage::Keeping(ended)),
         }
-    }
-
-    /// What the run saves, in the function's order; and the run, which goes on to its results from
-    /// there. To be called when the run has stopped, with nothing to do and no results yet; and to
-    /// be driven on only when both parties have kept what they save.
-    ///
-    /// # Errors
-    ///
-    /// The run saves nothing, or has not stopped for it.
-    pub fn save(mut self) -> Result<(Vec<SharedHalf>, Self), Error> {
-        let Some(Stage::Keeping(ended)) = self.stage.take() else {
-            return Err(NOTHING_SAVED);
-        };
-        let Ended {
-            opening, labels, ..
-        } = &*ended;
-        let masked = labels.saved().iter().map(|label| label.lsb());
-        let saves = saved(&self.terms, &opening.epoch, opening.masks.saved(), masked)?;
-        self.stage = Some(match self.terms.function.output_bits(Role::Evaluator) {
-            0 => self.after_result(ended.opening, Zeroizing::default()),
-            _ => Stage::AwaitingResult(ended),
-        });
-        Ok((saves, self))
     }
 
     fn take_result(&self, ended: Ended<'f>, opened: (Kind, &[u8])) -> Result<Stage<'f>, Error> {

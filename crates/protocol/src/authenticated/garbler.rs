@@ -13,6 +13,7 @@ use super::garbling::{Garbling, Proof, input_label, label_rules};
 use super::gates::{CheckedGates, ClosedGates, OpenGates};
 use super::lot::{InputCounts, Made, Making};
 use super::oracle::{Domain, compare};
+use super::party::AuthenticatedParty;
 use super::saving::{Given, NOTHING_SAVED, saved};
 use super::share::Share;
 use super::stocked::StockedTriples;
@@ -101,54 +102,8 @@ pub(crate) struct Ended<'f> {
     masked: Results<'f, bool>,
 }
 
-impl<'f> Garbler<'f> {
-    /// A run from nothing with the garbler's input bits, in port order. `seed` is random, secret
-    /// and used for this run alone.
-    ///
-    /// # Errors
-    ///
-    /// `inputs` are not as many as the function asks of the garbler, the function has saved
-    /// values, or the epoch is the evaluator's.
-    pub fn new(
-        terms: Terms<'f>,
-        inputs: &[bool],
-        epoch: Epoch,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        Self::in_chain(terms, (inputs, &[]), epoch, seed)
-    }
-
-    /// The same of a function that loads or saves values, under the epoch of an attempt of their
-    /// chain, with this party's halves of what is loaded.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`new`](Self::new); or what is loaded is not there, of another chain, or of another
-    /// type than was saved.
-    pub fn in_chain(
-        terms: Terms<'f>,
-        given: (&[bool], &[SharedHalf]),
-        epoch: Epoch,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        Self::begin(terms, given, (epoch, None), seed)
-    }
-
-    /// The same from triples of a stock, as many as [`blocks_for`](super::blocks_for) says. The
-    /// epoch that it gives back serves no other run.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`new`](Self::new), or a block cannot be read or is of another lot.
-    pub fn from_stock(
-        terms: Terms<'f>,
-        inputs: &[bool],
-        triples: StockedTriples<'f>,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        let epoch = triples.epoch(Role::Garbler)?;
-        Self::begin(terms, (inputs, &[]), (epoch, Some(triples)), seed)
-    }
+impl<'f> AuthenticatedParty<'f> for Garbler<'f> {
+    const ROLE: Role = Role::Garbler;
 
     fn begin(
         terms: Terms<'f>,
@@ -156,23 +111,34 @@ impl<'f> Garbler<'f> {
         source: (Epoch, Option<StockedTriples<'f>>),
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        let (lots, making, before) = terms.begin(Role::Garbler, given, source, seed)?;
+        let (lots, making, before) = terms.begin(Self::ROLE, given, source, seed)?;
         let stage = Some(Stage::Making(making, before));
         Ok(Self { terms, stage, lots })
     }
 
-    /// The garbler's output bits in port order, and the epoch for the next run.
-    ///
-    /// # Errors
-    ///
-    /// The run is not done.
-    pub fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
+    fn save(mut self) -> Result<(Vec<SharedHalf>, Self), Error> {
+        let Some(Stage::Keeping(ended)) = self.stage.take() else {
+            return Err(NOTHING_SAVED);
+        };
+        let masked = ended.masked.saved().iter();
+        let masked = masked.map(|masked| Choice::from(u8::from(*masked)));
+        let saves = saved(&self.terms, &ended.epoch, ended.masks.saved(), masked)?;
+        self.stage = Some(match self.terms.function.output_bits(Role::Evaluator) {
+            0 => self.after_opening(ended),
+            _ => Stage::SendingResult(ended),
+        });
+        Ok((saves, self))
+    }
+
+    fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
         match self.stage {
             Some(Stage::Done(epoch, outputs)) => Ok((outputs, *epoch)),
             _ => Err(NOT_DONE),
         }
     }
+}
 
+impl<'f> Garbler<'f> {
     /// The stage after a lot was made.
     fn made(&self, mut made: Made, before: Before<Running<'f>>) -> Result<Stage<'f>, Error> {
         Ok(match before {
@@ -217,27 +183,6 @@ impl<'f> Garbler<'f> {
     fn result_oracle(&self, ended: &Ended<'_>, from: Role) -> super::oracle::Oracle {
         self.terms
             .oracle(&ended.epoch, Domain::ResultMacs, Some(from), ended.run)
-    }
-
-    /// What the run saves, in the function's order; and the run, which goes on to its results from
-    /// there. To be called when the run has stopped, with nothing to do and no results yet; and to
-    /// be driven on only when both parties have kept what they save.
-    ///
-    /// # Errors
-    ///
-    /// The run saves nothing, or has not stopped for it.
-    pub fn save(mut self) -> Result<(Vec<SharedHalf>, Self), Error> {
-        let Some(Stage::Keeping(ended)) = self.stage.take() else {
-            return Err(NOTHING_SAVED);
-        };
-        let masked = ended.masked.saved().iter();
-        let masked = masked.map(|masked| Choice::from(u8::from(*masked)));
-        let saves = saved(&self.terms, &ended.epoch, ended.masks.saved(), masked)?;
-        self.stage = Some(match self.terms.function.output_bits(Role::Evaluator) {
-            0 => self.after_opening(ended),
-            _ => Stage::SendingResult(ended),
-        });
-        Ok((saves, self))
     }
 
     /// The stage after the evaluator's results are opened.

@@ -35,7 +35,7 @@
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
-//! | `garbler`, `evaluator`, `terms` | the states of a run |
+//! | `party`, `terms`, `garbler`, `evaluator` | how a run begins and ends, and its states |
 //! | `outline` | what a run sends, without running it |
 //! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and what a cheating peer is caught at |
 //!
@@ -60,6 +60,7 @@ mod lot;
 mod oracle;
 mod outline;
 mod parameters;
+mod party;
 mod saving;
 mod share;
 mod stocked;
@@ -73,6 +74,7 @@ pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
+pub use party::AuthenticatedParty;
 pub use stocked::{
     BLOCK_BYTES, BLOCK_TRIPLES, MakingTriples, StockedTriples, TripleBlocks, blocks_for,
 };

@@ -4,7 +4,7 @@ mod saved;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tacit_circuit::{Function, FunctionFamily, Recipient, Role, library, shipped};
+use tacit_circuit::{Function, Recipient, Role, library, shipped};
 use tacit_garble::{Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
@@ -261,8 +261,7 @@ fn values_that_pass_no_instance() {
             { "name": "z", "type": "u8", "to": "both", "value": "77" }
         ]
     }"#;
-    let family = FunctionFamily::from_json(file).expect("well formed");
-    let function = family.instantiate(&BTreeMap::new()).expect("no parameters");
+    let function = crate::saved::functions::function(file);
     for rung in &LADDER {
         with_scheme(rung.id, RightResult(&function)).expect("it is on the ladder");
     }

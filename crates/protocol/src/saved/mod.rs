@@ -11,6 +11,8 @@
 //!
 //! A value belongs to a chain of runs, which both parties call by one [`ChainId`].
 
+#[cfg(test)]
+pub(crate) mod functions;
 mod gates;
 mod pair;
 mod state;

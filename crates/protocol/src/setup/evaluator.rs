@@ -14,33 +14,23 @@ use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::session::RunTag;
 
 /// The evaluator's side of the setup.
-pub struct EvaluatorSetup(Option<EvaluatorStage>);
+pub struct EvaluatorSetup {
+    tag: SessionTag,
+    security: Security,
+    settings: OtSettings,
+    stage: Option<EvaluatorStage>,
+}
 
 pub(crate) enum EvaluatorStage {
     /// Sends its offer first, where that waits for nothing.
-    Sending(EvaluatorWaiting, Vec<u8>),
-    Waiting(EvaluatorWaiting),
+    Sending(BaseSender, Vec<u8>),
+    Waiting(BaseSender),
     /// Sends its offer last, where that answers the garbler's message.
-    Replying(Box<EvaluatorMade>, Vec<u8>),
-    Done(Box<EvaluatorMade>),
+    Replying(Vec<[Key; 2]>, Vec<u8>),
+    Done(Vec<[Key; 2]>),
 }
 
-/// Base OTs that are made, and what they are for.
-pub(crate) struct EvaluatorMade {
-    tag: SessionTag,
-    security: Security,
-    settings: OtSettings,
-    keys: Vec<[Key; 2]>,
-}
-
-pub(crate) struct EvaluatorWaiting {
-    tag: SessionTag,
-    security: Security,
-    settings: OtSettings,
-    sender: BaseSender,
-}
-
-enum BaseSender {
+pub(crate) enum BaseSender {
     Ristretto255(Box<ristretto::Sender>),
     MlKem768(Box<ml_kem::Sender>),
 }
@@ -84,35 +74,30 @@ impl EvaluatorSetup {
         rng: &mut R,
     ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
-        let waiting = |sender| EvaluatorWaiting {
-            tag,
-            security: Security::SemiHonest,
-            settings,
-            sender,
-        };
-        Ok(Self(Some(match settings.base {
+        let stage = match settings.base {
             BaseOt::Ristretto255 => {
                 let (sender, message) = ristretto::Sender::start(Delta::BITS, &tag, rng)?;
-                let waiting = waiting(BaseSender::Ristretto255(Box::new(sender)));
-                EvaluatorStage::Sending(waiting, message)
+                EvaluatorStage::Sending(BaseSender::Ristretto255(Box::new(sender)), message)
             }
             BaseOt::MlKem768 => {
                 let sender = ml_kem::Sender::start(Delta::BITS, &tag, rng)?;
-                EvaluatorStage::Waiting(waiting(BaseSender::MlKem768(Box::new(sender))))
+                EvaluatorStage::Waiting(BaseSender::MlKem768(Box::new(sender)))
             }
             _ => return Err(UNKNOWN_BASE_OT),
-        })))
+        };
+        Ok(Self {
+            tag,
+            security: Security::SemiHonest,
+            settings,
+            stage: Some(stage),
+        })
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
     /// semi-honest unless this is called, before the first message.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
-        if let Some(EvaluatorStage::Sending(waiting, _) | EvaluatorStage::Waiting(waiting)) =
-            &mut self.0
-        {
-            waiting.security = security;
-        }
+        self.security = security;
         self
     }
 
@@ -122,9 +107,8 @@ impl EvaluatorSetup {
     ///
     /// The setup is not done.
     pub fn finish(self) -> Result<EvaluatorOt, Error> {
-        let made = self.made()?;
-        let extension = (made.settings.extension, made.security);
-        EvaluatorOt::new(made.keys, &made.tag, extension)
+        let made = (self.settings.extension, self.security);
+        EvaluatorOt::new(keys(self.stage)?, &self.tag, made)
     }
 
     /// The base OTs, to be kept for many runs in place of one session's.
@@ -133,14 +117,14 @@ impl EvaluatorSetup {
     ///
     /// The setup is not done.
     pub fn finish_kept(self) -> Result<SpareSet, Error> {
-        Ok(SpareSet::of_offered(&self.made()?.keys))
+        Ok(SpareSet::of_offered(&keys(self.stage)?))
     }
+}
 
-    fn made(self) -> Result<EvaluatorMade, Error> {
-        match self.0 {
-            Some(EvaluatorStage::Done(made)) => Ok(*made),
-            _ => Err(NOT_DONE),
-        }
+fn keys(stage: Option<EvaluatorStage>) -> Result<Vec<[Key; 2]>, Error> {
+    match stage {
+        Some(EvaluatorStage::Done(keys)) => Ok(keys),
+        _ => Err(NOT_DONE),
     }
 }
 
@@ -148,14 +132,12 @@ impl Machine for EvaluatorSetup {
     type State = EvaluatorStage;
 
     fn state(&mut self) -> &mut Option<EvaluatorStage> {
-        &mut self.0
+        &mut self.stage
     }
 
     fn awaited(&self, stage: &EvaluatorStage) -> Option<(Kind, usize)> {
         match stage {
-            EvaluatorStage::Waiting(waiting) => {
-                Some((Kind::BaseOtChoice, waiting.sender.expected_bytes()))
-            }
+            EvaluatorStage::Waiting(sender) => Some((Kind::BaseOtChoice, sender.expected_bytes())),
             _ => None,
         }
     }
@@ -166,8 +148,8 @@ impl Machine for EvaluatorSetup {
         message: &mut Vec<u8>,
     ) -> Result<(EvaluatorStage, Option<Action>), Error> {
         let (stage, offer) = match stage {
-            EvaluatorStage::Sending(waiting, offer) => (EvaluatorStage::Waiting(waiting), offer),
-            EvaluatorStage::Replying(made, offer) => (EvaluatorStage::Done(made), offer),
+            EvaluatorStage::Sending(sender, offer) => (EvaluatorStage::Waiting(sender), offer),
+            EvaluatorStage::Replying(keys, offer) => (EvaluatorStage::Done(keys), offer),
             done @ EvaluatorStage::Done(_) => return Ok((done, Some(Action::Done))),
             EvaluatorStage::Waiting(_) => return Err(SPENT),
         };
@@ -176,35 +158,19 @@ impl Machine for EvaluatorSetup {
     }
 
     fn take(&mut self, stage: EvaluatorStage, payload: &[u8]) -> Result<EvaluatorStage, Error> {
-        let EvaluatorStage::Waiting(mut waiting) = stage else {
+        let EvaluatorStage::Waiting(mut sender) = stage else {
             return Err(NOT_ASKED);
         };
-        waiting.sender.take(waiting.settings.threads, payload)?;
-        match waiting.sender.expected_bytes() {
-            0 => waiting.finish(),
-            _ => Ok(EvaluatorStage::Waiting(waiting)),
+        sender.take(self.settings.threads, payload)?;
+        if sender.expected_bytes() > 0 {
+            return Ok(EvaluatorStage::Waiting(sender));
         }
-    }
-}
-
-impl EvaluatorWaiting {
-    fn finish(self) -> Result<EvaluatorStage, Error> {
-        let (keys, reply) = match self.sender {
-            BaseSender::Ristretto255(sender) => (sender.into_keys()?, None),
+        Ok(match sender {
+            BaseSender::Ristretto255(sender) => EvaluatorStage::Done(sender.into_keys()?),
             BaseSender::MlKem768(sender) => {
                 let (keys, reply) = sender.into_answers()?;
-                (keys, Some(reply))
+                EvaluatorStage::Replying(keys, reply)
             }
-        };
-        let made = Box::new(EvaluatorMade {
-            tag: self.tag,
-            security: self.security,
-            settings: self.settings,
-            keys,
-        });
-        Ok(match reply {
-            Some(reply) => EvaluatorStage::Replying(made, reply),
-            None => EvaluatorStage::Done(made),
         })
     }
 }

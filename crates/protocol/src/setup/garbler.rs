@@ -14,22 +14,19 @@ use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::session::RunTag;
 
 /// The garbler's side of the setup.
-pub struct GarblerSetup(Option<GarblerStage>);
-
-pub(crate) enum GarblerStage {
-    /// Makes the parts of its message. Each is flushed before the next is made.
-    Offering(GarblerWaiting, Flushed),
-    Waiting(GarblerWaiting),
-    Done(Box<GarblerMade>),
-}
-
-/// Base OTs that are made, and what they are for.
-pub(crate) struct GarblerMade {
+pub struct GarblerSetup {
     tag: SessionTag,
     security: Security,
     delta: Delta,
     settings: OtSettings,
-    keys: Vec<Key>,
+    stage: Option<GarblerStage>,
+}
+
+pub(crate) enum GarblerStage {
+    /// Makes the parts of its message. Each is flushed before the next is made.
+    Offering(BaseReceiver, Flushed),
+    Waiting(BaseReceiver),
+    Done(Vec<Key>),
 }
 
 /// Whether what was sent last is on its way.
@@ -39,15 +36,7 @@ pub(crate) enum Flushed {
     No,
 }
 
-pub(crate) struct GarblerWaiting {
-    tag: SessionTag,
-    security: Security,
-    delta: Delta,
-    settings: OtSettings,
-    receiver: BaseReceiver,
-}
-
-enum BaseReceiver {
+pub(crate) enum BaseReceiver {
     Ristretto255(Box<ristretto::Receiver>),
     MlKem768(Box<ml_kem::Receiver>),
 }
@@ -121,23 +110,20 @@ impl GarblerSetup {
             }
             _ => return Err(UNKNOWN_BASE_OT),
         };
-        let waiting = GarblerWaiting {
+        Ok(Self {
             tag,
             security: Security::SemiHonest,
             delta,
             settings,
-            receiver,
-        };
-        Ok(Self(Some(GarblerStage::Offering(waiting, Flushed::Yes))))
+            stage: Some(GarblerStage::Offering(receiver, Flushed::Yes)),
+        })
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
     /// semi-honest unless this is called, before the first message.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
-        if let Some(GarblerStage::Offering(waiting, _)) = &mut self.0 {
-            waiting.security = security;
-        }
+        self.security = security;
         self
     }
 
@@ -147,9 +133,8 @@ impl GarblerSetup {
     ///
     /// The setup is not done.
     pub fn finish(self) -> Result<GarblerOt, Error> {
-        let made = self.made()?;
-        let extension = (made.settings.extension, made.security);
-        GarblerOt::new(made.delta, made.keys, &made.tag, extension)
+        let made = (self.settings.extension, self.security);
+        GarblerOt::new(self.delta, keys(self.stage)?, &self.tag, made)
     }
 
     /// The base OTs, to be kept for many runs in place of one session's.
@@ -158,15 +143,14 @@ impl GarblerSetup {
     ///
     /// The setup is not done.
     pub fn finish_kept(self) -> Result<SpareSet, Error> {
-        let made = self.made()?;
-        Ok(SpareSet::of_chosen(made.delta, &made.keys))
+        Ok(SpareSet::of_chosen(self.delta, &keys(self.stage)?))
     }
+}
 
-    fn made(self) -> Result<GarblerMade, Error> {
-        match self.0 {
-            Some(GarblerStage::Done(made)) => Ok(*made),
-            _ => Err(NOT_DONE),
-        }
+fn keys(stage: Option<GarblerStage>) -> Result<Vec<Key>, Error> {
+    match stage {
+        Some(GarblerStage::Done(keys)) => Ok(keys),
+        _ => Err(NOT_DONE),
     }
 }
 
@@ -174,14 +158,12 @@ impl Machine for GarblerSetup {
     type State = GarblerStage;
 
     fn state(&mut self) -> &mut Option<GarblerStage> {
-        &mut self.0
+        &mut self.stage
     }
 
     fn awaited(&self, stage: &GarblerStage) -> Option<(Kind, usize)> {
         match stage {
-            GarblerStage::Waiting(waiting) => {
-                Some((Kind::BaseOtOffer, waiting.receiver.expected_bytes()))
-            }
+            GarblerStage::Waiting(receiver) => Some((Kind::BaseOtOffer, receiver.expected_bytes())),
             _ => None,
         }
     }
@@ -192,18 +174,18 @@ impl Machine for GarblerSetup {
         message: &mut Vec<u8>,
     ) -> Result<(GarblerStage, Option<Action>), Error> {
         Ok(match stage {
-            GarblerStage::Offering(waiting, Flushed::No) => {
-                let stage = GarblerStage::Offering(waiting, Flushed::Yes);
+            GarblerStage::Offering(receiver, Flushed::No) => {
+                let stage = GarblerStage::Offering(receiver, Flushed::Yes);
                 (stage, Some(Action::Continue))
             }
-            GarblerStage::Offering(mut waiting, Flushed::Yes) => {
-                match waiting.receiver.next_part(waiting.settings.threads) {
+            GarblerStage::Offering(mut receiver, Flushed::Yes) => {
+                match receiver.next_part(self.settings.threads) {
                     Some(part) => {
                         *message = part;
-                        let stage = GarblerStage::Offering(waiting, Flushed::No);
+                        let stage = GarblerStage::Offering(receiver, Flushed::No);
                         (stage, Some(Action::Send(Kind::BaseOtChoice)))
                     }
-                    None => (GarblerStage::Waiting(waiting), None),
+                    None => (GarblerStage::Waiting(receiver), None),
                 }
             }
             done @ GarblerStage::Done(_) => (done, Some(Action::Done)),
@@ -212,34 +194,15 @@ impl Machine for GarblerSetup {
     }
 
     fn take(&mut self, stage: GarblerStage, payload: &[u8]) -> Result<GarblerStage, Error> {
-        match stage {
-            GarblerStage::Waiting(waiting) => {
-                Ok(GarblerStage::Done(Box::new(waiting.finish(payload)?)))
+        let threads = self.settings.threads;
+        Ok(GarblerStage::Done(match stage {
+            GarblerStage::Waiting(BaseReceiver::Ristretto255(receiver)) => {
+                receiver.finish(threads, payload)?
             }
-            _ => Err(NOT_ASKED),
-        }
-    }
-}
-
-impl GarblerWaiting {
-    fn finish(self, offer: &[u8]) -> Result<GarblerMade, Error> {
-        let Self {
-            tag,
-            security,
-            delta,
-            settings,
-            receiver,
-        } = self;
-        let keys = match receiver {
-            BaseReceiver::Ristretto255(receiver) => receiver.finish_on(settings.threads, offer)?,
-            BaseReceiver::MlKem768(receiver) => receiver.finish_on(settings.threads, offer)?,
-        };
-        Ok(GarblerMade {
-            tag,
-            security,
-            delta,
-            settings,
-            keys,
-        })
+            GarblerStage::Waiting(BaseReceiver::MlKem768(receiver)) => {
+                receiver.finish(threads, payload)?
+            }
+            _ => return Err(NOT_ASKED),
+        }))
     }
 }

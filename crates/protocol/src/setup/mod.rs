@@ -25,7 +25,7 @@ pub use evaluator::EvaluatorSetup;
 pub use garbler::GarblerSetup;
 pub use refill::Refill;
 pub(crate) use refill::{Half, RefillSteps};
-pub use transfers::{EvaluatorOt, GarblerOt};
+pub use transfers::{EvaluatorOt, GarblerOt, SessionOt};
 
 use crate::bits::bytes_for;
 use crate::{Error, Misbehaviour};
@@ -157,8 +157,8 @@ mod tests {
     /// Makes OTs until there are `count`, where that goes before.
     fn refill(garbler: &mut GarblerOt, evaluator: &mut EvaluatorOt, count: u64) {
         let mut rng = UnwrapErr(getrandom::SysRng);
-        let mut garbler = Refill::of_garbler(garbler, count, &mut rng);
-        let mut evaluator = Refill::of_evaluator(evaluator, count, &mut rng);
+        let mut garbler = Refill::new(garbler, count, &mut rng);
+        let mut evaluator = Refill::new(evaluator, count, &mut rng);
         run_in_memory(&mut garbler, &mut evaluator).unwrap();
     }
 
@@ -276,8 +276,8 @@ mod tests {
             due: 0,
         };
         // The first OTs, and three batches of trees, reply and answer.
-        let mut garbler = flipping(Refill::of_garbler(&mut garbler, 300_000, &mut rng));
-        let mut evaluator = flipping(Refill::of_evaluator(&mut evaluator, 300_000, &mut rng));
+        let mut garbler = flipping(Refill::new(&mut garbler, 300_000, &mut rng));
+        let mut evaluator = flipping(Refill::new(&mut evaluator, 300_000, &mut rng));
         let ended = run_in_memory(&mut garbler, &mut evaluator);
         (ended, sent.get())
     }

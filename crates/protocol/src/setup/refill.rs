@@ -9,13 +9,13 @@ use tacit_kernels::Prg;
 use tacit_ot::source::{MAX_REFILL, SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
-use super::{EvaluatorOt, GarblerOt};
+use super::SessionOt;
 use crate::Error;
 use crate::message::Kind;
 use crate::party::{Action, NOT_ASKED, Party};
 
 /// Either half of a source.
-pub(crate) trait Half: Send {
+pub(crate) trait Half: Send + 'static {
     /// OTs that are made and not taken.
     fn left(&self) -> u64;
     /// As those of the halves.
@@ -111,21 +111,11 @@ pub struct Refill<'a> {
 }
 
 impl<'a> Refill<'a> {
-    /// The garbler's side, until it can take `count` OTs.
+    /// The side of whoever holds `ot`, until it can take `count` OTs.
+    #[expect(private_bounds, reason = "only this module has halves")]
     #[must_use]
-    pub fn of_garbler<R: CryptoRng + ?Sized>(
-        ot: &'a mut GarblerOt,
-        count: u64,
-        rng: &mut R,
-    ) -> Self {
-        let (half, steps) = (ot.half(), RefillSteps::new(count, rng));
-        Self { half, steps }
-    }
-
-    /// The evaluator's side, until it can take `count` OTs.
-    #[must_use]
-    pub fn of_evaluator<R: CryptoRng + ?Sized>(
-        ot: &'a mut EvaluatorOt,
+    pub fn new<E, M: Half, R: CryptoRng + ?Sized>(
+        ot: &'a mut SessionOt<E, M>,
         count: u64,
         rng: &mut R,
     ) -> Self {

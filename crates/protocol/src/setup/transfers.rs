@@ -22,17 +22,64 @@ use crate::Error;
 use crate::bits::bytes_for;
 use crate::session::RunTag;
 
-/// The garbler's end of a session's correlated OTs, with its Δ.
-pub struct GarblerOt {
-    delta: Block,
+/// A party's end of a session's correlated OTs: a [`GarblerOt`], with its Δ, or an
+/// [`EvaluatorOt`].
+pub struct SessionOt<E, M> {
     extension: Extension,
     security: Security,
-    maker: GarblerMaker,
+    maker: Maker<E, M>,
 }
 
-enum GarblerMaker {
-    Extending(Box<CotSender>),
-    Made(Box<SourceSender>),
+/// The garbler's end, with its Δ.
+pub type GarblerOt = SessionOt<CotSender, SourceSender>;
+
+/// The evaluator's end.
+pub type EvaluatorOt = SessionOt<CotReceiver, SourceReceiver>;
+
+/// What makes OTs: with the choices, or before them.
+enum Maker<E, M> {
+    Extending(Box<E>),
+    Made(Box<M>),
+}
+
+#[expect(private_bounds, reason = "only this module has halves")]
+impl<E, M: Half> SessionOt<E, M> {
+    fn of((extension, security): (Extension, Security), maker: Maker<E, M>) -> Self {
+        Self {
+            extension,
+            security,
+            maker,
+        }
+    }
+
+    /// What these OTs withstand.
+    #[must_use]
+    pub fn security(&self) -> Security {
+        self.security
+    }
+
+    /// How they are made.
+    #[must_use]
+    pub fn extension(&self) -> Extension {
+        self.extension
+    }
+
+    /// Whether OTs have to be made before `count` can be taken: by a [`Refill`](super::Refill).
+    #[must_use]
+    pub fn needs_refill(&self, count: u64) -> bool {
+        match &self.maker {
+            Maker::Extending(_) => false,
+            Maker::Made(source) => source.left() < count,
+        }
+    }
+
+    /// The source, where OTs are made before they are used.
+    pub(crate) fn half(&mut self) -> Option<&mut dyn Half> {
+        match &mut self.maker {
+            Maker::Extending(_) => None,
+            Maker::Made(source) => Some(&mut **source),
+        }
+    }
 }
 
 impl GarblerOt {
@@ -41,25 +88,20 @@ impl GarblerOt {
         delta: Delta,
         base: Vec<Key>,
         tag: &SessionTag,
-        (extension, security): (Extension, Security),
+        made: (Extension, Security),
     ) -> Result<Self, Error> {
-        let block = delta.to_block();
+        let (extension, security) = made;
         let maker = match extension {
             Extension::SoftSpoken(field) => {
                 let sender = CotSender::with_security(delta, base, tag, field, security)?;
-                GarblerMaker::Extending(Box::new(sender))
+                Maker::Extending(Box::new(sender))
             }
             Extension::Silent => {
                 let sender = SourceSender::new(delta, base, tag, extension, security, 0)?;
-                GarblerMaker::Made(Box::new(sender))
+                Maker::Made(Box::new(sender))
             }
         };
-        Ok(Self {
-            delta: block,
-            extension,
-            security,
-            maker,
-        })
+        Ok(Self::of(made, maker))
     }
 
     /// The OTs, which withstand what `security` says, that come of base OTs which both parties had
@@ -80,54 +122,45 @@ impl GarblerOt {
 
     /// The batch of spare base OTs that an evaluator has of the `q` that it made from these OTs,
     /// whose setup had this tag.
-    ///
-    /// # Errors
-    ///
-    /// None that the caller could cause.
-    pub fn into_spares(self, tag: &RunTag, q: Zeroizing<Vec<Block>>) -> Result<Batch, Error> {
-        let delta = Delta::from_block(self.delta).map_err(tacit_ot::Error::from)?;
+    #[must_use]
+    pub fn into_spares(self, tag: &RunTag, q: Zeroizing<Vec<Block>>) -> Batch {
         let tag = SessionTag::new(*tag.as_bytes());
-        Ok(Batch::offered(&tag, delta, q))
-    }
-
-    /// What these OTs withstand.
-    #[must_use]
-    pub fn security(&self) -> Security {
-        self.security
-    }
-
-    /// How they are made.
-    #[must_use]
-    pub fn extension(&self) -> Extension {
-        self.extension
+        Batch::offered(&tag, self.offset().clone(), q)
     }
 
     /// The offset that all these OTs share. Secret.
     pub(crate) fn delta(&self) -> Block {
-        self.delta
+        self.offset().to_block()
+    }
+
+    fn offset(&self) -> &Delta {
+        match &self.maker {
+            Maker::Extending(sender) => sender.delta(),
+            Maker::Made(source) => source.delta(),
+        }
     }
 
     /// The number of the next OT.
     pub(crate) fn next_index(&self) -> u64 {
         match &self.maker {
-            GarblerMaker::Extending(sender) => sender.next_index(),
-            GarblerMaker::Made(source) => source.available().start,
+            Maker::Extending(sender) => sender.next_index(),
+            Maker::Made(source) => source.available().start,
         }
     }
 
     /// Size of the message that gives `count` OTs.
     pub(crate) fn extension_bytes(&self, count: usize) -> usize {
         match &self.maker {
-            GarblerMaker::Extending(sender) => sender.message_len(count),
-            GarblerMaker::Made(_) => bytes_for(count),
+            Maker::Extending(sender) => sender.message_len(count),
+            Maker::Made(_) => bytes_for(count),
         }
     }
 
     /// As many OTs as `offers` has room for, from the evaluator's message.
     pub(crate) fn extend(&mut self, offers: &mut [Block], message: &[u8]) -> Result<(), Error> {
         match &mut self.maker {
-            GarblerMaker::Extending(sender) => sender.extend_into(offers, message)?,
-            GarblerMaker::Made(source) => {
+            Maker::Extending(sender) => sender.extend_into(offers, message)?,
+            Maker::Made(source) => {
                 let ots = source.take(source.available().start, offers.len())?;
                 offers.copy_from_slice(&ots.into_zero_labels(message)?);
             }
@@ -138,8 +171,8 @@ impl GarblerOt {
     /// Size of the message that gives `count` OTs with random choices.
     pub(crate) fn random_bytes(&self, count: usize) -> usize {
         match &self.maker {
-            GarblerMaker::Extending(sender) => sender.message_len(count),
-            GarblerMaker::Made(_) => 0,
+            Maker::Extending(sender) => sender.message_len(count),
+            Maker::Made(_) => 0,
         }
     }
 
@@ -150,49 +183,14 @@ impl GarblerOt {
         message: &[u8],
     ) -> Result<(), Error> {
         match &mut self.maker {
-            GarblerMaker::Extending(sender) => sender.extend_random(offers, message)?,
-            GarblerMaker::Made(source) => {
+            Maker::Extending(sender) => sender.extend_random(offers, message)?,
+            Maker::Made(source) => {
                 let ots = source.take(source.available().start, offers.len())?;
                 offers.copy_from_slice(&ots.into_correlated().1);
             }
         }
         Ok(())
     }
-
-    /// Whether OTs have to be made before `count` can be taken: by a [`Refill`](super::Refill).
-    #[must_use]
-    pub fn needs_refill(&self, count: u64) -> bool {
-        match &self.maker {
-            GarblerMaker::Extending(_) => false,
-            GarblerMaker::Made(source) => source.left() < count,
-        }
-    }
-
-    /// The source, where OTs are made before they are used.
-    pub(crate) fn half(&mut self) -> Option<&mut dyn Half> {
-        match &mut self.maker {
-            GarblerMaker::Extending(_) => None,
-            GarblerMaker::Made(source) => Some(&mut **source),
-        }
-    }
-}
-
-impl Drop for GarblerOt {
-    fn drop(&mut self) {
-        zeroize::Zeroize::zeroize(&mut self.delta);
-    }
-}
-
-/// The evaluator's end of a session's correlated OTs.
-pub struct EvaluatorOt {
-    extension: Extension,
-    security: Security,
-    maker: EvaluatorMaker,
-}
-
-enum EvaluatorMaker {
-    Extending(Box<CotReceiver>),
-    Made(Box<SourceReceiver>),
 }
 
 impl EvaluatorOt {
@@ -200,23 +198,20 @@ impl EvaluatorOt {
     pub(super) fn new(
         base: Vec<[Key; 2]>,
         tag: &SessionTag,
-        (extension, security): (Extension, Security),
+        made: (Extension, Security),
     ) -> Result<Self, Error> {
+        let (extension, security) = made;
         let maker = match extension {
             Extension::SoftSpoken(field) => {
                 let receiver = CotReceiver::with_security(base, tag, field, security)?;
-                EvaluatorMaker::Extending(Box::new(receiver))
+                Maker::Extending(Box::new(receiver))
             }
             Extension::Silent => {
                 let receiver = SourceReceiver::new(base, tag, extension, security, 0)?;
-                EvaluatorMaker::Made(Box::new(receiver))
+                Maker::Made(Box::new(receiver))
             }
         };
-        Ok(Self {
-            extension,
-            security,
-            maker,
-        })
+        Ok(Self::of(made, maker))
     }
 
     /// The OTs, which withstand what `security` says, that come of base OTs which both parties had
@@ -235,23 +230,11 @@ impl EvaluatorOt {
         Self::new(base, &tag, (settings.extension, security))
     }
 
-    /// What these OTs withstand.
-    #[must_use]
-    pub fn security(&self) -> Security {
-        self.security
-    }
-
-    /// How they are made.
-    #[must_use]
-    pub fn extension(&self) -> Extension {
-        self.extension
-    }
-
     /// The number of the next OT.
     pub(crate) fn next_index(&self) -> u64 {
         match &self.maker {
-            EvaluatorMaker::Extending(receiver) => receiver.next_index(),
-            EvaluatorMaker::Made(source) => source.available().start,
+            Maker::Extending(receiver) => receiver.next_index(),
+            Maker::Made(source) => source.available().start,
         }
     }
 
@@ -263,10 +246,10 @@ impl EvaluatorOt {
         message: &mut Vec<u8>,
     ) -> Result<(), Error> {
         match &mut self.maker {
-            EvaluatorMaker::Extending(receiver) => {
+            Maker::Extending(receiver) => {
                 receiver.extend_into(choices, received, message)?;
             }
-            EvaluatorMaker::Made(source) => {
+            Maker::Made(source) => {
                 let ots = source.take(source.available().start, received.len())?;
                 let (chosen, corrections) = ots.choose(choices)?;
                 received.copy_from_slice(&chosen.into_labels());
@@ -285,32 +268,15 @@ impl EvaluatorOt {
         message: &mut Vec<u8>,
     ) -> Result<(), Error> {
         match &mut self.maker {
-            EvaluatorMaker::Extending(receiver) => {
+            Maker::Extending(receiver) => {
                 receiver.extend_random(rng, received, message)?;
             }
-            EvaluatorMaker::Made(source) => {
+            Maker::Made(source) => {
                 let ots = source.take(source.available().start, received.len())?;
                 received.copy_from_slice(&ots.into_correlated().1);
                 message.clear();
             }
         }
         Ok(())
-    }
-
-    /// Whether OTs have to be made before `count` can be taken: by a [`Refill`](super::Refill).
-    #[must_use]
-    pub fn needs_refill(&self, count: u64) -> bool {
-        match &self.maker {
-            EvaluatorMaker::Extending(_) => false,
-            EvaluatorMaker::Made(source) => source.left() < count,
-        }
-    }
-
-    /// The source, where OTs are made before they are used.
-    pub(crate) fn half(&mut self) -> Option<&mut dyn Half> {
-        match &mut self.maker {
-            EvaluatorMaker::Extending(_) => None,
-            EvaluatorMaker::Made(source) => Some(&mut **source),
-        }
     }
 }

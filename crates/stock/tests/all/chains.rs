@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::crash::every_point;
 use crate::parties::open;
 use tacit_stock::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, Memory, Policy, Role, Stock, StockError,
@@ -122,35 +123,22 @@ fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     true
 }
 
-fn every_point(before: u64, seeds: std::ops::Range<u64>) -> u64 {
-    let mut lost = 0;
-    for who in [0, 1] {
-        for seed in seeds.clone() {
-            // The run ends long before this many points.
-            let points = (0..5000)
-                .take_while(|point| lose(who, *point, before, seed))
-                .count();
-            assert!((20..5000).contains(&points), "{points} points");
-            lost += points as u64;
-        }
-    }
-    lost
-}
-
 #[test]
 fn a_first_run_survives_a_loss_at_every_point() {
-    assert!(every_point(0, 0..4) >= 100);
+    assert!(every_point(lose, 0, 0..4) >= 100);
 }
 
 #[test]
 fn later_runs_survive_a_loss_at_every_point() {
-    assert!(every_point(1, 4..6) + every_point(2, 6..8) >= 200);
+    assert!(every_point(lose, 1, 4..6) + every_point(lose, 2, 6..8) >= 200);
 }
 
 #[test]
 #[ignore = "long: many seeds at every point"]
 fn many_seeds_at_every_point() {
-    let lost = every_point(0, 10..60) + every_point(1, 60..110) + every_point(2, 110..160);
+    let lost = every_point(lose, 0, 10..60)
+        + every_point(lose, 1, 60..110)
+        + every_point(lose, 2, 110..160);
     println!("{{\"power_losses\":{lost},\"all_held\":true}}");
 }
 

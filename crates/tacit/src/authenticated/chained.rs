@@ -4,40 +4,20 @@
 use rand_core::UnwrapErr;
 use tacit_circuit::Role;
 use tacit_protocol::authenticated::{
-    Epoch, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
+    AuthenticatedParty, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
 };
 use tacit_protocol::message::AbortReason;
-use tacit_protocol::party::{Party, Progress};
+use tacit_protocol::party::Progress;
 use tacit_protocol::saved::{ChainVersion, SavedState, SharedHalf};
 use zeroize::Zeroizing;
 
 use super::planned_at;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainPlace, Keeper};
+use crate::kept::{self, Agreed, ChainPlace};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
 use crate::{Error, Session};
-
-/// What the garbler keeps.
-pub(super) struct GarblerKeeps;
-
-impl Keeper for GarblerKeeps {
-    type Chain = SharedChain;
-    type Value = SharedHalf;
-    const ROLE: Role = Role::Garbler;
-    const PROTOCOL: Protocol = Protocol::Authenticated;
-}
-
-/// What the evaluator keeps.
-pub(super) struct EvaluatorKeeps;
-
-impl Keeper for EvaluatorKeeps {
-    type Chain = SharedChain;
-    type Value = SharedHalf;
-    const ROLE: Role = Role::Evaluator;
-    const PROTOCOL: Protocol = Protocol::Authenticated;
-}
 
 /// Why a chain was killed.
 const CHECK_FAILED: &str = "a check failed in a run of the chain, so that its Δ serve no more";
@@ -63,49 +43,6 @@ pub(crate) struct ChainedOutcome {
     pub(crate) phases: Vec<PhaseCost>,
 }
 
-/// A party of the protocol in a run of a chain.
-trait ChainedParty<'f>: Party + Sized {
-    /// What it keeps.
-    type Keeps: Keeper<Chain = SharedChain, Value = SharedHalf>;
-
-    fn begin(
-        terms: Terms<'f>,
-        given: (&[bool], &[SharedHalf]),
-        epoch: Epoch,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, tacit_protocol::Error>;
-    fn save(self) -> Result<(Vec<SharedHalf>, Self), tacit_protocol::Error>;
-    fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), tacit_protocol::Error>;
-}
-
-macro_rules! chained_party {
-    ($party:ident, $keeps:ident) => {
-        impl<'f> ChainedParty<'f> for $party<'f> {
-            type Keeps = $keeps;
-
-            fn begin(
-                terms: Terms<'f>,
-                given: (&[bool], &[SharedHalf]),
-                epoch: Epoch,
-                seed: &Zeroizing<[u8; 32]>,
-            ) -> Result<Self, tacit_protocol::Error> {
-                $party::in_chain(terms, given, epoch, seed)
-            }
-
-            fn save(self) -> Result<(Vec<SharedHalf>, Self), tacit_protocol::Error> {
-                $party::save(self)
-            }
-
-            fn finish(self) -> Result<(Zeroizing<Vec<bool>>, Epoch), tacit_protocol::Error> {
-                $party::finish(self)
-            }
-        }
-    };
-}
-
-chained_party!(Garbler, GarblerKeeps);
-chained_party!(Evaluator, EvaluatorKeeps);
-
 impl<'a> ChainedRun<'a> {
     /// Runs as `role`.
     ///
@@ -119,7 +56,7 @@ impl<'a> ChainedRun<'a> {
         }
     }
 
-    fn play<P: ChainedParty<'a>>(mut self) -> Result<ChainedOutcome, Error> {
+    fn play<P: AuthenticatedParty<'a>>(mut self) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
             terms,
@@ -128,17 +65,18 @@ impl<'a> ChainedRun<'a> {
         } = &mut self;
         let function = terms.function;
         let keepers = (session.own(), session.peer());
-        let opened = kept::open::<P::Keeps>(Some(place), function, keepers)?;
+        let kept_as = (Protocol::Authenticated, P::ROLE);
+        let opened = kept::open(Some(place), function, keepers, kept_as)?;
         let opened = opened.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
         let about = (function, terms.tag);
-        let agreed = Agreed::<P::Keeps>::on(opened, about, session, |past| {
+        let agreed = Agreed::on(opened, about, session, |past| {
             let place = past.chain.as_ref().map(SharedChain::place);
             SavedState::of_shared(place, &past.loads)
         })?;
         terms.tag = agreed.tag;
         check_base_ot(&agreed, session.base_ot())?;
         // Before the peer hears anything of the attempt's Δ.
-        let (role, bits) = (P::Keeps::ROLE, terms.security.get());
+        let (role, bits) = (P::ROLE, terms.security.get());
         let (tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
         terms.security = planned_at(bits, charge_bits, tried.as_ref())?;
         let Agreed { kept, past, .. } = agreed;
@@ -165,10 +103,10 @@ impl<'a> ChainedRun<'a> {
     }
 
     /// The attempt, which is durable and counted.
-    fn attempt<P: ChainedParty<'a>>(
+    fn attempt<P: AuthenticatedParty<'a>>(
         self,
         kept: &kept::ChainInUse,
-        past: kept::Past<P::Keeps>,
+        past: kept::Past<SharedChain, SharedHalf>,
     ) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
@@ -177,7 +115,7 @@ impl<'a> ChainedRun<'a> {
             watch,
             ..
         } = self;
-        let (role, settings) = (P::Keeps::ROLE, session.ot_settings());
+        let (role, settings) = (P::ROLE, session.ot_settings());
         let mut phases = Vec::new();
         let mut chain = match past.chain {
             Some(chain) => {
@@ -199,12 +137,12 @@ impl<'a> ChainedRun<'a> {
         };
         let clock = Clock::start(session);
         let epoch = chain.epoch(&terms.tag, settings)?;
-        let mut party = P::begin(terms, (inputs, &past.loads), epoch, &seed())?;
+        let mut party = P::in_chain(terms, (inputs, &past.loads), epoch, &seed())?;
         drive(session.channel(), &mut party, watch)?;
         let (mut version, saves) = (chain.place().0, terms.function.saves());
         if !saves.is_empty() {
             let (values, opening) = party.save()?;
-            version.version = kept.save::<P::Keeps>(saves, &chain, &values, None, session)?;
+            version.version = kept.save(saves, &chain, &values, None, session)?;
             party = opening;
             drive(session.channel(), &mut party, watch)?;
         }
@@ -220,10 +158,7 @@ impl<'a> ChainedRun<'a> {
 }
 
 /// Checks that a chain rests on no less than the session is to rest on: a run makes no base OTs.
-fn check_base_ot<K: Keeper<Chain = SharedChain>>(
-    agreed: &Agreed<K>,
-    asked: BaseOt,
-) -> Result<(), Error> {
+fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Result<(), Error> {
     let kept = agreed.past.chain.as_ref().map(SharedChain::base_ot);
     match kept.filter(|kept| !kept.serves(asked)) {
         None => Ok(()),

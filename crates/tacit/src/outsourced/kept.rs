@@ -1,36 +1,12 @@
 //! What generator and cloud keep in a run of three, and what ends a chain.
 
-use tacit_circuit::Role;
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
-use tacit_protocol::outsourced::{
-    CloudChain, CloudValue, GeneratorChain, GeneratorValue, Peer, kills_chain,
-};
+use tacit_protocol::outsourced::{Peer, kills_chain};
 
 use super::links::Links;
-use crate::kept::{ChainInUse, Keeper, OtherKeeper};
-use crate::protocols::Protocol;
+use crate::kept::{ChainInUse, OtherKeeper};
 use crate::{Category, Error, Session};
-
-/// What the generator keeps.
-pub(super) struct GeneratorKeeps;
-
-impl Keeper for GeneratorKeeps {
-    type Chain = GeneratorChain;
-    type Value = GeneratorValue;
-    const ROLE: Role = Role::Garbler;
-    const PROTOCOL: Protocol = Protocol::Outsourced;
-}
-
-/// What the cloud keeps.
-pub(super) struct CloudKeeps;
-
-impl Keeper for CloudKeeps {
-    type Chain = CloudChain;
-    type Value = CloudValue;
-    const ROLE: Role = Role::Evaluator;
-    const PROTOCOL: Protocol = Protocol::Outsourced;
-}
 
 /// The other server, over the link to it.
 pub(super) struct OtherServer<'l, 's> {
@@ -100,11 +76,13 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use tacit_circuit::Role;
     use tacit_net::{Awaited, NetError};
     use tacit_stock::{ChainAgreement, ChainStatus, Memory, Policy};
 
     use super::*;
     use crate::Fingerprint;
+    use crate::protocols::Protocol;
     use crate::stock::Stocks;
 
     const GENERATOR: (Protocol, Role) = (Protocol::Outsourced, Role::Garbler);

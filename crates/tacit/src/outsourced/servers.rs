@@ -7,15 +7,17 @@ use tacit_protocol::outsourced::{
     Cloud, CloudChain, CloudStart, CloudValue, Generator, GeneratorChain, GeneratorStart,
     GeneratorValue, Peer, ThreeParty,
 };
+use tacit_protocol::saved::{StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use super::kept::{CloudKeeps, GeneratorKeeps, OtherServer, tell_kept};
+use super::kept::{OtherServer, tell_kept};
 use super::links::{Links, guarded};
 use super::{OutsourcedJob, OutsourcedVisitor, with_outsourced_scheme};
 use crate::cost::{Phase, PhaseCost};
 use crate::driver::seed;
-use crate::kept::{self, ChainInUse, Keeper, Past, User};
+use crate::kept::{self, ChainInUse, Past, User};
+use crate::protocols::Protocol;
 use crate::{Error, Fingerprint, Outcome, Session};
 
 /// A run's output bits and its phases.
@@ -38,12 +40,13 @@ impl OutsourcedJob<'_> {
         let client = evaluator.peer();
         let place = self.task.chain.take();
         let keepers = (cloud.own(), cloud.peer());
-        let chain = kept::open::<GeneratorKeeps>(place.as_ref(), self.task.function, keepers)?;
+        let role = (Protocol::Outsourced, Role::Garbler);
+        let chain = kept::open(place.as_ref(), self.task.function, keepers, role)?;
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
-            let (kept, past) = server.take_up::<GeneratorKeeps>(chain, Peer::Cloud, client)?;
-            let run = server.run(kept.as_ref(), past, &inputs);
+            let (kept, past) = server.take_up(chain, Peer::Cloud, client)?;
+            let run: GeneratorRun<'_, '_, '_> = server.run(kept.as_ref(), past, &inputs);
             let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
             server.end(kept.as_ref(), result)
         })?;
@@ -71,7 +74,8 @@ impl OutsourcedJob<'_> {
         let client = evaluator.peer();
         let place = self.task.chain.take();
         let keepers = (generator.own(), generator.peer());
-        let chain = kept::open::<CloudKeeps>(place.as_ref(), self.task.function, keepers)?;
+        let role = (Protocol::Outsourced, Role::Evaluator);
+        let chain = kept::open(place.as_ref(), self.task.function, keepers, role)?;
         let links = (
             (Peer::Generator, &mut *generator),
             (Peer::Evaluator, evaluator),
@@ -80,8 +84,8 @@ impl OutsourcedJob<'_> {
             // On either link the cloud is what the other end is not.
             let roles = [Role::Evaluator, Role::Garbler];
             let mut server = Server::begin(&mut self, links, roles)?;
-            let (kept, past) = server.take_up::<CloudKeeps>(chain, Peer::Generator, client)?;
-            let run = server.run(kept.as_ref(), past, &[]);
+            let (kept, past) = server.take_up(chain, Peer::Generator, client)?;
+            let run: CloudRun<'_, '_, '_> = server.run(kept.as_ref(), past, &[]);
             let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
             server.end(kept.as_ref(), result)
         })?;
@@ -119,12 +123,12 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     }
 
     /// Brings the chain, if there is one, to where both servers have it.
-    fn take_up<K: Keeper>(
+    fn take_up<C: StoredChain, V: StoredValue>(
         &mut self,
         chain: Option<kept::Opened<'_>>,
         other: Peer,
         client: Option<Fingerprint>,
-    ) -> Result<(Option<ChainInUse>, Past<K>), Error> {
+    ) -> Result<(Option<ChainInUse>, Past<C, V>), Error> {
         let Some(chain) = chain else {
             return Ok((None, Past::default()));
         };
@@ -135,19 +139,19 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
             peer: other,
         };
         let user = User::Evaluator(client);
-        let (kept, past) = ChainInUse::begin::<K>(chain, function, user, &mut server)?;
+        let (kept, past) = ChainInUse::begin(chain, function, user, &mut server)?;
         self.phases
             .push(self.links.since(&clock, Phase::Preparation));
         Ok((Some(kept), past))
     }
 
     /// The run itself, from what `take_up` gave.
-    fn run<'r, K: Keeper>(
+    fn run<'r, C, V>(
         &'r mut self,
         kept: Option<&'r ChainInUse>,
-        past: Past<K>,
+        past: Past<C, V>,
         inputs: &'r [bool],
-    ) -> Run<'r, 'f, 's, K> {
+    ) -> Run<'r, 'f, 's, C, V> {
         Run {
             job: self.job,
             links: self.links,
@@ -176,24 +180,27 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
 }
 
 /// A server's run once its scheme is a type.
-struct Run<'a, 'f, 's, K: Keeper> {
+struct Run<'a, 'f, 's, C, V> {
     job: &'a mut OutsourcedJob<'f>,
     links: &'a mut Links<'s>,
     tags: [RunTag; 2],
     inputs: &'a [bool],
     kept: Option<&'a ChainInUse>,
-    past: Past<K>,
+    past: Past<C, V>,
 }
 
+type GeneratorRun<'a, 'f, 's> = Run<'a, 'f, 's, GeneratorChain, GeneratorValue>;
+type CloudRun<'a, 'f, 's> = Run<'a, 'f, 's, CloudChain, CloudValue>;
+
 /// A server's party.
-trait Serving<K: Keeper>: ThreeParty + Sized {
-    fn to_keep(&self) -> Result<(&K::Chain, &[K::Value]), tacit_protocol::Error>;
+trait Serving<C, V>: ThreeParty + Sized {
+    fn to_keep(&self) -> Result<(&C, &[V]), tacit_protocol::Error>;
 
     /// Its output bits.
     fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>;
 }
 
-impl<S: Scheme<Wire = Block>> Serving<GeneratorKeeps> for Generator<'_, S> {
+impl<S: Scheme<Wire = Block>> Serving<GeneratorChain, GeneratorValue> for Generator<'_, S> {
     fn to_keep(&self) -> Result<(&GeneratorChain, &[GeneratorValue]), tacit_protocol::Error> {
         self.to_keep()
     }
@@ -203,7 +210,7 @@ impl<S: Scheme<Wire = Block>> Serving<GeneratorKeeps> for Generator<'_, S> {
     }
 }
 
-impl<S: Scheme<Wire = Block>> Serving<CloudKeeps> for Cloud<'_, S> {
+impl<S: Scheme<Wire = Block>> Serving<CloudChain, CloudValue> for Cloud<'_, S> {
     fn to_keep(&self) -> Result<(&CloudChain, &[CloudValue]), tacit_protocol::Error> {
         self.to_keep()
     }
@@ -213,9 +220,9 @@ impl<S: Scheme<Wire = Block>> Serving<CloudKeeps> for Cloud<'_, S> {
     }
 }
 
-impl<K: Keeper> Run<'_, '_, '_, K> {
+impl<C: StoredChain, V: StoredValue> Run<'_, '_, '_, C, V> {
     /// Drives the party that `set_up` makes of this run, and keeps what it saves with `other`.
-    fn drive<P: Serving<K>>(
+    fn drive<P: Serving<C, V>>(
         mut self,
         other: Peer,
         set_up: impl FnOnce(&mut Self) -> Result<P, Error>,
@@ -232,10 +239,10 @@ impl<K: Keeper> Run<'_, '_, '_, K> {
                     links: &mut *links,
                     peer: other,
                 };
-                let version = kept.save::<K>(saves, chain, values, None, &mut server)?;
-                match K::ROLE {
-                    Role::Garbler => tell_kept(links, version),
-                    Role::Evaluator => Ok(()),
+                let version = kept.save(saves, chain, values, None, &mut server)?;
+                match other {
+                    Peer::Cloud => tell_kept(links, version),
+                    _ => Ok(()),
                 }
             }
             None => Err(Error::ApiMisuse("what is saved is kept in a chain")),
@@ -247,7 +254,7 @@ impl<K: Keeper> Run<'_, '_, '_, K> {
     }
 }
 
-impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
+impl OutsourcedVisitor for GeneratorRun<'_, '_, '_> {
     type Output = Result<Ran, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
@@ -279,7 +286,7 @@ impl OutsourcedVisitor for Run<'_, '_, '_, GeneratorKeeps> {
     }
 }
 
-impl OutsourcedVisitor for Run<'_, '_, '_, CloudKeeps> {
+impl OutsourcedVisitor for CloudRun<'_, '_, '_> {
     type Output = Result<Ran, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {

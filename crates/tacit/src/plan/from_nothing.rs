@@ -13,7 +13,8 @@ use tacit_circuit::{Function, Recipient, Role, library};
 use tacit_garble::{Rung, SchemeId};
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{
-    BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize, Terms, blocks_for, outline,
+    AuthenticatedParty as _, BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize,
+    Terms, blocks_for, outline,
 };
 use tacit_protocol::party::run_in_memory;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};

@@ -111,10 +111,7 @@ impl InStock {
     /// Triples for `authenticated` of all lots, and for how many runs they are enough that take
     /// this many each; with the role that has more.
     fn triples(&self, of_a_run: u64) -> (u64, u64) {
-        let asked = LotTerms {
-            statistical_security_bits: StatisticalSecurity::DEFAULT.bits(),
-            base_ot: BaseOt::default(),
-        };
+        let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
         let stocks = self.stocks.iter().map(|stock| {
             let lots = stock.kinds.iter();
             let lots = lots.filter(|lot| serves(&lot.digest, asked));

@@ -487,7 +487,7 @@ impl Session {
                 let mut making = OfferingOts::new(&mut ot, spare::OTS);
                 self.move_messages(&mut making)?;
                 let q = making.finish()?;
-                Ok(ot.into_spares(&tag, q)?)
+                Ok(ot.into_spares(&tag, q))
             }
         }
     }

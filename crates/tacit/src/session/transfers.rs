@@ -418,14 +418,14 @@ impl Session {
             Role::Garbler => {
                 let mut ot = self.take_garbler_ot()?;
                 let needed = ot.needs_refill(count);
-                self.move_messages(&mut Refill::of_garbler(&mut ot, count, &mut rng))?;
+                self.move_messages(&mut Refill::new(&mut ot, count, &mut rng))?;
                 self.keep_garbler_ot(ot);
                 Ok(needed.then(|| clock.stop(Phase::Refill, self)))
             }
             Role::Evaluator => {
                 let mut ot = self.take_evaluator_ot()?;
                 let needed = ot.needs_refill(count);
-                self.move_messages(&mut Refill::of_evaluator(&mut ot, count, &mut rng))?;
+                self.move_messages(&mut Refill::new(&mut ot, count, &mut rng))?;
                 self.keep_evaluator_ot(ot);
                 Ok(needed.then(|| clock.stop(Phase::Refill, self)))
             }
@@ -439,7 +439,7 @@ impl Session {
         let mut setup = setup.secured(Security::Malicious);
         self.move_messages(&mut setup)?;
         let mut ots = setup.finish()?;
-        self.move_messages(&mut Refill::of_garbler(&mut ots, count, &mut rng))?;
+        self.move_messages(&mut Refill::new(&mut ots, count, &mut rng))?;
         Ok(ots)
     }
 
@@ -450,7 +450,7 @@ impl Session {
         let mut setup = setup.secured(Security::Malicious);
         self.move_messages(&mut setup)?;
         let mut ots = setup.finish()?;
-        self.move_messages(&mut Refill::of_evaluator(&mut ots, count, &mut rng))?;
+        self.move_messages(&mut Refill::new(&mut ots, count, &mut rng))?;
         Ok(ots)
     }
 

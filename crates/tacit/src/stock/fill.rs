@@ -17,6 +17,7 @@ use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup
 use tacit_stock::{LotWriter, Preparation as Right, Shape, Span};
 use zeroize::Zeroizing;
 
+use super::failure::StockFailure;
 use super::opened::{RIGHT_PAUSE, component_shape, ot_shape};
 use super::prepare::Levels;
 use super::{OT_BLOCK, OpenedStock, PreparedKind};
@@ -283,25 +284,14 @@ impl<S: Scheme> Makers<'_, S> {
             }
             None => {
                 let mut next = span.first;
-                let mut failed = None;
-                let keep = |tables: &[u8]| match lot.put(next, &[], tables) {
-                    Ok(()) => {
-                        next += 1;
-                        Ok(())
-                    }
-                    Err(error) => {
-                        let text = error.to_string();
-                        failed = Some(error);
-                        Err(tacit_protocol::Error::Material(text))
-                    }
+                let failure = StockFailure::default();
+                let keep = |tables: &[u8]| {
+                    let put = lot.put(next, &[], tables);
+                    next += 1;
+                    put.map_err(|error| failure.note(error))
                 };
                 let mut party = ReceivingLot::new(self.scheme, program, span.count, keep)?;
-                let driven = drive(session.channel(), &mut party, &mut watch);
-                drop(party);
-                if let Some(error) = failed {
-                    return Err(error.into());
-                }
-                driven?;
+                failure.or(drive(session.channel(), &mut party, &mut watch))?;
             }
         }
         self.done_ands += program.ands().len() as u64 * span.count;
@@ -323,7 +313,7 @@ impl<S: Scheme> Makers<'_, S> {
         ));
         match self.ots(session)? {
             Ots::Garbler(ot) => {
-                let mut refill = Refill::of_garbler(ot, count as u64, &mut rng);
+                let mut refill = Refill::new(ot, count as u64, &mut rng);
                 drive(session.channel(), &mut refill, &mut watch)?;
                 let mut party = OfferingOts::new(ot, count);
                 drive(session.channel(), &mut party, &mut watch)?;
@@ -331,7 +321,7 @@ impl<S: Scheme> Makers<'_, S> {
                 secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
             }
             Ots::Evaluator(ot) => {
-                let mut refill = Refill::of_evaluator(ot, count as u64, &mut rng);
+                let mut refill = Refill::new(ot, count as u64, &mut rng);
                 drive(session.channel(), &mut refill, &mut watch)?;
                 let mut random = Zeroizing::new(vec![0; count / 8]);
                 rng.fill_bytes(&mut random);

@@ -7,6 +7,7 @@
 //! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
 //! | `order` | an order for the stock, whichever protocol it is for |
 //! | `prepare` | orders of components and OTs, for `prepared` |
+//! | `failure` | what the stock said, where a party ended by it |
 //! | `fill` | fills it: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
@@ -21,6 +22,7 @@
 mod batch;
 mod chains;
 mod contents;
+mod failure;
 mod fill;
 mod opened;
 mod order;

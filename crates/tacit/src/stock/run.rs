@@ -5,9 +5,7 @@ use tacit_circuit::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
 use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
-use tacit_protocol::saved::{
-    ChainId, ChainVersion, EvaluatorHalf, GarblerHalf, SavedState, StoredChain,
-};
+use tacit_protocol::saved::{ChainId, ChainVersion, SavedState, StoredChain as _, StoredValue};
 use tacit_protocol::session::RunTag;
 use tacit_stock::{Stock, StockError};
 use zeroize::Zeroizing;
@@ -16,29 +14,9 @@ use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Keeper, Past};
+use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Past};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
-
-/// What the garbler keeps.
-pub(super) struct GarblerKeeps;
-
-impl Keeper for GarblerKeeps {
-    type Chain = PairChain;
-    type Value = GarblerHalf;
-    const ROLE: Role = Role::Garbler;
-    const PROTOCOL: Protocol = Protocol::Prepared;
-}
-
-/// What the evaluator keeps.
-pub(super) struct EvaluatorKeeps;
-
-impl Keeper for EvaluatorKeeps {
-    type Chain = PairChain;
-    type Value = EvaluatorHalf;
-    const ROLE: Role = Role::Evaluator;
-    const PROTOCOL: Protocol = Protocol::Prepared;
-}
 
 /// One party's side of a run, once both have agreed on it.
 pub(crate) struct PreparedRun<'a> {
@@ -70,26 +48,27 @@ pub(crate) struct PreparedOutcome {
 type StateOf<V> = fn(Option<(ChainVersion, u64)>, &[V]) -> SavedState;
 
 /// A chain of two parties in a run, which are agreed on it.
-struct Taken<K: Keeper> {
+struct Taken<V> {
     /// Under whose Δ the run's values are.
     stock: Stock,
     kept: Option<ChainInUse>,
     chain: PairChain,
     /// None where the run begins the chain.
     goes_on: Option<ChainId>,
-    loads: Vec<K::Value>,
+    loads: Vec<V>,
     /// The run's, from there on.
     tag: RunTag,
 }
 
-impl<K: Keeper<Chain = PairChain>> Taken<K> {
+impl<V: StoredValue> Taken<V> {
     /// Brings the chain, if there is one, to where both parties have it, and checks that both would
     /// load the same. `state` says what this party would.
-    fn take_up(run: &mut PreparedRun<'_>, state: StateOf<K::Value>) -> Result<Self, Error> {
+    fn take_up(run: &mut PreparedRun<'_>, state: StateOf<V>) -> Result<Self, Error> {
         let (session, function, tag) = (&mut *run.session, run.function, run.tag);
         let keepers = (session.own(), session.peer());
+        let role = (Protocol::Prepared, run.opened.role);
         let stock = run.opened.stock.clone();
-        let Some(opened) = kept::open::<K>(run.place, function, keepers)? else {
+        let Some(opened) = kept::open(run.place, function, keepers, role)? else {
             return Ok(Self {
                 stock,
                 kept: None,
@@ -99,7 +78,7 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
                 tag,
             });
         };
-        let agreed = Agreed::<K>::on(opened, (function, tag), session, |past| {
+        let agreed = Agreed::on(opened, (function, tag), session, |past| {
             state(past.chain.as_ref().map(PairChain::place), &past.loads)
         })?;
         let Agreed {
@@ -118,7 +97,7 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
     }
 
     /// What the protocol goes on from.
-    fn past(&self) -> prepared::Past<'_, K::Value> {
+    fn past(&self) -> prepared::Past<'_, V> {
         prepared::Past {
             chain: self.goes_on,
             loads: &self.loads,
@@ -131,7 +110,7 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
         run: (&mut Session, &Function, &mut dyn FnMut(Progress)),
         ands_on_the_spot: u64,
         mut party: P,
-        save: impl FnOnce(P, ChainId) -> Result<(Vec<K::Value>, P), tacit_protocol::Error>,
+        save: impl FnOnce(P, ChainId) -> Result<(Vec<V>, P), tacit_protocol::Error>,
         finish: impl FnOnce(P) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>,
     ) -> Result<PreparedOutcome, Error> {
         let (session, function, watch) = run;
@@ -144,7 +123,7 @@ impl<K: Keeper<Chain = PairChain>> Taken<K> {
             let id = self.chain.id();
             let (values, opening) = save(party, id)?;
             let (saves, under) = (function.saves(), Some(&self.stock));
-            let saved = kept.save::<K>(saves, &self.chain, &values, under, session);
+            let saved = kept.save(saves, &self.chain, &values, under, session);
             // Whoever destroys the stock ends the chains that it finds afterwards. This one would
             // wait for that where power failed there in between.
             if matches!(&saved, Err(Error::Stock(error)) if is_ended(error)) {
@@ -181,7 +160,7 @@ impl SchemeVisitor for PreparedRun<'_> {
 
 impl PreparedRun<'_> {
     fn garble<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
-        let taken = Taken::<GarblerKeeps>::take_up(&mut self, SavedState::of_garbler)?;
+        let taken = Taken::take_up(&mut self, SavedState::of_garbler)?;
         let Self {
             session,
             opened,
@@ -210,7 +189,7 @@ impl PreparedRun<'_> {
     }
 
     fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
-        let taken = Taken::<EvaluatorKeeps>::take_up(&mut self, SavedState::of_evaluator)?;
+        let taken = Taken::take_up(&mut self, SavedState::of_evaluator)?;
         let Self {
             session,
             opened,

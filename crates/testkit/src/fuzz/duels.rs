@@ -13,7 +13,9 @@ use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::Error;
-use tacit_protocol::authenticated::{self, EpochSetup, EpochTags, SecurityBits};
+use tacit_protocol::authenticated::{
+    self, AuthenticatedParty as _, EpochSetup, EpochTags, SecurityBits,
+};
 use tacit_protocol::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
     PreparingEvaluator, PreparingGarbler,
@@ -209,8 +211,8 @@ pub fn silent(data: &[u8]) {
     let security = [Security::SemiHonest, Security::Malicious][edits.choice(2) % 2];
     let mut prg = prg(data);
     let (mut garbler, mut evaluator) = ots(Extension::Silent, security, &mut prg);
-    let mut making = Refill::of_garbler(&mut garbler, 1, &mut prg);
-    let mut taking = Refill::of_evaluator(&mut evaluator, 1, &mut prg);
+    let mut making = Refill::new(&mut garbler, 1, &mut prg);
+    let mut taking = Refill::new(&mut evaluator, 1, &mut prg);
     duel([&mut making, &mut taking], &mut edits);
 }
 

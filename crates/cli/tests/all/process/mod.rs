@@ -60,6 +60,16 @@ impl Parties {
         path
     }
 
+    /// What `tacit stock list` says is usable of each kind.
+    pub(crate) fn usable(&self, stock: &str) -> Vec<u64> {
+        let args = ["stock", "list", "--stock", stock, "--json"];
+        let listed = tacit(self.folder(), &args).json();
+        let kinds = listed["stocks"][0]["kinds"].as_array();
+        let kinds = kinds.map_or(&[][..], Vec::as_slice);
+        let usable = kinds.iter().map(|kind| kind["usable"].as_u64());
+        usable.map(|usable| usable.expect("a number")).collect()
+    }
+
     /// Alice listens with these arguments of `tacit run` and standard input.
     pub(crate) fn alice_listens(&self, args: &[&str], stdin: &str) -> (Running, String) {
         self.alice_starts(&[&["run"], args].concat(), stdin)
@@ -100,4 +110,17 @@ impl Parties {
         let bob = self.bob_starts(&address, bob, "").end();
         [alice.end(), bob]
     }
+}
+
+/// A command's arguments at a garbler with stock `a` and an evaluator with stock `b`, each with its
+/// input for a run.
+pub(crate) fn with_stocks<'a>(command: &[&'a str], inputs: [&'a str; 2]) -> [Vec<&'a str>; 2] {
+    [("garbler", "a", inputs[0]), ("evaluator", "b", inputs[1])].map(|(role, stock, input)| {
+        let mut all = command.to_vec();
+        all.extend(["--role", role, "--stock", stock]);
+        if command[0] == "run" {
+            all.extend(["--input", input]);
+        }
+        all
+    })
 }

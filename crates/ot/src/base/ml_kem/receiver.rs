@@ -54,22 +54,8 @@ impl Receiver {
         tag: &SessionTag,
         rng: &mut R,
     ) -> Result<(Self, Vec<u8>), Error> {
-        Self::start_on(NonZeroUsize::MIN, choices, tag, rng)
-    }
-
-    /// [`start`](Self::start) on up to `threads` threads, with the same result.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`start`](Self::start).
-    pub fn start_on<R: CryptoRng + ?Sized>(
-        threads: NonZeroUsize,
-        choices: &[bool],
-        tag: &SessionTag,
-        rng: &mut R,
-    ) -> Result<(Self, Vec<u8>), Error> {
         let mut receiver = Self::new(choices, tag, rng)?;
-        let message = receiver.offer_on(threads, choices.len());
+        let message = receiver.offer_on(NonZeroUsize::MIN, choices.len());
         Ok((receiver, message))
     }
 
@@ -137,7 +123,8 @@ impl Receiver {
         self.choices.len() * 2 * CIPHERTEXT_BYTES
     }
 
-    /// Takes the sender's message and returns the chosen key of each OT, r_c.
+    /// Takes the sender's message and returns the chosen key of each OT, r_c; works on up to
+    /// `threads` threads.
     ///
     /// # Errors
     ///
@@ -145,16 +132,7 @@ impl Receiver {
     /// ciphertext stands in it twice. A ciphertext that is not an encapsulation to our key gives a
     /// key that nobody else knows. [`ApiMisuse`](crate::ApiMisuse) if a part of our message is not
     /// made.
-    pub fn finish(self, message: &[u8]) -> Result<Vec<Key>, Error> {
-        self.finish_on(NonZeroUsize::MIN, message)
-    }
-
-    /// [`finish`](Self::finish) on up to `threads` threads, with the same result.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`finish`](Self::finish).
-    pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
+    pub fn finish(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
         check_made(self.choices.len(), self.left())?;
         check_length(Message::BaseSender, self.expected_bytes(), message)?;
         refuse_repetitions(Message::BaseSender, message.chunks_exact(CIPHERTEXT_BYTES))?;

@@ -73,18 +73,9 @@ impl Sender {
     ///
     /// [`PeerMisbehaved`] if the message has the wrong length, a T of it has a coefficient that is
     /// not below q, or a (T, ρ) stands twice.
-    pub fn answer(self, message: &[u8]) -> Result<Answers, Error> {
-        self.answer_on(NonZeroUsize::MIN, message)
-    }
-
-    /// [`answer`](Self::answer) on up to `threads` threads, with the same result.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`answer`](Self::answer).
-    pub fn answer_on(mut self, threads: NonZeroUsize, message: &[u8]) -> Result<Answers, Error> {
+    pub fn answer(mut self, message: &[u8]) -> Result<Answers, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
-        self.take_on(threads, message)?;
+        self.take_on(NonZeroUsize::MIN, message)?;
         self.into_answers()
     }
 

@@ -43,22 +43,8 @@ impl Receiver {
         tag: &SessionTag,
         rng: &mut R,
     ) -> Result<(Self, Vec<u8>), Error> {
-        Self::start_on(NonZeroUsize::MIN, choices, tag, rng)
-    }
-
-    /// [`start`](Self::start) on up to `threads` threads, with the same result.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`start`](Self::start).
-    pub fn start_on<R: CryptoRng + ?Sized>(
-        threads: NonZeroUsize,
-        choices: &[bool],
-        tag: &SessionTag,
-        rng: &mut R,
-    ) -> Result<(Self, Vec<u8>), Error> {
         let mut receiver = Self::new(choices, tag, rng)?;
-        let message = receiver.offer_on(threads, choices.len());
+        let message = receiver.offer_on(NonZeroUsize::MIN, choices.len());
         Ok((receiver, message))
     }
 
@@ -121,22 +107,14 @@ impl Receiver {
         part
     }
 
-    /// Takes the sender's message and returns the chosen key of each OT, r_c.
+    /// Takes the sender's message and returns the chosen key of each OT, r_c; works on up to
+    /// `threads` threads.
     ///
     /// # Errors
     ///
     /// [`PeerMisbehaved`] if the message is not 32 bytes long, not a canonical element, or the
     /// identity; [`ApiMisuse`](crate::ApiMisuse) if a part of our message is not made.
-    pub fn finish(self, message: &[u8]) -> Result<Vec<Key>, Error> {
-        self.finish_on(NonZeroUsize::MIN, message)
-    }
-
-    /// [`finish`](Self::finish) on up to `threads` threads, with the same result.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`finish`](Self::finish).
-    pub fn finish_on(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
+    pub fn finish(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
         check_made(self.choices.len(), self.left())?;
         let a_bytes = read_point(message)?;
         let a = decode(a_bytes)?;

@@ -72,22 +72,9 @@ impl Sender {
     ///
     /// [`PeerMisbehaved`] if the message has the wrong length, or an element of it is not
     /// canonical, is or leads to the identity, or stands twice.
-    pub fn finish(self, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
-        self.finish_on(NonZeroUsize::MIN, message)
-    }
-
-    /// [`finish`](Self::finish) on up to `threads` threads, with the same result.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`finish`](Self::finish).
-    pub fn finish_on(
-        mut self,
-        threads: NonZeroUsize,
-        message: &[u8],
-    ) -> Result<Vec<[Key; 2]>, Error> {
+    pub fn finish(mut self, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
-        self.take_on(threads, message)?;
+        self.take_on(NonZeroUsize::MIN, message)?;
         self.into_keys()
     }
 

@@ -99,13 +99,3 @@ fn lots_and_runs_of_an_epoch_have_numbers_of_their_own() {
     starts.dedup();
     assert_eq!(starts.len(), 6);
 }
-
-/// What only an error of the peer does.
-#[test]
-fn an_epoch_ends_with_a_failed_check_alone() {
-    assert!(cheated(Caught::LeakyAnds).ends_epoch());
-    let kind = Kind::GateProof;
-    assert!(Error::from(Misbehaviour::InvalidField { kind, field: "x" }).ends_epoch());
-    let lost = Error::PeerAborted(crate::message::AbortReason::TimedOut);
-    assert!(!lost.ends_epoch() && !Error::ApiMisuse("x").ends_epoch());
-}

@@ -2,66 +2,15 @@
 
 mod tampering;
 
-use tacit_circuit::FunctionFamily;
 use tacit_kernels::Block;
 
 use super::*;
 use crate::party::run_in_memory;
+use crate::saved::functions::{GO_ON, begin, bits, function, go_on};
 use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf, StoredChain, StoredValue};
 use crate::setup::OtSettings;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
-/// A function from JSON.
-fn function(text: &str) -> Function {
-    let family = FunctionFamily::from_json(text).expect("well formed");
-    family.instantiate(&BTreeMap::new()).expect("no parameters")
-}
-
-/// Saves an input of each party and a constant, without a gate.
-fn begin() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "begin",
-        "inputs": [
-            { "name": "a", "type": "u8", "owner": "garbler" },
-            { "name": "b", "type": "u8", "owner": "evaluator" }
-        ],
-        "outputs": [
-            { "name": "total", "type": "u8", "to": "saved", "value": "a" },
-            { "name": "step", "type": "u8", "to": "saved", "value": "b" },
-            { "name": "limit", "type": "u8", "to": "saved", "value": "77" }
-        ]
-    }"#,
-    )
-}
-
-const GO_ON: &str = r#"{
-        "tacit_function": 1,
-        "name": "go-on",
-        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-        "inputs": [
-            { "name": "more", "type": "u8", "owner": "evaluator" },
-            { "name": "total", "type": "u8", "owner": "saved" },
-            { "name": "step", "type": "u8", "owner": "saved" },
-            { "name": "limit", "type": "u8", "owner": "saved" }
-        ],
-        "values": [{ "name": "half", "type": "u8" }, { "name": "sum", "type": "u8" }],
-        "steps": ["half = add(total, step)", "sum = add(half, more)"],
-        "outputs": [
-            { "name": "shown", "type": "u8", "to": "evaluator", "value": "sum" },
-            { "name": "told", "type": "u8", "to": "garbler", "value": "limit" },
-            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
-            { "name": "step", "type": "u8", "to": "saved", "value": "step" }
-        ]
-    }"#;
-
-/// Adds what was saved and what the evaluator gives to the total. The step goes on as it is, and
-/// the garbler gets the limit.
-fn go_on() -> Function {
-    function(GO_ON)
-}
 
 /// Shows both what is kept, without a gate, and saves nothing.
 fn look() -> Function {
@@ -73,10 +22,6 @@ fn look() -> Function {
         "outputs": [{ "name": "shown", "type": "u8", "to": "both", "value": "total" }]
     }"#,
     )
-}
-
-fn bits(number: u8) -> Vec<bool> {
-    (0..8).map(|i| number >> i & 1 == 1).collect()
 }
 
 /// What both keep of each value.
@@ -263,7 +208,7 @@ fn nothing_is_kept_of_a_run_that_is_not_checked() {
             }
         };
         let (_, error) = exchange([&mut garbler, &mut evaluator], lie).unwrap_err();
-        assert!(error.ends_epoch(), "{error}");
+        assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
         match liar {
             Role::Garbler => assert!(evaluator.save().is_err()),
             Role::Evaluator => assert!(garbler.save().is_err()),

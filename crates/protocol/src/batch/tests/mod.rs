@@ -72,8 +72,8 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
         .secured(malicious);
     run_in_memory(&mut garbler, &mut evaluator).unwrap();
     let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
-    let mut making = Refill::of_garbler(&mut garbler, count, &mut rng());
-    let mut taking = Refill::of_evaluator(&mut evaluator, count, &mut rng());
+    let mut making = Refill::new(&mut garbler, count, &mut rng());
+    let mut taking = Refill::new(&mut evaluator, count, &mut rng());
     run_in_memory(&mut making, &mut taking).unwrap();
     (garbler, evaluator)
 }

@@ -22,6 +22,7 @@ use crate::driver::drive;
 use crate::order::{Garbled, Order, Secured};
 use crate::scheme::default_scheme;
 use crate::session::{OrderTerms, OtNeed};
+use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::tries::{self, CountedTry, PlannedTry, TryName};
 use crate::stock::{OpenedStock, PreparedKind};
@@ -294,12 +295,12 @@ fn make<S: Scheme<Wire = Block>>(
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let failed = Cell::new(None);
+    let failure = StockFailure::default();
     let keeper = Keeper {
         lot,
         counting,
         header: header(batch),
-        failed: &failed,
+        failure: &failure,
     };
     let driven = match order.task.role {
         Role::Garbler => {
@@ -315,10 +316,7 @@ fn make<S: Scheme<Wire = Block>>(
             driven.and_then(|()| Ok(party.finish().map(drop)?))
         }
     };
-    match failed.take() {
-        Some(error) => Err(error),
-        None => driven,
-    }
+    failure.or(driven)
 }
 
 /// Puts executions into a lot.
@@ -326,8 +324,7 @@ struct Keeper<'a> {
     lot: &'a LotWriter,
     counting: &'a Counting,
     header: Vec<u8>,
-    /// What the stock says where it cannot keep one.
-    failed: &'a Cell<Option<Error>>,
+    failure: &'a StockFailure,
 }
 
 impl Keeper<'_> {
@@ -340,11 +337,7 @@ impl Keeper<'_> {
         let number = self.lot.span().first + u64::from(number);
         let tables = [&self.header, published].concat();
         let put = self.lot.put(number, secret, &tables);
-        put.map_err(|error| {
-            let text = error.to_string();
-            self.failed.set(Some(error.into()));
-            tacit_protocol::Error::Material(text)
-        })
+        put.map_err(|error| self.failure.note(error))
     }
 }
 

@@ -66,6 +66,15 @@ pub(crate) struct LotTerms {
     pub(crate) base_ot: BaseOt,
 }
 
+impl LotTerms {
+    pub(crate) fn at(statistical_security_bits: u8, base_ot: BaseOt) -> Self {
+        Self {
+            statistical_security_bits,
+            base_ot,
+        }
+    }
+}
+
 /// The highest bit of the byte with s, which has 7.
 const BASE_OT_BIT: u32 = 7;
 
@@ -82,10 +91,8 @@ fn kind_of(ordered: LotTerms, id: &[u8; 32]) -> ComponentDigest {
 fn ordered(kind: &ComponentDigest) -> Option<LotTerms> {
     let byte = kind.0[FAMILY_BYTES];
     let base_ot = base_ot_of_byte(byte >> BASE_OT_BIT)?;
-    kind.0.starts_with(&family()).then_some(LotTerms {
-        statistical_security_bits: byte & !(1 << BASE_OT_BIT),
-        base_ot,
-    })
+    let terms = LotTerms::at(byte & !(1 << BASE_OT_BIT), base_ot);
+    kind.0.starts_with(&family()).then_some(terms)
 }
 
 /// Whether a kind is a lot of triples.
@@ -124,11 +131,7 @@ impl Stocks {
         function: &Function,
         security: StatisticalSecurity,
     ) -> Result<u64, Error> {
-        let base_ot = BaseOt::default();
-        let asked = LotTerms {
-            statistical_security_bits: security.bits(),
-            base_ot,
-        };
+        let asked = LotTerms::at(security.bits(), BaseOt::default());
         self.triple_runs_left(name, function, asked)
     }
 
@@ -174,10 +177,7 @@ impl Stocks {
             role,
             scheme: HOME,
         };
-        let asked = LotTerms {
-            statistical_security_bits: security.bits(),
-            base_ot: session.base_ot(),
-        };
+        let asked = LotTerms::at(security.bits(), session.base_ot());
         Ok(self.triple_runs_left(&name, function, asked)? > 0)
     }
 }

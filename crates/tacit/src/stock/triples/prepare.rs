@@ -1,7 +1,5 @@
 //! Making triples: one lot, which is there when both parties have ended well.
 
-use std::cell::Cell;
-
 use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};
@@ -17,6 +15,7 @@ use super::{HOME, LotTerms, SHAPE, kind_of, lots_in_stock, name_of, triples};
 use crate::driver::{drive, seed};
 use crate::order::{Order, Secured};
 use crate::session::{OrderTerms, OtNeed};
+use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::tries::CountedTry;
 use crate::stock::{OpenedStock, PreparedKind};
@@ -148,10 +147,7 @@ impl StockOrder for TriplePreparation<'_> {
     ) -> Result<Stocked, Error> {
         let right = opened.meet_to_prepare(session)?;
         let bits = self.security.bits();
-        let ordered = LotTerms {
-            statistical_security_bits: bits,
-            base_ot: session.base_ot(),
-        };
+        let ordered = LotTerms::at(bits, session.base_ot());
         let lots = lots_in_stock(opened, ordered);
         let of_lots = lots.iter().map(|kind| opened.agreed(kind));
         let mut there = Blocks {
@@ -253,24 +249,14 @@ impl Making<'_> {
             lot,
         } = self;
         let seed = seed();
-        // What the stock says where it cannot keep a block.
-        let failed = Cell::new(None);
+        let failure = StockFailure::default();
         let keep = |first: u64, blocks: &[u8]| {
             let headers = header.repeat(blocks.len() / BLOCK_BYTES);
             let kept = lot.put(first, blocks, &headers);
-            kept.map_err(|error| {
-                let text = error.to_string();
-                failed.set(Some(Error::from(error)));
-                tacit_protocol::Error::Material(text)
-            })
+            kept.map_err(|error| failure.note(error))
         };
         let blocks = lot.span().count;
         let mut party = MakingTriples::new(epoch, blocks, security, keep, &seed)?;
-        let driven = drive(session.channel(), &mut party, watch);
-        drop(party);
-        match failed.take() {
-            Some(error) => Err(error),
-            None => driven,
-        }
+        failure.or(drive(session.channel(), &mut party, watch))
     }
 }

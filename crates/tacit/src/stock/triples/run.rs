@@ -2,11 +2,11 @@
 //! the run's first byte.
 
 use core::ops::RangeInclusive;
-use std::cell::Cell;
 
 use tacit_circuit::Role;
 use tacit_protocol::authenticated::{
-    BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks, blocks_for,
+    AuthenticatedParty, BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks,
+    blocks_for,
 };
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::cost::Clock;
 use crate::driver::{drive, seed};
+use crate::stock::failure::StockFailure;
 use crate::stock::supply::{LeaseOrder, lease_of_one_kind};
 use crate::stock::tries::{self, TryName};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers};
@@ -67,24 +68,18 @@ impl StockedRun<'_> {
         };
         let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
         let opened = &*self.opened;
-        let failed = Cell::new(None);
-        let blocks = Blocks::open(lease, (&kind, self.asked()), &failed)?;
+        let failure = StockFailure::default();
+        let blocks = Blocks::open(lease, (&kind, self.asked()), &failure)?;
         let made_at_bits = blocks.header[0];
         let (session, watch) = (self.session, self.watch);
-        let ran = execute(
-            session,
-            opened.role,
-            (self.terms, self.inputs),
-            blocks,
-            watch,
-        );
-        // What the stock said says more than what the party made of it.
-        let ran = match failed.take() {
-            Some(error) => Err(error),
-            None => ran,
+        let given = (self.terms, self.inputs);
+        let ran = match opened.role {
+            Role::Garbler => execute::<Garbler<'_>>(session, given, blocks, watch),
+            Role::Evaluator => execute::<Evaluator<'_>>(session, given, blocks, watch),
         };
         // Before the peer hears why: it could take other blocks meanwhile.
-        let (outputs, online) = ran.map_err(|error| after_run(opened, &name, &kind, error))?;
+        let ended = |error| after_run(opened, &name, &kind, error);
+        let (outputs, online) = failure.or(ran).map_err(ended)?;
         Ok(Some(StockedOutcome {
             outputs,
             online,
@@ -93,10 +88,7 @@ impl StockedRun<'_> {
     }
 
     fn asked(&self) -> LotTerms {
-        LotTerms {
-            statistical_security_bits: self.terms.security.get(),
-            base_ot: self.session.base_ot(),
-        }
+        LotTerms::at(self.terms.security.get(), self.session.base_ot())
     }
 
     /// Leases at both parties the blocks of a run, and of as many more as the evaluator wants
@@ -151,29 +143,17 @@ fn wanted(
 }
 
 /// Runs from `blocks`.
-fn execute(
+fn execute<'a, P: AuthenticatedParty<'a>>(
     session: &mut Session,
-    role: Role,
-    (terms, inputs): (Terms<'_>, &[bool]),
-    blocks: Blocks<'_>,
+    (terms, inputs): (Terms<'a>, &[bool]),
+    blocks: Blocks<'a>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
-    let seed = seed();
     let triples = StockedTriples::new(blocks.id, Box::new(blocks))?;
-    Ok(match role {
-        Role::Garbler => {
-            let mut party = Garbler::from_stock(terms, inputs, triples, &seed)?;
-            let online = Clock::start(session);
-            drive(session.channel(), &mut party, watch)?;
-            (party.finish()?.0, online)
-        }
-        Role::Evaluator => {
-            let mut party = Evaluator::from_stock(terms, inputs, triples, &seed)?;
-            let online = Clock::start(session);
-            drive(session.channel(), &mut party, watch)?;
-            (party.finish()?.0, online)
-        }
-    })
+    let mut party = P::from_stock(terms, inputs, triples, &seed())?;
+    let online = Clock::start(session);
+    drive(session.channel(), &mut party, watch)?;
+    Ok((party.finish()?.0, online))
 }
 
 /// Blocks of a lease, all of one lot.
@@ -183,8 +163,7 @@ struct Blocks<'a> {
     header: [u8; HEADER_BYTES],
     /// The epoch of the lot.
     id: [u8; 32],
-    /// What the stock says where it cannot give one.
-    failed: &'a Cell<Option<Error>>,
+    failure: &'a StockFailure,
 }
 
 impl<'a> Blocks<'a> {
@@ -192,7 +171,7 @@ impl<'a> Blocks<'a> {
     fn open(
         lease: Lease,
         (kind, asked): (&ComponentDigest, LotTerms),
-        failed: &'a Cell<Option<Error>>,
+        failure: &'a StockFailure,
     ) -> Result<Self, Error> {
         let mut instances = lease.instances();
         let first = instances.next().transpose()?;
@@ -210,7 +189,7 @@ impl<'a> Blocks<'a> {
                 others: instances,
                 header,
                 id,
-                failed,
+                failure,
             }),
             false => Err(broken()),
         }
@@ -230,11 +209,7 @@ impl<'a> Blocks<'a> {
 
 impl TripleBlocks for Blocks<'_> {
     fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, tacit_protocol::Error> {
-        let instance = self.read().map_err(|error| {
-            let text = error.to_string();
-            self.failed.set(Some(error));
-            tacit_protocol::Error::Material(text)
-        })?;
+        let instance = self.read().map_err(|error| self.failure.note(error))?;
         block.copy_from_slice(instance.secret());
         Ok(instance.number())
     }
@@ -302,18 +277,12 @@ mod tests {
         header
     }
 
-    fn at(statistical_security_bits: u8, base_ot: BaseOt) -> LotTerms {
-        LotTerms {
-            statistical_security_bits,
-            base_ot,
-        }
-    }
-
     /// Whether a run at s = 40 has all blocks of such a lot.
     fn is_taken(kind: ComponentDigest, headers: &[[u8; HEADER_BYTES]]) -> bool {
         let lease = stock(kind, headers).lease(&kind, headers.len() as u64);
-        let (failed, asked) = (Cell::new(None), at(40, BaseOt::Ristretto255));
-        let Ok(mut blocks) = Blocks::open(lease.expect("in stock"), (&kind, asked), &failed) else {
+        let (failure, asked) = (StockFailure::default(), LotTerms::at(40, BaseOt::default()));
+        let Ok(mut blocks) = Blocks::open(lease.expect("in stock"), (&kind, asked), &failure)
+        else {
             return false;
         };
         headers.iter().all(|_| blocks.read().is_ok())
@@ -322,7 +291,7 @@ mod tests {
     /// What a block says of its lot is what the run is promised: s, and whose Δ it is under.
     #[test]
     fn a_block_that_says_it_is_of_another_lot_is_not_taken() {
-        let ordered = |bits| kind_of(at(bits, BaseOt::MlKem768), &ID);
+        let ordered = |bits| kind_of(LotTerms::at(bits, BaseOt::MlKem768), &ID);
         let (kind, good) = (ordered(40), header(40, ID));
         assert!(is_taken(kind, &[good; 2]));
         assert!(is_taken(kind, &[header(43, ID); 2]));

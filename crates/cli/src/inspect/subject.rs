@@ -1,0 +1,362 @@
+//! What `tacit inspect` tells of a function.
+
+use std::fmt::Write as _;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tacit::circuit::{Component, Port};
+use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
+use tacit::{Function, Role};
+use tacit_language::TypedFunction;
+
+use super::shown::{component_json, component_text, ports_json, ports_text, shown_seconds};
+use crate::args::InspectArgs;
+use crate::failure::Failure;
+use crate::function::{Found, Origin};
+use crate::report::JSON_VERSION;
+use crate::typed;
+
+/// How long each side of each scheme is tried out, over all components.
+const PATIENCE: Duration = Duration::from_millis(6);
+
+/// What is inspected: components and, where owners and recipients are known, a function of them.
+pub(super) struct Subject {
+    name: String,
+    origin: Origin,
+    pub(super) components: Vec<Component>,
+    function: Option<Function>,
+    typed: Option<Box<TypedFunction>>,
+}
+
+/// A port, and its owner or recipient if known.
+pub(super) type NamedPort<'a> = (&'a Port, Option<&'static str>);
+
+impl Subject {
+    pub(super) fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {
+        let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
+        let mut typed = None;
+        let (origin, function) = match found {
+            Found::Program(program) => {
+                let function = program.function().clone();
+                typed = Some(program);
+                (Origin::File, function)
+            }
+            Found::Circuit(found) if found.origin == Origin::File && !said => {
+                let (name, origin) = (found.name, found.origin);
+                let components = vec![Component::new(name.clone(), found.circuit)];
+                return Ok(Self {
+                    name,
+                    origin,
+                    components,
+                    function: None,
+                    typed: None,
+                });
+            }
+            Found::Circuit(found) => (found.origin, found.function(&args.choice)?),
+            Found::Function(function, origin) => (origin, *function),
+        };
+        let (name, components) = (function.name().to_owned(), function.components().to_vec());
+        Ok(Self {
+            name,
+            origin,
+            components,
+            function: Some(function),
+            typed,
+        })
+    }
+
+    /// The function; a circuit without owners and recipients has none.
+    pub(super) fn function_to_show(&self) -> Result<&Function, Failure> {
+        self.function.as_ref().ok_or_else(|| {
+            Failure::Usage(format!(
+                "--svg and --graph show functions, and {} is a circuit that does not say whose its \
+                 inputs are; say so with --owner and --result",
+                self.name
+            ))
+        })
+    }
+
+    /// The only component, where there is but one and it is called but once.
+    fn plain(&self) -> Option<&Component> {
+        match (self.components.as_slice(), &self.function) {
+            ([component], None) => Some(component),
+            ([component], Some(function)) if function.call_count() == 1 => Some(component),
+            _ => None,
+        }
+    }
+
+    fn inputs(&self) -> Vec<NamedPort<'_>> {
+        match &self.function {
+            Some(function) => {
+                let inputs = function.inputs().iter();
+                let loads = function.loads().iter().map(|port| (port, Some("saved")));
+                inputs
+                    .map(|input| (&input.port, Some(input.owner.name())))
+                    .chain(loads)
+                    .collect()
+            }
+            None => {
+                let ports = self
+                    .components
+                    .iter()
+                    .flat_map(|one| one.circuit().inputs());
+                ports.map(|port| (port, None)).collect()
+            }
+        }
+    }
+
+    fn outputs(&self) -> Vec<NamedPort<'_>> {
+        match &self.function {
+            Some(function) => {
+                let outputs = function.outputs().iter();
+                let saves = function.saves().iter().map(|port| (port, Some("saved")));
+                outputs
+                    .map(|output| (&output.port, Some(output.recipient.name())))
+                    .chain(saves)
+                    .collect()
+            }
+            None => {
+                let ports = self
+                    .components
+                    .iter()
+                    .flat_map(|one| one.circuit().outputs());
+                ports.map(|port| (port, None)).collect()
+            }
+        }
+    }
+
+    /// AND and XOR gates of all calls, as compiled.
+    fn gates(&self) -> (u64, u64) {
+        match &self.function {
+            Some(function) => (function.and_gates(), function.xor_gates()),
+            None => {
+                let count = |gates: fn(&Component) -> usize| {
+                    self.components
+                        .iter()
+                        .map(|component| gates(component) as u64)
+                        .sum()
+                };
+                (
+                    count(|one| one.program().ands().len()),
+                    count(|one| one.program().xors().len()),
+                )
+            }
+        }
+    }
+
+    /// How often component number `i` is called.
+    fn calls(&self, i: usize) -> u32 {
+        let function = self.function.as_ref();
+        function.map_or(1, |function| function.component_calls()[i])
+    }
+
+    /// How the AND gates of all calls lie in batches.
+    fn shape(&self) -> Shape {
+        let programs = self.components.iter().enumerate();
+        let programs =
+            programs.map(|(i, component)| (component.program(), u64::from(self.calls(i))));
+        Shape::of(&programs.collect::<Vec<_>>())
+    }
+
+    /// What all calls cost under a scheme.
+    fn cost(&self, rung: &Rung) -> ProgramCost {
+        let costs = self.components.iter().enumerate().map(|(i, component)| {
+            rung.program_cost(component.program()) * u64::from(self.calls(i))
+        });
+        costs.sum()
+    }
+
+    /// What all calls cost under each scheme of the ladder.
+    fn costs(&self) -> Vec<ProgramCost> {
+        thread::scope(|scope| {
+            let costs = LADDER
+                .each_ref()
+                .map(|rung| scope.spawn(|| self.cost(rung)));
+            let costs = costs.into_iter().map(ScopedJoinHandle::join);
+            costs.map(|cost| cost.expect("costs add up")).collect()
+        })
+    }
+
+    /// What all calls take on this machine under a scheme: seconds of the garbler, and of the
+    /// evaluator.
+    fn seconds(&self, rung: &Rung) -> [f64; 2] {
+        let patience = PATIENCE / self.components.len().max(1) as u32;
+        let mut seconds = [0.0; 2];
+        for (i, component) in self.components.iter().enumerate() {
+            let calls = f64::from(self.calls(i));
+            let time = tacit::cost::TimeEstimate::measure(rung.id, component.program(), patience);
+            let time = time.expect("a rung is a scheme of this version");
+            seconds[0] += calls * time.garbler.as_secs_f64();
+            seconds[1] += calls * time.evaluator.as_secs_f64();
+        }
+        seconds
+    }
+
+    fn origin(&self) -> &'static str {
+        match self.origin {
+            Origin::Library => "library",
+            Origin::File => "file",
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{} (from the {})\n", self.name, self.origin());
+        if let Some(function) = &self.function {
+            let _ = writeln!(
+                text,
+                "  function  {}  what both parties agree on",
+                function.digest()
+            );
+        }
+        if let Some(component) = self.plain() {
+            let _ = writeln!(text, "  circuit   {}", component.digest());
+        }
+        match &self.typed {
+            Some(typed) => text += &typed::signature_text(typed),
+            None => {
+                let (inputs, results) = (self.inputs(), self.outputs());
+                let owner = "owner to be said with --owner";
+                ports_text(&mut text, "inputs", owner, &inputs);
+                let recipient = "recipient to be said with --result";
+                ports_text(&mut text, "results", recipient, &results);
+            }
+        }
+        for (i, component) in self.components.iter().enumerate() {
+            let calls = match self.plain() {
+                Some(_) => None,
+                None => Some(self.calls(i)),
+            };
+            component_text(&mut text, component, calls);
+        }
+        let (ands, xors) = self.gates();
+        match &self.function {
+            Some(function) if self.plain().is_none() => {
+                let calls = function.call_count();
+                let _ = writeln!(
+                    text,
+                    "{calls} calls, together {ands} AND, {xors} XOR as compiled"
+                );
+            }
+            _ => {}
+        }
+        if self
+            .function
+            .as_ref()
+            .is_some_and(Function::has_saved_values)
+        {
+            let _ = writeln!(
+                text,
+                "saved values pass from run to run and are told to nobody; prepared, authenticated \
+                 and outsourced keep them"
+            );
+        }
+        if let Some(function) = &self.function {
+            let _ = writeln!(
+                text,
+                "oblivious transfers\n  {}, one for each input bit of the evaluator",
+                function.input_bits(Role::Evaluator)
+            );
+            if let Some(count) = triples(function) {
+                let _ = writeln!(
+                    text,
+                    "triples\n  {count} for a run by authenticated from stock"
+                );
+            }
+        }
+        self.schemes_text(&mut text);
+        text
+    }
+
+    fn schemes_text(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "schemes\n  {:<20} {:>14}  {:>23}  {:>20}\n  {:<20} {:>14}  {:>11} {:>11}  {:>10} \
+             {:>9}  rests on",
+            "",
+            "tables,",
+            "cipher calls",
+            "time here",
+            "",
+            "bytes",
+            "garbler",
+            "evaluator",
+            "garbler",
+            "evaluator"
+        );
+        for (rung, cost) in LADDER.iter().zip(self.costs()) {
+            let [garbler, evaluator] = self.seconds(rung).map(shown_seconds);
+            let _ = writeln!(
+                text,
+                "  {:<20} {:>14}  {:>11} {:>11}  {garbler:>10} {evaluator:>9}  {}, {} bits",
+                rung.id.to_string(),
+                cost.table_bytes,
+                cost.garbler_calls,
+                cost.evaluator_calls,
+                rung.assumption,
+                rung.security_bits
+            );
+        }
+        text.push_str("  times are of one core of this machine, without network and OTs\n");
+        let shape = self.shape();
+        let _ = writeln!(
+            text,
+            "  a run takes {} unless told otherwise: {} AND gates are alone in their batch and {} \
+             are not",
+            shape.half_gates(),
+            shape.lone_ands,
+            shape.other_ands
+        );
+    }
+
+    pub(super) fn json(&self) -> Json {
+        let scheme = |(rung, cost): (&Rung, ProgramCost)| {
+            let [garbler_seconds, evaluator_seconds] = self.seconds(rung);
+            json!({
+                "name": rung.id.to_string(),
+                "assumption": rung.assumption.to_string(),
+                "security_bits": rung.security_bits,
+                "security": rung.security,
+                "bits_per_and": rung.cost.and.bits,
+                "bits_per_xor": rung.cost.xor.bits,
+                "table_bytes": cost.table_bytes,
+                "garbler_calls": cost.garbler_calls,
+                "garbler_key_schedules": cost.garbler_key_schedules,
+                "evaluator_calls": cost.evaluator_calls,
+                "evaluator_key_schedules": cost.evaluator_key_schedules,
+                "garbler_seconds": garbler_seconds,
+                "evaluator_seconds": evaluator_seconds,
+            })
+        };
+        let ((ands, xors), shape) = (self.gates(), self.shape());
+        let components = self.components.iter().enumerate();
+        let components = components.map(|(i, one)| component_json(one, self.calls(i)));
+        json!({
+            "version": JSON_VERSION,
+            "name": self.name,
+            "origin": self.origin(),
+            "program": self.typed.as_deref().map(typed::signature_json),
+            "function_digest": self.function.as_ref().map(|f| f.digest().to_string()),
+            "inputs": ports_json("owner", &self.inputs()),
+            "results": ports_json("recipient", &self.outputs()),
+            "components": components.collect::<Vec<_>>(),
+            "calls": self.function.as_ref().map_or(1, Function::call_count),
+            "compiled": { "and": ands, "xor": xors },
+            "oblivious_transfers":
+                self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),
+            "triples": self.function.as_ref().and_then(triples),
+            "schemes": LADDER.iter().zip(self.costs()).map(scheme).collect::<Vec<_>>(),
+            "shape": {
+                "lone_ands": shape.lone_ands,
+                "other_ands": shape.other_ands,
+                "default_scheme": shape.half_gates().to_string(),
+            },
+        })
+    }
+}
+
+/// Triples that a run of `function` by `authenticated` takes from the stock, if it can run it.
+fn triples(function: &Function) -> Option<u64> {
+    let order = tacit::stock::TriplePreparation::for_runs(Role::Garbler, function, 1);
+    order.ok().map(|order| order.count())
+}
