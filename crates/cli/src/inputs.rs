@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use tacit::circuit::{CircuitError, Port};
 use tacit::{Function, Role, Value};
 use tacit_serve::inputs::{Pairs, kind_of};
+use tacit_serve::reading::read_wiped;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -168,7 +169,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         self.admit(name)?;
         let value = if text == "-" {
             let what = format!("input {name} from standard input");
-            let text = text_of(read_bytes(std::io::stdin().lock(), &what)?, &what)?;
+            let text = text_of(read_bytes(std::io::stdin().lock(), 0, &what)?, &what)?;
             self.wanted.read(name, Source::File(&text))?
         } else if let Some(path) = text.strip_prefix('@') {
             from_file(self.wanted, name, path, true)?
@@ -187,12 +188,11 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
     fn json(&mut self, path: &Path) -> Result<(), Failure> {
         let (what, bytes) = if path == Path::new("-") {
             let what = "the inputs from standard input".to_owned();
-            let bytes = read_bytes(std::io::stdin().lock(), &what)?;
+            let bytes = read_bytes(std::io::stdin().lock(), 0, &what)?;
             (what, bytes)
         } else {
             let what = format!("the inputs in {}", path.display());
-            let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
-            let bytes = read_bytes(file, &what)?;
+            let bytes = read_file(path, &what)?;
             (what, bytes)
         };
         let text = text_of(bytes, &what)?;
@@ -249,8 +249,7 @@ fn from_file<W: ExpectedInputs>(
     let table = wanted.has_tables().then(|| table_path(path)).flatten();
     let path = table.map_or(path, |(path, _)| path);
     let what = format!("input {name} from {path}");
-    let file = File::open(path).map_err(|error| Failure::read(what.clone(), error))?;
-    let bytes = read_bytes(file, &what)?;
+    let bytes = read_file(Path::new(path), &what)?;
     match table {
         Some((path, column)) => {
             let named = Path::new(path)
@@ -385,12 +384,16 @@ impl ExpectedInputs for OfRole<'_> {
     }
 }
 
-/// All of `from`, which is not longer than [`MAX_BYTES`].
-fn read_bytes(from: impl Read, what: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let mut bytes = Zeroizing::new(Vec::new());
-    from.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::read(what, error))?;
+fn read_file(path: &Path, what: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let file = File::open(path).map_err(|error| Failure::read(what, error))?;
+    let length = file.metadata().map_or(0, |file| file.len());
+    read_bytes(file, length, what)
+}
+
+/// All of `from`, which is not longer than [`MAX_BYTES`], and probably has this `length`.
+fn read_bytes(from: impl Read, length: u64, what: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let read = read_wiped(from, length, MAX_BYTES);
+    let bytes = read.map_err(|error| Failure::read(what, error))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::Input(format!(
             "{what}: there are more than {MAX_BYTES} bytes; no input is that long, so see whether \

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use tacit::session::ProtocolId;
 use tacit::{Fingerprint, Function, Role, Value};
 use zeroize::Zeroizing;
 
+use crate::reading::read_wiped;
 use crate::results::command;
 
 /// The longest text that is read for inputs, in bytes.
@@ -189,8 +189,8 @@ impl Inputs for FromCommand {
 }
 
 fn read(file: File) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    let mut text = Zeroizing::new(Vec::new());
-    file.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    let length = file.metadata()?.len();
+    let text = read_wiped(file, length, MAX_BYTES)?;
     if text.len() as u64 > MAX_BYTES {
         let longer = format!("it is longer than {MAX_BYTES} bytes");
         return Err(std::io::Error::other(longer));

@@ -14,6 +14,7 @@
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
 //! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |
 //! | [`rate`] | how often something may happen |
+//! | [`reading`] | bytes that may be secret, read into memory that is wiped |
 //!
 //! A [`Policy`] is checked when it is made, before a running service takes it. The service takes
 //! threads and no async runtime: one for each session and preparation, of which there is a bounded
@@ -32,6 +33,7 @@ pub mod outsourced;
 pub mod policy;
 mod priority;
 pub mod rate;
+pub mod reading;
 pub mod relay;
 mod replenish;
 pub mod results;

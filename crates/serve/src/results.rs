@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
@@ -15,6 +15,7 @@ use tacit::circuit::wipe_json;
 use zeroize::Zeroizing;
 
 use crate::inputs::{Asked, Border};
+use crate::reading::read_wiped;
 
 /// Most bytes that are read of what a command for results prints.
 const MAX_ANSWER_BYTES: u64 = 1 << 16;
@@ -193,10 +194,8 @@ pub(crate) fn command(
     });
     let (sender, printed) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        let mut text = Zeroizing::new(Vec::new());
-        let read = output.take(max_bytes + 1).read_to_end(&mut text);
         // Nobody listens any more once the time is over.
-        let _ = sender.send(read.map(|_| text));
+        let _ = sender.send(read_wiped(output, 0, max_bytes));
     });
     let left = || end.saturating_duration_since(Instant::now());
     let text = printed

@@ -94,18 +94,18 @@ impl GarblerExecution {
         batch: &Batch<'_, S>,
         bytes: &[u8],
     ) -> Result<Self, Error> {
-        let (circuits, rest) = bytes.as_chunks::<{ Self::CIRCUIT_BYTES }>();
-        if !rest.is_empty() || circuits.len() != batch.bucket() {
+        let (kept, rest) = bytes.as_chunks::<{ Self::CIRCUIT_BYTES }>();
+        if !rest.is_empty() || kept.len() != batch.bucket() {
             return Err(BROKEN);
         }
-        let circuits = circuits.iter().map(|circuit| {
+        // Room for all: a vector that grows would leave a copy behind.
+        let mut circuits = Vec::with_capacity(kept.len());
+        for circuit in kept {
             let (number, seed) = circuit.split_first_chunk().ok_or(BROKEN)?;
             let number = number_of(batch, *number)?;
-            Ok((number, CircuitSeed(seed.try_into().map_err(|_| BROKEN)?)))
-        });
-        Ok(Self {
-            circuits: circuits.collect::<Result<_, Error>>()?,
-        })
+            circuits.push((number, CircuitSeed(seed.try_into().map_err(|_| BROKEN)?)));
+        }
+        Ok(Self { circuits })
     }
 }
 

@@ -151,9 +151,12 @@ impl StoredChain for GeneratorChain {
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let head = Head::read(Self::SIDE, &mut reader)?;
-        let mut key = || Ok::<_, Error>(CutKey(reader.array()?));
-        let keys = (0..head.parameters.copies()).map(|_| Ok([key()?, key()?]));
-        let keys = keys.collect::<Result<_, Error>>()?;
+        let copies = head.parameters.copies();
+        // With room for all: a vector that grows would leave a copy behind.
+        let mut keys = Vec::with_capacity(copies);
+        for _ in 0..copies {
+            keys.push([CutKey(reader.array()?), CutKey(reader.array()?)]);
+        }
         reader.end()?;
         Ok(Self { head, keys })
     }
@@ -196,7 +199,7 @@ impl StoredChain for CloudChain {
         let mut reader = Reader(bytes);
         let head = Head::read(Self::SIDE, &mut reader)?;
         let copies = head.parameters.copies();
-        // With room for all: a vector that grows would leave a copy behind.
+        // As above.
         let mut split = Zeroizing::new(Vec::with_capacity(copies));
         let mut keys = Vec::with_capacity(copies);
         for _ in 0..copies {

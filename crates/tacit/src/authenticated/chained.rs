@@ -17,6 +17,7 @@ use crate::driver::{drive, seed};
 use crate::kept::{self, Agreed, ChainPlace};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
+use crate::stock::tries::CountedTry;
 use crate::{Error, Session};
 
 /// Why a chain was killed.
@@ -77,10 +78,10 @@ impl<'a> ChainedRun<'a> {
         check_base_ot(&agreed, session.base_ot())?;
         // Before the peer hears anything of the attempt's Δ.
         let (role, bits) = (P::ROLE, terms.security.get());
-        let (tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
+        let (mut tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
         terms.security = planned_at(bits, charge_bits, tried.as_ref())?;
         let Agreed { kept, past, .. } = agreed;
-        let ran = self.attempt::<P>(&kept, past);
+        let ran = self.attempt::<P>(&kept, past, tried.as_mut());
         let error = match ran {
             Ok(outcome) => {
                 // A try that cannot be taken off stays, which costs bits and loses none.
@@ -102,11 +103,12 @@ impl<'a> ChainedRun<'a> {
         })
     }
 
-    /// The attempt, which is durable and counted.
+    /// The attempt, which is durable and, as `tried`, counted.
     fn attempt<P: AuthenticatedParty<'a>>(
         self,
         kept: &kept::ChainInUse,
         past: kept::Past<SharedChain, SharedHalf>,
+        mut tried: Option<&mut CountedTry>,
     ) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
@@ -129,13 +131,17 @@ impl<'a> ChainedRun<'a> {
                     UnwrapErr(getrandom::SysRng),
                 );
                 let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
-                drive(session.channel(), &mut setup, &mut |_| ())?;
+                session.set_up_epoch(&mut setup, tried.as_deref_mut())?;
                 session.note_base_ots(BaseOtSource::Fresh);
                 phases.push(clock.stop(Phase::Setup, session));
                 SharedChain::new(&terms.tag, setup)?
             }
         };
         let clock = Clock::start(session);
+        // What an attempt shows of the chain's Δ is for its later ones, too.
+        if let Some(tried) = tried {
+            tried.begin();
+        }
         let epoch = chain.epoch(&terms.tag, settings)?;
         let mut party = P::in_chain(terms, (inputs, &past.loads), epoch, &seed())?;
         drive(session.channel(), &mut party, watch)?;

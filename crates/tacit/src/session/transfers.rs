@@ -22,7 +22,7 @@ use crate::Error;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, receive, send};
 use crate::session::{BaseOt, OtExtension};
-use crate::stock::tries::{self, CountedTry, TryName};
+use crate::stock::tries::{self, BeginningParty, CountedTry, TryName};
 use crate::stock::{Stocks, Tried};
 
 /// The OTs that a session has, and how it comes to them.
@@ -313,7 +313,7 @@ impl Session {
             return Ok((counted, None));
         }
         let clock = Clock::start(self);
-        let (tried, charge_bits) = self.count_epoch((role, bits), stocks)?;
+        let (mut tried, charge_bits) = self.count_epoch((role, bits), stocks)?;
         let settings = self.transfers.settings;
         let connecting_role = self.connecting_role(role);
         let session_tag = self.tag()?;
@@ -329,7 +329,7 @@ impl Session {
         };
         let mut rng = UnwrapErr(getrandom::SysRng);
         let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
-        self.move_messages(&mut setup)?;
+        self.set_up_epoch(&mut setup, tried.as_mut())?;
         self.transfers.source = Some(BaseOtSource::Fresh);
         let counted = CountedEpoch {
             epoch: setup.finish()?,
@@ -350,7 +350,7 @@ impl Session {
         let tried = match stocks {
             Some(stocks) => {
                 let name = TryName::in_session(self, role, Tried::Authenticated)?;
-                Some(CountedTry::begin(stocks, name)?)
+                Some(CountedTry::plan(stocks, name)?)
             }
             None => None,
         };
@@ -359,6 +359,15 @@ impl Session {
         tries::tell(self, own)?;
         let others = tries::hear(self, bits)?;
         Ok((tried, own.max(others) - bits))
+    }
+
+    /// Makes the base OTs of an epoch, which begins as a try with the peer's first message of them.
+    pub(crate) fn set_up_epoch(
+        &mut self,
+        party: &mut EpochSetup,
+        tried: Option<&mut CountedTry>,
+    ) -> Result<(), Error> {
+        self.move_messages(&mut BeginningParty { party, tried })
     }
 
     /// Whether runs of `authenticated` in `role` take triples from the stock: both parties say

@@ -4,6 +4,7 @@
 use tacit_circuit::Role;
 use tacit_net::Fingerprint;
 use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::party::{Action, Party};
 use tacit_protocol::{Misbehaviour, authenticated, batch};
 use tacit_stock::{PeerId, Tried, TryKey, TryRecord};
 
@@ -134,15 +135,19 @@ impl Stocks {
     }
 }
 
-/// A try that is under way, and on the disk. Where it is dropped unfinished it stays there.
+/// A try that is on the disk before it begins, so that others that are planned meanwhile are
+/// charged for it. Where it is dropped it stays there if it has begun. Else it is taken off: the
+/// peer has learnt nothing.
 #[must_use]
 pub(crate) struct CountedTry {
     stocks: Stocks,
     name: TryName,
-    /// Tries that were unfinished when it began.
+    /// Tries that were unfinished when it was planned.
     pub(crate) before: u64,
     /// How often they had been cleared by then.
     clearings: u64,
+    /// Whether it stays when it is dropped.
+    stays: bool,
 }
 
 impl CountedTry {
@@ -151,7 +156,7 @@ impl CountedTry {
     /// # Errors
     ///
     /// The record cannot be written, or is damaged.
-    pub(crate) fn begin(stocks: &Stocks, name: TryName) -> Result<Self, Error> {
+    pub(crate) fn plan(stocks: &Stocks, name: TryName) -> Result<Self, Error> {
         let record = stocks.note_of_tries(&name, |record| {
             record.unfinished = record.unfinished.saturating_add(1);
         })?;
@@ -160,15 +165,26 @@ impl CountedTry {
             name,
             before: record.unfinished.saturating_sub(1),
             clearings: record.clearings,
+            stays: false,
         })
+    }
+
+    /// Begins it: it stays counted until it has ended well.
+    pub(crate) fn begin(&mut self) {
+        self.stays = true;
     }
 
     /// Takes the try off, which has ended well, unless it was cleared with others meanwhile.
     ///
     /// # Errors
     ///
-    /// Those of [`begin`](Self::begin); the try then stays counted.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    /// Those of [`plan`](Self::plan); the try then stays counted.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.stays = true;
+        self.take_off()
+    }
+
+    fn take_off(&self) -> Result<(), Error> {
         let noted = self.stocks.note_of_tries(&self.name, |record| {
             if record.clearings == self.clearings {
                 record.unfinished = record.unfinished.saturating_sub(1);
@@ -181,7 +197,7 @@ impl CountedTry {
     ///
     /// # Errors
     ///
-    /// Those of [`begin`](Self::begin).
+    /// Those of [`plan`](Self::plan).
     pub(crate) fn note_cheat(&self, error: &Error) -> Result<(), Error> {
         match proves_cheat(error) {
             true => note_cheat(&self.stocks, &self.name),
@@ -190,39 +206,32 @@ impl CountedTry {
     }
 }
 
-/// A try that is counted before it begins, so that others that are planned meanwhile are charged
-/// for it. It is taken off where it is dropped and has not begun: the peer has learnt nothing.
-#[must_use]
-pub(crate) struct PlannedTry {
-    /// Tries that were unfinished when it was planned.
-    pub(crate) before: u64,
-    counted: Option<CountedTry>,
-}
-
-impl PlannedTry {
-    /// Counts a try, durably.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`CountedTry::begin`].
-    pub(crate) fn new(stocks: &Stocks, name: TryName) -> Result<Self, Error> {
-        let counted = CountedTry::begin(stocks, name)?;
-        Ok(Self {
-            before: counted.before,
-            counted: Some(counted),
-        })
-    }
-
-    /// Begins it: it stays counted until it has ended well.
-    pub(crate) fn begin(mut self) -> Option<CountedTry> {
-        self.counted.take()
-    }
-}
-
-impl Drop for PlannedTry {
+impl Drop for CountedTry {
     fn drop(&mut self) {
-        // A try that cannot be taken off stays, which costs security bits and loses none.
-        let _ = self.counted.take().map(CountedTry::finish);
+        if !self.stays {
+            // A try that cannot be taken off stays, which costs security bits and loses none.
+            let _ = self.take_off();
+        }
+    }
+}
+
+/// A party whose try, if it is counted, begins with the peer's first message: before that the peer
+/// has done nothing that could be a try.
+pub(crate) struct BeginningParty<'a> {
+    pub(crate) party: &'a mut dyn Party,
+    pub(crate) tried: Option<&'a mut CountedTry>,
+}
+
+impl Party for BeginningParty<'_> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, tacit_protocol::Error> {
+        self.party.next(message)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), tacit_protocol::Error> {
+        if let Some(tried) = &mut self.tried {
+            tried.begin();
+        }
+        self.party.receive(payload)
     }
 }
 

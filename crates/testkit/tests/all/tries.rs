@@ -302,9 +302,12 @@ fn a_peer_that_leaves_a_run_pays_for_each_try() {
         (
             garbler,
             [
-                // Not a try: nothing of an epoch was sent.
+                // Not a try: it sent nothing of an epoch.
                 (Kind::Propose, Fault::CloseBefore, 0),
-                (Kind::CotExtension, Fault::CloseBefore, 1),
+                (Kind::ChargedSecurity, Fault::CloseBefore, 0),
+                (Kind::BaseOtChoice, Fault::CloseBefore, 0),
+                // It sent its first base OTs.
+                (Kind::BaseOtOffer, Fault::CloseBefore, 1),
                 // It has seen whether its leaky ANDs are right, and would be caught.
                 (Kind::EqualityDigest, Fault::CloseBefore, 2),
                 (Kind::TripleOpenings, Fault::Silence, 3),
@@ -315,11 +318,13 @@ fn a_peer_that_leaves_a_run_pays_for_each_try() {
         (
             evaluator,
             [
-                (Kind::CotExtension, Fault::CloseBefore, 1),
-                (Kind::EqualityOpening, Fault::CloseBefore, 2),
-                (Kind::TripleOpenings, Fault::CloseBefore, 3),
-                (Kind::MaskedValues, Fault::Silence, 4),
-                (Kind::LabelDigest, Fault::CloseBefore, 5),
+                (Kind::ChargedSecurity, Fault::CloseBefore, 0),
+                (Kind::BaseOtOffer, Fault::CloseBefore, 0),
+                (Kind::BaseOtChoice, Fault::CloseBefore, 1),
+                (Kind::CotExtension, Fault::CloseBefore, 2),
+                (Kind::EqualityOpening, Fault::CloseBefore, 3),
+                (Kind::TripleOpenings, Fault::CloseBefore, 4),
+                (Kind::MaskedValues, Fault::Silence, 5),
                 (Kind::LabelDigest, Fault::FlipFirst, 6),
             ],
         ),
@@ -343,6 +348,46 @@ fn a_peer_that_leaves_a_run_pays_for_each_try() {
         assert_eq!(unfinished(&folders, victim), tries);
         // What `batch` counts is another count.
         assert_eq!(record(&folders, victim), TryRecord::default());
+    }
+}
+
+/// A run is on the disk as a try before anything of its epoch leaves, and not first when it begins
+/// to be one.
+#[test]
+fn a_run_is_counted_before_its_first_base_ot_leaves() {
+    for (role, kind) in [
+        (Role::Garbler, Kind::BaseOtChoice),
+        (Role::Evaluator, Kind::BaseOtOffer),
+    ] {
+        let folders = Arc::new(Folders::empty());
+        let (at, found) = (Arc::clone(&folders), Arc::new(Mutex::new(None)));
+        let seen = Arc::clone(&found);
+        let play: Play = Box::new(move |sent, _| {
+            if sent == kind.byte() {
+                let mut seen = seen.lock().expect("no panic");
+                seen.get_or_insert_with(|| unfinished(&at, role));
+            }
+            Sent::AsIs
+        });
+        let play = Mutex::new(Some(play));
+        let below = |of, transport: Transport| match of == role {
+            false => transport,
+            true => {
+                let play = play.lock().expect("no panic").take().expect("one link");
+                transport.map_sink(|inner| Box::new(TamperingSink::playing(inner, play)))
+            }
+        };
+        let function = function();
+        both(meet_over(
+            &folders,
+            PATIENCE,
+            below,
+            |role, session, stocks| {
+                let job = job(&function, role, 40).authenticated_counted(stocks);
+                job.run(session)
+            },
+        ));
+        assert_eq!(*found.lock().expect("no panic"), Some(1), "{kind}");
     }
 }
 
@@ -424,10 +469,12 @@ fn too_many_tries_are_refused() {
     const TRIES: u64 = 32;
     let folders = Folders::empty();
     for _ in 0..TRIES {
-        let lie = (Role::Garbler, Kind::ChargedSecurity, Fault::CloseBefore);
+        let lie = (Role::Garbler, Kind::BaseOtOffer, Fault::CloseBefore);
         let [_, evaluator] = authenticated(&folders, Some(lie), 64);
         assert!(evaluator.is_err());
     }
+    let counts = || ROLES.map(|role| unfinished(&folders, role));
+    let before = counts();
     let [garbler, evaluator] = authenticated(&folders, None, 64);
     let evaluator = evaluator.expect_err("too many tries");
     let Error::TooManyTries { tried, unfinished } = evaluator else {
@@ -435,6 +482,8 @@ fn too_many_tries_are_refused() {
     };
     assert!(tried == Tried::Authenticated && unfinished >= TRIES);
     assert!(garbler.is_err());
+    // What was refused is no try.
+    assert_eq!(counts(), before);
     let function = function();
     let uncounted = meet(&folders, None, |role, session, _| {
         job(&function, role, 64).authenticated().run(session)

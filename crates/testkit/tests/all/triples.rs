@@ -98,6 +98,17 @@ fn both<T>(ended: [Result<T, Error>; 2]) -> [T; 2] {
 /// in stock at neither party.
 #[test]
 fn a_peer_that_leaves_while_triples_are_made_pays_for_it() {
+    for (liar, kind) in [
+        (Role::Garbler, Kind::BaseOtChoice),
+        (Role::Evaluator, Kind::BaseOtOffer),
+    ] {
+        // Not a try: it sent nothing of the lot's epoch.
+        let folders = Folders::empty();
+        let ended = prepare(&folders, Some((liar, kind, Fault::CloseBefore)), 1);
+        let victim = liar.other();
+        assert!(ended[victim as usize].is_err(), "{kind}");
+        assert_eq!(record(&folders, victim), TryRecord::default(), "{kind}");
+    }
     for (liar, kind, fault, cheats) in [
         (Role::Garbler, Kind::EqualityDigest, Fault::CloseBefore, 0),
         (Role::Garbler, Kind::EqualityDigest, Fault::FlipFirst, 1),

@@ -168,7 +168,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             hash.ct_eq(&key_hash_array)
         };
         let outcome = Outcome::new(&outcomes, batch.output_bits, self.secrets.random, is_key);
-        let offset = pack(&self.execution.offset[batch.choice_bits..]);
+        let offset = Zeroizing::new(pack(&self.execution.offset[batch.choice_bits..]));
         Ok(State::Choosing(Box::new(Evaluated {
             choice: outcome.key ^ read_block(&offset),
             outcome,
@@ -366,7 +366,8 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         }
         let (own, added) = inputs.split_at(function.input_bits(Role::Garbler));
         let (mut own, mut mine) = (own.iter().copied(), self.secrets.inputs.iter().copied());
-        let mut bits = Zeroizing::new(Vec::new());
+        // Room for all: a vector that grows would leave a copy behind.
+        let mut bits = Zeroizing::new(Vec::with_capacity(own.len() + mine.len()));
         for input in function.inputs() {
             let width = input.port.ty.width();
             match input.owner {
@@ -376,8 +377,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         }
         let outputs = Zeroizing::new(function.evaluate(&bits));
         let mut rest = &outputs[..];
-        let (mut to_evaluator, mut to_garbler) =
-            (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        let mut to_evaluator = Zeroizing::new(Vec::with_capacity(self.batch.output_bits));
+        let to_garbler = function.output_bits(Role::Garbler);
+        let mut to_garbler = Zeroizing::new(Vec::with_capacity(to_garbler));
         for output in function.outputs() {
             let (bits, after) = rest.split_at(output.port.ty.width());
             rest = after;

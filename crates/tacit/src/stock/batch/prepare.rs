@@ -24,7 +24,7 @@ use crate::scheme::default_scheme;
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
-use crate::stock::tries::{self, CountedTry, PlannedTry, TryName};
+use crate::stock::tries::{self, CountedTry, TryName};
 use crate::stock::{OpenedStock, PreparedKind};
 use crate::{Error, Session};
 
@@ -229,7 +229,7 @@ impl BatchVisitor for Fill<'_, '_> {
             return Ok((0, there, None));
         }
         let name = TryName::in_session(session, opened.role, Tried::Batches)?;
-        let (planned, charged) = charged(session, opened, name, security_bits)?;
+        let (mut tried, charged) = charged(session, opened, name, security_bits)?;
         let plan = Plan::cheapest(function, missing, charged)?;
         let batch = Batch::new(scheme, function, plan, &tag)?;
         let kind = kind_of(function, security_bits, &plan)?;
@@ -240,13 +240,9 @@ impl BatchVisitor for Fill<'_, '_> {
             count: missing,
         };
         let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
-        let counting = Counting {
-            planned: Cell::new(Some(planned)),
-            tried: Cell::new(None),
-        };
-        make(session, order, &tag, &batch, (&lot, &counting))?;
+        make(session, order, &tag, &batch, (&lot, &mut tried))?;
         opened.publish(session, lot)?;
-        counting.tried.take().map_or(Ok(()), CountedTry::finish)?;
+        tried.finish()?;
         opened.note_published(&kind, span);
         Ok((missing, there + missing, Some(plan)))
     }
@@ -259,30 +255,17 @@ fn charged(
     opened: &OpenedStock,
     name: TryName,
     bits: u8,
-) -> Result<(PlannedTry, u8), Error> {
-    let planned = PlannedTry::new(&opened.stocks, name)?;
+) -> Result<(CountedTry, u8), Error> {
+    let tried = CountedTry::plan(&opened.stocks, name)?;
     let charged = match opened.role {
         Role::Evaluator => {
-            let charged = tries::charged(bits, name.tried, planned.before)?;
+            let charged = tries::charged(bits, name.tried, tried.before)?;
             tries::tell(session, charged)?;
             charged
         }
         Role::Garbler => tries::hear(session, bits)?,
     };
-    Ok((planned, charged))
-}
-
-/// The count of a batch, which begins when its check set is about to be opened.
-struct Counting {
-    planned: Cell<Option<PlannedTry>>,
-    tried: Cell<Option<CountedTry>>,
-}
-
-impl Counting {
-    fn begin(&self) {
-        let planned = self.planned.take();
-        self.tried.set(planned.and_then(PlannedTry::begin));
-    }
+    Ok((tried, charged))
 }
 
 /// Makes and checks all of `batch` into `lot`.
@@ -291,14 +274,14 @@ fn make<S: Scheme<Wire = Block>>(
     order: &mut BatchPreparation<'_>,
     tag: &RunTag,
     batch: &Batch<'_, S>,
-    (lot, counting): (&LotWriter, &Counting),
+    (lot, tried): (&LotWriter, &mut CountedTry),
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
     let mut rng = UnwrapErr(getrandom::SysRng);
     let failure = StockFailure::default();
     let keeper = Keeper {
         lot,
-        counting,
+        tried,
         header: header(batch),
         failure: &failure,
     };
@@ -322,7 +305,8 @@ fn make<S: Scheme<Wire = Block>>(
 /// Puts executions into a lot.
 struct Keeper<'a> {
     lot: &'a LotWriter,
-    counting: &'a Counting,
+    /// The batch as a try, which begins when its check set is about to be opened.
+    tried: &'a mut CountedTry,
     header: Vec<u8>,
     failure: &'a StockFailure,
 }
@@ -343,7 +327,7 @@ impl Keeper<'_> {
 
 impl Circuits<GarblerExecution> for Keeper<'_> {
     fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
-        self.counting.begin();
+        self.tried.begin();
         Ok(())
     }
 
@@ -358,7 +342,7 @@ impl Circuits<GarblerExecution> for Keeper<'_> {
 
 impl Circuits<EvaluatorExecution> for Keeper<'_> {
     fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
-        self.counting.begin();
+        self.tried.begin();
         Ok(())
     }
 

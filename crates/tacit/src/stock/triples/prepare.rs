@@ -175,13 +175,14 @@ impl StockOrder for TriplePreparation<'_> {
         // What does not fit is refused before the try counts.
         let lot = right.begin_lot(kind, SHAPE, span)?;
         let stocks = opened.stocks.clone();
-        let (tried, charge_bits) = session.count_epoch((self.task.role, bits), Some(&stocks))?;
+        let (mut tried, charge_bits) =
+            session.count_epoch((self.task.role, bits), Some(&stocks))?;
         let security = self.security.of_lots()?.charged(charge_bits);
         let security = security.ok_or(Error::TooManyTries {
             tried: Tried::Authenticated,
             unfinished: tried.as_ref().map_or(0, |tried| tried.before),
         })?;
-        drive(session.channel(), &mut setup, &mut |_| ())?;
+        session.set_up_epoch(&mut setup, tried.as_mut())?;
         let making = Making {
             epoch: setup.finish()?,
             security,
