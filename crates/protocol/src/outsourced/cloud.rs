@@ -366,7 +366,16 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         for (j, strings) in whole {
             let position = bit(&handed.positions, j);
             let (key, evaluated) = (handed.keys[j], &running.evaluated);
-            accept(j, key, position, &strings, evaluated, &mut running.encoded);
+            let labels = &mut running.encoded;
+            accept(
+                &running.oracle,
+                j,
+                key,
+                position,
+                &strings,
+                evaluated,
+                labels,
+            );
         }
         self.after_strings(running, incoming, handed)
     }

@@ -328,6 +328,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let keys = wire_pads(&oracle).both(running.first, &q, running.brought.ot.delta());
         let (blinded, deltas) = made.into_iter().unzip::<_, _, _, Vec<Block>>();
         Offer {
+            oracle,
             keys,
             permutation: mem::take(&mut running.permutation),
             blinded,

@@ -89,7 +89,16 @@ impl LyingCloud<'_> {
         let mut labels = [blinds(&self.oracle, self.checked, blind, wires)];
         for (j, (key, strings)) in keys.zip(strings.chunks(work.string_bytes())).enumerate() {
             let (key, position) = (read_block(key), bit(positions, j));
-            accept(j, key, position, strings, &[self.checked], &mut labels);
+            let checked = [self.checked];
+            accept(
+                &self.oracle,
+                j,
+                key,
+                position,
+                strings,
+                &checked,
+                &mut labels,
+            );
         }
         let secrets = self.secrets();
         let value = |(label, zero): (&Block, &Block)| {
