@@ -95,6 +95,10 @@ pub(crate) enum Domain {
     BlindStart = 42,
     /// Where what masks the strings of a transfer starts.
     TransferStart = 43,
+    /// Where the select bits of a copy start, which its ω gives.
+    OrderStart = 44,
+    /// Where p starts, which masks positions of transfers.
+    PermutationStart = 45,
 }
 
 /// Bytes before what is hashed.

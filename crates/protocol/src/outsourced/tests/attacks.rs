@@ -54,7 +54,7 @@ impl LyingCloud<'_> {
         let key = (&self.chain.keys[self.checked], Fate::Check);
         let held = HeldCopy::open(self.work, &self.oracle, self.checked, key, head);
         let seed = held.expect("an honest head").seed.clone();
-        CopySecrets::derive(self.work, self.checked, &seed)
+        CopySecrets::derive(self.work, &self.oracle, self.checked, &seed)
     }
 
     /// Where what the evaluator says of the checked circuit begins, under the split that it was
