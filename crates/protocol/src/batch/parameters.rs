@@ -139,6 +139,35 @@ impl Factorials {
         -(worst + MARGIN) / std::f64::consts::LN_2
     }
 
+    /// The fewest circuits that give `security_bits` in buckets of `size`, if there are as many
+    /// factorials.
+    fn fewest(
+        &self,
+        executions: u64,
+        size: u64,
+        bucket: Bucket,
+        security_bits: f64,
+    ) -> Option<Cut> {
+        let cut = |circuits| Cut {
+            executions,
+            bucket: size,
+            circuits,
+        };
+        let enough = |circuits| self.security_bits(cut(circuits), bucket) >= security_bits;
+        let (mut low, mut high) = (executions * size, self.0.len() as u64 - 1);
+        if low > high || !enough(high) {
+            return None;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match enough(middle) {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        Some(cut(low))
+    }
+
     /// The logarithm of the bound on losing a bucket with `bad` bad circuits among the evaluated.
     fn lost(&self, cut: Cut, bucket: Bucket, bad: u64) -> f64 {
         let (size, evaluated) = (cut.bucket, cut.evaluated());
@@ -184,7 +213,6 @@ pub fn cheapest(
     }
     let factorials =
         Factorials::up_to(MAX_CIRCUITS.min(executions.saturating_mul(4 * MAX_BUCKET)))?;
-    let most = factorials.0.len() as u64 - 1;
     let step = match bucket {
         Bucket::OneGood => 1,
         // An even bucket is lost by a tie.
@@ -192,26 +220,11 @@ pub fn cheapest(
     };
     let mut best: Option<(f64, Cut)> = None;
     for size in (1..=MAX_BUCKET).step_by(step) {
-        let cut = |circuits| Cut {
-            executions,
-            bucket: size,
-            circuits,
-        };
-        let evaluated = executions * size;
-        let enough = |circuits| factorials.security_bits(cut(circuits), bucket) >= security_bits;
-        if evaluated > most || !enough(most) {
+        let Some(cut) = factorials.fewest(executions, size, bucket, security_bits) else {
             continue;
-        }
-        let (mut low, mut high) = (evaluated, most);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match enough(middle) {
-                true => high = middle,
-                false => low = middle + 1,
-            }
-        }
-        let cut = cut(low);
-        let total = cost.checked * cut.checked() as f64 + cost.evaluated * evaluated as f64;
+        };
+        let [checked, evaluated] = [cut.checked(), cut.evaluated()].map(|count| count as f64);
+        let total = cost.checked * checked + cost.evaluated * evaluated;
         if best.is_none_or(|(least, _)| total < least) {
             best = Some((total, cut));
         }
@@ -295,6 +308,36 @@ mod tests {
             .fold(0.0, f64::max);
         let found = bits(three, Bucket::Majority);
         assert!((found + exact.log2()).abs() < 1e-3, "{found} and {exact}");
+    }
+
+    /// A garbler that passes the cut and wins nothing tries again for nothing, so that it wins
+    /// with win(t) / (1 − pass(t)) before a try is counted. By the fewest circuits for a share of
+    /// 40 bits, and of the 80 that a charge goes up to.
+    #[test]
+    fn tries_that_finish_add_next_to_nothing() {
+        let factorials = Factorials::up_to(MAX_CIRCUITS).expect("in bounds");
+        let mut most = 0.0_f64;
+        for executions in [1, 8, 32, 128, 1024, 4096] {
+            for (size, wanted) in (2..24).flat_map(|size| [42.0, 82.0].map(|bits| (size, bits))) {
+                let cut = factorials.fewest(executions, size, Bucket::OneGood, wanted);
+                let Some(cut) = cut else { continue };
+                let all = factorials.choose(cut.circuits, cut.evaluated());
+                let bits = factorials.security_bits(cut, Bucket::OneGood);
+                let mut worst = f64::NEG_INFINITY;
+                for bad in size..=cut.evaluated() {
+                    let left = cut.evaluated() - bad;
+                    let pass = factorials.choose(cut.circuits - bad, left) - all;
+                    let lost = factorials.lost(cut, Bucket::OneGood, bad).min(0.0);
+                    worst = worst.max(pass + lost - (-pass.exp_m1()).ln());
+                    // From here on pass falls, and 1 − pass is next to 1.
+                    if pass < worst - 1.0 {
+                        break;
+                    }
+                }
+                most = most.max(bits + (worst + MARGIN) / std::f64::consts::LN_2);
+            }
+        }
+        assert!((0.005..0.01).contains(&most), "{most}");
     }
 
     #[test]

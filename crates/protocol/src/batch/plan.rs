@@ -313,13 +313,14 @@ mod tests {
     }
 
     /// All tries together, forever, stay below what one batch promises: the sum to 2^20 tries, and
-    /// its tail, below the integral of 1/(4 t^2).
+    /// its tail, below the integral of 1/(4 t^2). Of the three ways one is worse by what
+    /// `tries_that_finish_add_next_to_nothing` bounds.
     #[test]
     fn all_tries_together_stay_below_what_was_asked_for() {
-        let of = |tries| 0.75 * (-f64::from(charge_bits(tries))).exp2();
+        let of = |tries| (2.0 + 0.01_f64.exp2()) / 4.0 * (-f64::from(charge_bits(tries))).exp2();
         let tries = 1_u64 << 20;
         let sum: f64 = (0..tries).map(of).sum();
-        assert!(sum + 0.25 / (tries - 1) as f64 <= 1.0, "{sum}");
+        assert!(sum + 0.26 / (tries - 1) as f64 <= 0.93, "{sum}");
         assert_eq!([0, 1, 2, 3, 20].map(charge_bits), [0, 3, 5, 6, 11]);
         // Never less than for a fair share of each try.
         for tries in [1, 2, 5, 6, 100, u64::MAX] {

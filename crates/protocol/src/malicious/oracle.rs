@@ -19,7 +19,8 @@
 
 use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
-use tacit_kernels::Block;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
 
 use crate::bits::read_block;
 use crate::session::RunTag;
@@ -92,6 +93,12 @@ pub(crate) enum Domain {
     Mark = 41,
     /// Where a copy's blinds start.
     BlindStart = 42,
+    /// Where what masks the strings of a transfer starts.
+    TransferStart = 43,
+    /// Where the select bits of a copy start, which its ω gives.
+    OrderStart = 44,
+    /// Where p starts, which masks positions of transfers.
+    PermutationStart = 45,
 }
 
 /// Bytes before what is hashed.
@@ -201,6 +208,16 @@ impl Oracle {
     pub(crate) fn of_circuit(&self, domain: Domain, circuit: u32) -> Sha256 {
         self.start(domain, circuit, 0)
             .chain_update([0; COMPRESSED_BYTES - HEAD_BYTES])
+    }
+
+    /// A generator under `key` that starts at a place of this use alone. So a call of the cipher
+    /// tests a guess of one key, and not of all that ever made a block at the same place.
+    pub(crate) fn prg(&self, domain: Domain, circuit: u32, position: u32, key: Block) -> Prg {
+        let start = self.parts(domain, circuit, position, &[]);
+        let mut seed = Zeroizing::new([0; 32]);
+        seed[..16].copy_from_slice(&key.to_bytes());
+        seed[16..].copy_from_slice(&start[..16]);
+        Prg::from_seed(&seed)
     }
 
     /// A hash to be fed.

@@ -267,7 +267,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             let given = &payload[copy * bytes..(copy + 1) * bytes];
             match chain.split[copy] {
                 Fate::Check => {
-                    let secrets = CopySecrets::derive(work, copy, &held.seed);
+                    let secrets = CopySecrets::derive(work, &running.oracle, copy, &held.seed);
                     if sum(&secrets.permute_bits())[..bytes] != *given {
                         return Err(cheated(Cheat::CheckedCopy(copy, "decoding of inputs")));
                     }
@@ -331,7 +331,8 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             match fate {
                 Fate::Check => {
                     let seed = &running.copies[copy].seed;
-                    if CopySecrets::derive(work, copy, seed).order != block {
+                    let secrets = CopySecrets::derive(work, &running.oracle, copy, seed);
+                    if secrets.order != block {
                         return Err(cheated(Cheat::Order(copy)));
                     }
                 }
@@ -366,7 +367,16 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         for (j, strings) in whole {
             let position = bit(&handed.positions, j);
             let (key, evaluated) = (handed.keys[j], &running.evaluated);
-            accept(j, key, position, &strings, evaluated, &mut running.encoded);
+            let labels = &mut running.encoded;
+            accept(
+                &running.oracle,
+                j,
+                key,
+                position,
+                &strings,
+                evaluated,
+                labels,
+            );
         }
         self.after_strings(running, incoming, handed)
     }

@@ -3,9 +3,9 @@
 //! From the seed come, in this order: Δ, the start point, R, a seed for the scheme, the seed ω of
 //! the evaluator's select bits; labels of 0 of the generator's input, of the evaluator's encoded
 //! input and of loaded values. The select bit of the label of 0 of encoded bit j is bit j of
-//! PRG(ω): who knows ω knows which of two labels is at which position of their commitments, and 16
-//! bytes a circuit say it. Blinds are *not* from the seed: a checked circuit's delivered labels
-//! stay hidden.
+//! PRG(ω), which starts at a place of the run's and the circuit's own: who knows ω knows which of
+//! two labels is at which position of their commitments, and 16 bytes a circuit say it. Blinds are
+//! *not* from the seed: a checked circuit's delivered labels stay hidden.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -54,6 +54,7 @@ impl CopySecrets {
     /// Those of circuit `copy`.
     pub(super) fn derive<S: Scheme<Wire = Block>>(
         work: &ServerRun<'_, S>,
+        oracle: &Oracle,
         copy: usize,
         seed: &CopySeed,
     ) -> Self {
@@ -71,7 +72,7 @@ impl CopySecrets {
         let own = draw(work.own_bits);
         let mut encoded = draw(work.transfers());
         let loaded = draw(work.loaded_bits);
-        let selects = order_bits(order, encoded.len());
+        let selects = order_bits(oracle, copy, order, encoded.len());
         for (i, label) in encoded.iter_mut().enumerate() {
             *label = label.with_lsb(u8::from(bit(&selects, i)).into());
         }
@@ -154,10 +155,30 @@ impl CopySecrets {
     }
 }
 
-/// The select bits that ω gives, eight a byte.
-pub(super) fn order_bits(order: Block, count: usize) -> Zeroizing<Vec<u8>> {
+/// The select bits of circuit `copy` that ω gives, eight a byte.
+pub(super) fn order_bits(
+    oracle: &Oracle,
+    copy: usize,
+    order: Block,
+    count: usize,
+) -> Zeroizing<Vec<u8>> {
+    masking_bits(oracle, (Domain::OrderStart, copy as u32), order, count)
+}
+
+/// p, from its seed, eight a byte.
+pub(super) fn permutation(oracle: &Oracle, seed: Block, count: usize) -> Zeroizing<Vec<u8>> {
+    masking_bits(oracle, (Domain::PermutationStart, 0), seed, count)
+}
+
+/// What masks the encoded input, for one use and circuit.
+fn masking_bits(
+    oracle: &Oracle,
+    (domain, circuit): (Domain, u32),
+    seed: Block,
+    count: usize,
+) -> Zeroizing<Vec<u8>> {
     let mut bits = Zeroizing::new(vec![0; bytes_for(count)]);
-    Prg::new(order).fill_bytes(&mut bits);
+    oracle.prg(domain, circuit, 0, seed).fill_bytes(&mut bits);
     crate::bits::clear_unused(&mut bits, count);
     bits
 }
@@ -214,5 +235,30 @@ pub(super) fn evaluate<'a, S: Scheme<Wire = Block>>(
     Evaluated {
         masked: Zeroizing::new(values.collect()),
         saved: Zeroizing::new(saved.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cloud has a ⊕ PRG(ω) of every circuit that it evaluates, and a ⊕ p. Where it knows bits
+    /// of a it knows what the seeds gave: were that alike for a seed, one call of the cipher would
+    /// test a guess against the seeds of all circuits and runs.
+    #[test]
+    fn a_guess_at_a_seed_is_tested_against_one_circuit_of_one_run() {
+        let seed = Block::from_u128(3);
+        let mut alone = vec![0; 16];
+        Prg::new(seed).fill_bytes(&mut alone);
+        let mut all = vec![alone];
+        for run in [1, 2] {
+            let oracle = Oracle::named([run; 16]);
+            let orders = (0..3).map(|copy| order_bits(&oracle, copy, seed, 128).to_vec());
+            all.extend(orders);
+            all.push(permutation(&oracle, seed, 128).to_vec());
+        }
+        for (i, bits) in all.iter().enumerate() {
+            assert!(!all[..i].contains(bits), "bits {i}");
+        }
     }
 }

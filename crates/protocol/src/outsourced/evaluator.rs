@@ -13,7 +13,7 @@
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::copy::{blind_seed, expected_selects, order_bits};
+use super::copy::{blind_seed, expected_selects, order_bits, permutation};
 use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
 use super::machine::{self, Stages};
 use super::party::{Peer, Step, ThreeParty};
@@ -236,7 +236,7 @@ impl Evaluator {
         out.push(running.verdict);
         let keys = wire_pads(oracle).chosen(running.first, &running.t);
         append_blocks(out, &keys);
-        let mut positions = order_bits(*brought.permutation, count);
+        let mut positions = permutation(oracle, *brought.permutation, count);
         xor_into(&mut positions, &choices);
         out.extend_from_slice(&positions);
         let orders = orders.as_chunks::<{ Block::BYTES }>().0.iter();
@@ -246,7 +246,8 @@ impl Evaluator {
                 Fate::Evaluate => {
                     let seed = blind_seed(oracle, &blind_root, copy);
                     out.extend_from_slice(&seed.to_bytes());
-                    let mut selects = order_bits(Block::from_bytes(*order), count);
+                    let order = Block::from_bytes(*order);
+                    let mut selects = order_bits(oracle, copy, order, count);
                     xor_into(&mut selects, &choices);
                     out.extend_from_slice(&expected_selects(oracle, copy, &selects));
                 }

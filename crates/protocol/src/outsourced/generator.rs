@@ -239,7 +239,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             let copies: Vec<usize> = group.clone().collect();
             let made = parallel::map(self.threads, &copies, |head, copy| {
                 let seed = running.seed(*copy);
-                let secrets = CopySecrets::derive(work, *copy, &seed);
+                let secrets = CopySecrets::derive(work, oracle, *copy, &seed);
                 head.reserve_exact(work.head_bytes());
                 secrets.write_head(oracle, head);
                 let first = head.len();
@@ -274,11 +274,12 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             let copies: Vec<usize> = group.clone().collect();
             let bodies = stream.buffer();
             let made = parallel::append(self.threads, &copies, bodies, |body, copy| {
-                let secrets = CopySecrets::derive(work, *copy, &running.seed(*copy));
+                let (oracle, seed) = (&running.oracle, running.seed(*copy));
+                let secrets = CopySecrets::derive(work, oracle, *copy, &seed);
                 let loads = running.brought.loads.iter();
                 let loaded = loads.map(|value| &value.0.copies[*copy]);
                 body.reserve(work.body_bytes());
-                secrets.write_body(work, &running.oracle, loaded, body)
+                secrets.write_body(work, oracle, loaded, body)
             });
             running.made.extend(made);
             self.made += group.len() as u64;
@@ -298,7 +299,8 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
     fn write_decodings(&self, running: &Running, hash: &InputHash, message: &mut Vec<u8>) {
         message.clear();
         for copy in 0..self.work.copies() {
-            let secrets = CopySecrets::derive(&self.work, copy, &running.seed(copy));
+            let (oracle, seed) = (&running.oracle, running.seed(copy));
+            let secrets = CopySecrets::derive(&self.work, oracle, copy, &seed);
             let sum = hash.of(&secrets.permute_bits());
             message.extend_from_slice(&sum.to_bytes()[..self.work.decoding_bytes()]);
         }
@@ -314,7 +316,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let (work, oracle) = (&self.work, running.oracle);
         let copies: Vec<usize> = (0..work.copies()).collect();
         let made = parallel::map(self.threads, &copies, |_, copy| {
-            let mut secrets = CopySecrets::derive(work, *copy, &running.seed(*copy));
+            let mut secrets = CopySecrets::derive(work, &oracle, *copy, &running.seed(*copy));
             let mut zeros = Zeroizing::new(mem::take(&mut secrets.encoded));
             let seed = blind_seed(&oracle, &running.brought.blind_root, *copy);
             let blinds = blinds(&oracle, *copy, seed, zeros.len());
@@ -328,6 +330,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let keys = wire_pads(&oracle).both(running.first, &q, running.brought.ot.delta());
         let (blinded, deltas) = made.into_iter().unzip::<_, _, _, Vec<Block>>();
         Offer {
+            oracle,
             keys,
             permutation: mem::take(&mut running.permutation),
             blinded,
@@ -424,7 +427,8 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         message.clear();
         message.extend_from_slice(&*running.brought.blind_root);
         for copy in 0..self.work.copies() {
-            let secrets = CopySecrets::derive(&self.work, copy, &running.seed(copy));
+            let (oracle, seed) = (&running.oracle, running.seed(copy));
+            let secrets = CopySecrets::derive(&self.work, oracle, copy, &seed);
             message.extend_from_slice(&secrets.order.to_bytes());
         }
     }
@@ -568,7 +572,8 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
             Stage::AwaitingChoices => running.take_choices(payload)?,
             Stage::AwaitingPermutation => {
                 let [seed] = read_blocks(Kind::Permutation, payload)?;
-                running.permutation = super::copy::order_bits(seed, self.work.transfers());
+                let count = self.work.transfers();
+                running.permutation = super::copy::permutation(&running.oracle, seed, count);
                 Stage::SendingOrders
             }
             Stage::AwaitingOpening => {

@@ -54,7 +54,7 @@ impl HeldCopy {
         key.open(oracle, copy, Fate::Check, boxed_seed);
         let mut seed = CopySeed([0; SEED_BYTES]);
         seed.0.copy_from_slice(boxed_seed);
-        let secrets = CopySecrets::derive(work, copy, &seed);
+        let secrets = CopySecrets::derive(work, oracle, copy, &seed);
         let mut expected = Vec::with_capacity(open.len());
         secrets.write_head(oracle, &mut expected);
         let checked = !differ(&expected, open);
@@ -100,7 +100,7 @@ impl HeldCopy {
     ) -> Result<Judged, Error> {
         let copy = self.copy;
         let loaded = || loads.iter().map(|value| &value.0.copies[copy]);
-        let secrets = CopySecrets::derive(work, copy, &self.seed);
+        let secrets = CopySecrets::derive(work, oracle, copy, &self.seed);
         expected.reserve_exact(work.body_bytes());
         let mut saved = secrets.write_body(work, oracle, loaded(), expected);
         let active = match encoded {

@@ -5,7 +5,7 @@
 //! keys are K_j^b = H(j, q_j ⊕ b·Δ), of which the evaluator has K_j^{a_j}. The generator's strings
 //! for wire j are, at position v = b ⊕ p_j,
 //!
-//! (W_{j,c}^b ⊕ blind_{j,c}) of every circuit c, under PRG(K_j^b),
+//! (W_{j,c}^b ⊕ blind_{j,c}) of every circuit c, under PRG(K_j^b) from a place of j and the run,
 //!
 //! with p random and known to generator and evaluator. The evaluator hands the cloud K_j^{a_j} and
 //! a ⊕ p, and the blinds of those circuits that are evaluated. One transfer serves all circuits, so
@@ -15,8 +15,12 @@
 //! costs the evaluator one hash a wire, and the cloud sees what an OT gives, and no row: the use of
 //! the extension is the usual one, by a receiver who then passes its outputs on.
 //!
+//! **The place.** Of a checked circuit the cloud knows both labels, and so a block of the PRG under
+//! the key that it lacks. Were it the block of the same number under every such key of a chain, one
+//! call of the cipher would test a guess against all of them.
+//!
 //! **Cost** for each encoded bit: 16 bytes and a bit from the evaluator; 32 bytes a circuit from
-//! the generator, and as many cipher blocks.
+//! the generator, and as many cipher blocks; a hash from generator and cloud.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -36,8 +40,15 @@ pub(super) fn cut_pads(oracle: &Oracle) -> Pads {
     Pads::new(read_block(&oracle.parts(Domain::Pads, 1, 0, &[])))
 }
 
+/// What masks a string of wire `j` under its key.
+fn string_prg(oracle: &Oracle, j: usize, key: Block) -> Prg {
+    oracle.prg(Domain::TransferStart, 0, j as u32, key)
+}
+
 /// The generator's strings.
 pub(super) struct Offer {
+    /// That of the run.
+    pub(super) oracle: Oracle,
     /// K_j^0 and K_j^1.
     pub(super) keys: [Zeroizing<Vec<Block>>; 2],
     /// p.
@@ -54,7 +65,7 @@ impl Offer {
         let copies = self.deltas.len();
         let mut strings = [(); 2].map(|()| Zeroizing::new(vec![Block::ZERO; copies]));
         for (value, (string, keys)) in (0_u8..).zip(strings.iter_mut().zip(&self.keys)) {
-            Prg::new(keys[j]).fill_blocks(string);
+            string_prg(&self.oracle, j, keys[j]).fill_blocks(string);
             let circuits = self.blinded.iter().zip(self.deltas.iter());
             for (block, (zeros, delta)) in string.iter_mut().zip(circuits) {
                 *block ^= zeros[j] ^ delta.and_bit(value.into());
@@ -90,6 +101,7 @@ pub(super) const EVALUATED_BYTES: usize = Block::BYTES + HASH_BYTES;
 /// Adds to `labels`, of each circuit that is evaluated, what the strings of wire `j` hold for it
 /// under `key` at position `position`.
 pub(super) fn accept(
+    oracle: &Oracle,
     j: usize,
     key: Block,
     position: bool,
@@ -103,7 +115,7 @@ pub(super) fn accept(
     // Which one the evaluator has chosen is masked by p, which the cloud does not know.
     let chosen = if position { one } else { zero };
     let mut pads = Zeroizing::new(vec![Block::ZERO; copies]);
-    Prg::new(key).fill_blocks(&mut pads);
+    string_prg(oracle, j, key).fill_blocks(&mut pads);
     for (copy, labels) in evaluated.iter().zip(labels) {
         labels[j] ^= Block::from_bytes(chosen[*copy]) ^ pads[*copy];
     }
@@ -117,12 +129,9 @@ pub(super) fn blinds(
     seed: Block,
     transfers: usize,
 ) -> Zeroizing<Vec<Block>> {
-    let start = read_block(&oracle.parts(Domain::BlindStart, copy as u32, 0, &[]));
-    let mut whole = Zeroizing::new([0; 32]);
-    whole[..16].copy_from_slice(&seed.to_bytes());
-    whole[16..].copy_from_slice(&start.to_bytes());
     let mut blinds = Zeroizing::new(vec![Block::ZERO; transfers]);
-    Prg::from_seed(&whole).fill_blocks(&mut blinds);
+    let mut prg = oracle.prg(Domain::BlindStart, copy as u32, 0, seed);
+    prg.fill_blocks(&mut blinds);
     blinds
 }
 
@@ -143,7 +152,9 @@ mod tests {
         };
         let choices: Vec<bool> = (0..wires).map(|i| i % 2 == 0).collect();
         let permutation: Vec<bool> = (0..wires).map(|i| i % 3 == 0).collect();
+        let oracle = Oracle::named([1; 16]);
         let offer = Offer {
+            oracle,
             keys: [draw(wires), draw(wires)],
             permutation: Zeroizing::new(pack(&permutation)),
             blinded: (0..copies).map(|_| draw(wires)).collect(),
@@ -158,13 +169,48 @@ mod tests {
             offer.write(j, &mut strings);
             let key = offer.keys[usize::from(choices[j])][j];
             let position = choices[j] ^ permutation[j];
-            accept(j, key, position, &strings, &evaluated, &mut labels);
+            accept(&oracle, j, key, position, &strings, &evaluated, &mut labels);
         }
         for (copy, labels) in evaluated.iter().zip(&labels) {
             for j in 0..wires {
                 let delta = offer.deltas[*copy].and_bit(u8::from(choices[j]).into());
                 assert_eq!(labels[j], offer.blinded[*copy][j] ^ delta, "{copy}, {j}");
             }
+        }
+    }
+
+    /// Of a checked circuit the cloud knows Δ, so that each wire's two strings give it a block
+    /// under the key of the value that was not chosen. Here that key is the same everywhere: alike
+    /// blocks would be those that one call of the cipher tests together.
+    #[test]
+    fn a_guess_at_a_key_is_tested_against_one_wire_of_one_run() {
+        let (wires, checked) = (3, 1);
+        let [chosen, other] = [3, 4].map(Block::from_u128);
+        let deltas = [5, 6].map(Block::from_u128);
+        let mut blocks = Vec::new();
+        for run in [1, 2] {
+            let oracle = Oracle::named([run; 16]);
+            let offer = Offer {
+                oracle,
+                keys: [chosen, other].map(|key| Zeroizing::new(vec![key; wires])),
+                permutation: Zeroizing::new(vec![0]),
+                blinded: vec![Zeroizing::new(vec![Block::ONES; wires]); 2],
+                deltas: Zeroizing::new(deltas.to_vec()),
+            };
+            let mut labels = [Zeroizing::new(vec![Block::ZERO; wires])];
+            for j in 0..wires {
+                let mut strings = Vec::new();
+                offer.write(j, &mut strings);
+                accept(&oracle, j, chosen, false, &strings, &[checked], &mut labels);
+                let of_other = read_block(&strings[Block::BYTES * (deltas.len() + checked)..]);
+                blocks.push(of_other ^ labels[0][j] ^ deltas[checked]);
+            }
+        }
+        let mut at_fixed_place = [Block::ZERO; 2];
+        Prg::new(other).fill_blocks(&mut at_fixed_place);
+        blocks.push(at_fixed_place[checked]);
+        for (i, block) in blocks.iter().enumerate() {
+            assert!(!blocks[..i].contains(block), "block {i}");
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use tacit::library;
+use tacit_circuit::Role;
 use tacit_garble::{LADDER, SchemeId};
+use tacit_ot::FieldBits;
 use tacit_ot::source::Extension;
-use tacit_ot::{FieldBits, PEER_WORK_LOG2};
 use tacit_protocol::authenticated::SecurityBits;
 use tacit_protocol::outsourced::Parameters;
 use tacit_protocol::session::Version;
@@ -79,32 +80,74 @@ fn pages_say_the_bits_of_the_code() {
         of(SchemeId::THREE_HALVES)
     );
     let schemes = [(batch, schemes)];
-    let bound = |copies, k| {
-        let parameters = Parameters::insecure_for_measurements(copies, k).expect("parameters");
-        let bound = parameters.bound(None);
-        (parameters, bound.expect("a bound"))
-    };
-    let circuits = [16, 64, 256].map(|copies| {
-        let (parameters, bound) = bound(copies, 40);
-        let evaluated = parameters.evaluated();
-        // Rounded down: what is promised holds.
-        let bits = (bound.circuits_bits * 100.0).floor() / 100.0;
-        format!("| {copies} | {evaluated} | 2^-{bits:.2} |")
-    });
-    let most = bound(1024, 80).1.total_bits() as u8;
-    let link = -Extension::LEAST_CHECKED.cheating_log2(PEER_WORK_LOG2) as u8;
-    let most = format!(
-        "with 1024 circuits and k = 80 that is {most} bits, since an OT extension holds {link} on \
-         each link"
-    );
-    let outsourced = "docs/protocols/outsourced.md";
-    let said = circuits.into_iter().chain([most]);
-    let said = said.map(|said| (outsourced, said));
-    for (path, said) in said.chain(schemes).chain(held_bits()) {
+    let said = outsourced_bits().into_iter().chain(schemes);
+    for (path, said) in said.chain(held_bits()) {
         let page = page(path);
         let words: Vec<_> = page.split_whitespace().collect();
         assert!(words.join(" ").contains(&said), "{path} should say: {said}");
     }
+}
+
+/// What pages say of cheating parties of `outsourced`, rounded down: what is promised holds.
+fn outsourced_bits() -> Vec<(&'static str, String)> {
+    let (page, security) = ("docs/protocols/outsourced.md", "SECURITY.md");
+    let aes = library::function("aes-128", &BTreeMap::new()).expect("a function");
+    let bound = |copies, k| {
+        let parameters = Parameters::insecure_for_measurements(copies, k).expect("parameters");
+        let bound = parameters.bound(Some(&aes));
+        (parameters, bound.expect("a bound"))
+    };
+    let circuits = |copies| bound(copies, 40).1.circuits_bits;
+    let mut said: Vec<_> = [16, 64, 256]
+        .map(|copies| {
+            let evaluated = bound(copies, 40).0.evaluated();
+            let bits = (circuits(copies) * 100.0).floor() / 100.0;
+            (page, format!("| {copies} | {evaluated} | 2^-{bits:.2} |"))
+        })
+        .into();
+    let (_, usual) = bound(256, 40);
+    let attempt = -((-usual.encoding_bits).exp2() + (-usual.consistency_bits).exp2()).log2();
+    said.push((
+        page,
+        format!("2^-(k+{}) an attempt at most", attempt - 40.0),
+    ));
+    let [many, some, few] = [256, 64, 16].map(circuits);
+    said.push((
+        security,
+        format!(
+            "2^-{} at 256 circuits, 2^-{} at 64 and 2^-{:.1} at 16, and 2^-{attempt} an attempt",
+            many.floor(),
+            some.floor(),
+            (few * 10.0).floor() / 10.0,
+        ),
+    ));
+    let words = [Role::Garbler, Role::Evaluator].map(|role| aes.output_bits(role).div_ceil(64));
+    let word = usual.results_bits + (words.iter().sum::<usize>() as f64).log2();
+    // Of two links one is the cloud's.
+    let link = (usual.transfers_bits + 1.0).floor();
+    let most = bound(1024, 80).1.total_bits() as u8;
+    said.extend([
+        (
+            security,
+            format!("with 2^-{word} for each 64 bits of it; and with 2^-{link} each time"),
+        ),
+        (
+            page,
+            format!("⌈n/64⌉ · 2^-{word} at most. It learns nothing"),
+        ),
+        (
+            page,
+            format!("different choices in one pass the check with 2^-{link} at most"),
+        ),
+        (
+            page,
+            format!(
+                "with 1024 circuits and k = 80 that is {most} bits, since an OT extension holds \
+                 {link} on each link"
+            ),
+        ),
+    ]);
+    said
 }
 
 /// What pages say of results where much is asked for.

@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "6b0a8c497d9d6b1435ef91ad0ee0f2a14c50312ac6321a700d875da5068c1e26",
-        "d818944b0f5699ce68e690056edb6845ca33954d979543dd96fdda6821413981",
-        "18600f4c8c5b112c2160737a43ca19ceb2964da94e6aca7ece1361cb4df0b66d",
+        "fccaa1e7c371fec03171d10e3f5cd5a4791a3fa073a69cd292f693b3b02bab9e",
+        "0fef993da8015aee195ac0ae628364719e175c23dede1e4d69d4791c4d9452ae",
+        "b4ac094d5102f0e0c7373185c16b48da496810d555316efd3a5ff679ec4f31a9",
     ];
     assert_eq!(found, expected);
 }

@@ -54,7 +54,7 @@ impl LyingCloud<'_> {
         let key = (&self.chain.keys[self.checked], Fate::Check);
         let held = HeldCopy::open(self.work, &self.oracle, self.checked, key, head);
         let seed = held.expect("an honest head").seed.clone();
-        CopySecrets::derive(self.work, self.checked, &seed)
+        CopySecrets::derive(self.work, &self.oracle, self.checked, &seed)
     }
 
     /// Where what the evaluator says of the checked circuit begins, under the split that it was
@@ -89,7 +89,16 @@ impl LyingCloud<'_> {
         let mut labels = [blinds(&self.oracle, self.checked, blind, wires)];
         for (j, (key, strings)) in keys.zip(strings.chunks(work.string_bytes())).enumerate() {
             let (key, position) = (read_block(key), bit(positions, j));
-            accept(j, key, position, strings, &[self.checked], &mut labels);
+            let checked = [self.checked];
+            accept(
+                &self.oracle,
+                j,
+                key,
+                position,
+                strings,
+                &checked,
+                &mut labels,
+            );
         }
         let secrets = self.secrets();
         let value = |(label, zero): (&Block, &Block)| {

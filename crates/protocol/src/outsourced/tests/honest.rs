@@ -246,7 +246,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["417d1f3f7e4d5d2b", "b3b8f978afc9a7f8", "c42c8894c37dab12"];
+    let expected = ["449916f4226d418a", "a98cee293d479d01", "45794e0a6a47f3dc"];
     assert_eq!(digests, expected);
 }
 
