@@ -37,8 +37,3 @@ pub use statistics::Statistics;
 pub use types::{Kind, Type};
 pub use value::{Value, wipe_json};
 pub use xor_levels::{XorLevel, XorLevels};
-
-/// The guide to writing circuits, whose code is tested.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/circuits.md")]
-struct Guide;

@@ -11,3 +11,8 @@ pub mod sessions;
 pub mod tamper;
 pub mod three;
 pub mod vectors;
+
+/// The guide to writing circuits, whose code is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/circuits.md")]
+struct Guide;
