@@ -8,7 +8,7 @@
 
 mod parts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use parts::{Order, Part, ascends, constants, find, first_array};
 
@@ -17,8 +17,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
-    Body, Expression, ExpressionKind as K, Function, InputPort, LocalId, Node, Number, Program,
-    Root, SortKey, StatementKind, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
+    Body, Expression, ExpressionKind as K, Function, InputPort, LocalId, Number, Program, Root,
+    SortKey, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
 };
 use crate::source::Symbol;
 use crate::syntax::{self, ExpressionKind as Syntax, PatternKind, Sorted, TypeExpressionKind};
@@ -236,25 +236,7 @@ struct Known<'p> {
 
 impl<'p> Known<'p> {
     fn new(program: &'p Program, function: &'p Function) -> Self {
-        let mut values = HashMap::new();
-        let mut changed = HashSet::new();
-        function.nodes(&mut |node| {
-            let Node::Statement(statement) = node else {
-                return;
-            };
-            match &statement.kind {
-                StatementKind::Let(local, value) => {
-                    values.insert(*local, value);
-                }
-                StatementKind::Assign(place, _) => {
-                    if let Root::Local(local) = place.root {
-                        changed.insert(local);
-                    }
-                }
-                _ => {}
-            }
-        });
-        values.retain(|local, _| !changed.contains(local));
+        let (values, changed) = function.values();
         let parameters = function.parameters.iter().zip(&function.sorted);
         let kept = parameters.filter(|(local, _)| !changed.contains(*local));
         Self {

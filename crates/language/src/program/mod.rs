@@ -10,7 +10,6 @@ mod number;
 mod types;
 mod value;
 
-pub(crate) use expressions::Node;
 pub use number::{CounterId, Number, NumberOperator};
 pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable};
 pub(crate) use types::{ItemKey, bits_of, low_bits};
