@@ -96,6 +96,8 @@ pub(crate) struct Elaborator<'a> {
     /// For each function what it is an instance of, and whether its body is made.
     made: Vec<Instance<'a>>,
     lambdas: Vec<Lambda<'a>>,
+    /// What lambdas by which arrays are sorted compute of elements of a type, and its number.
+    computed: HashMap<(FileId, TypeId, String), u32>,
     /// The names of the results of the run whose body is made.
     result_names: Vec<Symbol>,
     context: Context,
@@ -178,6 +180,7 @@ impl<'a> Elaborator<'a> {
             instances: HashMap::new(),
             made: Vec::new(),
             lambdas: Vec::new(),
+            computed: HashMap::new(),
             result_names: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }

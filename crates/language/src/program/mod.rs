@@ -168,8 +168,12 @@ pub struct Function {
 }
 
 /// The parts of an element by which an array ascends, the most significant first. A part is what
-/// these fields lead to, one in the other.
+/// these fields lead to, one in the other, or `COMPUTED` and the number of what a function computes
+/// of the element.
 pub(crate) type SortKey = Vec<Vec<u32>>;
+
+/// No field's number.
+pub(crate) const COMPUTED: u32 = u32::MAX;
 
 /// What a function computes.
 #[derive(Clone, Debug)]
