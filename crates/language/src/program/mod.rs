@@ -241,8 +241,6 @@ pub struct Loop {
     pub to: Number,
     /// What a turn does.
     pub body: Vec<Statement>,
-    /// The sizes of the tiles that `#[cut(…)]` asks for.
-    pub cut: Vec<u32>,
 }
 
 /// What an `if` depends on.
