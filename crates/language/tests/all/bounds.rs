@@ -50,7 +50,10 @@ fn generics_have_at_most_2_to_the_14_instances() {
         format!("let mut x = a ^ b; for const k in 0..{count} {{ x = more::<k>(x); }} x")
     };
     assert!(errors(&main(item, &body(1000))).is_empty());
-    refused(&main(item, &body((1 << 14) + 1)), "more than 16384 instances");
+    refused(
+        &main(item, &body((1 << 14) + 1)),
+        "more than 16384 instances",
+    );
 }
 
 #[test]

@@ -187,8 +187,8 @@ fn a_row_reaches_a_leaf_of_a_tree() {
         main(nodes: [Node<2, i8>; 3] of alice, leaves: [(u4, bool); 4] of alice, row: [i8; 2] of \
         bob)\n -> (leaf: (u4, bool) to bob) {\nleaf::<2>(nodes, leaves, row)\n}\n\
         test \"each leaf, and a feature that no row has\" {\n\
-        let nodes: [Node<2, i8>; 3] = [Node { feature: 1, threshold: 5 }, Node { feature: 0, threshold: -1 }, \
-        Node { feature: 3, threshold: -2 }];\n\
+        let nodes: [Node<2, i8>; 3] = [Node { feature: 1, threshold: 5 }, \
+        Node { feature: 0, threshold: -1 }, Node { feature: 3, threshold: -2 }];\n\
         let leaves = [(1, true), (2, false), (3, true), (4, false)];\n\
         assert main(nodes, leaves, [-1, 5]) == (1, true);\n\
         assert main(nodes, leaves, [0, 5]) == (2, false);\n\
