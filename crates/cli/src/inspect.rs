@@ -79,6 +79,9 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         picture::draw(subject.function_to_show()?, path)?;
     }
+    if args.ir {
+        return crate::print(subject.function_to_show()?.canonical_text().as_bytes());
+    }
     if args.graph {
         return crate::print(graph::text(subject.function_to_show()?).as_bytes());
     }
@@ -184,8 +187,8 @@ impl Subject {
     fn function_to_show(&self) -> Result<&Function, Failure> {
         self.function.as_ref().ok_or_else(|| {
             Failure::Usage(format!(
-                "--svg and --graph show functions, and {} is a circuit that does not say whose its \
-                 inputs are; say so with --owner and --result",
+                "--svg, --graph and --ir show functions, and {} is a circuit that does not say \
+                 whose its inputs are; say so with --owner and --result",
                 self.name
             ))
         })
