@@ -70,6 +70,9 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         picture::draw(subject.function_to_show()?, path)?;
     }
+    if args.ir {
+        return crate::print(subject.function_to_show()?.canonical_text().as_bytes());
+    }
     if args.graph {
         return crate::print(graph::text(subject.function_to_show()?).as_bytes());
     }

@@ -86,7 +86,6 @@ fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
         ("--cloud-at", given.cloud_at.is_some()),
         ("--copies", given.copies.is_some()),
         ("--allow", !given.allow.is_empty()),
-        ("--pin", given.pin.is_some()),
         ("--role generator", args.role == Some(RunRoleArg::Generator)),
         ("--role cloud", args.role == Some(RunRoleArg::Cloud)),
     ];
@@ -124,6 +123,9 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
             "{name} keeps values between runs; name the chain of runs with --chain, as the other \
              party does"
         )),
+        None if given.pin.is_some() => {
+            wrong("--pin is of a chain; name the chain with --chain".to_owned())
+        }
         None if given.replace => {
             wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
         }

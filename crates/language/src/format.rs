@@ -287,7 +287,7 @@ fn is_spaced(left: &Word<'_>, right: &Word<'_>) -> bool {
     let is_value = matches!(a, T::Name | T::CloseParen | T::CloseBracket) && !is_item_word(left);
     match (a, b) {
         (T::OpenBrace, T::CloseBrace) => false,
-        (T::OpenParen | T::OpenBracket | T::Dot | T::ColonColon | T::Hash, _) => false,
+        (T::OpenParen | T::OpenBracket | T::Dot | T::ColonColon, _) => false,
         (T::DotDot | T::DotDotEqual, _) | (_, T::DotDot | T::DotDotEqual) => {
             matches!(a, T::Semicolon)
         }

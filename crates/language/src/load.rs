@@ -23,6 +23,7 @@ const STD: &[(&str, &str)] = &[
     ("random", include_str!("../std/random.tacit")),
     ("score", include_str!("../std/score.tacit")),
     ("table", include_str!("../std/table.tacit")),
+    ("tree", include_str!("../std/tree.tacit")),
 ];
 
 /// The name of the `start` that a program has without writing it.

@@ -290,17 +290,16 @@ pub enum Incompatibility {
         /// Of the other's.
         theirs: Digest,
     },
-    /// The servers of an outsourced run bring another chain than the evaluator pinned, or an older
-    /// version of it.
+    /// Those who keep a chain bring another than the one that a party pinned, or an older version.
     #[error(
-        "the servers go on from {} and chain {pinned} or later is pinned: they went back to an old \
-         copy, or run another chain; ask those who run them, and leave out the pin only if you \
+        "the run would go on from {} and chain {pinned} or later is pinned: those who keep it went \
+         back to an old copy, or run another chain; ask them, and leave out the pin only if you \
          accept that", found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
     )]
     Pinned {
         /// What is pinned.
         pinned: ChainVersion,
-        /// What the servers bring; none where they begin a chain.
+        /// What is there; none where the run would begin a chain.
         found: Option<ChainVersion>,
     },
     /// The links of a party of three are for different runs.

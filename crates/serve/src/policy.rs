@@ -11,7 +11,7 @@ use tacit::net::Link;
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
 use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
-use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks, check_chain_name};
 use tacit::{Fingerprint, Function, Job, Role, Session};
 
 use crate::inputs::Inputs;
@@ -52,6 +52,12 @@ pub struct Offer {
     pub protocols: Vec<ProtocolId>,
     /// What this party is and keeps as a server of `outsourced`, where it is one.
     pub outsourced: Option<Outsourced>,
+    /// Where two parties keep values, if the functions save or load any: of each peer in a chain of
+    /// this name. Servers of `outsourced` have theirs.
+    pub chain: Option<String>,
+    /// Whether a function that saves a value without loading it may discard one that this chain
+    /// keeps.
+    pub replaces: bool,
     /// s of runs by `batch` and `authenticated`.
     pub security: StatisticalSecurity,
     /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
@@ -198,11 +204,11 @@ pub enum Error {
         /// What is in the way, and what to do.
         reason: String,
     },
-    /// A function keeps values, which a service does for three parties alone.
+    /// A function keeps values, and nothing says where.
     #[error(
-        "function {name:?} keeps values between runs, which a service does for three parties; \
-         serve it with role = \"generator\" or \"cloud\", or run it with the peer by `tacit run \
-         --protocol prepared --chain NAME`, or by --security malicious in place of that protocol"
+        "function {name:?} keeps values between runs; name a `chain`, and protocols = \
+         [\"prepared\"], or [\"authenticated\"] where a peer may cheat, or serve it with role = \
+         \"generator\" or \"cloud\""
     )]
     SavedValues {
         /// The offer.
@@ -650,10 +656,7 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
     }
     for (number, offer) in offers.iter().enumerate() {
         for (place, function) in offer.functions.iter().enumerate() {
-            if function.has_saved_values() && offer.outsourced.is_none() {
-                let name = offer.name.clone();
-                return Err(Error::SavedValues { name });
-            }
+            check_chain(offer, function)?;
             let same = index.entry(function.digest()).or_default();
             let mut others = same.iter().map(|other| &offers[other.offer]);
             let twice = others.find(|other| {
@@ -681,7 +684,8 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
                 let order = order.statistical_security(offer.security);
                 check_batch(&format!("function {:?}", offer.name), &order)?;
             }
-            if offer.protocols.contains(&ProtocolId::Authenticated) {
+            // A run in a chain is checked with the stocks that it lies with.
+            if offer.protocols.contains(&ProtocolId::Authenticated) && offer.chain.is_none() {
                 let job = Job::new(function, offer.role)
                     .scheme(scheme)
                     .authenticated();
@@ -700,6 +704,34 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
         }
     }
     Ok(index)
+}
+
+/// Checks that a function of two parties that keeps values has a chain and protocols that keep
+/// them, and no other has one. Those of three are checked with their servers.
+fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
+    let keeps = |id: &ProtocolId| matches!(id, ProtocolId::Prepared | ProtocolId::Authenticated);
+    let reason = match (&offer.chain, function.has_saved_values()) {
+        _ if offer.outsourced.is_some() => return Ok(()),
+        (None, false) => return Ok(()),
+        (None, true) => {
+            let name = offer.name.clone();
+            return Err(Error::SavedValues { name });
+        }
+        (Some(chain), false) => {
+            format!("it neither saves nor loads values; leave out chain = {chain:?}")
+        }
+        (Some(_), true) if !offer.protocols.iter().all(keeps) => {
+            "of its protocols, prepared and authenticated alone keep values; name one of them, or \
+             both"
+                .to_owned()
+        }
+        (Some(chain), true) => match check_chain_name(chain) {
+            Ok(()) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+    };
+    let what = format!("function {:?}", offer.name);
+    Err(Error::NotForProtocol { what, reason })
 }
 
 /// Checks that `batch` can run a function as it is to be run.

@@ -284,6 +284,12 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
             _ => job.prepared(stocks),
         };
     }
+    if let Some(chain) = &offer.chain {
+        job = job.chain(chain);
+    }
+    if offer.replaces {
+        job = job.replacing();
+    }
     job = job.watch_taken(move |numbers| {
         shared.tell(&Event::Takes {
             peer: seat.peer_name.clone(),

@@ -37,6 +37,8 @@ pub struct TwoPartyRun<'f> {
     chain: Option<String>,
     /// The run may discard values of a chain that is there.
     replaces: bool,
+    /// The run goes on from this version of a chain or a later one.
+    pin: Option<ChainVersion>,
     /// Runs after this one for which leases are made with it.
     runs_ahead: u64,
     watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
@@ -104,6 +106,7 @@ impl<'f> Job<'f> {
             material: Material::Direct,
             chain: None,
             replaces: false,
+            pin: None,
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
             inputs: BTreeMap::new(),
@@ -140,6 +143,15 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn replacing(mut self) -> Self {
         self.task.replaces = true;
+        self
+    }
+
+    /// Under [`chain`](Self::chain): runs only if it goes on from this version of this chain or a
+    /// later one, as the [`Outcome::chain`] of an earlier run said. So this party finds that both
+    /// went back to an old copy.
+    #[must_use]
+    pub fn pin(mut self, pin: ChainVersion) -> Self {
+        self.task.pin = Some(pin);
         self
     }
 
@@ -247,6 +259,9 @@ impl<'f> Job<'f> {
         );
         if keeps || self.task.chain.is_some() {
             check_place(self.task.function, self.task.chain.is_some())?;
+        }
+        if self.task.pin.is_some() && self.task.chain.is_none() {
+            return Err(Error::ApiMisuse("a pin is of a chain; name the chain"));
         }
         match &self.task.material {
             Material::Direct => direct::check(self.task.function)?,

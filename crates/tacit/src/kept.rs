@@ -6,9 +6,9 @@
 mod by_two;
 
 use tacit_circuit::{Function, Port, Role};
-use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
-use tacit_protocol::saved::{StoredChain, StoredValue};
+use tacit_protocol::saved::{ChainVersion, StoredChain, StoredValue};
+use tacit_protocol::{Incompatibility, Misbehaviour};
 use tacit_stock::{
     Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, Stock, StockError,
     check_chain_name,
@@ -36,6 +36,8 @@ pub(crate) struct ChainPlace {
     pub(crate) is_exact: bool,
     /// A run may discard values of a chain that is there.
     pub(crate) replaces: bool,
+    /// A run goes on from this version of this chain or a later one, or not at all.
+    pub(crate) pin: Option<ChainVersion>,
 }
 
 /// For whom a run uses the values of a chain.
@@ -157,10 +159,22 @@ impl ChainInUse {
         if let User::Evaluator(evaluator) = user {
             check_policy(&policy, &chain, function, evaluator)?;
         }
+        let state = match agreed.latest {
+            Some(version) => Some((version, C::from_bytes(&chain.state()?)?)),
+            None => None,
+        };
+        if let Some(pinned) = place.pin {
+            let found = state.as_ref().map(|(version, state)| ChainVersion {
+                id: state.id(),
+                version: *version,
+            });
+            if !pinned.is_reached_by(found.as_ref()) {
+                return Err(Incompatibility::Pinned { pinned, found }.into());
+            }
+        }
         let mut past = Past::default();
-        if let Some(latest) = agreed.latest {
+        if let Some((latest, mut state)) = state {
             check_replaced(&chain, place, function)?;
-            let mut state = C::from_bytes(&chain.state()?)?;
             // What was kept here is in reach: only the other party's word can be so far ahead.
             state.forward_to(agreed.next_attempt).map_err(|_| {
                 let (kind, field) = (Kind::ChainMarks, "attempt");

@@ -147,6 +147,8 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
             role: Role::Garbler,
             protocols: vec![protocol],
             outsourced: None,
+            chain: None,
+            replaces: false,
             security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),

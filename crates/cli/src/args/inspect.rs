@@ -46,6 +46,11 @@ pub(crate) struct InspectArgs {
     /// Print the function's graph as text: components and how often each is called, and the steps
     #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "json"])]
     pub(crate) graph: bool,
+    /// Print the function as its digest takes it: inputs, steps that call components, results.
+    /// Nothing reads this text
+    #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg"])]
+    #[arg(conflicts_with_all = ["out", "json"])]
+    pub(crate) ir: bool,
     /// Make the circuit smaller without changing what it computes, and say what each pass gained.
     /// The result is another circuit with another digest, so that a run with it needs it on both
     /// sides

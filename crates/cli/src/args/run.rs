@@ -223,8 +223,8 @@ pub(crate) struct OutsourcedArgs {
     /// that the chain keeps
     #[arg(long, hide_short_help = true)]
     pub(crate) replace: bool,
-    /// Under outsourced, at the evaluator: run only if both servers go on from this chain at this
-    /// version or a later one, as an earlier run printed it
+    /// With --chain, and under outsourced at the evaluator: run only if it goes on from this chain
+    /// at this version or a later one, as an earlier run printed it
     #[arg(long, hide_short_help = true, value_name = "CHAIN:VERSION")]
     pub(crate) pin: Option<ChainVersion>,
 }

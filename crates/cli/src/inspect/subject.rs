@@ -70,8 +70,8 @@ impl Subject {
     pub(super) fn function_to_show(&self) -> Result<&Function, Failure> {
         self.function.as_ref().ok_or_else(|| {
             Failure::Usage(format!(
-                "--svg and --graph show functions, and {} is a circuit that does not say whose its \
-                 inputs are; say so with --owner and --result",
+                "--svg, --graph and --ir show functions, and {} is a circuit that does not say \
+                 whose its inputs are; say so with --owner and --result",
                 self.name
             ))
         })

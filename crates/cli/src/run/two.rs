@@ -288,6 +288,10 @@ impl<'a> TwoPartyRun<'a> {
             true => job.replacing(),
             false => job,
         };
+        let job = match given.pin {
+            Some(pin) => job.pin(pin),
+            None => job,
+        };
         job.statistical_security(self.security)
     }
 
@@ -328,6 +332,7 @@ impl<'a> TwoPartyRun<'a> {
         }
         if let (Some(name), Some(chain)) = (&self.args.outsourced.chain, chain) {
             eprintln!("chain     {name} at version {}", chain.version);
+            eprintln!("pin       {chain}, for --pin in a later run");
         }
         self.tell_triples(costs);
         crate::print(runnable.outputs_text(outputs)?.as_bytes())?;

@@ -138,6 +138,9 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
             Some(_) => StatisticalSecurity::DEFAULT,
             None => security(served.security_bits, served.insecure_for_measurements)?,
         },
+        // Of three, its servers have it.
+        chain: served.chain.clone().filter(|_| outsourced.is_none()),
+        replaces: served.replace,
         outsourced,
         scheme,
         peers,

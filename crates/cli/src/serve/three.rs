@@ -24,8 +24,6 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
             let given = [
                 ("other_server", served.other_server.is_some()),
                 ("copies", served.copies.is_some()),
-                ("chain", served.chain.is_some()),
-                ("replace", served.replace),
                 ("threads", served.threads.is_some()),
             ];
             return match given.iter().find(|(_, is_given)| *is_given) {

@@ -152,6 +152,29 @@ fn a_graph_as_text_has_the_steps_and_the_calls_of_each_component() {
 }
 
 #[test]
+fn the_text_of_a_function_is_the_one_that_its_digest_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "parties alice, bob;\n\
+        component fn more(a: u8, b: u8) -> bool { a > b }\n\
+        main(a: [u8; 9] of alice, b: [u8; 9] of bob) -> (more: [bool; 9] to alice) {\n\
+        [for i in 0..9 { more(a[i], b[i]) }]\n}\n";
+    std::fs::write(folder.path().join("more.tacit"), text).unwrap();
+    let told = tacit(folder.path(), &["inspect", "more.tacit", "--ir"]);
+    let text = told.succeeded();
+    for line in [
+        "component circuit ",
+        "input a u8[9] garbler\n",
+        "\nfor ",
+        "=#0(",
+        "\nend\n",
+        "output more bit[9] garbler ",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    tacit(folder.path(), &["inspect", "more.tacit", "--ir", "--json"]).failed(2, &["--json"]);
+}
+
+#[test]
 fn names_are_escaped_in_pictures() {
     let folder = folder_with_two_products();
     let odd = "a<b>&\u{7}.txt";

@@ -190,6 +190,8 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     of(&[&MALICIOUS[..], &["--scheme", "three-halves"]].concat()).failed(2, &["three-halves"]);
     of(&["--protocol", "prepared"]).failed(2, &["--chain"]);
     of(&["--protocol", "prepared", "--replace"]).failed(2, &["--chain"]);
+    let pin = "000102030405060708090a0b0c0d0e0f:1";
+    of(&["--protocol", "prepared", "--pin", pin]).failed(2, &["--chain"]);
     of(&[&CHAIN[..], &["--scheme", "prf"]].concat()).failed(2, &["half-gates", "prf"]);
     of(&[&CHAIN[..], &["--allow", peer]].concat()).failed(2, &["--allow"]);
     let without = ["millionaires", "--input", "a=1"];

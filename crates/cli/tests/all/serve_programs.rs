@@ -104,6 +104,79 @@ fn a_table_in_a_file_is_read_for_every_run() {
     check(&parties).failed(3, &["sales.tacit", "line 2", "amount"]);
 }
 
+const TOTAL: &str = "parties shop, customer;
+state total: u32 = 0;
+run spend(amount: u24 of customer, percent: u8 of shop) -> (reached: bool to both) {
+    total += amount as u32 * percent as u32 / 100;
+    total >= 100
+}
+run look() -> (shown: u32 to customer) { total }
+";
+
+#[test]
+fn a_service_keeps_a_total_with_its_peer() {
+    let parties = Parties::new();
+    parties.file("total.tacit", TOTAL);
+    parties.file("in.json", r#"{"percent":50}"#);
+    let bob = parties.fingerprints()[1];
+    let config = |chain: &str, protocols: &str| {
+        let mut text = format!(
+            "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\n[peers.bob]\n\
+             fingerprint = \"{bob}\"\n[serve]\nlisten = \"127.0.0.1:0\"\nmetrics = \"\"\n"
+        );
+        for entry in ["start", "spend", "look"] {
+            text += &format!(
+                "[[serve.function]]\nfunction = \"total.tacit\"\nentry = \"{entry}\"\n\
+                 role = \"garbler\"\ninputs_file = \"in.json\"\n{chain}\
+                 protocols = [{protocols}]\n"
+            );
+        }
+        parties.file("alice.toml", &text);
+    };
+    config("", "\"prepared\"");
+    check(&parties).failed(2, &["`chain`"]);
+    config("chain = \"total\"\n", "\"prepared\", \"direct\"");
+    check(&parties).failed(2, &["alone keep values"]);
+    for protocol in ["prepared", "authenticated"] {
+        config("chain = \"total\"\n", &format!("\"{protocol}\""));
+        let mut service =
+            process::start(parties.folder(), &["serve", "--config", "alice.toml"], "");
+        let address = service.line_after("listening address=");
+        let run = |entry: &str, more: &[&str]| {
+            let words = [
+                "total.tacit",
+                "--as",
+                "customer",
+                "--entry",
+                entry,
+                "--json",
+            ];
+            let kept = ["--protocol", protocol, "--chain", "total", "--stock", "b"];
+            parties.bob_connects(&address, &[&words[..], &kept, more].concat(), "")
+        };
+        run("start", &[]).succeeded();
+        for (amount, reached) in [("amount=120", false), ("amount=80", true)] {
+            let json = run("spend", &["--input", amount]).json();
+            assert_eq!(json["outputs"]["reached"], reached, "{json}");
+        }
+        let json = run("look", &[]).json();
+        assert_eq!(json["outputs"]["shown"], 100);
+        let pin = json["chain_version"].as_str().expect("a pin");
+        let (chain, version) = pin.split_once(':').expect("a version");
+        assert_eq!(run("look", &["--pin", pin]).json()["outputs"]["shown"], 100);
+        let version: u64 = version.parse().expect("a number");
+        let later = format!("{chain}:{}", version + 1);
+        let refused = run("look", &["--pin", &later]);
+        assert_ne!(refused.code, 0, "{refused:?}");
+        assert!(refused.stderr.contains("is pinned"), "{refused:?}");
+        // What a second start would discard stays.
+        assert_ne!(run("start", &[]).code, 0);
+        assert_eq!(run("look", &[]).json()["outputs"]["shown"], 100);
+        service.interrupt();
+        service.end().succeeded();
+    }
+}
+
 #[test]
 fn the_values_of_a_program_are_read_from_json() {
     let parties = Parties::new();

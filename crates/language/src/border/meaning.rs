@@ -6,8 +6,8 @@
 //! order in which they first come, types with all their names. Every word has its length before it,
 //! every node its kind, every list its count, so that no two programs have the same bytes.
 //!
-//! Not in it: comments, places in the source, names of functions, variables and counters, which
-//! functions are components, and `#[cut]`.
+//! Not in it: comments, places in the source, names of functions, variables and counters, and which
+//! functions are components.
 
 use std::collections::{HashMap, VecDeque};
 

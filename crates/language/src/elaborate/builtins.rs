@@ -178,6 +178,7 @@ impl<'a> Elaborator<'a> {
                 let ty = value.ty;
                 match self.program.types.kind(ty) {
                     TypeKind::Signed(_) | TypeKind::Fixed(..) => {
+                        self.has_opposite(&value, span)?;
                         Ok(self.intrinsic(Intrinsic::Abs, vec![value], ty, span))
                     }
                     _ => {

@@ -3,7 +3,7 @@
 use super::calls::Given;
 use super::names::Meaning;
 use super::term::Term;
-use super::{Binding, Done, Elaborator, Surroundings};
+use super::{Binding, Done, Elaborator, Surroundings, narrow};
 use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
 use crate::load::Definition;
@@ -240,11 +240,27 @@ impl<'a> Elaborator<'a> {
             return self.fail(error);
         }
         if let Some(constant) = value.as_constant() {
+            if operator == UnaryOperator::Negate {
+                self.has_opposite(&value, span)?;
+            }
             let folded = operators::unary(&self.program.types, operator, ty, constant);
             return Ok(Term::constant(folded, ty, span));
         }
         let kind = ExpressionKind::Unary(operator, Box::new(value));
         Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// Refuses a constant that is the least number of a signed type.
+    pub(super) fn has_opposite(&mut self, value: &Expression, span: Span) -> Done<()> {
+        let least = self.program.types.range(value.ty).map(|(least, _)| least);
+        if value.as_constant() != least.map(Value::Integer).as_ref() {
+            return Ok(());
+        }
+        let name = self.type_name(value.ty);
+        self.fail(Diagnostic::new(
+            span,
+            format!("this const of type `{name}` overflows"),
+        ))
     }
 
     fn cast(
@@ -272,7 +288,16 @@ impl<'a> Elaborator<'a> {
             ));
         }
         if let Some(constant) = value.as_constant() {
-            let folded = operators::cast(&self.program.types, value.ty, ty, constant);
+            let types = &self.program.types;
+            if let Value::Integer(number) = constant
+                && narrow::is_lossy(types, (value.ty, ty), (number, number))
+            {
+                let (text, name) = (types.value_text(value.ty, constant), types.name(ty));
+                let error = Diagnostic::new(span, format!("{text} does not fit into `{name}`"));
+                let (least, greatest) = narrow::ends(types, ty);
+                return self.fail(error.label(format!("`{name}` has {least} to {greatest}")));
+            }
+            let folded = operators::cast(types, value.ty, ty, constant);
             return Ok(Term::constant(folded, ty, span));
         }
         let kind = ExpressionKind::Cast(Box::new(value));

@@ -39,17 +39,6 @@ impl<'a> Elaborator<'a> {
             return Ok(());
         }
         let kept = self.kept(each, out)?;
-        let mut cut = Vec::new();
-        for size in each.cut.iter().flat_map(|(sizes, _)| sizes) {
-            let number = self.const_integer(size, "the size of a tile")?;
-            match u32::try_from(&number) {
-                Ok(number @ 1..) => cut.push(number),
-                _ => {
-                    let message = format!("{number} is no size of a tile");
-                    return self.fail(Diagnostic::new(size.span, message));
-                }
-            }
-        }
         let counter = self.counter(counter_name(each));
         let element = element(&kept, counter, span);
         let branch = self.turn(
@@ -64,7 +53,6 @@ impl<'a> Elaborator<'a> {
             from: kept.from,
             to: kept.to,
             body,
-            cut,
         }));
         out.push(Statement { kind, span });
         Ok(())

@@ -13,7 +13,7 @@
 //! | `entries`, `tests` | states, `main`, runs, tests |
 //! | `ranges` | indices and counters against lengths and types |
 //! | `order` | arguments against parameters that are `sorted` |
-//! | `sums` | sums in loops that may wrap |
+//! | `sums`, `narrow` | warnings: sums in loops and conversions to `fixed` that may wrap |
 
 mod access;
 mod aggregates;
@@ -26,6 +26,7 @@ mod expression;
 mod generics;
 mod loops;
 mod names;
+mod narrow;
 mod operators;
 mod order;
 mod ranges;
@@ -95,6 +96,8 @@ pub(crate) struct Elaborator<'a> {
     /// For each function what it is an instance of, and whether its body is made.
     made: Vec<Instance<'a>>,
     lambdas: Vec<Lambda<'a>>,
+    /// What lambdas by which arrays are sorted compute of elements of a type, and its number.
+    computed: HashMap<(FileId, TypeId, String), u32>,
     /// The names of the results of the run whose body is made.
     result_names: Vec<Symbol>,
     context: Context,
@@ -177,6 +180,7 @@ impl<'a> Elaborator<'a> {
             instances: HashMap::new(),
             made: Vec::new(),
             lambdas: Vec::new(),
+            computed: HashMap::new(),
             result_names: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }
@@ -197,7 +201,11 @@ impl<'a> Elaborator<'a> {
         ranges::check(&self.program, &mut self.errors);
         order::check(&self.program, self.loaded, &mut self.errors);
         if self.errors.is_empty() {
-            self.program.warnings = sums::warnings(&self.program);
+            let mut warnings = sums::warnings(&self.program);
+            warnings.extend(narrow::warnings(&self.program, self.loaded));
+            warnings.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
+            warnings.dedup_by_key(|warning| warning.span);
+            self.program.warnings = warnings;
         }
     }
 

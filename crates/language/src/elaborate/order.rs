@@ -3,25 +3,27 @@
 //! An array is known to be in order where it is an input, a parameter or a result that is declared
 //! `sorted`, a slice of such an array, an array made of elements of one in their order, which may
 //! be converted to a wider type, constant, or of one element. Nothing else is known, and a `mut`
-//! that is assigned is not. Results of the standard library are taken at their word; others are
-//! checked.
+//! that is assigned is not. An order by what a function computes of an element goes with the array
+//! as it is, and no machine makes it of others. Results of the standard library are taken at their
+//! word; others are checked.
 
+mod keys;
 mod parts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+pub(super) use keys::key_of_input;
+
+use keys::leaves;
 use parts::{Order, Part, ascends, constants, find, first_array};
 
-use super::{Done, Elaborator};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
-    Body, Expression, ExpressionKind as K, Function, InputPort, LocalId, Node, Number, Program,
-    Root, SortKey, StatementKind, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
+    Body, COMPUTED, Expression, ExpressionKind as K, Function, LocalId, Number, Program, Root,
+    SortKey, Step, TypeId, TypeKind, Value, ValuePath,
 };
-use crate::source::Symbol;
-use crate::syntax::{self, ExpressionKind as Syntax, PatternKind, Sorted, TypeExpressionKind};
 
 /// Most parts that one key is taken apart into.
 const MAX_PARTS: usize = 256;
@@ -29,164 +31,6 @@ const MAX_PARTS: usize = 256;
 const MAX_DEPTH: usize = 64;
 /// Most values that are looked at for one argument.
 const MAX_STEPS: u32 = 1 << 14;
-
-impl Elaborator<'_> {
-    /// The keys by which a function's arguments and its result are in order.
-    pub(super) fn sort_keys(
-        &mut self,
-        function: &syntax::Function,
-        types: &[TypeId],
-        result: TypeId,
-        lambdas: &[u32],
-    ) -> Done<(Vec<Option<SortKey>>, Option<SortKey>)> {
-        let (is_lambda, is_value): (Vec<_>, Vec<_>) = function
-            .parameters
-            .iter()
-            .partition(|p| matches!(p.ty.kind, TypeExpressionKind::Function));
-        let names = is_lambda.iter().map(|parameter| &parameter.name.name);
-        let named: Vec<_> = names.zip(lambdas.iter().copied()).collect();
-        let mut keys = Vec::with_capacity(types.len());
-        for (parameter, ty) in is_value.iter().zip(types) {
-            keys.push(match &parameter.sorted {
-                Some(sorted) => self.sort_key(*ty, sorted, &named)?,
-                None => None,
-            });
-        }
-        let of_result = match &function.result_sorted {
-            Some(sorted) => self.sort_key(result, sorted, &named)?,
-            None => None,
-        };
-        Ok((keys, of_result))
-    }
-
-    /// The key that `sorted` names, of an array of type `ty`. The rows of a table have none, since
-    /// zeros stand behind them.
-    pub(super) fn sort_key(
-        &mut self,
-        ty: TypeId,
-        sorted: &Sorted,
-        lambdas: &[(&Symbol, u32)],
-    ) -> Done<Option<SortKey>> {
-        let Some(element) = self.element_hint(ty) else {
-            let message = format!("a `{}` has no order", self.type_name(ty));
-            return self.fail(Diagnostic::new(sorted.span, message));
-        };
-        let by = sorted.by.as_ref();
-        let lambda = by.and_then(|by| lambdas.iter().find(|(name, _)| **name == by.name));
-        if let Some((_, lambda)) = lambda {
-            return Ok(self.key_of_lambda(*lambda, element));
-        }
-        if let Some(by) = by
-            && field(&self.program.types, element, by.as_str()).is_none()
-        {
-            let name = self.type_name(element);
-            let message = format!("`{name}` has no field `{}`", by.name);
-            return self.fail(Diagnostic::new(by.span, message));
-        }
-        Ok(key_by(&self.program.types, ty, by.map(|by| &by.name)))
-    }
-
-    /// The parts of an element that a lambda gives, where it gives nothing else.
-    fn key_of_lambda(&self, number: u32, element: TypeId) -> Option<SortKey> {
-        let lambda = &self.lambdas[number as usize];
-        let [parameter] = lambda.parameters else {
-            return None;
-        };
-        let PatternKind::Name(_, name) = &parameter.kind else {
-            return None;
-        };
-        let types = &self.program.types;
-        let parts = match &lambda.body.kind {
-            Syntax::Tuple(parts) => &parts[..],
-            _ => std::slice::from_ref(lambda.body),
-        };
-        let mut key = Vec::new();
-        for part in parts {
-            let (path, ty) = part_of_element(types, part, name.as_str(), element)?;
-            key.extend(leaves(types, ty, &path));
-        }
-        Some(key)
-    }
-}
-
-/// The fields that lead from the element that `name` stands for to what `part` is, and its type.
-fn part_of_element(
-    types: &TypeTable,
-    part: &syntax::Expression,
-    name: &str,
-    element: TypeId,
-) -> Option<(Vec<u32>, TypeId)> {
-    match &part.kind {
-        Syntax::Path(path) if path.as_name()?.as_str() == name => Some((Vec::new(), element)),
-        Syntax::Field(of, by) => {
-            let (mut path, ty) = part_of_element(types, of, name, element)?;
-            let number = field(types, ty, by.as_str())?;
-            path.push(number as u32);
-            Some((path, *types.fields(ty).get(number)?))
-        }
-        _ => None,
-    }
-}
-
-/// The number of the field of this name, of a struct or tuple.
-fn field(types: &TypeTable, ty: TypeId, name: &str) -> Option<usize> {
-    match types.kind(ty) {
-        TypeKind::Struct(number) => {
-            let fields = &types.struct_type(*number).fields;
-            fields.iter().position(|(field, _)| field.as_str() == name)
-        }
-        TypeKind::Tuple(parts) => name.parse().ok().filter(|n: &usize| *n < parts.len()),
-        _ => None,
-    }
-}
-
-/// The key of an array whose elements ascend, or ascend by a field.
-fn key_by(types: &TypeTable, ty: TypeId, by: Option<&Symbol>) -> Option<SortKey> {
-    let &TypeKind::Array(element, _) = types.kind(ty) else {
-        return None;
-    };
-    match by {
-        None => Some(leaves(types, element, &[])),
-        Some(by) => {
-            let number = field(types, element, by.as_str())?;
-            let ty = *types.fields(element).get(number)?;
-            Some(leaves(types, ty, &[number as u32]))
-        }
-    }
-}
-
-/// The key by which an input is in order.
-pub(super) fn key_of_input(types: &TypeTable, input: &InputPort) -> Option<SortKey> {
-    let by = input.sorted.as_ref()?;
-    key_by(types, input.ty, by.as_ref())
-}
-
-/// The parts at `path` that have no fields, in order: by these a value is compared.
-fn leaves(types: &TypeTable, ty: TypeId, path: &[u32]) -> SortKey {
-    let mut found = Vec::new();
-    match take_apart(types, ty, &mut path.to_vec(), &mut found) {
-        true => found,
-        false => vec![path.to_vec()],
-    }
-}
-
-/// Gives false where there are too many.
-fn take_apart(types: &TypeTable, ty: TypeId, path: &mut Vec<u32>, found: &mut SortKey) -> bool {
-    if !matches!(types.kind(ty), TypeKind::Struct(_) | TypeKind::Tuple(_)) {
-        found.push(path.clone());
-        return found.len() <= MAX_PARTS;
-    }
-    types
-        .fields(ty)
-        .into_iter()
-        .enumerate()
-        .all(|(number, ty)| {
-            path.push(number as u32);
-            let is_few = take_apart(types, ty, path, found);
-            path.pop();
-            is_few
-        })
-}
 
 /// Checks the arguments of all calls, and results that are declared `sorted`.
 pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics) {
@@ -216,12 +60,27 @@ pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics
                 "the result of `{}` is not known to be sorted",
                 function.name
             );
-            errors.report(Diagnostic::new(at, message).help(SORT));
+            errors.report(Diagnostic::new(at, message).help(help(key)));
         }
     }
 }
 
-const SORT: &str = "`sort(…)` of `std::order` sorts it; `assume_sorted(…)` takes your word for it";
+/// Whether an order is by what a function computes, which no input promises.
+fn is_computed(key: &SortKey) -> bool {
+    key.iter().any(|part| part.first() == Some(&COMPUTED))
+}
+
+/// What puts an array in this order.
+fn help(key: &SortKey) -> String {
+    let (by, function) = match is_computed(key) {
+        true => ("_by", ", …"),
+        false => ("", ""),
+    };
+    format!(
+        "`sort{by}(…{function})` of `std::order` sorts it; `assume_sorted{by}(…{function})` takes \
+         your word for it"
+    )
+}
 
 /// What is known of a function's variables.
 struct Known<'p> {
@@ -236,25 +95,7 @@ struct Known<'p> {
 
 impl<'p> Known<'p> {
     fn new(program: &'p Program, function: &'p Function) -> Self {
-        let mut values = HashMap::new();
-        let mut changed = HashSet::new();
-        function.nodes(&mut |node| {
-            let Node::Statement(statement) = node else {
-                return;
-            };
-            match &statement.kind {
-                StatementKind::Let(local, value) => {
-                    values.insert(*local, value);
-                }
-                StatementKind::Assign(place, _) => {
-                    if let Root::Local(local) = place.root {
-                        changed.insert(local);
-                    }
-                }
-                _ => {}
-            }
-        });
-        values.retain(|local, _| !changed.contains(local));
+        let (values, changed) = function.values();
         let parameters = function.parameters.iter().zip(&function.sorted);
         let kept = parameters.filter(|(local, _)| !changed.contains(*local));
         Self {
@@ -308,7 +149,10 @@ impl<'p> Known<'p> {
                 let ascends = values.is_sorted_by(|a, b| operators::order(a, b).is_le());
                 ascends.then(|| leaves(types, element, &[]).into())
             }
-            K::Repeat(_) => Some(leaves(types, element, &[]).into()),
+            K::Repeat(_) => Some(Order {
+                key: SortKey::new(),
+                constant: vec![Vec::new()],
+            }),
             _ => None,
         }
     }
@@ -411,12 +255,17 @@ impl<'p> Known<'p> {
         });
         let message = format!("`{}` takes `{name}` sorted", callee.name);
         let error = Diagnostic::new(argument.span, message).label("not known to be sorted");
-        error.help(match self.source(argument) {
-            Some((local, path)) if !matches!(self.orders.get(&local), Some(Some(_))) => {
+        let key = callee.sorted.get(number).cloned().flatten();
+        let key = key.unwrap_or_default();
+        let declared = match self.source(argument) {
+            Some((local, path))
+                if !is_computed(&key) && !matches!(self.orders.get(&local), Some(Some(_))) =>
+            {
                 self.declare(local, &path)
             }
-            _ => SORT.to_owned(),
-        })
+            _ => None,
+        };
+        error.help(declared.unwrap_or_else(|| help(&key)))
     }
 
     /// The parameter whose elements an array has, and the part of each.
@@ -452,8 +301,8 @@ impl<'p> Known<'p> {
         }
     }
 
-    /// How a parameter is declared `sorted`.
-    fn declare(&self, local: LocalId, path: &[u32]) -> String {
+    /// How a parameter is declared `sorted`, if it can be.
+    fn declare(&self, local: LocalId, path: &[u32]) -> Option<String> {
         let types = &self.program.types;
         let declared = &self.function.locals[local.0 as usize];
         let mut sorted = "sorted".to_owned();
@@ -463,18 +312,18 @@ impl<'p> Known<'p> {
             let (name, _) = &types.struct_type(*number).fields[*field as usize];
             sorted += &format!(" by {name}");
         } else if !path.is_empty() {
-            return SORT.to_owned();
+            return None;
         }
         let entries = &self.program.entries;
         let mut runs = entries
             .iter()
             .map(|entry| &self.program.functions[entry.function.0 as usize]);
-        match runs.any(|run| std::ptr::eq(run, self.function)) {
+        Some(match runs.any(|run| std::ptr::eq(run, self.function)) {
             true => format!(
                 "write `{sorted}` at the end of the input `{}`, and its owner's client sorts it",
                 declared.name
             ),
             false => format!("write `{sorted}` after the type of `{}`", declared.name),
-        }
+        })
     }
 }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
+use super::narrow::ends;
 use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::program::{
@@ -39,8 +40,6 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
         let sums = walk.sums.iter();
         found.extend(sums.filter_map(|((local, _, span), sum)| walk.warning(*local, *span, sum)));
     }
-    found.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
-    found.dedup_by_key(|warning| warning.span);
     found
 }
 
@@ -249,8 +248,7 @@ impl Walk<'_> {
             }
             _ => (format!("i{bits}"), end.clone()),
         };
-        let text = |end: BigInt| types.value_text(sum.ty, &Value::Integer(end));
-        let (least, greatest) = (text(least), text(greatest));
+        let (least, greatest) = ends(types, sum.ty);
         let name = types.name(sum.ty);
         let local = &self.function.locals[local.0 as usize].name;
         let message = format!("this sum may wrap: {} turns may add up to {end}", sum.turns);

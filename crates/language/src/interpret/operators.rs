@@ -94,10 +94,7 @@ pub(crate) fn arithmetic(
     a: &BigInt,
     b: &BigInt,
 ) -> BigInt {
-    let fraction = match types.kind(ty) {
-        TypeKind::Fixed(_, fraction) => *fraction,
-        _ => 0,
-    };
+    let fraction = fraction_bits(types, ty);
     match operator {
         BinaryOperator::Add => a + b,
         BinaryOperator::Subtract => a - b,
@@ -127,10 +124,6 @@ pub(crate) fn unary(types: &TypeTable, operator: UnaryOperator, ty: TypeId, a: &
 
 /// A conversion that the checker allows.
 pub(crate) fn cast(types: &TypeTable, from: TypeId, to: TypeId, value: &Value) -> Value {
-    let fraction = |ty: TypeId| match types.kind(ty) {
-        TypeKind::Fixed(_, fraction) => *fraction,
-        _ => 0,
-    };
     match (types.kind(from), types.kind(to), value) {
         (_, TypeKind::Array(..) | TypeKind::Bytes(_) | TypeKind::Text(_), Value::List(_)) => {
             value.clone()
@@ -154,17 +147,29 @@ pub(crate) fn cast(types: &TypeTable, from: TypeId, to: TypeId, value: &Value) -
             Value::Integer(value.as_integer().clone().min(last.into()))
         }
         (_, _, Value::Bool(bit)) => {
-            let number = BigInt::from(u8::from(*bit)) << fraction(to);
+            let number = rescaled(types, from, to, &u8::from(*bit).into());
             Value::Integer(types.wrap(to, number))
         }
         (_, _, Value::Integer(number)) => {
-            // Down to a whole number, then up to the other's fraction.
-            let number = match (fraction(from), fraction(to)) {
-                (a, b) if a >= b => number >> (a - b),
-                (a, b) => number << (b - a),
-            };
+            let number = rescaled(types, from, to, number);
             Value::Integer(types.wrap(to, number))
         }
+    }
+}
+
+/// A number of type `from` with as many bits behind the point as `to` has, rounded down, and not
+/// wrapped yet.
+pub(crate) fn rescaled(types: &TypeTable, from: TypeId, to: TypeId, number: &BigInt) -> BigInt {
+    match (fraction_bits(types, from), fraction_bits(types, to)) {
+        (a, b) if a >= b => number >> (a - b),
+        (a, b) => number << (b - a),
+    }
+}
+
+fn fraction_bits(types: &TypeTable, ty: TypeId) -> u32 {
+    match types.kind(ty) {
+        TypeKind::Fixed(_, fraction) => *fraction,
+        _ => 0,
     }
 }
 

@@ -336,7 +336,7 @@ impl Parser<'_> {
     fn array(&mut self) -> Parsed<ExpressionKind> {
         self.skip();
         if self.is(T::For) {
-            let each = self.for_loop(None)?;
+            let each = self.for_loop()?;
             self.expect(T::CloseBracket)?;
             return Ok(ExpressionKind::Comprehension(Box::new(each)));
         }

@@ -98,8 +98,11 @@ impl Parser<'_> {
                 self.expect(T::Semicolon)?;
                 StatementKind::Const(name, ty, value)
             }
-            T::For => StatementKind::For(Box::new(self.for_loop(None)?)),
-            T::Hash => self.attributed()?,
+            T::For => StatementKind::For(Box::new(self.for_loop()?)),
+            T::Hash => {
+                let error = Diagnostic::new(self.span(), "`#` begins no comment");
+                return self.report(error.help("a comment begins with `//`"));
+            }
             T::Assert => {
                 self.skip();
                 let condition = self.expression()?;
@@ -154,31 +157,7 @@ impl Parser<'_> {
         Ok((ty, value))
     }
 
-    /// `#[cut(8, 8)]` and the loop after it.
-    fn attributed(&mut self) -> Parsed<StatementKind> {
-        let start = self.skip();
-        if !self.is(T::OpenBracket) {
-            let error = Diagnostic::new(start, "`#` begins no comment");
-            return self.report(error.help("a comment begins with `//`"));
-        }
-        self.skip();
-        if self.take_word("cut").is_none() {
-            let error = Diagnostic::new(self.span(), "there is no such attribute");
-            return self.report(error.help("`#[cut(8, 8)]` says in which tiles a loop is cut"));
-        }
-        let sizes = self.list(T::OpenParen, T::CloseParen, Self::expression)?;
-        let end = self.expect(T::CloseBracket)?;
-        if !self.is(T::For) {
-            return self.unexpected("the loop that is cut");
-        }
-        let cut = Some((sizes, start.to(end)));
-        Ok(StatementKind::For(Box::new(self.for_loop(cut)?)))
-    }
-
-    pub(super) fn for_loop(
-        &mut self,
-        cut: Option<(Vec<Expression>, crate::source::Span)>,
-    ) -> Parsed<ForLoop> {
+    pub(super) fn for_loop(&mut self) -> Parsed<ForLoop> {
         self.expect(T::For)?;
         let is_const = self.take(T::Const).is_some();
         let pattern = self.pattern()?;
@@ -190,7 +169,6 @@ impl Parser<'_> {
             pattern,
             over,
             body,
-            cut,
         })
     }
 

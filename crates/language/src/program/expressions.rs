@@ -1,5 +1,7 @@
 //! All expressions and statements of a function, from the outside in.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{
     Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Root, Statement,
     StatementKind, Step, ValuePath,
@@ -8,7 +10,7 @@ use crate::source::Span;
 
 /// A statement or an expression.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Node<'f> {
+enum Node<'f> {
     Statement(&'f Statement),
     Expression(&'f Expression),
 }
@@ -32,8 +34,33 @@ impl Function {
         });
     }
 
+    /// The values of variables that a `let` binds and nothing assigns, and the variables that are
+    /// assigned.
+    pub(crate) fn values(&self) -> (HashMap<LocalId, &Expression>, HashSet<LocalId>) {
+        let mut values = HashMap::new();
+        let mut changed = HashSet::new();
+        self.nodes(&mut |node| {
+            let Node::Statement(statement) = node else {
+                return;
+            };
+            match &statement.kind {
+                StatementKind::Let(local, value) => {
+                    values.insert(*local, value);
+                }
+                StatementKind::Assign(place, _) => {
+                    if let Root::Local(local) = place.root {
+                        changed.insert(local);
+                    }
+                }
+                _ => {}
+            }
+        });
+        values.retain(|local, _| !changed.contains(local));
+        (values, changed)
+    }
+
     /// Each statement and expression is given to `see`, and after it those that it is made of.
-    pub(crate) fn nodes<'f>(&'f self, see: &mut impl FnMut(Node<'f>)) {
+    fn nodes<'f>(&'f self, see: &mut impl FnMut(Node<'f>)) {
         let Body::Block(block) = &self.body else {
             return;
         };

@@ -10,7 +10,6 @@ mod number;
 mod types;
 mod value;
 
-pub(crate) use expressions::Node;
 pub use number::{CounterId, Number, NumberOperator};
 pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable};
 pub(crate) use types::{ItemKey, bits_of, low_bits};
@@ -169,8 +168,12 @@ pub struct Function {
 }
 
 /// The parts of an element by which an array ascends, the most significant first. A part is what
-/// these fields lead to, one in the other.
+/// these fields lead to, one in the other, or `COMPUTED` and the number of what a function computes
+/// of the element.
 pub(crate) type SortKey = Vec<Vec<u32>>;
+
+/// No field's number.
+pub(crate) const COMPUTED: u32 = u32::MAX;
 
 /// What a function computes.
 #[derive(Clone, Debug)]
@@ -238,8 +241,6 @@ pub struct Loop {
     pub to: Number,
     /// What a turn does.
     pub body: Vec<Statement>,
-    /// The sizes of the tiles that `#[cut(…)]` asks for.
-    pub cut: Vec<u32>,
 }
 
 /// What an `if` depends on.

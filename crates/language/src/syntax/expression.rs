@@ -200,8 +200,6 @@ pub(crate) struct ForLoop {
     /// What it runs over: a range, an array or an enum.
     pub(crate) over: Expression,
     pub(crate) body: Block,
-    /// The sizes of `#[cut(8, 8)]`, if it stands before the loop.
-    pub(crate) cut: Option<(Vec<Expression>, Span)>,
 }
 
 /// Statements between braces, and the value at their end.

@@ -1,6 +1,7 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
 mod both;
+mod bounds;
 mod differential;
 mod editor;
 mod errors;

@@ -182,6 +182,21 @@ fn scores() {
 }
 
 #[test]
+fn a_row_reaches_a_leaf_of_a_tree() {
+    let text = "parties alice, bob;\nuse std::tree::{Node, leaf};\n\
+        main(nodes: [Node<2, i8>; 3] of alice, leaves: [(u4, bool); 4] of alice, row: [i8; 2] of \
+        bob)\n -> (leaf: (u4, bool) to bob) {\nleaf::<2>(nodes, leaves, row)\n}\n\
+        test \"each leaf, and a feature that no row has\" {\n\
+        let nodes: [Node<2, i8>; 3] = [Node { feature: 1, threshold: 5 }, \
+        Node { feature: 0, threshold: -1 }, Node { feature: 3, threshold: -2 }];\n\
+        let leaves = [(1, true), (2, false), (3, true), (4, false)];\n\
+        assert main(nodes, leaves, [-1, 5]) == (1, true);\n\
+        assert main(nodes, leaves, [0, 5]) == (2, false);\n\
+        assert main(nodes, leaves, [-9, 6]) == (4, false);\n}\n";
+    check(text, 87);
+}
+
+#[test]
 fn hashes_and_ciphers() {
     let text = "parties alice, bob;\nuse std::hash::sha_256;\nuse std::cipher::aes_128;\n\
         main(m: bytes<3> of alice, key: bytes<16> of alice, block: bytes<16> of bob)\n\

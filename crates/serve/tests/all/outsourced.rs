@@ -82,6 +82,8 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
             replaces: false,
             threads: NonZeroUsize::MIN,
         }),
+        chain: None,
+        replaces: false,
         security: StatisticalSecurity::DEFAULT,
         scheme: None,
         peers: clients.iter().map(Identity::fingerprint).collect(),

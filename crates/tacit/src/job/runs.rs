@@ -139,6 +139,7 @@ impl Job<'_> {
             allowed: Vec::new(),
             is_exact: false,
             replaces: self.task.replaces,
+            pin: self.task.pin,
         })
     }
 

@@ -100,6 +100,7 @@ impl<'f> OutsourcedJob<'f> {
             allowed: allowed.to_vec(),
             is_exact: false,
             replaces: false,
+            pin: None,
         });
         self
     }

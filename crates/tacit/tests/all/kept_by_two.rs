@@ -2,6 +2,7 @@
 //! went back, and power lost at every write, sync, change of name and commit of either.
 
 mod ends;
+mod pins;
 
 use std::collections::BTreeMap;
 use std::fs;

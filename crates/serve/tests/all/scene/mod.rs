@@ -85,6 +85,8 @@ impl Scene {
             role: Role::Garbler,
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
             outsourced: None,
+            chain: None,
+            replaces: false,
             security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: everybody,

@@ -1,7 +1,5 @@
 //! Preparing a batch: one lot, which is there when both parties have ended well.
 
-use std::cell::Cell;
-
 use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Role};

@@ -1,0 +1,83 @@
+//! What a program may be at most, a case for each row of the reference's table: nothing hangs, and
+//! the error says the bound.
+
+use tacit_language::lower::NoCircuitFiles;
+use tacit_language::program::EntryId;
+use tacit_language::{Diagnostic, Loaded, NoFiles, ParamValues};
+
+use crate::both::program_of;
+
+fn errors(text: &str) -> Vec<Diagnostic> {
+    Loaded::new("snippet.tacit", text, &NoFiles).check(&ParamValues::new())
+}
+
+/// A `main` with this body.
+fn main(items: &str, body: &str) -> String {
+    format!(
+        "parties alice, bob;\n{items}\n\
+         main(a: u8 of alice, b: u8 of bob) -> (result: u8 to both) {{\n{body}\n}}\n"
+    )
+}
+
+/// What is told of a program, an error of `word` among it.
+#[track_caller]
+fn refused(text: &str, word: &str) {
+    let errors = errors(text);
+    let is_told = errors.iter().any(|error| error.message.contains(word));
+    assert!(is_told, "{word} is not in {errors:?}");
+}
+
+#[test]
+fn a_file_has_at_most_4_mib() {
+    let program = main("", "a + b");
+    let filled = |bytes: usize| program.clone() + &" ".repeat(bytes - program.len());
+    assert!(errors(&filled(4 << 20)).is_empty());
+    refused(&filled((4 << 20) + 1), "more than 4 MiB");
+}
+
+#[test]
+fn expressions_are_nested_at_most_128_deep() {
+    let nested = |depth: usize| "(".repeat(depth) + "a" + &")".repeat(depth);
+    assert!(errors(&main("", &nested(100))).is_empty());
+    refused(&main("", &nested(129)), "more than 128 levels");
+    refused(&main("", &nested(1 << 20)), "more than 128 levels");
+}
+
+#[test]
+fn generics_have_at_most_2_to_the_14_instances() {
+    let item = "fn more<const K>(x: u8) -> u8 { x ^ (K & 255) as u8 }";
+    let body = |count: u32| {
+        format!("let mut x = a ^ b; for const k in 0..{count} {{ x = more::<k>(x); }} x")
+    };
+    assert!(errors(&main(item, &body(1000))).is_empty());
+    refused(
+        &main(item, &body((1 << 14) + 1)),
+        "more than 16384 instances",
+    );
+}
+
+#[test]
+fn consts_and_unrolled_loops_take_at_most_10_to_the_7_steps() {
+    let body = "let mut x = a ^ b; for const k in 0..20_000_000 { } x";
+    refused(&main("", body), "more than 10000000 steps");
+}
+
+#[test]
+fn a_component_has_at_most_2_to_the_24_gates() {
+    let text = main(
+        "",
+        "let mut x: u512 = a as u512; for i in 0..100 { x = x * x + b as u512; } x as u8",
+    );
+    let program = program_of(&text);
+    let lowered = program.lower("main", EntryId(0), &NoCircuitFiles);
+    let error = lowered.err().expect("too many gates");
+    assert!(error.message.contains("more than 2^24 gates"), "{error:?}");
+}
+
+#[test]
+fn at_most_64_errors_are_told() {
+    let body: String = (0..100)
+        .map(|n| format!("let x{n} = unknown{n};\n"))
+        .collect();
+    assert_eq!(errors(&main("", &(body + "a"))).len(), 64);
+}
