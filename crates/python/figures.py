@@ -3,8 +3,8 @@
 A call's overhead is what a run takes in a loop of Python less what it takes in the command's loop,
 `tacit run --repeat`, each between two processes over TLS on loopback. The loops take turns, so that
 both see the same machine. The other figures are of an intersection with sums, with its DataFrames
-and in processes of its own, on loopback and through a relay that delays and paces bytes; and of values
-on their way into the library and back, without another party.
+and in processes of its own, on loopback and through a relay that delays and paces bytes; and of
+values on their way into the library and back, without another party.
 """
 
 from __future__ import annotations

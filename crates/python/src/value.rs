@@ -81,8 +81,8 @@ impl Source {
 }
 
 /// Reads a Python value for a port of this shape. Columns of Arrow's C data interface, arrays and
-/// what has a method `tolist` or `to_list` are lists. Where a table is wanted, a DataFrame or a dict
-/// of columns gives the columns that its fields name. `name` is that of the input, for errors.
+/// what has a method `tolist` or `to_list` are lists. Where a table is wanted, a DataFrame or a
+/// dict of columns gives the columns that its fields name. `name` is that of the input, for errors.
 ///
 /// # Errors
 ///

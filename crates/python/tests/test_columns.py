@@ -201,8 +201,7 @@ def test_a_masked_value_is_missing() -> None:
 
 def test_no_object_is_made_for_each_number() -> None:
     count = 100_000
-    source = f"[{{0}}; {count}] of alice, y: bool of bob) -> (x: [{{0}}; {count}] to both) {{{{ x }}}}"
-    function = tacit.function(f"parties alice, bob; main(x: {source}".format("u32"))
+    function = tacit.function(ARRAY.format("u32").replace("; 3]", f"; {count}]"))
     numbers = np.arange(count, dtype="uint32") * 40_000
     for column in (numbers, pl.Series(numbers), pa.array(numbers)):
         tracemalloc.start()

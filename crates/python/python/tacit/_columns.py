@@ -64,7 +64,8 @@ def memory(column: Any) -> tuple[str, int, Sequence[int], bytes] | None:
         array, size = array.astype(np.float64, copy=False), 8
         if not np.isfinite(array).all():
             return None
-    return kind, size, array.shape, array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return kind, size, array.shape, little.tobytes()
 
 
 def array(memory: bytearray, dtype: str, sizes: Sequence[int]) -> NDArray[Any]:
