@@ -3,7 +3,8 @@
 A call's overhead is what a run takes in a loop of Python less what it takes in the command's loop,
 `tacit run --repeat`, each between two processes over TLS on loopback. The loops take turns, so that
 both see the same machine. The other figures are of an intersection with sums, with its DataFrames
-and in processes of its own, on loopback and through a relay that delays and paces bytes.
+and in processes of its own, on loopback and through a relay that delays and paces bytes; and of
+values on their way into the library and back, without another party.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import tacit
 
 ROUNDS = 5
@@ -224,6 +227,38 @@ def intersection(folder: Path, rows: int, relayed: bool) -> dict[str, Any]:
     }
 
 
+def values(count: int) -> Iterator[dict[str, Any]]:
+    """What it takes to read `count` values of type u32, and to run a function that gives them back
+    in the clear."""
+    source = "parties a, b;\nmain(x: [{0}; N] of a, y: bool of b) -> (x: [{0}; N] to both) {{ x }}"
+    source = source.replace("parties a, b;", f"parties a, b;\nconst N = {count};")
+    same = tacit.function(source.format("u32"))
+    # The last value does not fit, so that all are read and no more is done.
+    refused = tacit.function(source.format("u31"))
+    numbers = np.random.default_rng(1).integers(0, 2**31, count, dtype=np.uint32)
+    numbers[-1] = 2**31
+    given = {"NumPy": numbers, "pandas": pd.Series(numbers), "Polars": pl.Series(numbers)}
+    for package, column in {**given, "list": numbers.tolist()}.items():
+        reads, runs = [], []
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            with contextlib.suppress(tacit.errors.InputError):
+                refused.eval(column, False)
+            read = time.perf_counter()
+            result = same.eval(column, False)
+            runs.append(time.perf_counter() - read)
+            reads.append(read - began)
+            if not np.array_equal(result, numbers):
+                raise SystemExit("figures: other values came back")
+        yield {
+            "measured": "values",
+            "from": package,
+            "values": count,
+            "read_median_s": statistics.median(reads),
+            "run_in_the_clear_median_s": statistics.median(runs),
+        }
+
+
 def shaped(address: str, behind: str) -> None:
     """Starts a relay from `address` to `behind` over the imitated link, which ends with this
     program."""
@@ -291,6 +326,8 @@ def main() -> None:
         folder = Path(scratch)
         for call in calls(options.quick):
             print(json.dumps(overhead(options.tacit, folder, call)), flush=True)
+        for figure in values(10_000 if options.quick else 1_000_000):
+            print(json.dumps(figure), flush=True)
         for relayed in (False, True):
             print(json.dumps(intersection(folder, options.rows, relayed)), flush=True)
 

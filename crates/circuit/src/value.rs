@@ -17,10 +17,12 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::{CircuitError, Kind, Port, Type};
 
 mod convert;
+mod given;
 mod json;
 mod number;
 mod text;
 
+pub use given::{Given, NumberFormat, Numbers};
 pub use json::wipe_json;
 
 /// A value of a [`Type`].
@@ -52,7 +54,7 @@ impl Value {
     ///
     /// As [`Value::parse`].
     pub fn from_json(ty: &Type, json: &serde_json::Value) -> Result<Self, CircuitError> {
-        Reader::read(THE_VALUE, ty, |reader| reader.json(ty, json))
+        Reader::read(THE_VALUE, ty, |reader| reader.given(ty, Given::Json(json)))
     }
 
     /// The value of this type with these bits.
@@ -169,7 +171,17 @@ impl Port {
     ///
     /// As [`Port::parse_value`].
     pub fn value_from_json(&self, json: &serde_json::Value) -> Result<Value, CircuitError> {
-        let read = Reader::read(&self.name, &self.ty, |reader| reader.json(&self.ty, json));
+        self.value_from(Given::Json(json))
+    }
+
+    /// The value that another language gives for this port, whose name the error gives, held to
+    /// its promise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Port::parse_value`].
+    pub fn value_from(&self, given: Given<'_>) -> Result<Value, CircuitError> {
+        let read = Reader::read(&self.name, &self.ty, |reader| reader.given(&self.ty, given));
         self.uphold(read?)
     }
 

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tacit::circuit::{FunctionFamily, Port, wipe_json};
+use tacit::circuit::{FunctionFamily, Port};
 use tacit::{Role, Value, library};
 use tacit_language::PortValue;
 
 use crate::cost::{self, Row};
 use crate::error;
 use crate::program::{Program, Source};
-use crate::value::{self, Shape};
+use crate::shape::Shape;
+use crate::value;
 
 /// A function with its parameters. `tacit.Function` is what people use.
 #[pyclass(frozen, module = "tacit._tacit")]
@@ -319,10 +320,9 @@ fn read_port(function: &tacit::Function, name: &str, value: &Bound<'_, PyAny>) -
             &format!("there is no input {name:?}; there are {known}"),
         )
     })?;
-    let json = value::json(name, &Shape::of_type(&port.ty), value)?;
-    let value = port.value_from_json(&json);
-    wipe_json(json);
-    value.map_err(|error| error::raise(py, error))
+    let shape = Shape::of_type(&port.ty);
+    let read = value::read_with(name, &shape, value, |given| port.value_from(given))?;
+    read.map_err(|error| error::raise(py, error))
 }
 
 fn evaluate_circuits(
@@ -362,5 +362,5 @@ fn row(port: &Port, whose: &str) -> PortRow {
 
 /// A value as Python's.
 fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Shape::of_type(value.ty()).python(py, &value.to_json())
+    Shape::of_type(value.ty()).python(py, &value.to_bits())
 }

@@ -3,7 +3,8 @@
 //! | file | what it does |
 //! |---|---|
 //! | `error` | errors of Rust as the exceptions of `tacit.errors` |
-//! | `value` | Python's values to JSON and back, by a port's type |
+//! | `value` | Python's values as the library reads them |
+//! | `shape` | what types are to Python, and the library's values as Python's |
 //! | `function` | what is computed, and its run in the clear |
 //! | `program` | programs of the language, and what is wrong with them |
 //! | `cost` | what a function costs before it runs |
@@ -21,6 +22,7 @@ mod function;
 mod party;
 mod program;
 mod session;
+mod shape;
 mod value;
 mod wait;
 

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tacit::circuit::wipe_json;
+use tacit::circuit::Given;
 use tacit_language::{
     BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
     TypedFunction, read_source,
 };
 
 use crate::error;
-use crate::value::{self, Shape};
+use crate::shape::Shape;
+use crate::value;
 
 /// A run of a program with all that it is made of.
 pub(crate) struct Program {
@@ -93,8 +94,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let signature = self.typed.signature();
         let ty = signature.results()[port].ty;
-        let shape = Shape::of_program(&signature.program().types, ty);
-        shape.python(py, &signature.json(value))
+        Shape::of_program(signature, ty).python(py, value.bits())
     }
 
     /// What the program may get wrong: a text and a place for each.
@@ -127,11 +127,9 @@ fn read(
     let py = value.py();
     let failed = |error| raise(py, error, map);
     let input = signature.input(name).map_err(failed)?;
-    let shape = Shape::of_program(&signature.program().types, input.ty);
-    let json = value::json(name, &shape, value)?;
-    let read = signature.read_json(input, &json);
-    wipe_json(json);
-    read.map_err(failed)
+    let shape = Shape::of_program(signature, input.ty);
+    let read = |given: Given<'_>| signature.read_given(input, given);
+    value::read_with(name, &shape, value, read)?.map_err(failed)
 }
 
 /// An error of the border as Python's exception, with the places of what is wrong in a program.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import math
 import sys
+import tracemalloc
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -22,6 +24,11 @@ from conftest import Parties
 COLUMN = """
 parties alice, bob;
 main(x: [{0}; 3] of alice, y: {0} of bob) -> (x: [{0}; 3] to both) {{ x }}
+"""
+
+ARRAY = """
+parties alice, bob;
+main(x: [{0}; 3] of alice, y: bool of bob) -> (x: [{0}; 3] to both) {{ x }}
 """
 
 TABLE = """
@@ -105,6 +112,108 @@ def test_floats_are_rounded_as_others_are() -> None:
         function.eval(pl.Series([0.0, 1.0, float("inf")]), 0)
 
 
+@pytest.mark.parametrize(
+    ("type", "dtype", "values"),
+    [
+        ("bool", "uint8", [0, 1, 1]),
+        ("bool", "int8", [0, 2, 1]),
+        ("bool", "float64", [0, 1, 1]),
+        ("u8", "uint16", [0, 255, 7]),
+        ("u8", "uint16", [0, 256, 7]),
+        ("u8", "int64", [0, -1, 7]),
+        ("u8", "bool", [True, False, True]),
+        ("u8", "float64", [0, 1, 7]),
+        ("u8", "float64", [0, 1.5, 7]),
+        ("u64", "uint64", [0, 2**64 - 1, 2**53]),
+        ("u64", "int64", [0, -(2**63), 2**53]),
+        ("i8", "int16", [-128, 127, 0]),
+        ("i8", "int16", [-128, 128, 0]),
+        ("i8", "int16", [-129, 127, 0]),
+        ("i100", "uint64", [0, 2**64 - 1, 1]),
+        ("fixed<4, 4>", "int64", [-8, 7, 0]),
+        ("fixed<4, 4>", "uint64", [0, 8, 0]),
+        ("fixed<4, 4>", "float64", [-8, 7.99, 0.03125]),
+        ("fixed<4, 4>", "float64", [-8.01, 7.99, 0]),
+        ("fixed<4, 4>", "float64", [0, 8, 0]),
+        ("fixed<4, 4>", "float64", [0, math.nan, 0]),
+        ("fixed<4, 4>", "float64", [0, -math.inf, 0]),
+        ("fixed<60, 20>", "float64", [2.0**58, -(2.0**59), 2.0**-60]),
+        ("text<4>", "uint8", [1, 2, 3]),
+        ("(u8, i8)", "int8", [[1, -1], [2, -2], [3, -3]]),
+        ("(u8, i8)", "int8", [[1, -1], [-2, -2], [3, -3]]),
+        ("[u8; 2]", "int8", [[1, 2], [3, 4], [5, 6]]),
+        ("[u8; 2]", "int8", [1, 2, 3]),
+        ("u8", "int8", [[1, 2], [3, 4], [5, 6]]),
+        ("u8", "int8", [1, 2]),
+        ("u8", "datetime64[D]", [1, 2, 3]),
+        ("u8", "complex128", [1, 2, 3]),
+    ],
+)
+def test_an_array_is_what_its_list_is(type: str, dtype: str, values: list[Any]) -> None:
+    """The same value, or the same error with the same place."""
+
+    def of(values: Any) -> Any:
+        try:
+            result = tacit.function(ARRAY.format(type)).eval(values, False)
+        except InputError as error:
+            return str(error)
+        return np.asarray(result).tolist()
+
+    array = np.array(values, dtype=dtype)
+    expected = of(array.tolist())
+    wide = np.zeros((len(values), 2, *array.shape[1:]), dtype=dtype)
+    wide[:, 1] = array
+    others = [array, wide[:, 1], array.astype(array.dtype.newbyteorder(">")), Foreign(array)]
+    assert [of(other) for other in others] == [expected] * len(others)
+    if isinstance(expected, list) and dtype == "float64":
+        single = array.astype("float32")
+        assert of(single) == of(single.tolist())
+
+
+class Foreign:
+    """An array of another package."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __array__(self) -> Any:
+        return self._array
+
+    def tolist(self) -> Any:
+        return self._array.tolist()
+
+
+def test_a_tie_is_even_however_long_its_digits_are() -> None:
+    """Ties that the shortest text of a float does not show."""
+    function = tacit.function(ARRAY.format("fixed<2, 40>"))
+    ties = [odd / 2**41 for odd in (1, 3, 2**40 + 1)]
+    even = [0, 2 / 2**40, 2**39 / 2**40]
+    for given in (ties, np.array(ties), pl.Series(ties)):
+        assert function.eval(given, False).tolist() == even
+
+
+def test_a_masked_value_is_missing() -> None:
+    function = tacit.function(ARRAY.format("u8"))
+    masked: Any = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
+    with pytest.raises(InputError, match=r"^x\[1\] is missing"):
+        function.eval(masked, False)
+
+
+def test_no_object_is_made_for_each_number() -> None:
+    count = 100_000
+    function = tacit.function(ARRAY.format("u32").replace("; 3]", f"; {count}]"))
+    numbers = np.arange(count, dtype="uint32") * 40_000
+    for column in (numbers, pl.Series(numbers), pa.array(numbers)):
+        tracemalloc.start()
+        result = function.eval(column, False)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert (result == numbers).all()
+        # The bytes on the way in and on the way out; a list has twice as many for its places alone.
+        assert most < 3 * numbers.nbytes
+    result += 1  # It is the caller's own.
+
+
 def frames() -> list[Any]:
     data = {name: [row[name] for row in ROWS] for name in ROWS[0]}
     data["extra"] = [datetime.date(2020, 1, 1)] * 2
@@ -152,6 +261,7 @@ def test_a_result_is_a_table_of_any_package(parties: Parties) -> None:
     )
     assert alice == bob == ROWS
     assert bob["name"] == [row["name"] for row in ROWS]
+    assert bob["id"].dtype == "uint16" and bob["id"].tolist() == [7, 65]
     polars = pl.DataFrame(pa.table(bob))
     types = [pl.UInt16, pl.String, pl.Float64, pl.String, pl.Binary, pl.Boolean]
     assert polars.dtypes == types

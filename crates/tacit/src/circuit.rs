@@ -4,6 +4,6 @@
 
 pub use tacit_circuit::{
     CircuitError, Component, ComponentCache, Digest, FunctionError, FunctionFamily,
-    FunctionParameter, Graph, GraphCall, GraphSource, Optimised, Pass, Port, Promise, Size,
-    Statistics, builder, formats, wipe_json,
+    FunctionParameter, Given, Graph, GraphCall, GraphSource, NumberFormat, Numbers, Optimised,
+    Pass, Port, Promise, Size, Statistics, builder, formats, wipe_json,
 };

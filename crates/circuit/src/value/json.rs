@@ -5,32 +5,53 @@ use zeroize::Zeroize;
 
 use crate::{CircuitError, Kind, Type};
 
+use super::given::{Given, Number};
 use super::text::number_range;
 use super::{Reader, Value};
 
 /// Integers of this magnitude and above are JSON strings, since many readers of JSON would round
 /// them (RFC 8259, section 6).
-const FIRST_ROUNDED: u64 = 1 << 53;
+pub(super) const FIRST_ROUNDED: u64 = 1 << 53;
 
 impl Reader<'_> {
-    /// Reads a value from JSON.
-    pub(super) fn json(&mut self, ty: &Type, json: &Json) -> Result<(), CircuitError> {
-        match (ty.kind(), json) {
-            (Kind::Array(of, n), Json::Array(elements)) => {
-                if elements.len() != *n as usize {
-                    let found = format!("a list of {}", elements.len());
-                    return Err(self.error(ty, format!("a list of {n}"), found));
-                }
-                for (index, element) in elements.iter().enumerate() {
+    /// Reads a value that another language gives.
+    pub(super) fn given(&mut self, ty: &Type, given: Given<'_>) -> Result<(), CircuitError> {
+        let Kind::Array(of, n) = ty.kind() else {
+            return match given {
+                Given::Json(json) => self.json(ty, json),
+                Given::Numbers(numbers) => match numbers.bits(ty) {
+                    Some(bits) => {
+                        bits.for_each(|bit| self.bits.push(bit));
+                        Ok(())
+                    }
+                    None => {
+                        let json = numbers.to_json();
+                        let result = self.json(ty, &json);
+                        wipe_json(json);
+                        result
+                    }
+                },
+                _ => Err(self.error(ty, number_range(ty), kind_of(given).to_owned())),
+            };
+        };
+        let found = match given.length() {
+            Some(length) if length == *n as usize => {
+                for (index, element) in given.items().enumerate() {
                     self.indices.push(index);
-                    self.json(of, element)?;
+                    self.given(of, element)?;
                     self.indices.pop();
                 }
-                Ok(())
+                return Ok(());
             }
-            (Kind::Array(_, n), _) => {
-                Err(self.error(ty, format!("a list of {n}"), kind_of(json).to_owned()))
-            }
+            Some(length) => format!("a list of {length}"),
+            None => kind_of(given).to_owned(),
+        };
+        Err(self.error(ty, format!("a list of {n}"), found))
+    }
+
+    /// Reads what is no array from JSON.
+    fn json(&mut self, ty: &Type, json: &Json) -> Result<(), CircuitError> {
+        match (ty.kind(), json) {
             (Kind::Bit, Json::Bool(bit)) => {
                 self.bits.push(*bit);
                 Ok(())
@@ -45,12 +66,24 @@ impl Reader<'_> {
                 }
                 self.json_text(ty, number.to_string())
             }
-            (Kind::Fixed { .. }, Json::Number(number)) => self.json_text(ty, number.to_string()),
+            (Kind::Fixed { .. }, Json::Number(number)) => match number.as_f64() {
+                Some(float) if number.is_f64() => {
+                    let bits = Number::Float(float).bits(ty).ok_or_else(|| {
+                        let found = "a number out of range".to_owned();
+                        self.error(ty, number_range(ty), found)
+                    })?;
+                    bits.for_each(|bit| self.bits.push(bit));
+                    Ok(())
+                }
+                _ => self.json_text(ty, number.to_string()),
+            },
             (_, Json::String(text)) => self.text(ty, text),
-            (Kind::Bits(_) | Kind::Bytes(_), _) => {
-                Err(self.error(ty, "a string".to_owned(), kind_of(json).to_owned()))
-            }
-            _ => Err(self.error(ty, number_range(ty), kind_of(json).to_owned())),
+            (Kind::Bits(_) | Kind::Bytes(_), _) => Err(self.error(
+                ty,
+                "a string".to_owned(),
+                kind_of(Given::Json(json)).to_owned(),
+            )),
+            _ => Err(self.error(ty, number_range(ty), kind_of(Given::Json(json)).to_owned())),
         }
     }
 
@@ -87,14 +120,15 @@ impl Value {
     }
 }
 
-fn kind_of(json: &Json) -> &'static str {
-    match json {
-        Json::Null => "null",
-        Json::Bool(_) => "true or false",
-        Json::Number(_) => "a number",
-        Json::String(_) => "a string",
-        Json::Array(_) => "a list",
-        Json::Object(_) => "an object",
+fn kind_of(given: Given<'_>) -> &'static str {
+    match given {
+        Given::Json(Json::Null) => "null",
+        Given::Json(Json::Bool(_)) => "true or false",
+        Given::Json(Json::Number(_)) => "a number",
+        Given::Json(Json::String(_)) => "a string",
+        Given::Json(Json::Object(_)) | Given::Row(..) => "an object",
+        Given::Numbers(_) if given.length().is_none() => "a number",
+        Given::Json(Json::Array(_)) | Given::Numbers(_) | Given::Columns(_) => "a list",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{CircuitError, Kind, Type};
 
+use super::given::Given;
 use super::json::wipe_json;
 use super::number::{Natural, negated_if};
 use super::{Reader, Value};
@@ -28,7 +29,7 @@ impl Reader<'_> {
                     };
                     self.error(ty, "a JSON list".to_owned(), found)
                 })?;
-                let result = self.json(ty, &json);
+                let result = self.given(ty, Given::Json(&json));
                 wipe_json(json);
                 result
             }

@@ -13,7 +13,7 @@
 //! | `signature` | the ports of a run, its doc comment |
 //! | `values` | the values of the ports; the run in the clear |
 //! | `function` | the lowered function with its meaning; a party's inputs, random bits among them |
-//! | `read`, `write` | values of all types from JSON and text, and as both |
+//! | `read`, `write` | values of all types from JSON, text and memory, and as JSON and text |
 //! | `table`, `csv` | values from CSV and as CSV; its records and cells |
 //! | `meaning` | the digest of what a program means |
 //!

@@ -1,7 +1,7 @@
-//! Values from JSON and text.
+//! Values from JSON, from text and as other languages hold them.
 
-use serde_json::{Map, Value as Json};
-use tacit_circuit::{CircuitError, Kind, Type, Value as Leaf, wipe_json};
+use serde_json::Value as Json;
+use tacit_circuit::{CircuitError, Given, Kind, Numbers, Type, Value as Leaf, wipe_json};
 use zeroize::Zeroizing;
 
 use crate::elaborate::most_like;
@@ -64,13 +64,19 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a part that messages call by its place in the whole.
-    fn part(&mut self, place: &str, read: impl FnOnce(&mut Self) -> Read<()>) -> Read<()> {
-        let length = self.at.len();
-        self.at += place;
-        read(self)?;
-        self.at.truncate(length);
-        Ok(())
+    /// Reads a part, whose place in the whole messages give.
+    fn part(
+        &mut self,
+        place: impl FnOnce() -> String,
+        read: impl FnOnce(&mut Self) -> Read<()>,
+    ) -> Read<()> {
+        read(self).map_err(|mut error| {
+            if let CircuitError::Value { at, .. } = &mut error {
+                // Behind it are the places of the parts of this part.
+                at.insert_str(self.at.len(), &place());
+            }
+            error
+        })
     }
 
     /// A value from text: its JSON, or what the string says where its JSON is a string.
@@ -81,7 +87,7 @@ impl<'t> Reader<'t> {
         };
         if is_scalar {
             let json = Json::String(text.to_owned());
-            let result = self.json(ty, &json);
+            let result = self.given(ty, Given::Json(&json));
             wipe_json(json);
             return result;
         }
@@ -94,38 +100,64 @@ impl<'t> Reader<'t> {
             };
             self.error(ty, self.expected(ty), found)
         })?;
-        let result = self.json(ty, &json);
+        let result = self.given(ty, Given::Json(&json));
         wipe_json(json);
         result
     }
 
-    /// A value from JSON.
-    pub(super) fn json(&mut self, ty: TypeId, json: &Json) -> Read<()> {
+    /// A value that another language gives.
+    pub(super) fn given(&mut self, ty: TypeId, given: Given<'_>) -> Read<()> {
+        let types = self.types;
+        match (types.kind(ty), given.length(), given) {
+            (&TypeKind::Array(element, n), Some(length), _) if length == n as usize => {
+                self.elements(element, given)
+            }
+            (&TypeKind::Table(element, n), Some(length), _) if length <= n as usize => {
+                self.table(element, n, length, |this| this.elements(element, given))
+            }
+            (TypeKind::Tuple(parts), Some(length), _) if length == parts.len() => {
+                for (number, (ty, item)) in parts.iter().zip(given.items()).enumerate() {
+                    self.part(|| format!(".{number}"), |this| this.given(*ty, item))?;
+                }
+                Ok(())
+            }
+            (TypeKind::Struct(_), None, Given::Json(Json::Object(_)) | Given::Row(..)) => {
+                self.fields(ty, given)
+            }
+            (_, _, Given::Json(json)) => self.scalar(ty, json),
+            (_, _, Given::Numbers(numbers)) => self.numbers(ty, numbers),
+            _ => Err(self.error(ty, self.expected(ty), found(given))),
+        }
+    }
+
+    /// What has no parts, from JSON.
+    fn scalar(&mut self, ty: TypeId, json: &Json) -> Read<()> {
         match (self.types.kind(ty), json) {
             (TypeKind::Bool, _) => self.bool(ty, json),
             (TypeKind::Text(n), Json::String(text)) => self.characters(ty, *n as usize, text),
             (TypeKind::Enum(_), Json::String(text)) => self.variant(ty, text),
-            (&TypeKind::Array(element, n), Json::Array(parts)) if parts.len() == n as usize => {
-                self.elements(element, parts)
-            }
-            (&TypeKind::Table(element, n), Json::Array(parts)) if parts.len() <= n as usize => self
-                .table(element, n, parts.len(), |this| {
-                    this.elements(element, parts)
-                }),
-            (TypeKind::Tuple(types), Json::Array(parts)) if parts.len() == types.len() => {
-                let places = types.iter().zip(parts).enumerate();
-                for (number, (ty, json)) in places {
-                    self.part(&format!(".{number}"), |this| this.json(*ty, json))?;
-                }
-                Ok(())
-            }
-            (TypeKind::Struct(_), Json::Object(fields)) => self.fields(ty, fields),
             (TypeKind::Bytes(0), Json::String(text)) if text.is_empty() => Ok(()),
             _ => match leaf(self.types, ty) {
                 Some(leaf) => self.leaf(ty, &leaf, json),
-                None => Err(self.error(ty, self.expected(ty), found(json))),
+                None => Err(self.error(ty, self.expected(ty), found(Given::Json(json)))),
             },
         }
+    }
+
+    /// A single number. What does not fit is read as JSON, which says why.
+    fn numbers(&mut self, ty: TypeId, numbers: Numbers<'_>) -> Read<()> {
+        let leaf = match self.types.kind(ty) {
+            TypeKind::Bool => Some(Type::BIT),
+            _ => leaf(self.types, ty),
+        };
+        if let Some(bits) = leaf.and_then(|leaf| numbers.bits(&leaf)) {
+            self.bits.extend(bits);
+            return Ok(());
+        }
+        let json = numbers.to_json();
+        let result = self.given(ty, Given::Json(&json));
+        wipe_json(json);
+        result
     }
 
     /// What a value of this type is written as.
@@ -169,7 +201,7 @@ impl<'t> Reader<'t> {
                 self.bits.push(bit);
                 Ok(())
             }
-            None => Err(self.error(ty, "true or false", found(json))),
+            None => Err(self.error(ty, "true or false", found(Given::Json(json)))),
         }
     }
 
@@ -224,9 +256,9 @@ impl<'t> Reader<'t> {
     }
 
     /// Elements of an array, from the first on.
-    pub(super) fn elements(&mut self, element: TypeId, parts: &[Json]) -> Read<()> {
-        for (number, json) in parts.iter().enumerate() {
-            self.part(&format!("[{number}]"), |this| this.json(element, json))?;
+    pub(super) fn elements(&mut self, element: TypeId, given: Given<'_>) -> Read<()> {
+        for (number, item) in given.items().enumerate() {
+            self.part(|| format!("[{number}]"), |this| this.given(element, item))?;
         }
         Ok(())
     }
@@ -251,15 +283,15 @@ impl<'t> Reader<'t> {
         self.bits.extend(std::iter::repeat_n(false, zeros));
     }
 
-    fn fields(&mut self, whole: TypeId, given: &Map<String, Json>) -> Read<()> {
+    fn fields(&mut self, whole: TypeId, given: Given<'_>) -> Read<()> {
         let TypeKind::Struct(number) = *self.types.kind(whole) else {
             unreachable!("a struct");
         };
         let fields = &self.types.struct_type(number).fields;
         for (name, ty) in fields {
-            match given.get(name.as_str()) {
-                Some(json) => {
-                    self.part(&format!(".{name}"), |this| this.json(*ty, json))?;
+            match given.field(name.as_str()) {
+                Some(field) => {
+                    self.part(|| format!(".{name}"), |this| this.given(*ty, field))?;
                 }
                 None => {
                     let found = format!("no {}", quoted(name.as_str()));
@@ -268,7 +300,11 @@ impl<'t> Reader<'t> {
             }
         }
         let known = |name: &String| fields.iter().any(|(field, _)| field.as_str() == name);
-        match given.keys().find(|name| !known(name)) {
+        // Columns that no field has stay where they are.
+        let Given::Json(Json::Object(object)) = given else {
+            return Ok(());
+        };
+        match object.keys().find(|name| !known(name)) {
             None => Ok(()),
             Some(other) => {
                 let names = fields.iter().map(|(name, _)| name.as_str());
@@ -286,14 +322,17 @@ fn quoted(name: &str) -> String {
     format!("{:?}", name.chars().take(64).collect::<String>())
 }
 
-/// The kind of a JSON value, for an error that does not tell the value.
-fn found(json: &Json) -> String {
-    match json {
-        Json::Null => "null".to_owned(),
-        Json::Bool(_) => "true or false".to_owned(),
-        Json::Number(_) => "a number".to_owned(),
-        Json::String(_) => "a string".to_owned(),
-        Json::Array(parts) => format!("a list of {}", parts.len()),
-        Json::Object(_) => "an object".to_owned(),
+/// The kind of a value, for an error that does not tell the value.
+fn found(given: Given<'_>) -> String {
+    if let Some(length) = given.length() {
+        return format!("a list of {length}");
     }
+    let kind = match given {
+        Given::Json(Json::Null) => "null",
+        Given::Json(Json::Bool(_)) => "true or false",
+        Given::Json(Json::String(_)) => "a string",
+        Given::Json(Json::Number(_)) | Given::Numbers(_) => "a number",
+        _ => "an object",
+    };
+    kind.to_owned()
 }

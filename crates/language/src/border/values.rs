@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+use tacit_circuit::Given;
 
 use super::read::Reader;
 use super::{BorderError, PortValue, Signature, table, write};
@@ -18,14 +19,28 @@ impl Signature {
     ///
     /// It does not fit the type.
     pub fn read_json(&self, input: &InputPort, json: &Json) -> Result<PortValue, BorderError> {
-        self.read(input, |reader| match (json, self.may_be_filled(input)) {
-            (Json::Array(parts), Some((element, n))) if parts.len() < n => {
-                let missing = n - parts.len();
-                reader.elements(element, parts)?;
-                reader.zeros(element, missing);
-                Ok(missing)
+        self.read_given(input, Given::Json(json))
+    }
+
+    /// The value of an input as another language holds it, otherwise as from JSON.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit the type.
+    pub fn read_given(
+        &self,
+        input: &InputPort,
+        given: Given<'_>,
+    ) -> Result<PortValue, BorderError> {
+        self.read(input, |reader| {
+            match (given.length(), self.may_be_filled(input)) {
+                (Some(length), Some((element, n))) if length < n => {
+                    reader.elements(element, given)?;
+                    reader.zeros(element, n - length);
+                    Ok(n - length)
+                }
+                _ => reader.given(input.ty, given).map(|()| 0),
             }
-            _ => reader.json(input.ty, json).map(|()| 0),
         })
     }
 
@@ -135,7 +150,19 @@ impl Signature {
     /// A value as JSON.
     #[must_use]
     pub fn json(&self, value: &PortValue) -> Json {
-        write::json(&self.program.types, value.ty, &value.bits)
+        self.json_of(value.ty, &value.bits)
+    }
+
+    /// The bits of a value of this type, or of a part of one, as JSON.
+    ///
+    /// # Panics
+    ///
+    /// If the type has another number of bits.
+    #[must_use]
+    pub fn json_of(&self, ty: TypeId, bits: &[bool]) -> Json {
+        let types = &self.program.types;
+        assert_eq!(bits.len() as u64, types.width(ty), "bits of another type");
+        write::json(types, ty, bits)
     }
 
     /// A value as text.

@@ -45,11 +45,19 @@ pub(super) struct Traced<'c> {
     pub(super) outputs: &'c [Wire],
     /// Of each gate whether it is a constant, and which.
     constants: Vec<Option<bool>>,
+    /// The call whose result each input wire is, or [`NO_CALL`].
+    call_of: Vec<u32>,
 }
 
+const NO_CALL: u32 = u32::MAX;
+
 impl<'c> Traced<'c> {
-    pub(super) fn new(circuit: &'c Circuit) -> Self {
+    pub(super) fn new(circuit: &'c Circuit, shape: &Shape) -> Self {
         let inputs = circuit.input_bits();
+        let mut call_of = vec![NO_CALL; inputs];
+        for (call, result) in shape.results.iter().enumerate() {
+            call_of[result.clone()].fill(call as u32);
+        }
         let gates: Vec<Gate> = circuit.gates().collect();
         let mut constants: Vec<Option<bool>> = Vec::with_capacity(gates.len());
         for gate in &gates {
@@ -68,7 +76,14 @@ impl<'c> Traced<'c> {
             gates,
             outputs: circuit.output_wires(),
             constants,
+            call_of,
         }
+    }
+
+    /// The call whose result an input wire is, if it is one.
+    fn call_of(&self, wire: usize) -> Option<usize> {
+        let call = self.call_of[wire];
+        (call != NO_CALL).then_some(call as usize)
     }
 
     /// What a wire is.
@@ -104,43 +119,51 @@ pub(super) struct Live {
 impl Live {
     /// Outputs from `results` on are those of the run.
     pub(super) fn new(traced: &Traced<'_>, shape: &Shape, results: usize) -> Self {
-        let call_of = call_of(traced, shape);
         let mut live = Self {
             gates: vec![false; traced.gates.len()],
             calls: vec![false; shape.results.len()],
         };
-        let sources = |outputs: &[Wire]| -> Vec<Source> {
-            outputs.iter().map(|wire| traced.source(*wire)).collect()
-        };
-        let mut open = sources(&traced.outputs[results..]);
+        let source = |wire: &Wire| traced.source(*wire);
+        let mut open = Vec::new();
+        live.need(
+            traced,
+            traced.outputs[results..].iter().map(source),
+            &mut open,
+        );
         while let Some(next) = open.pop() {
             match next {
                 Source::Constant(_) => {}
-                Source::Gate(gate) => {
-                    if !std::mem::replace(&mut live.gates[gate], true) {
-                        open.extend(traced.reads(gate));
-                    }
-                }
+                Source::Gate(gate) => live.need(traced, traced.reads(gate), &mut open),
                 Source::Input(wire) => {
-                    if let Some(call) = call_of[wire]
-                        && !std::mem::replace(&mut live.calls[call], true)
-                    {
-                        open.extend(sources(&traced.outputs[shape.arguments[call].clone()]));
+                    if let Some(call) = traced.call_of(wire) {
+                        let arguments = traced.outputs[shape.arguments[call].clone()].iter();
+                        live.need(traced, arguments.map(source), &mut open);
                     }
                 }
             }
         }
         live
     }
-}
 
-/// The call whose result each input wire is, if it is one.
-fn call_of(traced: &Traced<'_>, shape: &Shape) -> Vec<Option<usize>> {
-    let mut call_of = vec![None; traced.inputs];
-    for (call, result) in shape.results.iter().enumerate() {
-        call_of[result.clone()].fill(Some(call));
+    /// Notes gates and calls that are needed. Those that were not before are then open.
+    fn need(
+        &mut self,
+        traced: &Traced<'_>,
+        sources: impl Iterator<Item = Source>,
+        open: &mut Vec<Source>,
+    ) {
+        open.extend(sources.filter(|source| {
+            let known = match *source {
+                Source::Constant(_) => return false,
+                Source::Gate(gate) => &mut self.gates[gate],
+                Source::Input(wire) => match traced.call_of(wire) {
+                    Some(call) => &mut self.calls[call],
+                    None => return false,
+                },
+            };
+            !std::mem::replace(known, true)
+        }));
     }
-    call_of
 }
 
 /// Gives each gate its region.
@@ -174,7 +197,7 @@ pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
         for read in traced.reads(gate) {
             least = least.max(match read {
                 Source::Gate(read) => gates[read],
-                Source::Input(wire) => earliest.inputs[wire],
+                Source::Input(wire) => traced.call_of(wire).map_or(0, |call| calls[call]),
                 Source::Constant(_) => 0,
             });
         }
@@ -188,89 +211,71 @@ pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
 /// The least level of everything.
 struct Earliest {
     gates: Vec<u32>,
-    inputs: Vec<u32>,
     calls: Vec<u32>,
 }
 
 impl Earliest {
     fn new(traced: &Traced<'_>, shape: &Shape) -> Self {
         const UNKNOWN: u32 = u32::MAX;
-        let call_of = call_of(traced, shape);
         let mut levels = Self {
             gates: vec![UNKNOWN; traced.gates.len()],
-            inputs: vec![0; traced.inputs],
             calls: vec![UNKNOWN; shape.results.len()],
         };
         // What a call reads was made before what reads the call, so that nothing waits in vain.
         let mut open: Vec<Source> = Vec::new();
         for gate in 0..traced.gates.len() {
-            levels.find(Source::Gate(gate), traced, shape, &call_of, &mut open);
+            levels.find(Source::Gate(gate), traced, shape, &mut open);
         }
         for call in 0..shape.results.len() {
             if levels.calls[call] == UNKNOWN {
                 let wire = shape.results[call].start;
-                levels.find(Source::Input(wire), traced, shape, &call_of, &mut open);
-            }
-        }
-        for (wire, call) in call_of.iter().enumerate() {
-            if let Some(call) = call {
-                levels.inputs[wire] = levels.calls[*call];
+                levels.find(Source::Input(wire), traced, shape, &mut open);
             }
         }
         levels
     }
 
     /// The level of a source, once all that it waits for is known.
-    fn known(&self, source: Source, call_of: &[Option<usize>]) -> Option<u32> {
+    fn known(&self, source: Source, traced: &Traced<'_>) -> Option<u32> {
         let level = match source {
             Source::Constant(_) => 0,
             Source::Gate(gate) => self.gates[gate],
-            Source::Input(wire) => call_of[wire].map_or(0, |call| self.calls[call]),
+            Source::Input(wire) => traced.call_of(wire).map_or(0, |call| self.calls[call]),
         };
         (level != u32::MAX).then_some(level)
     }
 
-    fn find(
-        &mut self,
-        source: Source,
-        traced: &Traced<'_>,
-        shape: &Shape,
-        call_of: &[Option<usize>],
-        open: &mut Vec<Source>,
-    ) {
+    fn find(&mut self, source: Source, traced: &Traced<'_>, shape: &Shape, open: &mut Vec<Source>) {
         open.push(source);
         while let Some(&next) = open.last() {
-            if self.known(next, call_of).is_some() {
+            if self.known(next, traced).is_some() {
                 open.pop();
                 continue;
             }
-            let waits: Vec<Source> = match next {
-                Source::Gate(gate) => traced.reads(gate).collect(),
-                Source::Input(wire) => {
-                    let call = call_of[wire].expect("an input whose level is not known");
-                    let arguments = &traced.outputs[shape.arguments[call].clone()];
-                    arguments.iter().map(|wire| traced.source(*wire)).collect()
-                }
-                Source::Constant(_) => Vec::new(),
-            };
             let mut level = 0;
             let before = open.len();
-            for wait in waits {
-                match self.known(wait, call_of) {
-                    Some(known) => level = level.max(known),
-                    None => open.push(wait),
-                }
-            }
-            if open.len() > before {
-                continue;
-            }
+            let mut wait = |source| match self.known(source, traced) {
+                Some(known) => level = level.max(known),
+                None => open.push(source),
+            };
             match next {
-                Source::Gate(gate) => self.gates[gate] = level,
-                Source::Input(wire) => {
-                    let call = call_of[wire].expect("an input whose level is not known");
-                    self.calls[call] = level + 1;
-                }
                 Source::Constant(_) => {}
+                Source::Gate(gate) => {
+                    traced.reads(gate).for_each(wait);
+                    if open.len() == before {
+                        self.gates[gate] = level;
+                    }
+                }
+                Source::Input(wire) => {
+                    let call = traced
+                        .call_of(wire)
+                        .expect("an input whose level is not known");
+                    let arguments = &traced.outputs[shape.arguments[call].clone()];
+                    arguments.iter().for_each(|wire| wait(traced.source(*wire)));
+                    if open.len() == before {
+                        self.calls[call] = level + 1;
+                    }
+                }
             }
         }
     }

@@ -7,10 +7,12 @@ of Polars, PyArrow, pandas and others, none of which this package needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from arro3.core import ChunkedArray, Table
+from numpy.typing import NDArray
 
 from .errors import InputError
 
@@ -36,6 +38,39 @@ def names(frame: Any) -> list[str]:
     if not hasattr(frame, "columns"):
         frame = Table.from_arrow(frame)
     return list(getattr(frame, "column_names", None) or frame.columns)
+
+
+def memory(column: Any) -> tuple[str, int, Sequence[int], bytes] | None:
+    """What an array or column of bools or numbers has in memory, without a gap and little-endian:
+    NumPy's kind and size of the numbers, the array's sizes, and its bytes. None for all else, and
+    where a number is missing: `values` and `present` are for these."""
+    if isinstance(column, (list, tuple, np.ma.MaskedArray)) or hasattr(column, "columns"):
+        return None
+    array = column
+    if not isinstance(column, np.ndarray):
+        try:
+            if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
+                array = ChunkedArray.from_arrow(column).to_numpy()
+            else:
+                array = column.__array__()
+        except ImportError:  # pandas without PyArrow.
+            array = np.asarray(column)
+        except Exception:  # No array, or none of numbers: one of texts, decimals, missing values.
+            return None
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if not array.ndim or kind not in "biuf" or size > 8:
+        return None
+    if kind == "f":
+        array, size = array.astype(np.float64, copy=False), 8
+        if not np.isfinite(array).all():
+            return None
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return kind, size, array.shape, little.tobytes()
+
+
+def array(memory: bytearray, dtype: str, sizes: Sequence[int]) -> NDArray[Any]:
+    """The array that has this memory."""
+    return np.ndarray(sizes, np.dtype(dtype).newbyteorder("<"), memory)
 
 
 def values(column: Any) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from html import escape
 from typing import Any, overload
 
+import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
@@ -20,8 +22,11 @@ class Table(Sequence[Mapping[str, Any]]):
     makes a frame of it."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], note: str = "") -> None:
-        self._rows = [dict(row) for row in rows]
-        self._note = note
+        self._given, self._note = rows, note
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._given]
 
     @overload
     def __getitem__(self, at: int) -> Mapping[str, Any]: ...
@@ -64,12 +69,29 @@ class Table(Sequence[Mapping[str, Any]]):
 
 class Rows(Table):
     """The rows of a table that a run gives: a sequence of dicts, and a table of Arrow, so that
-    `polars.DataFrame`, `pyarrow.table` and `pandas.DataFrame.from_arrow` make theirs of it."""
+    `polars.DataFrame`, `pyarrow.table` and `pandas.DataFrame.from_arrow` make theirs of it.
+    `rows["name"]` is a column: an array of NumPy, or a list where NumPy has no type for it."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str | None]) -> None:
-        more = len(rows) - MOST_SHOWN
-        super().__init__(rows, f"and {more:,} more rows" if more > 0 else "")
-        self._types = types
+    def __init__(
+        self, length: int, columns: Mapping[str, Any], types: Mapping[str, str | None]
+    ) -> None:
+        more = length - MOST_SHOWN
+        super().__init__([], f"and {more:,} more rows" if more > 0 else "")
+        self._length, self._columns, self._types = length, columns, types
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = [
+            column.tolist() if getattr(column, "ndim", 0) == 1 else column
+            for column in self._columns.values()
+        ]
+        return [dict(zip(self._columns, row)) for row in zip(*columns)]
+
+    def __getitem__(self, at: int | slice | str) -> Any:
+        return self._columns[at] if isinstance(at, str) else self._rows[at]
+
+    def __len__(self) -> int:
+        return self._length
 
     def __arrow_c_schema__(self) -> object:
         return self._arrow().__arrow_c_schema__()
@@ -80,10 +102,14 @@ class Rows(Table):
     def _arrow(self) -> ArrowTable:
         columns: dict[str, Any] = {}
         for name, type in self._types.items():
+            column = self._columns[name]
             if type is None:
                 raise InputError(f"{name} has lists or structs; take it from the rows")
-            column = [str(v) for v in self[name]] if type == "string" else self[name]
-            columns[name] = Array(column, type=getattr(DataType, type)())
+            if isinstance(column, np.ndarray):
+                columns[name] = Array.from_numpy(column)
+            else:
+                texts = [str(value) for value in column] if type == "string" else column
+                columns[name] = Array(texts, type=getattr(DataType, type)())
         return ArrowTable.from_pydict(columns)
 
     def __eq__(self, other: object) -> bool:

@@ -64,8 +64,6 @@ struct Emitter<'r, 'p> {
     value: String,
     /// Places of the value that are taken.
     size: usize,
-    /// Where the input wires are.
-    inputs: Vec<usize>,
     /// Where the gates are that something outside their region reads.
     gates: Vec<Option<usize>>,
     /// The wire of each gate in its region, once that is made.
@@ -86,8 +84,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         run: &'r Run,
         files: &'p dyn CircuitFiles,
     ) -> Lower<Self> {
-        let traced = Traced::new(&run.circuit);
         let mut shape = shape(run);
+        let traced = Traced::new(&run.circuit, &shape);
         let results = shape.arguments.last().map_or(0, |range| range.end);
         let live = Live::new(&traced, &shape, results);
         // What nobody needs does not wait for anything.
@@ -111,7 +109,6 @@ impl<'r, 'p> Emitter<'r, 'p> {
             steps: Steps::default(),
             value,
             size: run.circuit.input_bits(),
-            inputs: (0..run.circuit.input_bits()).collect(),
             gates: vec![None; traced.gates.len()],
             wires: vec![0; traced.gates.len()],
             ports: Vec::new(),
@@ -223,7 +220,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
     fn location(&self, source: Source) -> Location {
         match source {
             Source::Constant(bit) => Location::Constant(bit),
-            Source::Input(wire) => Location::At(self.inputs[wire]),
+            // The value begins with them.
+            Source::Input(wire) => Location::At(wire),
             Source::Gate(gate) => {
                 Location::At(self.gates[gate].expect("a region comes before what reads it"))
             }

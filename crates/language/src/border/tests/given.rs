@@ -1,0 +1,100 @@
+//! Values as other languages hold them: as what their JSON is.
+
+use serde_json::{Value as Json, json};
+use tacit_circuit::{Given, NumberFormat, Numbers};
+
+use super::super::Signature;
+use super::{read, with_input};
+
+/// The same value or the same error, whoever held it.
+fn assert_alike(signature: &Signature, given: Given<'_>, json: &Json) {
+    let input = &signature.inputs()[0];
+    let value = signature.read_given(input, given);
+    let value = value.map(|value| (signature.json(&value), value.filled_up()));
+    let other = read(signature, json).map(|value| (signature.json(&value), value.filled_up()));
+    assert_eq!(value.map_err(|error| error.to_string()), other, "{json}");
+}
+
+#[test]
+fn numbers_in_memory_are_read_as_their_json_is() {
+    let numbers: Vec<u8> = [1_i16, -2, 3, 0, 2047, -2048]
+        .map(i16::to_le_bytes)
+        .concat();
+    let (flat, pairs) = (
+        json!([1, -2, 3, 0, 2047, -2048]),
+        json!([[1, -2], [3, 0], [2047, -2048]]),
+    );
+    for (ty, rest) in [
+        ("[i12; 6]", "of alice"),
+        ("[i12; 7]", "of alice sorted"),
+        ("[i12; ..9]", "of alice"),
+        ("[fixed<12, 3>; 6]", "of alice"),
+        ("[u12; 6]", "of alice"),
+        ("[i11; 6]", "of alice"),
+        ("[bool; 6]", "of alice"),
+        ("[text<4>; 6]", "of alice"),
+        ("[i12; 5]", "of alice"),
+        ("[[i12; 2]; 3]", "of alice"),
+        ("[(i12, i100); 3]", "of alice"),
+        ("[[i12; ..3]; ..4]", "of alice"),
+        ("[[i12; 3]; 2]", "of alice"),
+        ("[[u12; 2]; 3]", "of alice"),
+        ("[Person; 3]", "of alice"),
+        ("i12", "of alice"),
+    ] {
+        let signature = with_input(ty, rest);
+        for (shape, json) in [(&[6][..], &flat), (&[3, 2], &pairs)] {
+            let format = NumberFormat::Signed(2);
+            let given = Numbers::new(format, shape, &numbers).expect("six numbers");
+            assert_alike(&signature, Given::Numbers(given), json);
+        }
+    }
+    let floats: Vec<u8> = [0.125_f64, -0.375].map(f64::to_le_bytes).concat();
+    let floats = Numbers::new(NumberFormat::Float, &[2], &floats).expect("two numbers");
+    let bools = Numbers::new(NumberFormat::Bool, &[2], &[0, 1]).expect("two bools");
+    for ty in ["[bool; 2]", "[fixed<1, 2>; 2]", "[u8; 2]"] {
+        let signature = with_input(ty, "of alice");
+        assert_alike(&signature, Given::Numbers(floats), &json!([0.125, -0.375]));
+        assert_alike(&signature, Given::Numbers(bools), &json!([false, true]));
+    }
+}
+
+#[test]
+fn columns_are_read_as_their_rows_are() {
+    let names = json!(["Ada", "Bob", "Eve"]);
+    let colours = json!(["Red", "Green", "Blue"]);
+    let person =
+        |name: &str, age: u16, colour: &str| json!({ "name": name, "age": age, "colour": colour });
+    for age in [12_u16, 256] {
+        let bytes = [36, 7, age].map(u16::to_le_bytes).concat();
+        let ages = Numbers::new(NumberFormat::Unsigned(2), &[3], &bytes).expect("three numbers");
+        let columns = [
+            ("age".to_owned(), Given::Numbers(ages)),
+            ("colour".to_owned(), Given::Json(&colours)),
+            ("note".to_owned(), Given::Json(&names)),
+            ("name".to_owned(), Given::Json(&names)),
+        ];
+        let rows = [
+            person("Ada", 36, "Red"),
+            person("Bob", 7, "Green"),
+            person("Eve", age, "Blue"),
+        ];
+        for ty in ["[Person; 3]", "[Person; ..9]", "[Person; 2]"] {
+            let signature = with_input(ty, "of alice");
+            assert_alike(&signature, Given::Columns(&columns), &json!(rows));
+        }
+        assert_alike(
+            &with_input("[Person; 5]", "of alice sorted by age"),
+            Given::Columns(&columns),
+            &json!(rows),
+        );
+    }
+    let columns = [("name".to_owned(), Given::Json(&names))];
+    let error = with_input("[Person; 3]", "of alice");
+    let error = error.read_given(&error.inputs()[0], Given::Columns(&columns));
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.starts_with("x[0] is of type Person") && error.ends_with("no \"age\""),
+        "{error}"
+    );
+}
