@@ -16,9 +16,12 @@ pub(crate) struct Shape<'s> {
     parts: Parts<'s>,
 }
 
+/// The JSON of a value's bits.
+type ToJson<'s> = Box<dyn Fn(&[bool]) -> Json + 's>;
+
 enum Parts<'s> {
-    /// None: what it is, and the JSON of its bits.
-    Scalar(Scalar, Box<dyn Fn(&[bool]) -> Json + 's>),
+    /// None.
+    Scalar(Scalar, ToJson<'s>),
     /// Items, at most this many. Of a table, bits before them say how many it has.
     List(Box<Shape<'s>>, usize),
     Tuple(Vec<Shape<'s>>),

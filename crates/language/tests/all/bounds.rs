@@ -70,7 +70,9 @@ fn a_component_has_at_most_2_to_the_24_gates() {
     );
     let program = program_of(&text);
     let lowered = program.lower("main", EntryId(0), &NoCircuitFiles);
-    let error = lowered.err().expect("too many gates");
+    let Err(error) = lowered else {
+        panic!("too many gates");
+    };
     assert!(error.message.contains("more than 2^24 gates"), "{error:?}");
 }
 
