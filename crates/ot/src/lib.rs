@@ -18,6 +18,7 @@
 //! ```
 //! # use rand_core::CryptoRng;
 //! # fn both<R: CryptoRng>(rng_g: &mut R, rng_e: &mut R) -> Result<(), tacit_ot::Error> {
+//! use std::num::NonZeroUsize;
 //! use tacit_kernels::Block;
 //! use tacit_ot::correlated::{CotReceiver, CotSender};
 //! use tacit_ot::{Delta, FieldBits, SessionTag, base};
@@ -29,7 +30,8 @@
 //! let (garbler, to_evaluator) = base::Receiver::start(&delta.choices(), &tag, rng_g)?;
 //! let (evaluator, to_garbler) = base::Sender::start(Delta::BITS, &tag, rng_e)?;
 //! let field = FieldBits::DEFAULT;
-//! let mut sender = CotSender::new(delta, garbler.finish(&to_garbler)?, &tag, field)?;
+//! let keys = garbler.finish(NonZeroUsize::MIN, &to_garbler)?; // on one thread
+//! let mut sender = CotSender::new(delta, keys, &tag, field)?;
 //! let mut receiver = CotReceiver::new(evaluator.finish(&to_evaluator)?, &tag, field)?;
 //!
 //! // One message from the evaluator for any number of correlated OTs.
