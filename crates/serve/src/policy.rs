@@ -684,12 +684,14 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
                 let order = order.statistical_security(offer.security);
                 check_batch(&format!("function {:?}", offer.name), &order)?;
             }
-            // A run in a chain is checked with the stocks that it lies with.
-            if offer.protocols.contains(&ProtocolId::Authenticated) && offer.chain.is_none() {
-                let job = Job::new(function, offer.role)
+            if offer.protocols.contains(&ProtocolId::Authenticated) {
+                let mut job = Job::new(function, offer.role)
                     .scheme(scheme)
+                    .statistical_security(offer.security)
                     .authenticated();
-                let job = job.statistical_security(offer.security);
+                if let Some(chain) = &offer.chain {
+                    job = job.chain(chain);
+                }
                 job.check().map_err(|error| Error::NotForProtocol {
                     what: format!("function {:?}", offer.name),
                     reason: error.to_string(),
@@ -712,7 +714,8 @@ fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
     let keeps = |id: &ProtocolId| matches!(id, ProtocolId::Prepared | ProtocolId::Authenticated);
     let reason = match (&offer.chain, function.has_saved_values()) {
         _ if offer.outsourced.is_some() => return Ok(()),
-        (None, false) => return Ok(()),
+        (None, false) if !offer.replaces => return Ok(()),
+        (None, false) => "replace is of a chain; name one, or leave it out".to_owned(),
         (None, true) => {
             let name = offer.name.clone();
             return Err(Error::SavedValues { name });

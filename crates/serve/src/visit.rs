@@ -269,21 +269,17 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         .scheme(asked.scheme)
         .statistical_security(offer.security)
         .time_limit(offer.time_limit);
-    if asked.protocol == ProtocolId::Authenticated {
-        job = match &shared.stocks {
-            Some(stocks) => job.authenticated_counted(stocks),
-            None => job.authenticated(),
-        };
-    } else if asked.protocol != ProtocolId::Direct {
-        let Some(stocks) = &shared.stocks else {
+    job = match (asked.protocol, &shared.stocks) {
+        (ProtocolId::Direct, _) => job,
+        (ProtocolId::Authenticated, None) if offer.chain.is_none() => job.authenticated(),
+        (_, None) => {
             let why = "there is no stock here".to_owned();
             return Turn::Refuse(AbortReason::NotAllowed, why);
-        };
-        job = match asked.protocol {
-            ProtocolId::Batch => job.batch(stocks),
-            _ => job.prepared(stocks),
-        };
-    }
+        }
+        (ProtocolId::Authenticated, Some(stocks)) => job.authenticated_counted(stocks),
+        (ProtocolId::Batch, Some(stocks)) => job.batch(stocks),
+        (_, Some(stocks)) => job.prepared(stocks),
+    };
     if let Some(chain) = &offer.chain {
         job = job.chain(chain);
     }

@@ -268,13 +268,8 @@ impl<'f> Job<'f> {
             Material::Prepared(_) => prepared::check(self.task.function, self.scheme_id())?,
             // Of functions only what can be run is ever in stock.
             Material::Batch(_) => check_scheme(self.scheme_id())?,
-            Material::Authenticated(stocks) => {
+            Material::Authenticated(_) => {
                 authenticated::check(self.task.function)?;
-                if self.task.chain.is_some() && stocks.is_none() {
-                    return Err(Error::ApiMisuse(
-                        "a chain lies with this party's stocks; give them to the job",
-                    ));
-                }
                 construction(self.scheme_id())?;
                 self.security.of_lots()?;
             }
@@ -289,6 +284,12 @@ impl<'f> Job<'f> {
     /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
         self.check()?;
+        if self.task.chain.is_some() && matches!(self.task.material, Material::Authenticated(None))
+        {
+            return Err(Error::ApiMisuse(
+                "a chain lies with this party's stocks; give them to the job",
+            ));
+        }
         let inputs = self.input_bits()?;
         // Here, so that it counts for no phase and its memory is not wanted in the midst of a run.
         self.task.function.compile();

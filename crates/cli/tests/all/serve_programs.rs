@@ -104,6 +104,17 @@ fn a_table_in_a_file_is_read_for_every_run() {
     check(&parties).failed(3, &["sales.tacit", "line 2", "amount"]);
 }
 
+#[test]
+fn what_keeps_no_values_replaces_none() {
+    let parties = Parties::new();
+    parties.file("sales.csv", CSV);
+    config(
+        &parties,
+        "input_files = { sales = \"sales.csv\" }\nreplace = true\n",
+    );
+    check(&parties).failed(2, &["replace"]);
+}
+
 const TOTAL: &str = "parties shop, customer;
 state total: u32 = 0;
 run spend(amount: u24 of customer, percent: u8 of shop) -> (reached: bool to both) {
@@ -137,6 +148,10 @@ fn a_service_keeps_a_total_with_its_peer() {
     check(&parties).failed(2, &["`chain`"]);
     config("chain = \"total\"\n", "\"prepared\", \"direct\"");
     check(&parties).failed(2, &["alone keep values"]);
+    // authenticated has at most 64 bits, which shows before anybody has asked.
+    let chain = "chain = \"total\"\nsecurity_bits = 70\n";
+    config(chain, "\"authenticated\"");
+    check(&parties).failed(2, &["64"]);
     for protocol in ["prepared", "authenticated"] {
         config("chain = \"total\"\n", &format!("\"{protocol}\""));
         let mut service =

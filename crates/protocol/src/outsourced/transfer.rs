@@ -20,7 +20,7 @@
 //! call of the cipher would test a guess against all of them.
 //!
 //! **Cost** for each encoded bit: 16 bytes and a bit from the evaluator; 32 bytes a circuit from
-//! the generator, and as many cipher blocks; a hash from generator and cloud.
+//! the generator, and as many cipher blocks; two hashes from the generator and one from the cloud.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
