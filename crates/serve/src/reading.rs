@@ -17,7 +17,7 @@ const READ_BYTES: usize = 8 << 10;
 ///
 /// It cannot be read.
 pub fn read_wiped(from: impl Read, length: u64, max_bytes: u64) -> Result<Zeroizing<Vec<u8>>> {
-    let mut from = from.take(max_bytes + 1);
+    let mut from = from.take(max_bytes.saturating_add(1));
     let mut bytes = Zeroizing::new(vec![0; length.min(max_bytes) as usize + READ_BYTES]);
     let mut filled = 0;
     loop {

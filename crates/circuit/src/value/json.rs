@@ -5,7 +5,7 @@ use zeroize::Zeroize;
 
 use crate::{CircuitError, Kind, Type};
 
-use super::given::{Given, Number};
+use super::given::Given;
 use super::text::number_range;
 use super::{Reader, Value};
 
@@ -19,7 +19,7 @@ impl Reader<'_> {
         let Kind::Array(of, n) = ty.kind() else {
             return match given {
                 Given::Json(json) => self.json(ty, json),
-                Given::Numbers(numbers) => match numbers.bits(ty) {
+                Given::Numbers(numbers) if given.length().is_none() => match numbers.bits(ty) {
                     Some(bits) => {
                         bits.for_each(|bit| self.bits.push(bit));
                         Ok(())
@@ -66,17 +66,7 @@ impl Reader<'_> {
                 }
                 self.json_text(ty, number.to_string())
             }
-            (Kind::Fixed { .. }, Json::Number(number)) => match number.as_f64() {
-                Some(float) if number.is_f64() => {
-                    let bits = Number::Float(float).bits(ty).ok_or_else(|| {
-                        let found = "a number out of range".to_owned();
-                        self.error(ty, number_range(ty), found)
-                    })?;
-                    bits.for_each(|bit| self.bits.push(bit));
-                    Ok(())
-                }
-                _ => self.json_text(ty, number.to_string()),
-            },
+            (Kind::Fixed { .. }, Json::Number(number)) => self.json_text(ty, number.to_string()),
             (_, Json::String(text)) => self.text(ty, text),
             (Kind::Bits(_) | Kind::Bytes(_), _) => Err(self.error(
                 ty,
@@ -190,6 +180,20 @@ mod tests {
         ];
         for (ty, read, written) in known {
             assert_eq!(json(ty, &read).as_ref(), Ok(&written), "{ty} {read}");
+        }
+    }
+
+    #[test]
+    fn a_fixed_number_is_read_by_its_digits() {
+        for (number, text) in [
+            (json!(0.1), "0.1"),
+            (json!(-1e-5), "-0.00001"),
+            (json!(3), "3"),
+        ] {
+            assert_eq!(
+                json("fixed[3,90]", &number),
+                json("fixed[3,90]", &json!(text))
+            );
         }
     }
 
