@@ -263,6 +263,7 @@ pub struct Function {
     family: Digest,
     digest: Digest,
     meaning: Option<Digest>,
+    program: Option<Digest>,
 }
 
 impl Function {
@@ -308,6 +309,20 @@ impl Function {
         self.digest = source::digest_with_meaning(self.digest_of_bits(), meaning);
         self.meaning = Some(meaning);
         self
+    }
+
+    /// The same function as a run of a program: the digest of all that the program's runs do with
+    /// what they save. Only runs of one program share a chain.
+    #[must_use]
+    pub fn of_program(mut self, program: Digest) -> Self {
+        self.program = Some(program);
+        self
+    }
+
+    /// The program that the function is a run of, if it is one.
+    #[must_use]
+    pub fn program(&self) -> Option<Digest> {
+        self.program
     }
 
     /// The meaning that the function's digest covers, if it has one.

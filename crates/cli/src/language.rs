@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::Function;
+use tacit::circuit::Digest;
 use tacit_language::lower::{CircuitFiles, LineCosts};
 use tacit_language::program::EntryId;
 use tacit_language::{
@@ -67,6 +68,21 @@ impl Program {
         let signature = signature.map_err(|error| self.failure(error))?;
         warn(&self.loaded, signature.program());
         Ok(signature)
+    }
+
+    /// What binds a chain to the program.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong, which is told with the places, or keeps nothing.
+    pub(crate) fn chain_digest(&self, given: &[(String, String)]) -> Result<Digest, Failure> {
+        let program = self.loaded.program(&params(given)?);
+        let digest = program
+            .map_err(BorderError::Program)
+            .and_then(|program| program.chain_digest(&self.folder));
+        digest.map_err(|error| self.failure(error))?.ok_or_else(|| {
+            Failure::Input("the program has no state, so that no chain can be its".to_owned())
+        })
     }
 
     /// An error of the program, told with its places.

@@ -18,6 +18,7 @@ use tacit::{Fingerprint, Role};
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::language::Program;
 use crate::party;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::serve;
@@ -86,6 +87,16 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         let who = party::fingerprint("allow", who, &config)?;
         let chain = chains::named(&stocks, chain, which)?;
         return chains::allow(&stocks, &chain, (who, !remove), &config, args.json);
+    }
+    if let StockCommand::Adopt {
+        chain,
+        program,
+        params,
+    } = &args.command
+    {
+        let digest = Program::read(program)?.chain_digest(params)?;
+        let chain = chains::named(&stocks, chain, which)?;
+        return chains::adopt(&stocks, &chain, digest, &config, args.json);
     }
     if let StockCommand::ClearTries = &args.command {
         return tries::clear(&stocks, (peer, role), args.json, &config);

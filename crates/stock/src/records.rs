@@ -14,7 +14,7 @@ use crate::storage::{Entries, Entry, MAX_KEY_BYTES};
 use crate::{ComponentDigest, EpochId, PeerId, Policy, SchemeId, Shape, Span, StockError, StockId};
 
 /// The version of every file and record of a stock.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// Kinds in an epoch.
 pub const MAX_KINDS: usize = 4096;
 /// Lots of a kind that wait for the peer's acknowledgement.
@@ -94,6 +94,8 @@ pub(crate) struct ChainRecord {
     /// Why it was killed.
     pub(crate) killed: Option<String>,
     pub(crate) policy: Policy,
+    /// The program whose runs may use the chain; without one, functions of none.
+    pub(crate) program: Option<[u8; 32]>,
 }
 
 impl StockRecord {
@@ -242,6 +244,11 @@ impl ChainRecord {
         let reason = String::from_utf8(fields.bytes(length)?.to_vec());
         let reason = reason.map_err(|_| Malformed::Value("reason"))?;
         let policy = Policy::parse(&mut fields)?;
+        let program = match fields.u8()? {
+            0 => None,
+            1 => Some(fields.array()?),
+            _ => return Err(Malformed::Value("program")),
+        };
         fields.end()?;
         Ok(Self {
             id,
@@ -250,6 +257,7 @@ impl ChainRecord {
             pending,
             killed: is_killed.then_some(reason),
             policy,
+            program,
         })
     }
 
@@ -264,6 +272,8 @@ impl ChainRecord {
             &(reason.len() as u16).to_le_bytes(),
             reason.as_bytes(),
             &self.policy.to_bytes(),
+            &[u8::from(self.program.is_some())],
+            self.program.as_ref().map_or(&[], |program| &program[..]),
         ]
         .concat()
     }

@@ -246,6 +246,17 @@ pub enum Error {
     /// The two parties that keep a chain were told different things of it.
     #[error("the two that keep the chain differ on it: {0}")]
     ChainsDiffer(String),
+    /// The chain is for the runs of another program.
+    #[error(
+        "chain {chain:?} is for the runs of another program: its states, its params or what one of \
+         its runs does differ from this one's; run the program that began the chain, with the same \
+         --param, or move the chain to this one: `tacit stock adopt {chain} PROGRAM` at both that \
+         keep it"
+    )]
+    OtherProgram {
+        /// The chain.
+        chain: String,
+    },
     /// The function saves a value anew that the chain keeps, and does not load it.
     #[error(
         "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so \
@@ -494,6 +505,7 @@ impl Error {
             | Self::OtherChain { .. }
             | Self::SavedType { .. }
             | Self::ChainBaseOt { .. }
+            | Self::OtherProgram { .. }
             | Self::Replaces { .. } => Category::Stock,
             Self::ChainsDiffer(_) => Category::Incompatible,
             Self::SavedValue { .. }

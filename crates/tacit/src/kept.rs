@@ -82,6 +82,8 @@ pub(crate) struct ChainInUse {
     pub(crate) chain: Chain,
     pub(crate) agreed: ChainAgreement,
     pub(crate) policy: Policy,
+    /// The program of the run.
+    pub(crate) program: Option<[u8; 32]>,
 }
 
 /// What a run starts from: what its party keeps of a chain, and of values.
@@ -174,6 +176,7 @@ impl ChainInUse {
         }
         let mut past = Past::default();
         if let Some((latest, mut state)) = state {
+            check_program(&chain, function)?;
             check_replaced(&chain, place, function)?;
             // What was kept here is in reach: only the other party's word can be so far ahead.
             state.forward_to(agreed.next_attempt).map_err(|_| {
@@ -192,6 +195,7 @@ impl ChainInUse {
             chain,
             agreed,
             policy,
+            program: program(function),
         };
         Ok((kept, past))
     }
@@ -218,7 +222,7 @@ impl ChainInUse {
             Some(_) => self.chain.begin_version(version)?,
             None => {
                 let (id, bytes) = (state.id().0, state.to_bytes());
-                self.chain.create(id, &self.policy, &bytes)?
+                self.chain.create(id, &self.policy, self.program, &bytes)?
             }
         };
         for (port, value) in saves.iter().zip(values) {
@@ -284,6 +288,21 @@ fn meet(
     }
     let theirs = ChainMarks::parse(theirs).map_err(|error| other.blame(error.into()));
     Ok(chain.reconcile(&theirs?)?)
+}
+
+fn program(function: &Function) -> Option<[u8; 32]> {
+    function.program().map(|program| program.0)
+}
+
+/// Refuses a run of another program than those that the chain is for: what it saved may mean
+/// something else to it, and give away what no run of its own does.
+fn check_program(chain: &Chain, function: &Function) -> Result<(), Error> {
+    match chain.program()? == program(function) {
+        true => Ok(()),
+        false => Err(Error::OtherProgram {
+            chain: chain.name().to_owned(),
+        }),
+    }
 }
 
 /// Refuses to save a value anew that is there and was not loaded, unless the job says so.
@@ -410,6 +429,7 @@ mod tests {
                     next_attempt,
                 },
                 policy: Policy::default(),
+                program: None,
             };
             let state = PairChain::from_bytes(&[&[1, 3][..], &[7; 24]].concat());
             let (state, values) = (state.expect("a chain"), [Bytes(b"a label")]);

@@ -203,6 +203,7 @@ impl FunctionFamily {
             family,
             digest,
             meaning: None,
+            program: None,
         };
         let mut types = lowered.inputs.into_iter().chain(lowered.outputs);
         let mut port = |name: &str| types.next().map(|ty| Port::new(name, ty));

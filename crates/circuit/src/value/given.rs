@@ -87,6 +87,9 @@ impl NumberFormat {
     }
 }
 
+/// Parts of an array without a number at most.
+const MAX_EMPTY_PARTS: usize = 1 << 20;
+
 /// Numbers in memory, one behind the other: a rectangular array whose last index is the fastest, or
 /// a single number.
 #[derive(Clone, Copy)]
@@ -97,12 +100,18 @@ pub struct Numbers<'g> {
 }
 
 impl<'g> Numbers<'g> {
-    /// An array of this shape; nothing where `bytes` are not as many as it has, or the format has
-    /// numbers of another size than it may.
+    /// An array of this shape; nothing where `bytes` are not as many as it has, where it has more
+    /// than 2^20 parts and no number, or where the format has numbers of another size than it may.
     #[must_use]
     pub fn new(format: NumberFormat, shape: &'g [usize], bytes: &'g [u8]) -> Option<Self> {
         let product = |product: usize, n: &usize| product.checked_mul(*n);
         let size = shape.iter().try_fold(format.bytes(), product)?;
+        // Whoever walks it does not walk nothing without end.
+        let part = |parts: usize, n: &usize| parts.checked_mul((*n).max(1));
+        let parts = shape.iter().try_fold(1, part)?;
+        if parts > bytes.len().max(MAX_EMPTY_PARTS) {
+            return None;
+        }
         let numbers = Self {
             format,
             shape,
@@ -345,6 +354,7 @@ mod tests {
         assert!(new(NumberFormat::Unsigned(0), &[3], &[]).is_none());
         assert!(new(NumberFormat::Signed(12), &[1], &bytes).is_none());
         assert!(new(NumberFormat::Bool, &[usize::MAX, 2], &bytes).is_none());
+        assert!(new(NumberFormat::Bool, &[1 << 62, 0], &[]).is_none());
         let none = new(NumberFormat::Float, &[0, 3], &[]).unwrap();
         assert_eq!(Given::Numbers(none).items().count(), 0);
     }

@@ -19,7 +19,7 @@ impl Reader<'_> {
         let Kind::Array(of, n) = ty.kind() else {
             return match given {
                 Given::Json(json) => self.json(ty, json),
-                Given::Numbers(numbers) if given.length().is_none() => match numbers.bits(ty) {
+                Given::Numbers(numbers) => match numbers.bits(ty) {
                     Some(bits) => {
                         bits.for_each(|bit| self.bits.push(bit));
                         Ok(())

@@ -7,6 +7,7 @@ use tacit::protocols::Protocol;
 
 use super::RoleArg;
 use super::party::protocols;
+use super::text::pair;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -14,6 +15,7 @@ Examples:
   tacit stock list --peer bob --json
   tacit stock check
   tacit stock drop aes-128-rounds/round --peer bob
+  tacit stock adopt total total-2.tacit --peer bob
   tacit stock new-epoch --peer bob";
 
 /// The protocols whose runs keep values in chains.
@@ -81,6 +83,23 @@ pub(crate) enum StockCommand {
         /// Let them use it no longer
         #[arg(long)]
         remove: bool,
+    },
+    /// Leave a chain to the runs of another program, such as a new edition of the one that began it;
+    /// the other that keeps it does the same
+    ///
+    /// A chain is for the runs of one program: its states, its params and all that its runs mean.
+    /// States of the new one that are kept have the same name and type as before; what they mean is
+    /// yours to know.
+    Adopt {
+        /// The chain, as `tacit stock list` has it
+        #[arg(value_name = "CHAIN")]
+        chain: String,
+        /// The program
+        #[arg(value_name = "FILE")]
+        program: PathBuf,
+        /// A param of the program; those that are left out have their defaults
+        #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
+        params: Vec<(String, String)>,
     },
     /// Remove a chain of kept values, killed or not; the other that keeps it does the same, and the
     /// name is free again

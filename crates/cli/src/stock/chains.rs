@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
+use tacit::circuit::Digest;
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
 use tacit::stock::{KeptChain, Stocks};
@@ -176,6 +177,30 @@ pub(super) fn allow(
     let may = if is_allowed { "may" } else { "may no longer" };
     let (who, peer) = (config.shown(&who), config.shown(&chain.peer));
     let text = format!("{who} {may} use the chain {name}; {peer} has to say the same\n");
+    crate::print(text.as_bytes())
+}
+
+/// Leaves a chain to the runs of another program.
+///
+/// # Errors
+///
+/// The chain was killed, or cannot be written.
+pub(super) fn adopt(
+    stocks: &Stocks,
+    chain: &KeptChain,
+    program: Digest,
+    config: &Config,
+    json: bool,
+) -> Result<(), Failure> {
+    stocks.adopt(chain, program)?;
+    let name = &chain.summary.name;
+    if json {
+        let program = program.to_string();
+        let json = json!({ "version": JSON_VERSION, "chain": name, "program": program });
+        return crate::print(pretty(&json).as_bytes());
+    }
+    let peer = config.shown(&chain.peer);
+    let text = format!("the chain {name} is for the runs of that program; {peer} does the same\n");
     crate::print(text.as_bytes())
 }
 

@@ -164,6 +164,50 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
     assert_eq!(look(run), 0);
 }
 
+/// A program with the same state, of which a run means the same, and one that shows what no run of
+/// the first does.
+#[test]
+fn another_program_takes_a_chain_when_both_have_adopted_it() {
+    let parties = parties();
+    let next = format!("{PROGRAM}run leak() -> (all: u32 to customer) {{ total }}\n");
+    parties.file("next.tacit", &next);
+    let old = (&parties, CHAIN);
+    for ended in both(old, "start", [&[]; 2], None) {
+        ended.succeeded();
+    }
+    let look = |program: &str| {
+        let args = |party: usize| {
+            let run = ["run", program, "--entry", "look"];
+            [&run[..], &CHAIN, &WHO[party]].concat()
+        };
+        parties.act(&args(0), &args(1))
+    };
+    let refused = |program: &str, by: usize| {
+        let ended = look(program);
+        assert!(ended.iter().all(|ended| ended.code != 0), "{ended:?}");
+        let says = &ended[by].stderr;
+        assert!(says.contains("another program"), "{ended:?}");
+        assert!(says.contains("tacit stock adopt total"), "{ended:?}");
+    };
+    let adopt = |place: &str, program: &str| {
+        let adopt = ["stock", "adopt", "total", program, "--stock", place];
+        tacit(parties.folder(), &adopt)
+    };
+    refused("next.tacit", 0);
+    parties.file(
+        "none.tacit",
+        "parties a, b;\nmain(x: bool of a) -> (y: bool to b) { x }\n",
+    );
+    adopt("a", "none.tacit").failed(3, &["no state"]);
+    adopt("a", "next.tacit").succeeded();
+    refused("next.tacit", 1);
+    adopt("b", "next.tacit").succeeded();
+    for ended in look("next.tacit") {
+        assert_eq!(ended.succeeded(), "shown = 0\n");
+    }
+    refused("total.tacit", 0);
+}
+
 #[test]
 fn what_is_missing_is_said_before_anyone_is_met() {
     let parties = parties();

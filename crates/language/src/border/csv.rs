@@ -23,6 +23,10 @@ pub(super) enum Malformed {
         found: usize,
         first: usize,
     },
+    /// A quotation mark that is never closed: what follows it would all be one cell.
+    Open {
+        line: u64,
+    },
 }
 
 /// The records of a file in order, of one length.
@@ -47,13 +51,14 @@ impl Records {
         let mut records = Self {
             // No cell is longer than it was in the file, so that this never moves and is never
             // full.
-            text: Zeroizing::new(vec![0; bytes.len() + 1]),
+            text: Zeroizing::new(vec![0; bytes.len() + 2]),
             ends: Vec::new(),
             lines: Vec::new(),
         };
         let mut reader = csv_core::Reader::new();
         let (mut rest, mut end, mut first) = (bytes, 0, None);
         let (mut line, mut counted, mut begins) = (1, 0, true);
+        let mut is_ended = false;
         loop {
             if begins {
                 // Empty lines are passed over where they cannot be records.
@@ -70,10 +75,17 @@ impl Records {
                     return Err(Malformed::Empty { line: line - 1 });
                 }
             }
-            let (result, taken, given) = reader.read_field(rest, &mut records.text[end..]);
-            rest = &rest[taken..];
+            // The last record ends, as others do, with its line.
+            let ends = rest.is_empty() && !is_ended;
+            let next = if ends { b"\n" } else { rest };
+            let (result, taken, given) = reader.read_field(next, &mut records.text[end..]);
+            rest = rest.get(taken..).unwrap_or_default();
             end += given;
+            is_ended |= ends;
             match result {
+                ReadFieldResult::InputEmpty if ends && given > 0 => {
+                    return Err(Malformed::Open { line });
+                }
                 // What is left is empty, and says that nothing follows.
                 ReadFieldResult::InputEmpty => {}
                 ReadFieldResult::OutputFull | ReadFieldResult::End => return Ok(records),
@@ -222,6 +234,23 @@ mod tests {
         };
         assert_eq!(cells(b"a,b\nc,d\ne\nf,g"), Err(odd));
         assert_eq!(cells(b"a\nb\xff"), Err(Malformed::NoUtf8 { line: 2 }));
+    }
+
+    /// The rows behind it would be missing, and nothing would say so.
+    #[test]
+    fn a_quotation_mark_that_is_never_closed_is_refused() {
+        for text in [
+            "a,b\n1,\"x\n2,y\n3,z\n",
+            "a,b\n1,\"x\n2,y",
+            "a,b\n1,\"x\"\"\n2,y\n",
+        ] {
+            let open = Err(Malformed::Open { line: 2 });
+            assert_eq!(cells(text.as_bytes()), open, "{text:?}");
+        }
+        assert_eq!(cells(b"a\n\""), Err(Malformed::Open { line: 2 }));
+        assert_eq!(cells(b"a\n\"\""), cells(b"a\n\"\"\n"));
+        let rows = cells(b"a,b\n1,\"x\n\"\n2,").map(|rows| rows.len());
+        assert_eq!(rows, Ok(3));
     }
 
     /// An empty line of a column is no row that may be left out: the rows behind it would move up.

@@ -159,6 +159,8 @@ struct Agreed {
     meaning: Digest,
     /// The digest of the meaning and the values.
     digest: Digest,
+    /// What binds a chain to the program.
+    chain: Option<Digest>,
 }
 
 impl Agreed {
@@ -168,6 +170,7 @@ impl Agreed {
         files: &dyn CircuitFiles,
     ) -> Result<Self, BorderError> {
         let meaning = signature.meaning(files)?;
+        let chain = signature.program().chain_digest(files)?;
         let program = &signature.program;
         let mut values = Vec::new();
         let mut digest = Sha256::new_with_prefix(b"tacit public inputs v1\0");
@@ -197,12 +200,17 @@ impl Agreed {
             program,
             meaning,
             digest,
+            chain,
         })
     }
 
     fn function(&self, signature: Signature, lowered: Lowered) -> TypedFunction {
+        let function = lowered.function.with_meaning(self.digest);
         TypedFunction {
-            function: lowered.function.with_meaning(self.digest),
+            function: match self.chain {
+                Some(program) => function.of_program(program),
+                None => function,
+            },
             signature,
             meaning: self.meaning,
             random: lowered.random,

@@ -15,6 +15,7 @@ use num_bigint::BigInt;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 
+use super::BorderError;
 use crate::lower::CircuitFiles;
 use crate::program::{
     Block, Body, Condition, EntryId, Expression, ExpressionKind, Function, FunctionId,
@@ -25,6 +26,7 @@ use crate::source::Symbol;
 
 /// The edition of the language whose meanings these are.
 const TAG: &[u8] = b"tacit meaning, edition 1\0";
+const CHAIN_TAG: &[u8] = b"tacit chain, edition 1\0";
 
 /// The meaning of a run.
 ///
@@ -50,6 +52,26 @@ pub(super) fn digest(
         walk.function(&program.functions[function.0 as usize])?;
     }
     Ok(Digest(walk.hash.finalize().into()))
+}
+
+impl Program {
+    /// The digest that binds a chain to the program: SHA-256 over a tag and the meaning of each
+    /// run, which has the params and the states in it. Nothing where the program has no states.
+    ///
+    /// # Errors
+    ///
+    /// A circuit file that a run uses is not there.
+    pub fn chain_digest(&self, files: &dyn CircuitFiles) -> Result<Option<Digest>, BorderError> {
+        if self.states.is_empty() {
+            return Ok(None);
+        }
+        let mut hash = Sha256::new_with_prefix(CHAIN_TAG);
+        for place in 0..self.entries.len() {
+            let meaning = digest(self, EntryId(place as u32), files);
+            hash.update(meaning.map_err(BorderError::Request)?.0);
+        }
+        Ok(Some(Digest(hash.finalize().into())))
+    }
 }
 
 struct Walk<'p> {
@@ -315,5 +337,54 @@ impl Walk<'_> {
             self.functions.push_back(function);
         }
         self.count(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::NoCircuitFiles;
+    use crate::{Loaded, NoFiles, ParamValues};
+
+    const KEPT: &str = "
+parties a, b;
+param GOAL: 1..=9 = 5;
+struct Pair { left: u8, right: u8 }
+state pair: Pair = Pair { left: 0, right: 0 };
+run add(x: u8 of a) -> () { pair.left += x; }
+run shows(y: u8 of b) -> (above: bool to both) { pair.left + y > GOAL as u8 }
+";
+
+    fn chain_digest(text: &str, goal: u8) -> Option<Digest> {
+        let loaded = Loaded::new("kept.tacit", text, &NoFiles);
+        let params = ParamValues::from([("GOAL".to_owned(), goal.into())]);
+        let program = loaded.program(&params).expect("a program");
+        program.chain_digest(&NoCircuitFiles).expect("no files")
+    }
+
+    #[test]
+    fn a_chain_is_bound_to_states_params_and_all_that_runs_mean() {
+        let kept = chain_digest(KEPT, 5).expect("a program with a state");
+        let same = KEPT.replace("run add", "// Adds.\nrun add");
+        assert_eq!(chain_digest(&same, 5), Some(kept));
+        assert_ne!(chain_digest(KEPT, 6), Some(kept));
+        for (old, new) in [
+            ("left", "first"),
+            ("right: u8", "right: i8"),
+            ("+= x", "-= x"),
+            ("y > GOAL", "y >= GOAL"),
+            (
+                "run shows",
+                "run leak() -> (all: u8 to b) { pair.left }\nrun shows",
+            ),
+        ] {
+            assert_ne!(
+                chain_digest(&KEPT.replace(old, new), 5),
+                Some(kept),
+                "{new}"
+            );
+        }
+        let none = "parties a, b; param GOAL: 1..=9 = 5; main(x: u8 of a) -> (y: u8 to b) { x }";
+        assert_eq!(chain_digest(none, 5), None);
     }
 }

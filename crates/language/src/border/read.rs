@@ -125,7 +125,7 @@ impl<'t> Reader<'t> {
                 self.fields(ty, given)
             }
             (_, _, Given::Json(json)) => self.scalar(ty, json),
-            (_, None, Given::Numbers(numbers)) => self.numbers(ty, numbers),
+            (_, _, Given::Numbers(numbers)) => self.numbers(ty, numbers),
             _ => Err(self.error(ty, self.expected(ty), found(given))),
         }
     }

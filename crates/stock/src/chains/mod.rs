@@ -266,6 +266,25 @@ impl Chain {
         self.change(|record| record.policy = policy.clone(), |_, _| true)
     }
 
+    /// The program whose runs may use the chain.
+    ///
+    /// # Errors
+    ///
+    /// As [`Chain::policy`].
+    pub fn program(&self) -> Result<Option<[u8; 32]>, StockError> {
+        Ok(self.live()?.ok_or_else(|| self.absent())?.program)
+    }
+
+    /// Leaves the chain to the runs of another program.
+    ///
+    /// # Errors
+    ///
+    /// As [`Chain::policy`].
+    pub fn set_program(&self, program: Option<[u8; 32]>) -> Result<(), StockError> {
+        self.program()?;
+        self.change(|record| record.program = program, |_, _| true)
+    }
+
     /// The published version of a value, and the value, any number of times.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use crate::records::{ChainRecord, ValueRecord};
 use crate::{Policy, StockError};
 
 impl Chain {
-    /// Makes the chain with its first version, which is 1. It is there when that is
-    /// [finished](NewVersion::finish).
+    /// Makes the chain with its first version, which is 1, for the runs of `program`. It is there
+    /// when that is [finished](NewVersion::finish).
     ///
     /// # Errors
     ///
@@ -17,6 +17,7 @@ impl Chain {
         &self,
         id: [u8; 16],
         policy: &Policy,
+        program: Option<[u8; 32]>,
         state: &[u8],
     ) -> Result<NewVersion<'_>, StockError> {
         let count = self.stock.inner.update(|records| records.chains())?.len();
@@ -33,6 +34,7 @@ impl Chain {
             pending: 1,
             killed: None,
             policy: policy.clone(),
+            program,
         };
         let state = (STATE.to_owned(), 0, self.write(STATE, 0, state)?);
         Ok(NewVersion {

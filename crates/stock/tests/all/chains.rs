@@ -86,7 +86,7 @@ fn once(disks: &[Memory; 2], ledger: &mut Ledger) -> Result<(), StockError> {
     for (chain, role) in chains.iter().zip(roles) {
         let mut new = match agreed.latest {
             Some(_) => chain.begin_version(version)?,
-            None => chain.create(ID, &Policy::default(), &content(role, "state", 0))?,
+            None => chain.create(ID, &Policy::default(), None, &content(role, "state", 0))?,
         };
         new.put("each", &content(role, "each", version))?;
         if version % 2 == 1 {
@@ -244,7 +244,7 @@ fn a_kill_reaches_the_other_party_when_they_meet() {
         Err(StockError::ChainKilled { .. })
     ));
     assert!(matches!(
-        other.create(ID, &Policy::default(), b""),
+        other.create(ID, &Policy::default(), None, b""),
         Err(StockError::ChainKilled { .. })
     ));
     // What its owners remove can begin anew.
@@ -273,6 +273,22 @@ fn a_chain_that_went_back_is_refused() {
 }
 
 #[test]
+fn a_chain_is_for_the_program_that_it_was_left_to_last() {
+    let disk = Memory::new();
+    let stock = stock_on(&disk, Role::Garbler).expect("a stock");
+    let chain = stock.chain(NAME).expect("free");
+    assert!(chain.set_program(Some([1; 32])).is_err(), "there is none");
+    for program in [None, Some([1; 32])] {
+        let new = chain.create(ID, &Policy::default(), program, b"state");
+        new.expect("room").finish().expect("durable");
+        assert_eq!(chain.program().expect("a chain"), program);
+        chain.set_program(Some([2; 32])).expect("a chain");
+        assert_eq!(chain.program().expect("a chain"), Some([2; 32]));
+        chain.remove().expect("a chain");
+    }
+}
+
+#[test]
 fn values_of_every_length_come_back_and_damage_shows() {
     const PIECE: usize = 1 << 20;
     let disk = Memory::new();
@@ -281,7 +297,7 @@ fn values_of_every_length_come_back_and_damage_shows() {
     let lengths = [0, 1, 511, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 7];
     let value = |length: usize| -> Vec<u8> { (0..length).map(|at| (at % 251) as u8).collect() };
     let mut new = chain
-        .create(ID, &Policy::default(), b"state")
+        .create(ID, &Policy::default(), None, b"state")
         .expect("room");
     for length in lengths {
         new.put(&length.to_string(), &value(length)).expect("room");

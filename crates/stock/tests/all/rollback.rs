@@ -413,7 +413,7 @@ fn bounds_hold() {
     let state = vec![0; 2000];
     let policy = tacit_stock::Policy::default();
     assert!(matches!(
-        chain.create([1; 16], &policy, &state),
+        chain.create([1; 16], &policy, None, &state),
         Err(StockError::Full { .. })
     ));
     assert!(stock.chain("").is_err());

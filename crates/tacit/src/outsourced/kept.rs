@@ -95,7 +95,7 @@ mod tests {
         let chain = stocks.chain_with(own, peer, GENERATOR, "friends");
         let chain = chain.expect("room");
         let policy = Policy::default();
-        let new = chain.create([7; 16], &policy, b"keys").expect("room");
+        let new = chain.create([7; 16], &policy, None, b"keys").expect("room");
         let version = new.finish().expect("room");
         chain.publish(version).expect("room");
         let agreed = ChainAgreement {
@@ -107,6 +107,7 @@ mod tests {
             chain,
             agreed,
             policy,
+            program: None,
         };
         let lost = || NetError::Closed {
             awaited: Awaited::Message,

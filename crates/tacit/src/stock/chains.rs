@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 
-use tacit_circuit::Role;
+use tacit_circuit::{Digest, Role};
 use tacit_net::Fingerprint;
 use tacit_stock::{
     Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock, StockError, StockId,
@@ -271,6 +271,18 @@ impl Stocks {
         Ok(open.set_policy(&policy)?)
     }
 
+    /// Leaves a chain to the runs of another program, whose [`tacit_circuit::Function::program`] it is. The other
+    /// party does the same. What its runs load they read as they declare it: that the values mean
+    /// this to the new program is for the caller to know.
+    ///
+    /// # Errors
+    ///
+    /// Another process uses it, it was killed, or the folder cannot be written.
+    pub fn adopt(&self, chain: &KeptChain, program: Digest) -> Result<(), Error> {
+        let open = self.chain_with(chain.own, chain.peer, chain.place(), &chain.summary.name)?;
+        Ok(open.set_program(Some(program.0))?)
+    }
+
     /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
     /// party does the same. A service may run meanwhile: between its runs nobody has the chain,
     /// and what it remembers of one that is gone it does not take for one of the same name.
@@ -308,7 +320,7 @@ mod tests {
         let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
         let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
         let chain = open(&stocks).expect("room");
-        let new = chain.create([7; 16], &Policy::default(), b"a split");
+        let new = chain.create([7; 16], &Policy::default(), None, b"a split");
         let version = new.expect("room").finish().expect("room");
         chain.publish(version).expect("room");
         disk.refuse_commits(true);
@@ -357,7 +369,7 @@ mod tests {
     }
 
     fn begin(chain: &Chain, id: u8) {
-        let new = chain.create([id; 16], &Policy::default(), b"a split");
+        let new = chain.create([id; 16], &Policy::default(), None, b"a split");
         let version = new.expect("room").finish().expect("room");
         chain.publish(version).expect("room");
     }

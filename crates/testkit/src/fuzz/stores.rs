@@ -67,7 +67,7 @@ fn fill(memory: &Memory) -> Result<(), StockError> {
     stock.publish(&KIND, 0)?;
     let chain = stock.chain("patients")?;
     let policy = Policy::open_to(&[PeerId([3; 32])])?;
-    let mut first = chain.create([4; 16], &policy, b"state")?;
+    let mut first = chain.create([4; 16], &policy, Some([5; 32]), b"state")?;
     first.put("age", b"value")?;
     let version = first.finish()?;
     chain.publish(version)
