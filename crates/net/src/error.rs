@@ -169,8 +169,8 @@ pub enum NetError {
     },
     /// TLS failed: the handshake, or a record after it.
     #[error(
-        "TLS with the peer failed: {reason}; see whether both sides run the same version of Tacit \
-         and nothing in between changes the connection"
+        "TLS with the peer failed: {reason}; see whether both sides run the same version of \
+         Tacit, neither with --plain-loopback, and nothing in between changes the connection"
     )]
     Tls {
         /// The TLS library's words.

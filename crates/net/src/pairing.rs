@@ -118,8 +118,8 @@ impl fmt::Display for Refusal {
                  one, and if you did not use it, somebody who read it did"
             }
             Self::Late => {
-                "the invitation has expired; ask for a new one, and see whether both clocks are \
-                 right"
+                "the invitation has expired; make a new one by `tacit pair invite`, and see \
+                 whether both clocks are right"
             }
             Self::Withdrawn => {
                 "the `tacit pair invite` that made the invitation has ended; ask for a new \

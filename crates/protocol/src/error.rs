@@ -183,7 +183,7 @@ pub enum Incompatibility {
     SameRole(&'static str),
     /// Another function.
     #[error(
-        "it wants function {theirs} and we were told {ours}; give both sides the same function or \
+        "it wants function {theirs} and this party {ours}; give both sides the same function or \
          file and the same --param, --owner, --result, --type and --bit-order, and compare what \
          `tacit inspect` prints on each"
     )]
@@ -207,7 +207,7 @@ pub enum Incompatibility {
     },
     /// Another protocol.
     #[error(
-        "it wants protocol {theirs} and we were told {ours}; give both the same command, \
+        "it wants protocol {theirs} and this party {ours}; give both the same command, \
          --protocol and --security"
     )]
     Protocol {
@@ -217,7 +217,7 @@ pub enum Incompatibility {
         theirs: ProtocolId,
     },
     /// Another garbling scheme.
-    #[error("it wants scheme {theirs} and we were told {ours}; give both the same --scheme")]
+    #[error("it wants scheme {theirs} and this party {ours}; give both the same --scheme")]
     Scheme {
         /// Our scheme.
         ours: SchemeId,
@@ -229,7 +229,7 @@ pub enum Incompatibility {
     Unknown(&'static str),
     /// Another statistical security parameter.
     #[error(
-        "it wants {theirs} bits of statistical security and we were told {ours}; give \
+        "it wants {theirs} bits of statistical security and this party {ours}; give \
         both the same --security-bits"
     )]
     StatisticalSecurity {
@@ -239,9 +239,7 @@ pub enum Incompatibility {
         theirs: u8,
     },
     /// Base OTs that rest on something else.
-    #[error(
-        "it wants base OTs from {theirs} and we were told {ours}; give both the same --base-ot"
-    )]
+    #[error("it wants base OTs from {theirs} and this party {ours}; give both the same --base-ot")]
     BaseOt {
         /// Our kind.
         ours: BaseOt,
@@ -249,7 +247,7 @@ pub enum Incompatibility {
         theirs: BaseOt,
     },
     /// OTs that are made in another way.
-    #[error("it wants OTs by {theirs} and we were told {ours}; give both the same --ot-extension")]
+    #[error("it wants OTs by {theirs} and this party {ours}; give both the same --ot-extension")]
     OtExtension {
         /// Our extension.
         ours: Extension,

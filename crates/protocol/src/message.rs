@@ -206,8 +206,9 @@ one_byte_enum! {
         /// Something failed on its side.
         Failed = 4, "it failed on its side; see the error that it printed";
         /// It does not allow what was proposed.
-        NotAllowed = 5, "it does not allow this function to us; ask it to add the function to \
-            [[serve.function]] for us";
+        NotAllowed = 5, "it does not allow this party to run this function in this way; compare \
+            role, protocol and parameters with what it allows, or ask it to add them to \
+            [[serve.function]]";
         /// It waited for too long.
         TimedOut = 6, "it waited for too long";
         /// It has no room for more sessions or runs for now, or is about to stop.
@@ -216,9 +217,9 @@ one_byte_enum! {
         TooOften = 8, "it allows this no more often for now; ask less often, or ask it to raise \
             the rate of the function";
         /// It keeps no such order in stock, or one for fewer runs.
-        OrderNotAllowed = 9, "it does not allow this order to us, or not for this number of runs; \
-            order fewer --runs, or ask it to add the function to [[serve.stock]] for us, or to \
-            raise its runs";
+        OrderNotAllowed = 9, "it does not allow this party to order this, or this number of runs; \
+            order fewer --runs, or ask it to add the function to [[serve.stock]], or to raise \
+            its runs";
         /// What was ordered does not fit into its stock.
         NoRoom = 10, "it has no room for this order in its stock; order less, or ask it to raise \
             its limit_gib";

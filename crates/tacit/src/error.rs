@@ -244,7 +244,7 @@ pub enum Error {
         asked: BaseOt,
     },
     /// The two parties that keep a chain were told different things of it.
-    #[error("the two that keep the chain differ on it: {0}")]
+    #[error("the parties disagree on the chain: {0}")]
     ChainsDiffer(String),
     /// The chain is for the runs of another program.
     #[error(
@@ -352,12 +352,12 @@ impl fmt::Display for OfParty<'_> {
             Error::PeerAborted(AbortReason::Misbehaved) => write!(
                 f,
                 "the {party} stopped the run: it found that one of the two others broke the \
-                 protocol; see what it says"
+                 protocol; see the error that it printed"
             ),
             Error::PeerAborted(AbortReason::Incompatible) => write!(
                 f,
                 "the {party} stopped the run: two of the three were told to run different things; \
-                 see what it says"
+                 see the error that it printed"
             ),
             Error::PeerAborted(reason) => write!(f, "the {party} stopped the run: {reason}"),
             error => write!(f, "in the session with the {party}: {error}"),

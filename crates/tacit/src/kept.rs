@@ -273,15 +273,15 @@ fn meet(
     };
     if name != chain.name() {
         return Err(Error::ChainsDiffer(format!(
-            "the {} names it {name:?} and we {:?}; give both the same --chain, or at a service \
-             chain in [[serve.function]]",
+            "the {} names it {name:?} and this party {:?}; give both the same --chain, or at a \
+             service chain in [[serve.function]]",
             other.name(),
             chain.name()
         )));
     }
     if ours != ANY_POLICY && *policy != ANY_POLICY && ours != *policy {
         return Err(Error::ChainsDiffer(format!(
-            "the {} and we were told to open the new chain {name:?} to different parties; give \
+            "the {} opens the new chain {name:?} to other parties than this party does; give \
              both the same --allow",
             other.name()
         )));
