@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::elaborate::most_like;
 use crate::parser;
 use crate::program::{EntryKind, ItemKey};
 use crate::source::{FileId, SourceMap, Sources, Span, Symbol};
@@ -315,9 +316,16 @@ impl Loaded {
                 continue;
             };
             for name in &used.names {
-                let Some(definition) = self.exported(module, name.as_str()) else {
+                let is_meant = |export: &(&str, Definition)| export.0 == name.as_str();
+                let found = self.exports(module).find(is_meant);
+                let Some(definition) = found.map(|(_, definition)| definition) else {
                     let message = format!("`{path}` has no `{}`", name.name);
-                    self.errors.report(Diagnostic::new(name.span, message));
+                    let mut error = Diagnostic::new(name.span, message);
+                    let known = self.exports(module).map(|(export, _)| export);
+                    if let Some(other) = most_like(name.as_str(), known) {
+                        error = error.help(format!("did you mean `{other}`?"));
+                    }
+                    self.errors.report(error);
                     continue;
                 };
                 declare(name, definition, &mut self.errors);
@@ -327,23 +335,21 @@ impl Loaded {
     }
 
     /// What another module may use of a module: not its params, states and runs.
-    fn exported(&self, module: usize, name: &str) -> Option<Definition> {
+    fn exports(&self, module: usize) -> impl Iterator<Item = (&str, Definition)> {
         let (file, from) = (FileId(module as u32), &self.modules[module]);
-        let items = from.items.iter().enumerate();
-        for (place, item) in items {
+        let items = (0..).zip(&from.items).filter_map(move |(place, item)| {
             let is_private = matches!(
                 item.kind,
                 ItemKind::Param(_) | ItemKind::State(_) | ItemKind::Entry(_)
             );
-            if !is_private && item.kind.name().is_some_and(|n| n.as_str() == name) {
-                return Some(Definition::Item((file, place as u32)));
-            }
-        }
-        let std_name = from.path.strip_prefix("std::")?;
-        let mut builtins = BUILTINS.iter();
-        builtins
-            .find(|(module, builtin)| *module == std_name && *builtin == name)
-            .map(|(_, builtin)| Definition::Builtin(builtin))
+            let name = item.kind.name().filter(|_| !is_private)?;
+            Some((name.as_str(), Definition::Item((file, place))))
+        });
+        let builtins = BUILTINS
+            .iter()
+            .filter(|(module, _)| from.path.strip_prefix("std::") == Some(module))
+            .map(|(_, name)| (*name, Definition::Builtin(name)));
+        items.chain(builtins)
     }
 }
 

@@ -9,7 +9,7 @@ use core::fmt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Number, Value as Json};
 use tacit::circuit::{Given, NumberFormat, Numbers, wipe_json};
 
 use crate::error;
@@ -182,12 +182,17 @@ fn source(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Source> {
     })
 }
 
-/// All digits of a float, with a point, so that it is no integer.
-fn exact(float: f64) -> Option<String> {
+/// A float: as a number where that has all of its digits, or else as the text of them.
+fn exact(float: f64) -> Option<Json> {
     let exponent = float.to_bits() >> 52 & 0x7ff;
     // It is a multiple of 2^-digits, which has this many decimal digits.
     let digits = 1075_usize.saturating_sub(exponent.max(1) as usize).max(1);
-    float.is_finite().then(|| format!("{float:.digits$}"))
+    let number = Number::from_f64(float)?;
+    let text = format!("{float:.digits$}");
+    match text.trim_end_matches('0').trim_end_matches('.') == float.to_string() {
+        true => Some(Json::Number(number)),
+        false => Some(Json::String(text)),
+    }
 }
 
 fn read(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
@@ -206,7 +211,7 @@ fn read(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         };
     }
     if let Ok(value) = value.cast::<PyFloat>() {
-        return exact(value.value()).map(Json::String).ok_or_else(|| {
+        return exact(value.value()).ok_or_else(|| {
             let message = format!("{at} is no number; fill it, or leave its row out");
             error::input(py, &message)
         });

@@ -38,9 +38,9 @@ pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
         Some(why) => writeln!(text, "killed: {why}"),
         None => writeln!(
             text,
-            "version {}, {} attempts, {}",
+            "version {}, {}, {}",
             summary.marks.latest,
-            summary.marks.attempt + 1,
+            serve::counted(summary.marks.attempt as usize + 1, "attempt"),
             shown_bytes(summary.bytes)
         ),
     };

@@ -175,7 +175,7 @@ impl<'a> Elaborator<'a> {
 pub(super) fn no_param(place: Span, name: &str, params: &[&str]) -> Diagnostic {
     let error = Diagnostic::new(place, format!("there is no param `{name}`"));
     error.help(match most_like(name, params.iter().copied()) {
-        Some(param) => format!("there is `{param}`"),
+        Some(param) => format!("did you mean `{param}`?"),
         None if params.is_empty() => "the program has no params".to_owned(),
         None => format!("the params are {}", params.join(", ")),
     })

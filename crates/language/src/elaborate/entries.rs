@@ -124,7 +124,7 @@ impl<'a> Elaborator<'a> {
         }
         let error = Diagnostic::new(name.span, format!("there is no party `{}`", name.name));
         let help = match most_like(name.as_str(), names.iter().copied()) {
-            Some(other) => format!("there is `{other}`"),
+            Some(other) => format!("did you mean `{other}`?"),
             None => format!("the parties are {}", names.join(" and ")),
         };
         self.fail(error.help(help))

@@ -106,7 +106,7 @@ impl Elaborator<'_> {
             return self.report(error.help(format!("a variant is written `{of}::{name}`")));
         }
         if let Some(other) = self.like(name) {
-            error = error.help(format!("there is `{other}`"));
+            error = error.help(format!("did you mean `{other}`?"));
         }
         self.report(error)
     }
