@@ -1,0 +1,161 @@
+//! Functions over saved values: runs in a row, the state of each given to the next, against plain
+//! code.
+
+use std::collections::BTreeMap;
+
+use tacit_circuit::{Function, Role};
+
+use super::{Draws, run, shipped_with};
+
+/// The kept values of a chain of runs, by name, as text.
+#[derive(Default)]
+struct Kept(BTreeMap<String, String>);
+
+impl Kept {
+    /// Runs `function` on the inputs of both parties and on what it loads by name, keeps what it
+    /// saves, and gives its results.
+    fn run(&mut self, function: &Function, inputs: &[&str]) -> Vec<String> {
+        assert_eq!(inputs.len(), function.inputs().len());
+        let loads = function.loads().iter();
+        let loads = loads.map(|port| self.0[&port.name].as_str());
+        let all: Vec<&str> = inputs.iter().copied().chain(loads).collect();
+        let mut outputs = run(function, &all);
+        let saved = outputs.split_off(function.outputs().len());
+        for (port, value) in function.saves().iter().zip(saved) {
+            self.0.insert(port.name.clone(), value);
+        }
+        outputs
+    }
+}
+
+fn list(numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("[{}]", numbers.join(","))
+}
+
+/// The length of the longest run of symbols that both strings have.
+fn longest_shared(x: &[u64], y: &[u64]) -> usize {
+    let run = |i: usize, j: usize| {
+        let pairs = x[i..].iter().zip(&y[j..]);
+        pairs.take_while(|(x, y)| x == y).count()
+    };
+    let starts = (0..x.len()).flat_map(|i| (0..y.len()).map(move |j| (i, j)));
+    starts.map(|(i, j)| run(i, j)).max().unwrap_or(0)
+}
+
+#[test]
+fn a_kept_database_answers() {
+    let given = [("entries", 5), ("key_bits", 8), ("value_bits", 16)];
+    let (save, ask) = (
+        shipped_with("database-save", given),
+        shipped_with("database-ask", given),
+    );
+    let lookup = shipped_with("database-lookup", given);
+    let (keys, values) = ("[3,1,4,1,5]", "[300,100,400,101,500]");
+    let mut kept = Kept::default();
+    assert!(kept.run(&save, &[keys, values]).is_empty());
+    for (query, value) in [("4", "400"), ("1", "101"), ("9", "0")] {
+        assert_eq!(kept.run(&ask, &[query]), [value]);
+        assert_eq!(run(&lookup, &[keys, values, query]), [value]);
+    }
+    assert_eq!(lookup.input_bits(Role::Evaluator), 8);
+}
+
+#[test]
+fn substrings_symbol_by_symbol_are_those_of_the_whole() {
+    let mut draws = Draws(1);
+    for (length, symbol_bits, symbols) in [(1, 1, 4), (2, 3, 9), (16, 1, 40), (128, 1, 30)] {
+        let given = [("length", length), ("symbol_bits", symbol_bits)];
+        let text: Vec<u64> = (0..length).map(|_| draws.below(1 << symbol_bits)).collect();
+        let next = shipped_with("substring-next", given);
+        let mut kept = Kept::default();
+        let start = kept.run(&shipped_with("substring-start", given), &[&list(&text)]);
+        assert!(start.is_empty());
+        let mut string = Vec::new();
+        for _ in 0..symbols {
+            string.push(draws.below(1 << symbol_bits));
+            let result = kept.run(&next, &[&string[string.len() - 1].to_string()]);
+            assert_eq!(result, [longest_shared(&text, &string).to_string()]);
+        }
+    }
+}
+
+const GARBLER_KEYS: &str =
+    r#"["000102030405060708090a0b0c0d0e0f","101112131415161718191a1b1c1d1e1f"]"#;
+const EVALUATOR_KEYS: &str =
+    r#"["ff00000000000000000000000000000f","00000000000000000000000000000010"]"#;
+
+#[test]
+fn substrings_over_a_sealed_state_are_the_same() {
+    let given = [("length", 9), ("symbol_bits", 2)];
+    let mut draws = Draws(2);
+    let text: Vec<u64> = (0..9).map(|_| draws.below(4)).collect();
+    let start = shipped_with("substring-sealed-start", given);
+    let next = shipped_with("substring-sealed-next", given);
+    let mut state = run(&start, &[GARBLER_KEYS, EVALUATOR_KEYS, &list(&text)]);
+    let mut string = Vec::new();
+    for number in 0..6 {
+        string.push(draws.below(4));
+        let [sealed, tag] = [0, 1].map(|at| state[at].clone());
+        let step = |number: i32, sealed: &str, tag: &str| {
+            let (number, symbol) = (number.to_string(), string[string.len() - 1].to_string());
+            let keys = [GARBLER_KEYS, EVALUATOR_KEYS];
+            run(&next, &[keys[0], keys[1], &number, sealed, tag, &symbol])
+        };
+        let results = step(number, &sealed, &tag);
+        let expected = [longest_shared(&text, &string).to_string(), "1".to_owned()];
+        assert_eq!(results[..2], expected, "run {number}");
+        assert_ne!(results[2], sealed, "no pad comes twice");
+        // Another number, a changed bit, another tag: no state and no tag for the next run.
+        let flipped = match sealed.split_at(1) {
+            ("0", rest) => format!("1{rest}"),
+            (_, rest) => format!("0{rest}"),
+        };
+        for forged in [
+            step(number + 1, &sealed, &tag),
+            step(number, &flipped, &tag),
+            step(number, &sealed, &results[3]),
+        ] {
+            assert_eq!(forged[1], "0", "run {number}");
+            assert!(forged[2].chars().all(|bit| bit == '0'), "run {number}");
+            assert_eq!(forged[3], "0".repeat(32), "run {number}");
+        }
+        state = results[2..].to_vec();
+    }
+}
+
+#[test]
+fn friends_find_each_other_and_nobody_is_twice_on_the_map() {
+    const CELLS: u64 = 12;
+    let given = [("cells", CELLS), ("id_bits", 8)];
+    let [start, get, set] = ["start", "get", "set"]
+        .map(|operation| shipped_with(&format!("friend-map-{operation}"), given));
+    let mut kept = Kept::default();
+    assert!(kept.run(&start, &[]).is_empty());
+    let mut plain = vec![0; CELLS as usize];
+    let mut draws = Draws(3);
+    let (mut met, mut moved) = (0, 0);
+    for _ in 0..300 {
+        let (id, cell) = (1 + draws.below(4), draws.below(CELLS + 2));
+        let found = plain.get(cell as usize).copied().unwrap_or(0);
+        assert_eq!(kept.run(&get, &[&cell.to_string()]), [found.to_string()]);
+        let occupant = kept.run(&set, &[&id.to_string(), &cell.to_string()]);
+        if found != 0 && found != id {
+            met += 1;
+            assert_eq!(occupant, [found.to_string()]);
+        } else {
+            moved += 1;
+            assert_eq!(occupant, ["0"]);
+            plain
+                .iter_mut()
+                .filter(|at| **at == id)
+                .for_each(|at| *at = 0);
+            if let Some(at) = plain.get_mut(cell as usize) {
+                *at = id;
+            }
+        }
+        let map = kept.0["map"].replace(' ', "");
+        assert_eq!(map, list(&plain));
+    }
+    assert!(met > 20 && moved > 20, "{met} met, {moved} moved");
+}
