@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use num_traits::ToPrimitive;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Value as Bits};
 use zeroize::Zeroizing;
@@ -201,8 +202,12 @@ impl Agreed {
     }
 
     fn function(&self, signature: Signature, lowered: Lowered) -> TypedFunction {
+        let params = signature.params().iter();
+        let params =
+            params.filter_map(|param| Some((param.name.to_string(), param.value.to_u64()?)));
+        let function = lowered.function.with_parameters(params.collect());
         TypedFunction {
-            function: lowered.function.with_meaning(self.digest),
+            function: function.with_meaning(self.digest),
             signature,
             meaning: self.meaning,
             random: lowered.random,

@@ -1,4 +1,5 @@
-//! The functions that come with Tacit compute what plain code does.
+//! The functions that come with Tacit compute what plain code does, at the AND gates that
+//! `docs/components.md` shows.
 
 mod kept;
 
@@ -124,6 +125,24 @@ const OTHERS: &[(&str, &[(&str, u64)], u64)] = &[
 ];
 
 #[test]
+fn the_guide_shows_the_rows() {
+    let guide = include_str!("../../../../docs/components.md");
+    let rows = OF_THE_PAPER
+        .iter()
+        .map(|(name, given, and, [without, with])| {
+            let (name_of, value) = given[0];
+            let [without, with] = [without, with]
+                .map(|count| count.map_or("—".to_owned(), |count| count.to_string()));
+            format!("| {name} | {name_of}={value} | {and} | {without} | {with} |")
+        });
+    let rows = rows.collect::<Vec<_>>().join("\n");
+    assert!(
+        guide.contains(&rows),
+        "docs/components.md is to have:\n{rows}"
+    );
+}
+
+#[test]
 fn they_cost_what_they_are_known_to_cost() {
     let rows = OF_THE_PAPER.iter();
     let rows = rows.map(|(name, given, and, [without, with])| {
@@ -139,6 +158,41 @@ fn they_cost_what_they_are_known_to_cost() {
             wrong.push(format!("{name} {given:?}: {found}, expected {expected}"));
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `vectors/function-*.txt`: one function each.
+#[test]
+fn digests_are_frozen() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors");
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        if !name.starts_with("function-") {
+            continue;
+        }
+        seen += 1;
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let fields: BTreeMap<&str, &str> = lines.filter_map(|line| line.split_once(": ")).collect();
+        let given = fields["parameters"].split(' ');
+        let given = given.filter_map(|pair| pair.split_once('='));
+        let given = given.map(|(name, value)| (name, value.parse().expect("a number")));
+        let function = shipped_of(fields["function"], given);
+        let meaning = function.meaning().expect("a program has one");
+        for (field, found) in [
+            ("meaning", meaning.to_string()),
+            ("digest", function.digest().to_string()),
+            ("calls", function.call_count().to_string()),
+        ] {
+            if fields.get(field) != Some(&found.as_str()) {
+                wrong.push(format!("{name}: {field}: {found}"));
+            }
+        }
+    }
+    assert!(seen >= 3, "the vectors are there");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
