@@ -3,47 +3,42 @@
 //! A function has ports that belong to one of the parties, results that go to one or both, and
 //! calls of components in between. It is written with repetition in it: parameters, `for` over
 //! ranges, arrays whose elements are assigned once under affine indices. It is never flattened:
-//! a [`FunctionFamily`], from a file or a [`FunctionBuilder`], becomes a [`Function`] when its
+//! a [`FunctionFamily`], from a [`FunctionBuilder`], becomes a [`Function`] when its
 //! parameters are given, and [`Values`] walks its calls with the loops' counters as its state.
 //!
 //! ```text
-//! file, builder ─▶ source ─▶ lower ─▶ plan ─▶ check ─▶ Function ─▶ Values: call by call
+//! builder ─▶ source ─▶ lower ─▶ plan ─▶ check ─▶ Function ─▶ Values: call by call
 //! ```
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `lexer`, `expression`, `syntax` | words, whole-number expressions, steps |
-//! | `file`, `builder` | from JSON and from Rust to a source |
+//! | `builder` | from Rust to a source |
 //! | `source` | a function as it is written; canonical text and digests |
 //! | `family`, `lower` | from a source and parameters to a plan |
-//! | `cache` | components that were made before |
 //! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
 //! | `reading` | which values may stand where |
 //! | `promises` | what inputs promise, from the ports that they go into |
 //! | `values` | a run over values of any kind |
 //! | `graph` | the calls of a run and what each reads, to be shown |
-//! | `shipped` | the function files that come with Tacit |
 //!
-//! **Limits**, each an error of its own: a file of 1 MiB, 2^16 steps as written, 8 loops in each
+//! **Limits**, each an error of its own: 2^16 steps as written, 8 loops in each
 //! other, 2^28 steps as run, which read and assign 2^30 elements, 2^25 elements that are assigned
 //! or read apart, 2^28 bits live at once or read by one step, 2^24 bits of constants as written.
 //! **Cost**: instantiating walks all calls twice and takes 9 bytes for each such element; a run
 //! takes 8 bytes for each, and one value for each bit live at once.
 
 mod builder;
-mod cache;
 mod check;
 mod error;
 mod expression;
 mod family;
-mod file;
 mod graph;
 mod lexer;
 mod lower;
 mod plan;
 mod promises;
 mod reading;
-pub mod shipped;
 mod source;
 mod syntax;
 #[cfg(test)]
@@ -55,7 +50,6 @@ use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 pub use builder::FunctionBuilder;
-pub use cache::ComponentCache;
 pub use error::{ErrorLocation, FunctionError};
 pub use family::FunctionFamily;
 pub use graph::{Graph, GraphCall, GraphSource};
@@ -152,28 +146,15 @@ impl Component {
     /// `circuit` as the component `name`.
     #[must_use]
     pub fn new(name: impl Into<String>, circuit: Circuit) -> Self {
-        let digest = circuit.digest();
-        Self::with_digest(name, circuit, digest)
-    }
-
-    /// The same for a caller who has the circuit's digest already.
-    fn with_digest(name: impl Into<String>, circuit: Circuit, digest: Digest) -> Self {
-        let program = OnceLock::new();
         let body = Body {
+            digest: circuit.digest(),
             circuit,
-            digest,
-            program,
+            program: OnceLock::new(),
         };
         Self {
             name: name.into(),
             body: Arc::new(body),
         }
-    }
-
-    /// The same component under another name.
-    fn named(mut self, name: &str) -> Self {
-        name.clone_into(&mut self.name);
-        self
     }
 
     /// Its name, for people.
@@ -205,17 +186,10 @@ impl Component {
 }
 
 /// A number that a function takes before it runs.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a parameter: an object with name, minimum and maximum"
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionParameter {
-    /// Its name, as on the command line.
+    /// Its name.
     pub name: String,
-    /// What it counts.
-    #[serde(default)]
-    pub description: String,
     /// Least value.
     pub minimum: u64,
     /// Greatest value.
@@ -261,6 +235,7 @@ pub struct Function {
     counts: Counts,
     text: String,
     family: Digest,
+    digest_of_bits: Digest,
     digest: Digest,
     meaning: Option<Digest>,
     program: Option<Digest>,
@@ -289,7 +264,7 @@ impl Function {
         &self.name
     }
 
-    /// Its parameters and their values, in order.
+    /// Its parameters and their values, in order, for people.
     #[must_use]
     pub fn parameters(&self) -> &[(String, u64)] {
         &self.parameters
@@ -301,12 +276,19 @@ impl Function {
         self.digest
     }
 
+    /// The same function, made by what had these parameters. Its digest does not cover them.
+    #[must_use]
+    pub fn with_parameters(mut self, parameters: Vec<(String, u64)>) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
     /// The same function of bits with a meaning: what both parties take its bits for, such as the
     /// names of fields and variants and the order that a client sorts by. The function's digest
     /// then covers it, so that parties who read the same bits in other ways do not run together.
     #[must_use]
     pub fn with_meaning(mut self, meaning: Digest) -> Self {
-        self.digest = source::digest_with_meaning(self.digest_of_bits(), meaning);
+        self.digest = source::digest_with_meaning(self.digest_of_bits, meaning);
         self.meaning = Some(meaning);
         self
     }
@@ -334,8 +316,7 @@ impl Function {
     /// The function's digest without its meaning.
     #[must_use]
     pub fn digest_of_bits(&self) -> Digest {
-        let values: Vec<u64> = self.parameters.iter().map(|(_, value)| *value).collect();
-        source::function_digest(self.family, &values, &self.components)
+        self.digest_of_bits
     }
 
     /// The digest of the function with its parameters left open.

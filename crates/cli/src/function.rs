@@ -3,12 +3,10 @@
 //! A name from the library comes before a file of the same name; `./name` is always a file.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
+use tacit::circuit::CircuitError;
 use tacit::circuit::formats::{BitOrder, Import, read_bristol_file};
-use tacit::circuit::{CircuitError, FunctionError, FunctionFamily};
 use tacit::{Circuit, Function, Type, library};
 use tacit_language::{TypedFunction, most_like};
 
@@ -21,8 +19,8 @@ use crate::typed::{self, Runnable};
 pub(crate) enum Found {
     /// A circuit, which is a function once its ports have owners and its results recipients.
     Circuit(FoundCircuit),
-    /// A function, which says all that itself.
-    Function(Box<Function>, Origin),
+    /// A function that comes with Tacit, which says all that itself.
+    Function(Box<Function>),
     /// A program of the language, which also says what its bits mean.
     Program(Box<TypedFunction>),
 }
@@ -34,7 +32,7 @@ pub(crate) struct FoundCircuit {
     pub(crate) origin: Origin,
 }
 
-/// Where a circuit or function comes from.
+/// Where a circuit comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The library, whose functions have owners and recipients unless told otherwise.
@@ -59,7 +57,7 @@ fn is_component(name: &str) -> bool {
 /// There is nothing of that name, it cannot be read, or the parameters do not suit it.
 pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
     if is_in_library(name) {
-        return in_library(name, is_component(name), choice);
+        return in_library(name, choice);
     }
     let path = Path::new(name);
     if !path.exists() {
@@ -81,19 +79,6 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
         "no program of the language",
         &["--public", "--entry"],
     )?;
-    if is_function_file(path)? {
-        refuse(
-            choice,
-            name,
-            "a function file, which says so itself",
-            &["--type", "--bit-order"],
-        )?;
-        let family = FunctionFamily::read(path).map_err(|error| match error {
-            FunctionError::Io { .. } => Failure::from(tacit::Error::from(error)),
-            error => Failure::Input(format!("{name}: {error}")),
-        })?;
-        return instance(&family, name, choice, Origin::File);
-    }
     refuse(choice, name, "a circuit file", &["--param"])?;
     order_of_numbers(choice)?;
     let circuit = retype(read(path, choice.bit_order)?, &choice.types)?;
@@ -105,13 +90,14 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     }))
 }
 
-fn in_library(name: &str, is_component: bool, choice: &FunctionArgs) -> Result<Found, Failure> {
+fn in_library(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
     let flags = ["--type", "--bit-order", "--public", "--entry"];
     refuse(choice, name, "in the library", &flags)?;
-    if let Some(family) = library::shipped::find(name).map_err(tacit::Error::from)?
-        && !is_component
-    {
-        return instance(&family, name, choice, Origin::Library);
+    if !is_component(name) {
+        let what = "a function that has them";
+        refuse(choice, name, what, &["--owner", "--result"])?;
+        let function = library::function(name, &parameters(choice)?)?;
+        return Ok(Found::Function(Box::new(function)));
     }
     let circuit = library::find(name, &parameters(choice)?).map_err(tacit::Error::from)?;
     let name = name.to_owned();
@@ -120,25 +106,6 @@ fn in_library(name: &str, is_component: bool, choice: &FunctionArgs) -> Result<F
         circuit,
         origin: Origin::Library,
     }))
-}
-
-/// A function of a family, which has owners and recipients.
-fn instance(
-    family: &FunctionFamily,
-    name: &str,
-    choice: &FunctionArgs,
-    origin: Origin,
-) -> Result<Found, Failure> {
-    refuse(
-        choice,
-        name,
-        "a function that has them",
-        &["--owner", "--result"],
-    )?;
-    let function = family
-        .instantiate(&parameters(choice)?)
-        .map_err(tacit::Error::from)?;
-    Ok(Found::Function(Box::new(function), origin))
 }
 
 /// Refuses flags that have no meaning for what was asked for.
@@ -164,27 +131,9 @@ fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Resu
     }
 }
 
-/// Whether a file holds a function in JSON; anything else is read as a circuit, unless it is named
-/// as JSON.
-fn is_function_file(path: &Path) -> Result<bool, Failure> {
-    let failed = |error| Failure::read(format!("circuit or function {}", path.display()), error);
-    let mut head = [0; 256];
-    let count = File::open(path)
-        .and_then(|mut file| file.read(&mut head))
-        .map_err(failed)?;
-    let is_object = head[..count].trim_ascii_start().first() == Some(&b'{');
-    match path.extension() {
-        Some(end) if end == "json" && !is_object => Err(Failure::Input(format!(
-            "{}: a function in JSON begins with {{; `tacit inspect --schema` prints its schema",
-            path.display()
-        ))),
-        _ => Ok(is_object),
-    }
-}
-
 /// The file next to `path`, or the function of the library, that was meant by `name`.
 fn meant(path: &Path, name: &str) -> Option<String> {
-    let with_ending = ["tacit", "json", "txt"].map(|ending| path.with_added_extension(ending));
+    let with_ending = ["tacit", "txt"].map(|ending| path.with_added_extension(ending));
     if let Some(file) = with_ending.iter().find(|file| file.is_file()) {
         return Some(file.display().to_string());
     }
@@ -297,7 +246,7 @@ impl Found {
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
         match self {
             Self::Circuit(circuit) => circuit.function(choice),
-            Self::Function(function, _) => Ok(*function),
+            Self::Function(function) => Ok(*function),
             Self::Program(typed) => Ok(typed.function().clone()),
         }
     }

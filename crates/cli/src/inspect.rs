@@ -26,9 +26,6 @@ use crate::report::pretty;
 pub(crate) use lines::cost_of_line;
 use subject::Subject;
 
-/// The JSON schema of function files, as published in `docs/`.
-const SCHEMA: &str = include_str!("../schemas/function.schema.json");
-
 /// Runs the command.
 ///
 /// # Errors
@@ -37,9 +34,6 @@ const SCHEMA: &str = include_str!("../schemas/function.schema.json");
 pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     if let Some(folder) = &args.check {
         return check::check(folder, args.json);
-    }
-    if args.schema {
-        return crate::print(SCHEMA.as_bytes());
     }
     let Some(name) = &args.function else {
         return list::list(args.json);
@@ -90,7 +84,7 @@ fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
     match found {
         Found::Circuit(found) => Ok(found),
         Found::Program(typed) => Err(not_a_circuit(typed.function())),
-        Found::Function(function, _) => Err(not_a_circuit(function)),
+        Found::Function(function) => Err(not_a_circuit(function)),
     }
 }
 

@@ -31,7 +31,7 @@ Examples:
   tacit plan aes-128-cbc --param blocks=10 --link 500us,1gbit --assumption prf
   tacit plan levenshtein --param n=60,m=60 --peer bob       from what is in stock with bob
   tacit plan aes-128 --link 500us,1gbit --security malicious --runs 1024
-  tacit plan my-function.json --link 40ms,100mbit --json
+  tacit plan auction.tacit --link 40ms,100mbit --json
 
 What is computed can be cut into components of several sizes, run by several protocols and garbled \
 under several schemes. A plan compares them: bytes, which follow from the function and are exact; \
@@ -48,9 +48,9 @@ round trips. The times of a plan assume no loss, no slow start and no other traf
 /// Arguments of `tacit plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
-    /// circuit file (Bristol Fashion or the old Bristol format). Of a function of the library all
-    /// cuts of its problem are compared
+    /// A program of the language (`.tacit`), a name from the library, or a circuit file (Bristol
+    /// Fashion or the old Bristol format). Of a function of the library all cuts of its problem are
+    /// compared
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
@@ -169,7 +169,7 @@ impl Subject {
         let found = function::find(&args.function, &args.choice)?;
         let origin = match &found {
             Found::Circuit(found) => found.origin,
-            Found::Function(_, origin) => *origin,
+            Found::Function(_) => Origin::Library,
             Found::Program(_) => Origin::File,
         };
         let usual = args.choice.owners.is_empty() && args.choice.results.is_empty();

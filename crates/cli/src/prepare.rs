@@ -305,7 +305,7 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
             };
             Ok((Component::new(name, found.circuit), wanted.count))
         }
-        Found::Function(..) | Found::Program(_) => Err(Failure::Usage(format!(
+        Found::Function(_) | Found::Program(_) => Err(Failure::Usage(format!(
             "{name} is a function and --component takes circuits; prepare for it with `tacit \
              prepare {name} --runs N`"
         ))),

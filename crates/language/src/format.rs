@@ -283,8 +283,9 @@ fn is_spaced(left: &Word<'_>, right: &Word<'_>) -> bool {
         (_, Some(Role::CloseLambda)) if b == T::Or => return false,
         _ => {}
     }
-    // Names and closed brackets are called and indexed.
-    let is_value = matches!(a, T::Name | T::CloseParen | T::CloseBracket) && !is_item_word(left);
+    // Names, components of the library and closed brackets are called and indexed.
+    let is_value =
+        matches!(a, T::Name | T::Text | T::CloseParen | T::CloseBracket) && !is_item_word(left);
     match (a, b) {
         (T::OpenBrace, T::CloseBrace) => false,
         (T::OpenParen | T::OpenBracket | T::Dot | T::ColonColon, _) => false,

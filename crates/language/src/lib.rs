@@ -23,6 +23,7 @@
 //! | `lower` | functions of calls; what each line costs | [`lower::Lowered`] |
 //! | `folder` | files in a program's folder, and no others | [`ProgramFolder`] |
 //! | `border` | ports and values as people write them, meanings | [`TypedFunction`] |
+//! | `shipped` | the programs that come with Tacit | [`shipped::find`] |
 //!
 //! The parser goes on after an error at the next statement. The interpreter is written apart from
 //! the lowering, whose oracle it is; only circuits of the library and of files are in both.
@@ -62,6 +63,7 @@ mod load;
 pub mod lower;
 mod parser;
 pub mod program;
+pub mod shipped;
 mod source;
 mod syntax;
 mod test;

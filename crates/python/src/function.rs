@@ -1,11 +1,11 @@
-//! What is computed: a function of the library, of a function file, or of a program.
+//! What is computed: a function of the library or of a program.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tacit::circuit::{FunctionFamily, Port};
+use tacit::circuit::Port;
 use tacit::{Role, Value, library};
 use tacit_language::PortValue;
 
@@ -41,14 +41,6 @@ impl Function {
     #[staticmethod]
     fn library(py: Python<'_>, name: &str, params: BTreeMap<String, u64>) -> PyResult<Self> {
         let made = py.detach(|| library::function(name, &params));
-        let function = made.map_err(|error| error::raise(py, error))?;
-        Ok(Self(Body::Circuits(Box::new(function))))
-    }
-
-    /// The function of a function file.
-    #[staticmethod]
-    fn file(py: Python<'_>, path: PathBuf, params: BTreeMap<String, u64>) -> PyResult<Self> {
-        let made = py.detach(|| FunctionFamily::read(&path)?.instantiate(&params));
         let function = made.map_err(|error| error::raise(py, error))?;
         Ok(Self(Body::Circuits(Box::new(function))))
     }

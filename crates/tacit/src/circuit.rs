@@ -3,7 +3,7 @@
 //! and made smaller.
 
 pub use tacit_circuit::{
-    CircuitError, Component, ComponentCache, Digest, FunctionError, FunctionFamily,
-    FunctionParameter, Given, Graph, GraphCall, GraphSource, NumberFormat, Numbers, Optimised,
-    Pass, Port, Promise, Size, Statistics, builder, formats, wipe_json,
+    CircuitError, Component, Digest, FunctionError, FunctionFamily, FunctionParameter, Given,
+    Graph, GraphCall, GraphSource, NumberFormat, Numbers, Optimised, Pass, Port, Promise, Size,
+    Statistics, builder, formats, wipe_json,
 };

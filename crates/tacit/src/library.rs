@@ -1,6 +1,6 @@
 //! Functions of the library by name.
 //!
-//! A name is that of a function file that comes with Tacit ([`shipped`]), or of a component.
+//! A name is that of a function that comes with Tacit ([`shipped`]), or of a component.
 //! A component of [`tacit_circuit::library`] becomes a function when its ports have owners and its
 //! results recipients. [`function`] gives the usual ones: the first input belongs to the garbler
 //! and every other to the evaluator (a single one to the evaluator), and both get every result.
@@ -15,7 +15,7 @@ use crate::Error;
 
 pub use problem::{Cut, Problem, SizedProblem, problems};
 pub use tacit_circuit::library::{Entry, LibraryError, Parameter, find, list};
-pub use tacit_circuit::shipped;
+pub use tacit_language::shipped;
 
 /// The library's `name` with these parameters; for a component with the usual owners and
 /// recipients.
@@ -24,8 +24,10 @@ pub use tacit_circuit::shipped;
 ///
 /// There is no such function or component, or a parameter is missing, unknown or out of range.
 pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Function, Error> {
-    if let Some(family) = shipped::find(name)? {
-        return Ok(family.instantiate(parameters)?);
+    if let Some(shipped) = shipped::find(name) {
+        let typed = shipped.function(parameters);
+        let typed = typed.map_err(|error| Error::Input(error.to_string()))?;
+        return Ok(typed.function().clone());
     }
     let circuit = find(name, parameters)?;
     let owner = usual_owner(&circuit);

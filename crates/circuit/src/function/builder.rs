@@ -1,4 +1,4 @@
-//! Functions written in Rust: the same as a function file, without the file.
+//! Functions written in Rust, by machines: people write programs of the language.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -36,8 +36,20 @@ use super::{
     Component, ErrorLocation, FunctionError, FunctionFamily, FunctionParameter, Recipient, Role,
 };
 
-/// Makes a [`FunctionFamily`] step by step. Types, steps and values are written as in a function
-/// file; the first thing that is wrong is said by [`FunctionBuilder::finish`].
+/// Makes a [`FunctionFamily`] step by step. The first thing that is wrong is said by
+/// [`FunctionBuilder::finish`].
+///
+/// A **step** is `sum, carry = add(a[i], b[i])`, a call with a value for each input port of the
+/// component and a place for each output port, `_` for one that is dropped; or `x = y[2..4] ++
+/// 0:u8`, which moves bits. **Types** are those of circuits with expressions for their sizes,
+/// `bytes[16][n]`. Arrays are read from right to left: of a `u8[m+1][n+1]`, `d[i]` is a `u8[m+1]`.
+/// An index behind the last dimension picks a byte of a byte string or a bit of anything else.
+/// **Expressions** have `+ - * / %`, parentheses, `bits(x)`, `min(x,y)` and `max(x,y)`; indices are
+/// affine in the loops' counters. **Constants** take the type of where they stand, or say it.
+///
+/// A value and the place where it is put have one width, and their bits mean the same, except that
+/// `bit`, `bits[n]` and `bytes[n]` go anywhere and anything goes into them. An input that goes into
+/// a port with a [promise](crate::Promise) takes it over, and must go there as it is.
 #[derive(Debug, Default)]
 pub struct FunctionBuilder {
     source: Source,
@@ -60,12 +72,6 @@ impl FunctionBuilder {
         }
     }
 
-    /// Says what the function computes, in a line.
-    pub fn describe(&mut self, description: &str) -> &mut Self {
-        self.source.description = description.to_owned();
-        self
-    }
-
     /// A parameter with its range and default.
     pub fn parameter(
         &mut self,
@@ -74,10 +80,8 @@ impl FunctionBuilder {
         default: Option<u64>,
     ) -> &mut Self {
         let (minimum, maximum) = range.into_inner();
-        let (name, description) = (name.to_owned(), String::new());
         let parameter = FunctionParameter {
-            name,
-            description,
+            name: name.to_owned(),
             minimum,
             maximum,
             default,

@@ -24,48 +24,10 @@ impl fmt::Display for ErrorLocation {
     }
 }
 
-/// A function that cannot be read, built or given these parameters.
+/// A function that cannot be built or given these parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FunctionError {
-    /// A function file that cannot be read.
-    #[error("{path}: {message}; check that it is there and permitted")]
-    Io {
-        /// The file.
-        path: String,
-        /// The operating system's message.
-        message: String,
-    },
-    /// A function file that is not JSON of the published schema.
-    #[error(
-        "the function file does not follow the schema, line {line}, column {column}: {message}; \
-         `tacit inspect --schema` prints it"
-    )]
-    File {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-        /// What is wrong there.
-        message: String,
-    },
-    /// A component that says too little or too much of where it is from.
-    #[error("component {component} {message}")]
-    ComponentEntry {
-        /// The component's name in the function, cut to 64 characters.
-        component: String,
-        /// What is wrong, and what to do.
-        message: String,
-    },
-    /// A function file of another version of the format.
-    #[error(
-        "the function file says tacit_function {found}; this release reads version 1; \
-         write 1, or take the release that it is for"
-    )]
-    Version {
-        /// The version found.
-        found: u64,
-    },
     /// More of something than a function may have.
     #[error("{place}: {what} pass the limit of {limit}; split the function or make it smaller")]
     TooMany {
@@ -129,16 +91,14 @@ pub enum FunctionError {
     },
     /// A parameter without a value.
     #[error(
-        "the function {function} needs the parameter {parameter} ({description}); give it a value \
-         from {minimum} to {maximum}"
+        "the function {function} needs the parameter {parameter}; give it a value from {minimum} \
+         to {maximum}"
     )]
     MissingParameter {
         /// The function.
         function: String,
         /// The parameter.
         parameter: String,
-        /// What it counts.
-        description: String,
         /// Least value.
         minimum: u64,
         /// Greatest value.
@@ -191,25 +151,6 @@ pub enum FunctionError {
         component: String,
         /// What the library says.
         error: Box<LibraryError>,
-    },
-    /// A component's circuit file that cannot be read.
-    #[error("component {component}: {error}")]
-    Circuit {
-        /// The component's name in the function.
-        component: String,
-        /// What is wrong with it.
-        error: Box<CircuitError>,
-    },
-    /// A component's file that is not in the function file's folder or below.
-    #[error(
-        "component {component}: {path:?} does not name a file in the function file's folder or \
-         below; put it there and name it relative to the folder, or read the function from a file"
-    )]
-    Path {
-        /// The component's name in the function.
-        component: String,
-        /// The path given.
-        path: String,
     },
     /// A component's parameter that is negative.
     #[error("component {component}: the parameter {parameter} is {found}; it must not be negative")]

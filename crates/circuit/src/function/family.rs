@@ -1,7 +1,6 @@
 //! Families: functions whose parameters are yet to be given.
 
 use std::collections::BTreeMap;
-use std::path::{Component as PathPart, Path};
 
 use super::check::check;
 use super::expression::{Affine, Scope};
@@ -13,14 +12,10 @@ use super::source::{
 };
 use super::syntax::{Assigned, Assignment, Item, Reference, TypeExpression};
 use super::{
-    Component, ComponentCache, ErrorLocation, Function, FunctionError, FunctionInput,
-    FunctionOutput, FunctionParameter, Recipient, Role,
+    Component, ErrorLocation, Function, FunctionError, FunctionInput, FunctionOutput,
+    FunctionParameter, Recipient, Role,
 };
-use crate::formats::{Import, read_bristol_file};
-use crate::{Circuit, CircuitError, Port};
-
-/// Largest circuit file of a component: some 2^26 gates.
-const MAX_CIRCUIT_FILE_BYTES: u64 = 1 << 30;
+use crate::{Circuit, Port, library};
 
 impl FunctionParameter {
     pub(super) fn check(&self) -> Result<(), FunctionError> {
@@ -43,7 +38,6 @@ impl FunctionParameter {
     pub(super) fn value(&self, function: &str, given: Option<u64>) -> Result<u64, FunctionError> {
         let Self {
             name,
-            description,
             minimum,
             maximum,
             default,
@@ -54,7 +48,6 @@ impl FunctionParameter {
             None => Err(FunctionError::MissingParameter {
                 function,
                 parameter,
-                description: description.clone(),
                 minimum,
                 maximum,
             }),
@@ -72,19 +65,17 @@ impl FunctionParameter {
     }
 }
 
-/// A function whose parameters are yet to be given: from a file or a
+/// A function whose parameters are yet to be given, from a
 /// [`FunctionBuilder`](super::FunctionBuilder).
 #[derive(Clone, Debug)]
 pub struct FunctionFamily {
-    pub(super) source: Source,
-    cache: ComponentCache,
+    source: Source,
 }
 
 impl FunctionFamily {
     pub(super) fn of_source(source: Source) -> Result<Self, FunctionError> {
         source.check()?;
-        let cache = ComponentCache::default();
-        Ok(Self { source, cache })
+        Ok(Self { source })
     }
 
     /// A plain circuit as a function of one call; see [`Function::of_circuit`].
@@ -137,24 +128,10 @@ impl FunctionFamily {
         Self::of_source(source)
     }
 
-    /// The same family, which takes components from `cache` and leaves them there. A
-    /// clone of a family shares its cache.
-    #[must_use]
-    pub fn with_cache(mut self, cache: &ComponentCache) -> Self {
-        self.cache = cache.clone();
-        self
-    }
-
     /// Its name, for people.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.source.name
-    }
-
-    /// What it computes, in a line.
-    #[must_use]
-    pub fn description(&self) -> &str {
-        &self.source.description
     }
 
     /// Its parameters, in order.
@@ -201,6 +178,7 @@ impl FunctionFamily {
             counts,
             text,
             family,
+            digest_of_bits: digest,
             digest,
             meaning: None,
             program: None,
@@ -251,89 +229,35 @@ impl FunctionFamily {
         let sizes = Sizes(parameters(&self.source, values)?);
         let components = self.source.components.iter();
         components
-            .map(|(name, source)| self.component(name, source, &sizes))
+            .map(|(name, source)| component(name, source, &sizes))
             .collect()
     }
-
-    fn component(
-        &self,
-        name: &str,
-        source: &ComponentSource,
-        sizes: &Sizes<'_>,
-    ) -> Result<Component, FunctionError> {
-        match source {
-            ComponentSource::Given(component) => Ok(component.clone()),
-            ComponentSource::Library {
-                name: library,
-                parameters,
-            } => {
-                let mut numbers = BTreeMap::new();
-                for (parameter, expression) in parameters {
-                    let number = expression.number(sizes)?;
-                    let number =
-                        u64::try_from(number).map_err(|_| FunctionError::NegativeParameter {
-                            component: name.to_owned(),
-                            parameter: shown(parameter),
-                            found: number,
-                        })?;
-                    numbers.insert(parameter.clone(), number);
-                }
-                let component = self.cache.of_library(name, library, &numbers);
-                component.map_err(|error| FunctionError::Library {
-                    component: name.to_owned(),
-                    error: Box::new(error),
-                })
-            }
-            ComponentSource::File { path, order } => {
-                let beside = Path::new(path);
-                let folder = self.source.folder.as_ref().filter(|_| stays_below(beside));
-                let Some(folder) = folder else {
-                    let (component, path) = (name.to_owned(), shown(path));
-                    return Err(FunctionError::Path { component, path });
-                };
-                let import = Import {
-                    order: *order,
-                    ..Import::default()
-                };
-                let path = folder.join(beside);
-                let circuit = bounded(&path, MAX_CIRCUIT_FILE_BYTES)
-                    .map_err(|message| CircuitError::Io {
-                        path: path.display().to_string(),
-                        message,
-                    })
-                    .and_then(|()| read_bristol_file(&path, &import));
-                let circuit = circuit.map_err(|error| FunctionError::Circuit {
-                    component: name.to_owned(),
-                    error: Box::new(error),
-                })?;
-                Ok(self.cache.component(name, circuit))
-            }
-        }
-    }
 }
 
-/// Passes if there is a regular file of at most this many bytes: anything else, such as a pipe or a
-/// device, might never end.
-pub(super) fn bounded(path: &Path, most_bytes: u64) -> Result<(), String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("it is not a regular file".to_owned());
+fn component(
+    name: &str,
+    source: &ComponentSource,
+    sizes: &Sizes<'_>,
+) -> Result<Component, FunctionError> {
+    let (library, parameters) = match source {
+        ComponentSource::Given(component) => return Ok(component.clone()),
+        ComponentSource::Library { name, parameters } => (name, parameters),
+    };
+    let mut numbers = BTreeMap::new();
+    for (parameter, expression) in parameters {
+        let number = expression.number(sizes)?;
+        let number = u64::try_from(number).map_err(|_| FunctionError::NegativeParameter {
+            component: name.to_owned(),
+            parameter: shown(parameter),
+            found: number,
+        })?;
+        numbers.insert(parameter.clone(), number);
     }
-    if metadata.len() > most_bytes {
-        let length = metadata.len();
-        return Err(format!(
-            "it has {length} bytes, and at most {most_bytes} are read"
-        ));
-    }
-    Ok(())
-}
-
-/// Whether a path, from any folder, leads to a file in that folder or below.
-fn stays_below(path: &Path) -> bool {
-    !path.as_os_str().is_empty()
-        && path
-            .components()
-            .all(|part| matches!(part, PathPart::Normal(_)))
+    let circuit = library::find(library, &numbers).map_err(|error| FunctionError::Library {
+        component: name.to_owned(),
+        error: Box::new(error),
+    })?;
+    Ok(Component::new(name, circuit))
 }
 
 /// The values of the parameters where there are no loops.

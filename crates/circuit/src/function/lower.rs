@@ -213,7 +213,7 @@ impl<'s> Lowering<'s> {
                     circuit: self.components[number].circuit(),
                     library: match &declared[number].1 {
                         ComponentSource::Library { name, .. } => Some(name),
-                        ComponentSource::File { .. } | ComponentSource::Given(_) => None,
+                        ComponentSource::Given(_) => None,
                     },
                     arguments,
                     targets: &assignment.targets,

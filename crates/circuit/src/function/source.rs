@@ -33,19 +33,17 @@
 //!
 //! with integers in little-endian. Where the function has a meaning, its digest is SHA-256 over the
 //! tag `tacit function with meaning v1\0`, the digest above and the meaning. The names of the
-//! function and of its components, descriptions, and the bounds and defaults of parameters are in
+//! function and of its components, and the bounds and defaults of parameters are in
 //! neither.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
 use super::expression::{Applied, Expression};
 use super::syntax::{Assignment, Head, TypeExpression, Value, value_text};
 use super::{Component, ErrorLocation, FunctionError, FunctionParameter, Recipient, Role};
-use crate::formats::BitOrder;
 use crate::{Digest, Port};
 
 /// Most steps that are written, loops among them.
@@ -63,8 +61,6 @@ pub(super) enum ComponentSource {
         name: String,
         parameters: BTreeMap<String, Expression>,
     },
-    /// A circuit file next to the function file.
-    File { path: String, order: BitOrder },
     /// A circuit that the builder was given.
     Given(Component),
 }
@@ -118,15 +114,12 @@ pub(super) struct OutputSource {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) name: String,
-    pub(super) description: String,
     pub(super) parameters: Vec<FunctionParameter>,
     pub(super) components: Vec<(String, ComponentSource)>,
     pub(super) inputs: Vec<InputSource>,
     pub(super) values: Vec<ValueSource>,
     pub(super) steps: Vec<StepSource>,
     pub(super) outputs: Vec<OutputSource>,
-    /// Where circuit files are looked for.
-    pub(super) folder: Option<PathBuf>,
 }
 
 impl Source {
@@ -250,7 +243,7 @@ impl Source {
                     }
                     text.push('\n');
                 }
-                ComponentSource::File { .. } | ComponentSource::Given(_) => {
+                ComponentSource::Given(_) => {
                     let _ = writeln!(text, "component circuit {}", component.digest());
                 }
             }

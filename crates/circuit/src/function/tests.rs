@@ -18,12 +18,11 @@ mod limits;
 mod meaning;
 mod random;
 mod results;
-mod stateful;
 
 use std::collections::BTreeMap;
 
-use super::{Component, Function, FunctionBuilder, FunctionError, shipped};
-use crate::{Circuit, Value, library};
+use super::{Component, Function, FunctionBuilder, FunctionError};
+use crate::{Circuit, Recipient, Role, Value, library};
 
 /// Parameters by name.
 fn parameters<const N: usize>(given: [(&str, u64); N]) -> BTreeMap<String, u64> {
@@ -43,11 +42,21 @@ fn component(name: &str, given: &[(&str, u64)]) -> Component {
     Component::new(name, circuit)
 }
 
-/// A function that comes with Tacit.
-fn shipped_with<const N: usize>(name: &str, given: [(&str, u64); N]) -> Function {
-    let family = shipped::find(name).unwrap();
-    let family = family.expect("a function that comes with Tacit");
-    family.instantiate(&parameters(given)).unwrap()
+/// SHA-256 applied `n` times, first to 16 bytes of each party.
+fn chain(n: u64) -> Function {
+    let mut builder = FunctionBuilder::new("chain");
+    builder
+        .parameter("n", 1..=10_000, None)
+        .library("sha_256", "sha-256", &[("bytes", "32")])
+        .input("a", "bytes[16]", Role::Garbler)
+        .input("b", "bytes[16]", Role::Evaluator)
+        .value("state", "bytes[32][n+1]")
+        .step("state[0] = a ++ b")
+        .repeat("i in 0..n", |each| {
+            each.step("state[i+1] = sha_256(state[i])");
+        })
+        .output("digest", "bytes[32]", Recipient::Both, "state[n]");
+    instance(&mut builder, [("n", n)]).unwrap()
 }
 
 /// The builder's function for these parameters.

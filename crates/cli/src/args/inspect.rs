@@ -23,52 +23,49 @@ Examples:
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what")
     .required(true)
-    .args(["function", "list", "schema", "check"]))]
+    .args(["function", "list", "check"]))]
 pub(crate) struct InspectArgs {
-    /// A program of the language (`.tacit`), a name from the library, a function file (JSON), or a
-    /// circuit file (Bristol Fashion or the old Bristol format)
+    /// A program of the language (`.tacit`), a name from the library, or a circuit file
+    /// (Bristol Fashion or the old Bristol format)
     pub(crate) function: Option<String>,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
     /// List the library
     #[arg(long)]
     pub(crate) list: bool,
-    /// Print the JSON schema of function files
-    #[arg(long)]
-    pub(crate) schema: bool,
     /// Check the public circuit files in a folder against known answers and list their digests
     #[arg(long, value_name = "DIR")]
     pub(crate) check: Option<PathBuf>,
     /// Draw the function's graph into this new file, as SVG: calls, who owns what they read,
     /// results
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check", "optimise"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check", "optimise"])]
     pub(crate) svg: Option<PathBuf>,
     /// Print the function's graph as text: components and how often each is called, and the steps
-    #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "json"])]
+    #[arg(long, conflicts_with_all = ["list", "check", "optimise", "json"])]
     pub(crate) graph: bool,
     /// Print the function as its digest takes it: inputs, steps that call components, results.
     /// Nothing reads this text
-    #[arg(long, conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg"])]
+    #[arg(long, conflicts_with_all = ["list", "check", "optimise", "graph", "svg"])]
     #[arg(conflicts_with_all = ["out", "json"])]
     pub(crate) ir: bool,
     /// Make the circuit smaller without changing what it computes, and say what each pass gained.
     /// The result is another circuit with another digest, so that a run with it needs it on both
     /// sides
-    #[arg(long, conflicts_with_all = ["list", "schema", "check"])]
+    #[arg(long, conflicts_with_all = ["list", "check"])]
     pub(crate) optimise: bool,
     /// Write the circuit, optimised if that is asked for, into this new file, in Bristol Fashion
     /// and in the bit order that --bit-order says, or that of byte strings
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "schema", "check"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check"])]
     pub(crate) out: Option<PathBuf>,
     /// Print what each line of a program costs: AND gates, those of the functions that it calls
     /// among them, and of itself alone; bytes of tables; bits that go into components
     #[arg(long)]
-    #[arg(conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg", "out"])]
+    #[arg(conflicts_with_all = ["list", "check", "optimise", "graph", "svg", "out"])]
     pub(crate) lines: bool,
     /// Write the AND gates of each line of a program and of the calls that lead to it into this new
     /// file, as the folded stacks from which tools draw flame graphs
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["list", "schema", "check", "optimise", "graph", "svg", "out"])]
+          conflicts_with_all = ["list", "check", "optimise", "graph", "svg", "out"])]
     pub(crate) folded: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

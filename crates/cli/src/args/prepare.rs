@@ -45,8 +45,8 @@ They are one lot, which is dropped as a batch is, and a run takes all of its tri
     .multiple(true)
     .args(["function", "components", "ots", "ands"]))]
 pub(crate) struct PrepareArgs {
-    /// Prepare for this function: a program of the language (`.tacit`), a name from the library, a
-    /// function file (JSON), or a circuit file (Bristol Fashion or the old Bristol format)
+    /// Prepare for this function: a program of the language (`.tacit`), a name from the library, or
+    /// a circuit file (Bristol Fashion or the old Bristol format)
     pub(crate) function: Option<String>,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,

@@ -83,9 +83,9 @@ const OF_THREE: &str = "Three parties, and values kept between runs";
 /// Arguments of `tacit run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// A program (`.tacit`), a name from the library, a function file or a circuit file
+    /// A program (`.tacit`), a name from the library, or a circuit file
     ///
-    /// A function file is JSON; a circuit file has Bristol Fashion or the old Bristol format.
+    /// A circuit file has Bristol Fashion or the old Bristol format.
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,

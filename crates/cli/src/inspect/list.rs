@@ -10,54 +10,52 @@ use crate::report::{JSON_VERSION, pretty};
 
 /// A function of the library, as the list shows it.
 struct Listed {
-    name: String,
+    name: &'static str,
     description: String,
     parameters: Vec<Json>,
 }
 
-fn listed() -> Result<Vec<Listed>, Failure> {
-    let parameter = |name: &str, description: &str, range: (u64, u64), default: Option<u64>| {
+fn listed() -> Vec<Listed> {
+    let parameter = |name: &str, description: &str, range: [Json; 2], default: Json| {
+        let [minimum, maximum] = range;
         json!({
             "name": name,
             "description": description,
-            "minimum": range.0,
-            "maximum": range.1,
+            "minimum": minimum,
+            "maximum": maximum,
             "default": default,
         })
     };
     let components = library::list().iter().map(|entry| {
-        let parameters = entry.parameters.iter();
-        let parameters =
-            parameters.map(|p| parameter(p.name, p.description, (p.minimum, p.maximum), p.default));
-        Ok(Listed {
-            name: entry.name.to_owned(),
+        let parameters = entry.parameters.iter().map(|p| {
+            let range = [p.minimum.into(), p.maximum.into()];
+            parameter(p.name, p.description, range, p.default.into())
+        });
+        Listed {
+            name: entry.name,
             description: entry.description.to_owned(),
             parameters: parameters.collect(),
-        })
+        }
     });
-    let functions = library::shipped::names().filter_map(|name| {
-        let family = library::shipped::find(name)
-            .map_err(tacit::Error::from)
-            .transpose()?;
-        Some(family.map(|family| {
-            let parameters = family.parameters().iter();
-            let parameters = parameters
-                .map(|p| parameter(&p.name, &p.description, (p.minimum, p.maximum), p.default));
-            Listed {
-                name: name.to_owned(),
-                description: family.description().to_owned(),
-                parameters: parameters.collect(),
-            }
-        }))
+    let functions = library::shipped::names().filter_map(library::shipped::find);
+    let functions = functions.map(|function| {
+        let (description, params) = function.description();
+        let parameters = params.iter().map(|p| {
+            let range = [p.minimum.into(), p.maximum.into()];
+            parameter(&p.name, &p.description, range, p.default.into())
+        });
+        Listed {
+            name: function.name(),
+            description,
+            parameters: parameters.collect(),
+        }
     });
-    Ok(components
-        .chain(functions)
-        .collect::<Result<_, tacit::Error>>()?)
+    components.chain(functions).collect()
 }
 
 /// `tacit inspect --list`.
 pub(super) fn list(json: bool) -> Result<(), Failure> {
-    let listed = listed()?;
+    let listed = listed();
     if json {
         let function = |one: &Listed| {
             json!({

@@ -54,7 +54,7 @@ impl Subject {
                 });
             }
             Found::Circuit(found) => (found.origin, found.function(&args.choice)?),
-            Found::Function(function, origin) => (origin, *function),
+            Found::Function(function) => (Origin::Library, *function),
         };
         let (name, components) = (function.name().to_owned(), function.components().to_vec());
         Ok(Self {

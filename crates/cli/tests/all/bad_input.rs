@@ -215,20 +215,9 @@ fn functions_that_are_not_there() {
 const AND: &str = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n";
 
 #[test]
-fn function_files_that_are_not_right() {
+fn files_and_params_that_are_not_right() {
     let parties = Parties::new();
-    parties.file("broken.json", "{ \"tacit_function\": 1, ");
-    parties.file(
-        "unknown.json",
-        r#"{ "tacit_function": 1, "colour": "red" }"#,
-    );
     let inspect = |args: &[&str]| tacit(parties.folder(), &[&["inspect"], args].concat());
-    inspect(&["broken.json"]).failed(3, &["line 1"]);
-    inspect(&["unknown.json"]).failed(3, &["colour"]);
-    for content in ["", "[1]"] {
-        parties.file("other.json", content);
-        inspect(&["other.json"]).failed(3, &["other.json: a function in JSON begins with {"]);
-    }
     std::fs::write(parties.folder().join("bytes.tacit"), b"\xff").expect("a folder");
     inspect(&["bytes.tacit"]).failed(3, &["bytes.tacit is not text in UTF-8"]);
     std::fs::write(parties.folder().join("bytes.toml"), b"\xff").expect("a folder");
@@ -237,7 +226,7 @@ fn function_files_that_are_not_right() {
         &["config", "show", "--config", "bytes.toml"],
     );
     shown.failed(2, &["bytes.toml: it is not text in UTF-8"]);
-    inspect(&["levenshtein", "--param", "n=0"]).failed(3, &["n", "from 1"]);
+    inspect(&["levenshtein", "--param", "n=0"]).failed(3, &["`n`", "1 to 400"]);
     inspect(&["levenshtein", "--owner", "x=evaluator"]).failed(2, &["--owner", "leave it out"]);
     inspect(&["levenshtein", "--bit-order", "reversed"]).failed(2, &["--bit-order"]);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::tacit;
 
-const PAGES: [&str; 24] = [
+const PAGES: [&str; 23] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -13,7 +13,6 @@ const PAGES: [&str; 24] = [
     "docs/circuits.md",
     "docs/components.md",
     "docs/cookbook.md",
-    "docs/functions.md",
     "docs/guide.md",
     "docs/install.md",
     "docs/coming-from.md",

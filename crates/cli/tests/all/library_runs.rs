@@ -162,7 +162,7 @@ fn every_function_of_the_library_gives_both_parties_what_it_should() {
 }
 
 /// 3.2 million AND gates, whose tables are 100 MB: neither party holds more than a part of them.
-/// `docs/functions.md` has the same for 100 million.
+/// `docs/guide.md` has the same for 100 million.
 #[test]
 fn a_chain_takes_little_memory_however_long_it_is() {
     const MOST_BYTES: u64 = 40_000_000;

@@ -217,10 +217,11 @@ fn aes_128_from_a_circuit_file() {
 #[test]
 fn functions_of_many_calls_by_name_and_from_a_file() {
     let parties = Parties::new();
-    let json = library::shipped::json("levenshtein").expect("a function that is shipped");
-    parties.file("distance.json", json);
+    let shipped = library::shipped::find("levenshtein").expect("it comes with Tacit");
+    parties.file("distance.tacit", shipped.text());
     let params = ["--param", "n=6,m=7"];
-    for name in ["levenshtein", "distance.json"] {
+    let mut digests = Vec::new();
+    for name in ["levenshtein", "distance.tacit"] {
         let x = words("--role garbler --input x=[107,105,116,116,101,110]");
         let y = words("--role evaluator --input y=[115,105,116,116,105,110,103]");
         let [alice, bob] = parties.run(
@@ -235,7 +236,12 @@ fn functions_of_many_calls_by_name_and_from_a_file() {
         assert_eq!(inspected["calls"], 42);
         let digest = inspected["function_digest"].as_str().expect("a digest");
         assert!(alice.stderr.contains(digest), "{alice:?}");
+        digests.push(digest.to_owned());
     }
+    assert_eq!(
+        digests[0], digests[1],
+        "one function, by name and from its file"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use num_traits::ToPrimitive;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Function, Value as Bits};
 use zeroize::Zeroizing;
@@ -205,7 +206,11 @@ impl Agreed {
     }
 
     fn function(&self, signature: Signature, lowered: Lowered) -> TypedFunction {
-        let function = lowered.function.with_meaning(self.digest);
+        let params = signature.params().iter();
+        let params =
+            params.filter_map(|param| Some((param.name.to_string(), param.value.to_u64()?)));
+        let function = lowered.function.with_parameters(params.collect());
+        let function = function.with_meaning(self.digest);
         TypedFunction {
             function: match self.chain {
                 Some(program) => function.of_program(program),

@@ -210,7 +210,16 @@ impl Walk<'_> {
         self.list(&function.locals, |this, local| _ = this.ty(local.ty));
         match &function.body {
             Body::Block(block) => _ = self.block(block),
-            Body::Library(name) => _ = self.word("library").name(name),
+            Body::Library(name, parameters) => {
+                let word = match parameters.is_empty() {
+                    true => "library",
+                    false => "library with",
+                };
+                self.word(word).name(name);
+                for (name, value) in parameters {
+                    self.word(name).count(*value as usize);
+                }
+            }
             Body::File(path, order) => {
                 let circuit = self.files.circuit(path.as_str(), *order);
                 let circuit =

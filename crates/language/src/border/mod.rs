@@ -49,6 +49,7 @@ use zeroize::Zeroizing;
 
 pub use function::TypedFunction;
 pub use signature::Signature;
+pub(crate) use signature::said_above;
 pub use write::acts_on_a_terminal;
 
 use crate::diagnostic::Diagnostic;

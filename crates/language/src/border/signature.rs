@@ -333,23 +333,27 @@ fn find(program: &Program, run: Option<&str>) -> Result<EntryId, String> {
 
 /// The lines with `///` above a place of the program's file, or else above its first item.
 fn documentation(loaded: &Loaded, span: Span) -> String {
-    let text = &loaded.source_map().file(span.file).text;
-    let lines: Vec<&str> = text.lines().collect();
-    let above = |line: usize| {
-        let before = lines[..line.min(lines.len())].iter().rev();
-        let said = before.map_while(|line| line.trim().strip_prefix("///"));
-        let mut said: Vec<&str> = said.map(str::trim).collect();
-        said.reverse();
-        said.join("\n")
-    };
-    let (line, _) = loaded.source_map().line_and_column(span);
-    let own = above(line - 1);
-    let is_said = |line: &&str| line.trim().starts_with("///") || line.trim().is_empty();
-    match own.is_empty() {
-        false => own,
-        true => {
-            let first = lines.iter().take_while(|line| is_said(line)).count();
-            above(first)
-        }
+    let own = said_above(loaded, span);
+    if !own.is_empty() {
+        return own;
     }
+    let text = &loaded.source_map().file(span.file).text;
+    let is_said = |line: &&str| line.trim().starts_with("///") || line.trim().is_empty();
+    above(text, text.lines().take_while(is_said).count())
+}
+
+/// What the lines with `///` above an item say.
+pub(crate) fn said_above(loaded: &Loaded, span: Span) -> String {
+    let (line, _) = loaded.source_map().line_and_column(span);
+    above(&loaded.source_map().file(span.file).text, line - 1)
+}
+
+/// The lines with `///` that end with line `count`.
+fn above(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().take(count).collect();
+    let said = lines.iter().rev();
+    let said = said.map_while(|line| line.trim().strip_prefix("///"));
+    let mut said: Vec<&str> = said.map(str::trim).collect();
+    said.reverse();
+    said.join("\n")
 }

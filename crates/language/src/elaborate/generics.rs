@@ -1,5 +1,9 @@
 //! Instances of functions: what their generics stand for, and their bodies.
 
+use std::collections::BTreeMap;
+
+use num_traits::ToPrimitive;
+
 use super::calls::Given;
 use super::constants::{bindings, generic_context};
 use super::term::Term;
@@ -12,7 +16,8 @@ use crate::program::{
 };
 use crate::source::Span;
 use crate::syntax::{
-    self, FunctionBody, Generic, GenericArgument, Ident, Path, TypeExpression, TypeExpressionKind,
+    self, Argument, FunctionBody, Generic, GenericArgument, Ident, Path, TypeExpression,
+    TypeExpressionKind,
 };
 
 /// Most instances of functions.
@@ -119,10 +124,13 @@ impl<'a> Elaborator<'a> {
             let locals = this.bind_parameters(function, &parameters, &key.lambdas);
             let body = match &function.body {
                 FunctionBody::Block(block) => this.body(block, result, function.result.is_some()),
-                FunctionBody::Library(name, _) => Ok(Body::Library(name.clone())),
+                FunctionBody::Library(name, parameters, _) => {
+                    let parameters = this.library_parameters(parameters);
+                    parameters.map(|parameters| Body::Library(name.clone(), parameters))
+                }
                 FunctionBody::File(path, order, _) => Ok(Body::File(path.clone(), *order)),
             };
-            if let (FunctionBody::Library(_, span) | FunctionBody::File(_, _, span), false) =
+            if let (FunctionBody::Library(.., span) | FunctionBody::File(.., span), false) =
                 (&function.body, function.is_component)
             {
                 let error =
@@ -139,6 +147,28 @@ impl<'a> Elaborator<'a> {
             made.counters = context.counters;
         }
         self.made[number].state = BodyProgress::Made;
+    }
+
+    /// The parameters of a component of the library, which are consts under their names.
+    fn library_parameters(&mut self, given: &'a [Argument]) -> Done<BTreeMap<String, u64>> {
+        let mut parameters = BTreeMap::new();
+        for Argument { name, value } in given {
+            let Some(name) = name else {
+                let error = Diagnostic::new(value.span, "a parameter of the library has no name");
+                return self.fail(error.help("write `library \"adder\"(bits: 8)`"));
+            };
+            let number = self.const_integer(value, "a parameter of the library")?;
+            let Some(number) = number.to_u64() else {
+                let message = format!("{number} is no parameter of the library");
+                let error = Diagnostic::new(value.span, message);
+                return self.fail(error.help("it is a number from 0 to below 2^64"));
+            };
+            if parameters.insert(name.name.to_string(), number).is_some() {
+                let message = format!("`{}` is given twice", name.name);
+                return self.fail(Diagnostic::new(name.span, message));
+            }
+        }
+        Ok(parameters)
     }
 
     fn bind_parameters(

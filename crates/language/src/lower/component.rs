@@ -1,7 +1,5 @@
 //! The circuits of `component fn`s.
 
-use std::collections::BTreeMap;
-
 use tacit_circuit::builder::{Builder, Bus};
 use tacit_circuit::{Circuit, Gate, library};
 
@@ -71,8 +69,8 @@ pub(super) fn external(
 ) -> Lower<Circuit> {
     let at = |message: String| Error::At(function.span, message);
     let circuit = match &function.body {
-        Body::Library(name) => {
-            library::find(name.as_str(), &BTreeMap::new()).map_err(|error| at(error.to_string()))?
+        Body::Library(name, parameters) => {
+            library::find(name.as_str(), parameters).map_err(|error| at(error.to_string()))?
         }
         Body::File(path, order) => files
             .circuit(path.as_str(), *order)

@@ -128,7 +128,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let function = &program.functions[id.0 as usize];
         let block = match &function.body {
             Body::Block(block) => block,
-            Body::Library(_) | Body::File(..) => {
+            Body::Library(..) | Body::File(..) => {
                 let circuit = component::external(program, function, self.files)?;
                 return Ok(self.splice(function, &circuit, &arguments));
             }

@@ -241,7 +241,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn arguments(&mut self) -> Parsed<Vec<Argument>> {
+    pub(super) fn arguments(&mut self) -> Parsed<Vec<Argument>> {
         self.with_struct(true, |parser| {
             parser.list(T::OpenParen, T::CloseParen, |parser| {
                 let named = parser.is(T::Name) && parser.kind_after(1) == T::Colon;

@@ -281,12 +281,16 @@ impl Parser<'_> {
         }))
     }
 
-    /// `library "NAME";` or `file "PATH" order lsb_first;`
+    /// `library "NAME"(PARAMETER: NUMBER);` or `file "PATH" order lsb_first;`
     fn external(&mut self) -> Parsed<FunctionBody> {
         let start = self.span();
         let body = if self.take_word("library").is_some() {
             let (name, _) = self.quoted("the component's name in quotes")?;
-            FunctionBody::Library(name, start.to(self.previous()))
+            let parameters = match self.is(T::OpenParen) {
+                true => self.arguments()?,
+                false => Vec::new(),
+            };
+            FunctionBody::Library(name, parameters, start.to(self.previous()))
         } else if self.take_word("file").is_some() {
             let (path, _) = self.quoted("the file's name in quotes")?;
             if self.take_word("order").is_none() {

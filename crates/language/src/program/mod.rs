@@ -15,6 +15,8 @@ pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable}
 pub(crate) use types::{ItemKey, bits_of, low_bits};
 pub use value::Value;
 
+use std::collections::BTreeMap;
+
 use num_bigint::BigInt;
 
 use crate::diagnostic::Diagnostic;
@@ -180,8 +182,8 @@ pub(crate) const COMPUTED: u32 = u32::MAX;
 pub enum Body {
     /// A block.
     Block(Block),
-    /// A component of the library in Rust.
-    Library(Symbol),
+    /// A component of the library in Rust, with its parameters.
+    Library(Symbol, BTreeMap<String, u64>),
     /// A circuit file.
     File(Symbol, BitOrder),
 }

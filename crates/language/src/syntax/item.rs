@@ -1,6 +1,6 @@
 //! Items and types.
 
-use super::{Block, Expression, Ident};
+use super::{Argument, Block, Expression, Ident};
 use crate::source::{Span, Symbol};
 
 #[derive(Clone, Debug)]
@@ -122,8 +122,8 @@ pub(crate) struct Function {
 #[derive(Clone, Debug)]
 pub(crate) enum FunctionBody {
     Block(Block),
-    /// `= library "sha-256-compress";`
-    Library(Symbol, Span),
+    /// `= library "sha-256"(bytes: 32);`
+    Library(Symbol, Vec<Argument>, Span),
     /// `= file "f.txt" order lsb_first;`
     File(Symbol, BitOrder, Span),
 }

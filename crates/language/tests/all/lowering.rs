@@ -342,6 +342,25 @@ fn a_component_of_the_library_is_called() {
     assert_eq!(lowered.function.evaluate(&inputs), expected);
 }
 
+/// Its parameters are consts, generics among them, and a circuit of one result stays itself.
+#[test]
+fn a_component_of_the_library_has_parameters() {
+    let program = program_of(
+        "parties alice, bob;\n\
+         const W = 5;\n\
+         component fn sum<const N>(a: u<N>, b: u<N>) -> u<N> = library \"adder\"(bits: N);\n\
+         main(a: u<W + 3> of alice, b: u8 of bob) -> (out: u8 to both) {\n sum(a, b)\n}\n",
+    );
+    let (_, lowered) = lower(&program, "main");
+    let bits = |number: u32| (0..8).map(move |bit| number >> bit & 1 == 1);
+    let inputs: Vec<bool> = bits(200).chain(bits(99)).collect();
+    let expected: Vec<bool> = bits((200 + 99) % 256).collect();
+    assert_eq!(lowered.function.evaluate(&inputs), expected);
+    let parameters = BTreeMap::from([("bits".to_owned(), 8)]);
+    let adder = tacit_circuit::library::find("adder", &parameters).expect("a circuit");
+    assert_eq!(lowered.function.components()[0].digest(), adder.digest());
+}
+
 /// A `start` that takes nothing, written or implied, saves each state's first value.
 #[test]
 fn a_chain_begins_without_inputs() {

@@ -7,5 +7,6 @@ mod editor;
 mod errors;
 mod lowering;
 mod programs;
+mod shipped;
 mod std_modules;
 mod writer;

@@ -1,4 +1,5 @@
-//! The programs of `examples/` and of the Python package are right, and pass their tests.
+//! The programs of `examples/` and of the Python package are right, and pass their tests; those of
+//! `circuits/` are right, and have their tests in `shipped`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,10 @@ fn programs() -> Vec<PathBuf> {
     folders.into_iter().flat_map(programs_in).collect()
 }
 
+fn with_shipped() -> Vec<PathBuf> {
+    [programs(), programs_in("circuits")].concat()
+}
+
 fn load(path: &Path) -> Loaded {
     let text = fs::read_to_string(path).expect("a program");
     Loaded::new(
@@ -24,8 +29,8 @@ fn load(path: &Path) -> Loaded {
 
 #[test]
 fn all_programs_are_right() {
-    assert_eq!(programs().len(), 19);
-    for path in programs() {
+    assert_eq!(with_shipped().len(), 19 + 14);
+    for path in with_shipped() {
         let loaded = load(&path);
         let errors = told(&loaded);
         assert!(errors.is_empty(), "{}", rendered(&loaded, &errors));
@@ -53,7 +58,7 @@ fn a_test_that_fails_says_what_both_sides_are() {
 
 #[test]
 fn formatting_leaves_the_programs_as_they_are_and_restores_them() {
-    for path in programs() {
+    for path in with_shipped() {
         let text = fs::read_to_string(&path).expect("a program");
         let name = path.display().to_string();
         let format = |text: &str| tacit_language::format(&name, text).expect("a right program");

@@ -4,7 +4,7 @@ mod saved;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tacit_circuit::{Function, Recipient, Role, library, shipped};
+use tacit_circuit::{Function, Recipient, Role, library};
 use tacit_garble::{Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
@@ -214,8 +214,9 @@ fn shipped_function(name: &str, parameters: &[(&str, u64)]) -> Function {
     let parameters = parameters
         .iter()
         .map(|(name, value)| ((*name).to_owned(), *value));
-    let family = shipped::find(name).expect("well formed").expect("shipped");
-    family.instantiate(&parameters.collect()).expect("in range")
+    let shipped = tacit_language::shipped::find(name).expect("it comes with Tacit");
+    let typed = shipped.function(&parameters.collect()).expect("in range");
+    typed.function().clone()
 }
 
 fn comparison(recipient: Recipient) -> Function {
@@ -248,20 +249,13 @@ fn every_scheme_links_right() {
 /// Results that are an input or a constant, and never were in an instance.
 #[test]
 fn values_that_pass_no_instance() {
-    let file = r#"{
-        "tacit_function": 1,
-        "name": "around",
-        "inputs": [
-            { "name": "a", "type": "u8", "owner": "garbler" },
-            { "name": "b", "type": "u8", "owner": "evaluator" }
-        ],
-        "outputs": [
-            { "name": "x", "type": "u8", "to": "garbler", "value": "b" },
-            { "name": "y", "type": "u8", "to": "evaluator", "value": "a" },
-            { "name": "z", "type": "u8", "to": "both", "value": "77" }
-        ]
-    }"#;
-    let function = crate::saved::functions::function(file);
+    let function = crate::saved::functions::function(|f| {
+        f.input("a", "u8", Role::Garbler)
+            .input("b", "u8", Role::Evaluator)
+            .output("x", "u8", Recipient::Garbler, "b")
+            .output("y", "u8", Recipient::Evaluator, "a")
+            .output("z", "u8", Recipient::Both, "77");
+    });
     for rung in &LADDER {
         with_scheme(rung.id, RightResult(&function)).expect("it is on the ladder");
     }

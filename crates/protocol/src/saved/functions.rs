@@ -2,57 +2,50 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, FunctionFamily};
+use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
 
-/// A function from JSON.
-pub(crate) fn function(text: &str) -> Function {
-    let family = FunctionFamily::from_json(text).expect("well formed");
+/// The function that `fill` writes.
+pub(crate) fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
+    let mut builder = FunctionBuilder::new("function");
+    fill(&mut builder);
+    let family = builder.finish().expect("well formed");
     family.instantiate(&BTreeMap::new()).expect("no parameters")
 }
 
 /// Saves an input of each party and a constant, without a gate.
 pub(crate) fn begin() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "begin",
-        "inputs": [
-            { "name": "a", "type": "u8", "owner": "garbler" },
-            { "name": "b", "type": "u8", "owner": "evaluator" }
-        ],
-        "outputs": [
-            { "name": "total", "type": "u8", "to": "saved", "value": "a" },
-            { "name": "step", "type": "u8", "to": "saved", "value": "b" },
-            { "name": "limit", "type": "u8", "to": "saved", "value": "77" }
-        ]
-    }"#,
-    )
+    function(|f| {
+        f.input("a", "u8", Role::Garbler)
+            .input("b", "u8", Role::Evaluator)
+            .save("total", "u8", "a")
+            .save("step", "u8", "b")
+            .save("limit", "u8", "77");
+    })
 }
-
-pub(crate) const GO_ON: &str = r#"{
-        "tacit_function": 1,
-        "name": "go-on",
-        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-        "inputs": [
-            { "name": "more", "type": "u8", "owner": "evaluator" },
-            { "name": "total", "type": "u8", "owner": "saved" },
-            { "name": "step", "type": "u8", "owner": "saved" },
-            { "name": "limit", "type": "u8", "owner": "saved" }
-        ],
-        "values": [{ "name": "half", "type": "u8" }, { "name": "sum", "type": "u8" }],
-        "steps": ["half = add(total, step)", "sum = add(half, more)"],
-        "outputs": [
-            { "name": "shown", "type": "u8", "to": "evaluator", "value": "sum" },
-            { "name": "told", "type": "u8", "to": "garbler", "value": "limit" },
-            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
-            { "name": "step", "type": "u8", "to": "saved", "value": "step" }
-        ]
-    }"#;
 
 /// Adds what was saved and what the evaluator gives to the total. The step goes on as it is, and
 /// the garbler gets the limit.
 pub(crate) fn go_on() -> Function {
-    function(GO_ON)
+    go_on_showing(Recipient::Evaluator, Recipient::Garbler)
+}
+
+/// The same, where the sum and the limit go to these.
+pub(crate) fn go_on_showing(shown: Recipient, told: Recipient) -> Function {
+    function(|f| {
+        f.library("add", "adder", &[("bits", "8")])
+            .input("more", "u8", Role::Evaluator)
+            .load("total", "u8")
+            .load("step", "u8")
+            .load("limit", "u8")
+            .value("half", "u8")
+            .value("sum", "u8")
+            .step("half = add(total, step)")
+            .step("sum = add(half, more)")
+            .output("shown", "u8", shown, "sum")
+            .output("told", "u8", told, "limit")
+            .save("total", "u8", "sum")
+            .save("step", "u8", "step");
+    })
 }
 
 pub(crate) fn bits(number: u8) -> Vec<bool> {

@@ -114,8 +114,8 @@ def function(
     public: Mapping[str, Any] | None = None,
     **params: int,
 ) -> Function:
-    """A function with its parameters: a `.tacit` program, as a file or as its text, a function file
-    (`.json`), or a function of the library by its name.
+    """A function with its parameters: a `.tacit` program, as a file or as its text, or a function of
+    the library by its name.
 
     >>> tacit.function("auction.tacit", LOTS=8)
     >>> tacit.function("millionaires", bits=32)
@@ -130,8 +130,6 @@ def function(
         return Function(Native.program(path, None, run, params, dict(public or {})))
     if run is not None or public is not None:
         raise UsageError(f"run and public are for programs, and {path} is none; leave them out")
-    if path.endswith(".json"):
-        return Function(Native.file(path, params))
     return Function(Native.library(path, params))
 
 

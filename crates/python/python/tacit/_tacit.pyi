@@ -49,8 +49,6 @@ class Function:
     @staticmethod
     def library(name: str, params: Mapping[str, int]) -> Function: ...
     @staticmethod
-    def file(path: str | PathLike[str], params: Mapping[str, int]) -> Function: ...
-    @staticmethod
     def program(
         path: str | PathLike[str] | None,
         text: str | None,

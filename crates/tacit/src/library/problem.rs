@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, library, shipped};
+use tacit_circuit::{Function, library};
+use tacit_language::shipped;
 
 use super::function;
 use crate::Error;
@@ -26,7 +27,7 @@ const MOST_WHOLE: u64 = 200;
 const MOST_MIXED: u64 = 2000;
 
 /// Calls beyond which a cut is not thought of: a larger one costs less in every way.
-const MOST_CALLS: u64 = 1 << 17;
+const MOST_CALLS: u64 = 1 << 15;
 
 /// What is computed, however it is cut.
 #[derive(Debug)]
@@ -134,9 +135,9 @@ impl SizedProblem {
 
 fn with_defaults(name: &str, given: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
-    if let Ok(Some(family)) = shipped::find(name) {
-        let parameters = family.parameters().iter();
-        all.extend(parameters.filter_map(|one| Some((one.name.clone(), one.default?))));
+    if let Some(shipped) = shipped::find(name) {
+        let (_, params) = shipped.description();
+        all.extend(params.into_iter().map(|one| (one.name, one.default)));
     } else if let Some(entry) = library::list().iter().find(|entry| entry.name == name) {
         let parameters = entry.parameters.iter();
         all.extend(parameters.filter_map(|one| Some((one.name.to_owned(), one.default?))));

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tacit::circuit::FunctionFamily;
 use tacit::net::NetError;
 use tacit::protocols::Protocol;
 use tacit::session::{BaseOt, Incompatibility};
 use tacit::stock::{StockError, Stocks};
-use tacit::{Category, Error, Function, Identity, Job, Listener, Outcome, Role, Session, Settings};
+use tacit::{
+    Category, Error, Function, FunctionBuilder, Identity, Job, Listener, Outcome, Recipient, Role,
+    Session, Settings,
+};
 use tacit_stock::Memory;
 use tempfile::TempDir;
 
@@ -25,53 +27,44 @@ const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 const BY_TWO: [Protocol; 2] = [Protocol::Prepared, Protocol::Authenticated];
 const CHAIN: &str = "total";
 
-fn function(text: &str) -> Function {
-    let family = FunctionFamily::from_json(text).expect("well formed");
+fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
+    let mut builder = FunctionBuilder::new("function");
+    fill(&mut builder);
+    let family = builder.finish().expect("well formed");
     family.instantiate(&BTreeMap::new()).expect("no parameters")
 }
 
 /// Begins a chain with a number of the garbler's, of this type.
 fn begin(ty: &str) -> Function {
-    let text = r#"{
-        "tacit_function": 1,
-        "name": "begin",
-        "inputs": [{ "name": "first", "type": "TYPE", "owner": "garbler" }],
-        "outputs": [{ "name": "total", "type": "TYPE", "to": "saved", "value": "first" }]
-    }"#;
-    function(&text.replace("TYPE", ty))
+    begin_by(Role::Garbler, ty)
+}
+
+/// The same with a number of this party's.
+fn begin_by(role: Role, ty: &str) -> Function {
+    function(|f| {
+        f.input("first", ty, role).save("total", ty, "first");
+    })
 }
 
 /// Adds a number of the evaluator's, and shows the sum to both.
 fn add() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "add",
-        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-        "inputs": [
-            { "name": "total", "type": "u8", "owner": "saved" },
-            { "name": "step", "type": "u8", "owner": "evaluator" }
-        ],
-        "values": [{ "name": "sum", "type": "u8" }],
-        "steps": ["sum = add(total, step)"],
-        "outputs": [
-            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
-            { "name": "shown", "type": "u8", "to": "both", "value": "sum" }
-        ]
-    }"#,
-    )
+    function(|f| {
+        f.library("add", "adder", &[("bits", "8")])
+            .load("total", "u8")
+            .input("step", "u8", Role::Evaluator)
+            .value("sum", "u8")
+            .step("sum = add(total, step)")
+            .save("total", "u8", "sum")
+            .output("shown", "u8", Recipient::Both, "sum");
+    })
 }
 
 /// Shows the total to both, and saves nothing.
 fn look() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "look",
-        "inputs": [{ "name": "total", "type": "u8", "owner": "saved" }],
-        "outputs": [{ "name": "shown", "type": "u8", "to": "both", "value": "total" }]
-    }"#,
-    )
+    function(|f| {
+        f.load("total", "u8")
+            .output("shown", "u8", Recipient::Both, "total");
+    })
 }
 
 /// Two parties on storage that can lose power, or in folders, the garbler first.

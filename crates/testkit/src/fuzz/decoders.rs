@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use tacit_circuit::formats::{
     BitOrder, BristolFormat, Import, Limits, read_bristol, write_bristol,
 };
-use tacit_circuit::{FunctionFamily, Type, Value};
+use tacit_circuit::{Type, Value};
 use tacit_language::{Loaded, NoFiles, ParamValues};
 use tacit_net::{Fingerprint, Link};
 use tacit_protocol::authenticated::SharedChain;
@@ -115,13 +115,6 @@ pub fn bristol(data: &[u8]) {
     if write_bristol(&circuit, &mut written, format, order).is_ok() {
         let again = read_bristol(&written[..], &Import::default()).expect("what was written");
         assert_eq!(again.inputs().len(), circuit.inputs().len());
-    }
-}
-
-/// Function files.
-pub fn function(data: &[u8]) {
-    if let Ok(text) = str::from_utf8(data) {
-        let _ = FunctionFamily::from_json(text).map(|family| family.parameters().len());
     }
 }
 

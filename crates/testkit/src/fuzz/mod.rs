@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 use tacit_kernels::{Block, Prg};
 
-pub use decoders::{bristol, function, language, leases, messages, saved, texts};
+pub use decoders::{bristol, language, leases, messages, saved, texts};
 pub use duels::{
     authenticated, base_ots, batch, direct, extension, prepare_batch, prepared, silent,
 };
@@ -60,7 +60,6 @@ pub const TARGETS: &[Target] = &[
     target("direct", direct, 20),
     target("extension", extension, 40),
     target("frames", frames, 4000),
-    target("function", function, 4000),
     target("language", language, 2000),
     target("leases", leases, 4000),
     target("marks", marks, 4000),

@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tacit",
         &[
-            "kernels", "circuit", "garble", "ot", "protocol", "net", "stock",
+            "kernels", "circuit", "language", "garble", "ot", "protocol", "net", "stock",
         ],
     ),
     ("serve", &["tacit"]),

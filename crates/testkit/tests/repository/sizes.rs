@@ -11,10 +11,6 @@ const MAX_COLUMNS: usize = 100;
 
 /// Longer files, each with the reason.
 const LONG_FILES: &[(&str, &str)] = &[
-    (
-        "crates/circuit/src/function/tests/errors.rs",
-        "a case for each error, in one list",
-    ),
     ("crates/circuit/src/library/catalogue.rs", "a table"),
     (
         "crates/circuit/tests/all/components.rs",

@@ -11,10 +11,9 @@ use std::sync::Arc;
 
 use crate::judge_each;
 use crate::liar::{Lie, MOST, ended, faults, put, session};
-use tacit::circuit::FunctionFamily;
 use tacit::protocols::Protocol;
 use tacit::stock::Stocks;
-use tacit::{Category, Error, Function, Job, Outcome, Role};
+use tacit::{Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_stock::Memory;
@@ -26,55 +25,44 @@ const SAMPLED: usize = 5;
 
 /// Begins the chain with 5.
 fn begin() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "begin",
-        "inputs": [],
-        "outputs": [{ "name": "total", "type": "u8", "to": "saved", "value": "5" }]
-    }"#,
-    )
+    function(|f| {
+        f.save("total", "u8", "5");
+    })
 }
 
 /// Adds a number of the garbler's, and shows the sum to both.
-const ADD: &str = r#"{
-    "tacit_function": 1,
-    "name": "add",
-    "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-    "inputs": [
-        { "name": "total", "type": "u8", "owner": "saved" },
-        { "name": "step", "type": "u8", "owner": "garbler" }
-    ],
-    "values": [{ "name": "sum", "type": "u8" }],
-    "steps": ["sum = add(total, step)"],
-    "outputs": [
-        { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
-        { "name": "shown", "type": "u8", "to": "both", "value": "sum" }
-    ]
-}"#;
+fn add() -> Function {
+    add_of(Role::Garbler)
+}
+
+/// The same with a number of this party's: the evaluator's takes OTs.
+fn add_of(role: Role) -> Function {
+    function(|f| {
+        f.library("add", "adder", &[("bits", "8")])
+            .load("total", "u8")
+            .input("step", "u8", role)
+            .value("sum", "u8")
+            .step("sum = add(total, step)")
+            .save("total", "u8", "sum")
+            .output("shown", "u8", Recipient::Both, "sum");
+    })
+}
 
 /// Keeps nothing, and takes a number of the evaluator's.
-const DOUBLE: &str = r#"{
-    "tacit_function": 1,
-    "name": "double",
-    "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-    "inputs": [{ "name": "step", "type": "u8", "owner": "evaluator" }],
-    "values": [{ "name": "sum", "type": "u8" }],
-    "steps": ["sum = add(step, step)"],
-    "outputs": [{ "name": "shown", "type": "u8", "to": "both", "value": "sum" }]
-}"#;
-
-fn add() -> Function {
-    function(ADD)
+fn double() -> Function {
+    function(|f| {
+        f.library("add", "adder", &[("bits", "8")])
+            .input("step", "u8", Role::Evaluator)
+            .value("sum", "u8")
+            .step("sum = add(step, step)")
+            .output("shown", "u8", Recipient::Both, "sum");
+    })
 }
 
-/// The same with a number of the evaluator's, which takes OTs.
-fn add_of_evaluator() -> String {
-    ADD.replace("\"garbler\"", "\"evaluator\"")
-}
-
-fn function(text: &str) -> Function {
-    let family = FunctionFamily::from_json(text).expect("well formed");
+fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
+    let mut builder = FunctionBuilder::new("function");
+    fill(&mut builder);
+    let family = builder.finish().expect("well formed");
     family.instantiate(&BTreeMap::new()).expect("no parameters")
 }
 
@@ -303,10 +291,10 @@ const HONEST: Case = Case {
 /// chain, and those of a chain that a run without one knows nothing of.
 #[test]
 fn a_lie_in_the_ot_extension_ends_the_chain() {
-    for text in [&add_of_evaluator(), DOUBLE] {
+    for function in [add_of(Role::Evaluator), double()] {
         let folders = Folders::empty();
         HONEST.run(&begin(), &folders, 0).0.expect("a chain");
-        let (result, _) = GUESSES.run(&function(text), &folders, 7);
+        let (result, _) = GUESSES.run(&function, &folders, 7);
         let error = result.expect_err("a check that fails");
         assert!(
             matches!(error, Error::StockDestroyed { left: None, .. }),
@@ -346,8 +334,7 @@ impl Disks {
 /// gone no chain is live.
 #[test]
 fn a_loss_of_power_ends_stock_and_chain_in_order() {
-    for text in [&add_of_evaluator(), DOUBLE] {
-        let function = function(text);
+    for function in [add_of(Role::Evaluator), double()] {
         let start = Disks([(); 2].map(|()| Memory::new()));
         start.run(HONEST, &begin()).expect("a chain");
         let whole = start.copy();
@@ -371,7 +358,8 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
             let is_live = chains.iter().any(|chain| chain.summary.killed.is_none());
             // The chain begins under another scheme, whose stock stays.
             most = most.max(there.len());
-            let place = format!("point {point} of {points}, seed {seed}: {text}");
+            let ir = function.canonical_text();
+            let place = format!("point {point} of {points}, seed {seed}: {ir}");
             // Before the lie is caught the stock may be in the making.
             let Error::StockDestroyed { left, .. } = &error else {
                 assert!(is_live, "a chain ended before it had to at {place}");

@@ -1,8 +1,7 @@
 //! Each error, and what it names.
 
 use super::{built, component, parameters};
-use crate::function::shipped;
-use crate::{Function, FunctionBuilder, FunctionError, FunctionFamily, Recipient, Role};
+use crate::{Function, FunctionBuilder, FunctionError, Recipient, Role};
 
 /// A function with `x` and `y` of four `u8`, a value `v` of five, the component `add`, and these
 /// steps; its output is `v[4]`.
@@ -222,77 +221,6 @@ fn components_come_from_the_library_with_its_parameters() {
         with("adder", "bits", "5000") => Library, "5000";
         with("adder", "bits", "-1") => NegativeParameter, "-1";
         with("adder", "bits", "k") => UnknownName, "\"k\"";
-    }
-}
-
-/// A function file around these components.
-fn file(components: &str) -> String {
-    format!(
-        r#"{{ "tacit_function": 1, "name": "f", "components": [{components}],
-            "inputs": [{{ "name": "x", "type": "bits[1]", "owner": "garbler" }},
-                       {{ "name": "y", "type": "bits[1]", "owner": "evaluator" }}],
-            "values": [{{ "name": "z", "type": "bits[1]" }}],
-            "steps": ["z = and(x, y)"],
-            "outputs": [{{ "name": "z", "type": "bits[1]", "to": "both", "value": "z" }}] }}"#
-    )
-}
-
-#[test]
-fn circuit_files_stand_beside_the_function_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| folder.path().join(name);
-    let write = |name: &str, text: &str| std::fs::write(place(name), text).unwrap();
-    let good = r#"{ "name": "and", "file": "and.txt", "bit_order": "as-given" }"#;
-    // The function whose component is in this file.
-    let with = |path: &str| {
-        write("f.json", &file(&good.replace("and.txt", path)));
-        FunctionFamily::read(&place("f.json"))?.instantiate(&parameters([]))
-    };
-    write("and.txt", "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n");
-    let function = with("and.txt").unwrap();
-    assert_eq!(function.evaluate(&[true, true]), [true]);
-    assert_eq!(function.evaluate(&[true, false]), [false]);
-    write("and.txt", "1 3\n2 1 1\n1 1\n\n2 1 0 9 2 AND\n");
-    write("large.json", &" ".repeat((1 << 20) + 1));
-    std::fs::create_dir(place("folder")).unwrap();
-    // A hole takes no room on the disk.
-    let huge = std::fs::File::create(place("huge.txt")).unwrap();
-    huge.set_len((1 << 30) + 1).unwrap();
-    let in_memory = FunctionFamily::from_json(&file(good)).unwrap();
-    assert_errors! {
-        in_memory.instantiate(&parameters([])) => Path, "and.txt";
-        with("../and.txt") => Path, "component and";
-        with("/and.txt") => Path, "component and";
-        with("a/../../and.txt") => Path, "component and";
-        with("./../and.txt") => Path, "component and";
-        with(".") => Path, "component and";
-        with("") => Path, "component and";
-        with("or.txt") => Circuit, "component and", "or.txt";
-        with("and.txt") => Circuit, "line 5";
-        with("folder") => Circuit, "component and", "not a regular file";
-        with("huge.txt") => Circuit, "component and", "1073741825 bytes";
-        FunctionFamily::read(&place("g.json")) => Io, "g.json";
-        FunctionFamily::read(&place("large.json")) => Io, "1048577", "1048576";
-        FunctionFamily::read(folder.path()) => Io, "not a regular file";
-    }
-}
-
-#[test]
-fn files_follow_the_schema() {
-    let with = |component: &str| FunctionFamily::from_json(&file(component));
-    let json = shipped::json("levenshtein").unwrap();
-    FunctionFamily::from_json(json).unwrap();
-    let edited = |from: &str, to: &str| FunctionFamily::from_json(&json.replace(from, to));
-    assert_errors! {
-        with(r#"{ "name": "and", "file": "and.txt", "library": "adder" }"#) => ComponentEntry,
-            "component and";
-        with(r#"{ "name": "and" }"#) => ComponentEntry, "component and";
-        with(r#"{ "name": "and", "file": "and.txt", "bit_order": "up" }"#) => ComponentEntry,
-            "component and";
-        edited("\"tacit_function\": 1", "\"tacit_function\": 2") => Version, "2";
-        edited("\"owner\": \"garbler\"", "\"owner\": \"cloud\"") => File, "cloud";
-        FunctionFamily::from_json(&json[..json.len() / 2]) => File, "line";
-        edited("\"description\"", "\"descriptions\"") => File, "descriptions";
     }
 }
 

@@ -110,9 +110,4 @@ proptest! {
             .output("r", "u8", Recipient::Both, &text);
         let _ = instance(&mut builder, []);
     }
-
-    #[test]
-    fn no_json_panics(text in "[a-z0-9 \\[\\]{}\":,_]{0,80}") {
-        let _ = crate::FunctionFamily::from_json(&text);
-    }
 }

@@ -2,107 +2,12 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{component, instance, parameters, run, shipped_with};
+use super::{chain, component, instance, parameters, run};
 use crate::{Function, FunctionBuilder, Recipient, Role, Type, Value, library};
-
-fn symbols(text: &str) -> String {
-    let numbers: Vec<String> = text.bytes().map(|byte| byte.to_string()).collect();
-    format!("[{}]", numbers.join(","))
-}
-
-/// Levenshtein's distance as the textbook has it.
-fn levenshtein(x: &[u8], y: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=y.len()).collect();
-    for (i, a) in x.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in y.iter().enumerate() {
-            let least = (diagonal + usize::from(a != b))
-                .min(row[j] + 1)
-                .min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], least);
-        }
-    }
-    row[y.len()]
-}
-
-#[test]
-fn levenshtein_is_the_textbooks() {
-    for (x, y) in [
-        ("kitten", "sitting"),
-        ("saturday", "sunday"),
-        ("a", "b"),
-        ("a", "abcdefgh"),
-    ] {
-        let function = shipped_with(
-            "levenshtein",
-            [("n", x.len() as u64), ("m", y.len() as u64)],
-        );
-        let expected = levenshtein(x.as_bytes(), y.as_bytes()).to_string();
-        assert_eq!(
-            run(&function, &[&symbols(x), &symbols(y)]),
-            [expected],
-            "{x} {y}"
-        );
-        assert_eq!(function.call_count() as usize, x.len() * y.len());
-    }
-    assert_eq!(levenshtein(b"kitten", b"sitting"), 3);
-}
-
-#[test]
-fn levenshtein_by_tiles_is_the_same() {
-    let (x, y) = ("theslowbrownfoxwalks", "thequickbrownfoxjumpsoverit...");
-    let function = shipped_with(
-        "levenshtein-tiles",
-        [("rows", 4), ("columns", 6), ("side", 5)],
-    );
-    let expected = levenshtein(x.as_bytes(), y.as_bytes()).to_string();
-    assert_eq!(run(&function, &[&symbols(x), &symbols(y)]), [expected]);
-    assert_eq!(function.call_count(), 25);
-}
-
-#[test]
-fn aes_by_rounds_gives_fips_197_and_aes_128() {
-    let (key, block) = (
-        "000102030405060708090a0b0c0d0e0f",
-        "00112233445566778899aabbccddeeff",
-    );
-    let function = shipped_with("aes-128-rounds", []);
-    assert_eq!(
-        run(&function, &[key, block]),
-        ["69c4e0d86a7b0430d8cdb78070b4c55a"]
-    );
-    assert_eq!(function.and_gates(), 6400);
-    let whole = library::find("aes-128", &Default::default()).unwrap();
-    for seed in 0..20_u8 {
-        let bits: Vec<bool> = (0..256)
-            .map(|i| (i * 7 + 3) % (usize::from(seed) + 2) == 1)
-            .collect();
-        assert_eq!(function.evaluate(&bits), whole.evaluate(&bits), "{seed}");
-    }
-}
-
-#[test]
-fn cbc_gives_sp_800_38a() {
-    // NIST SP 800-38A, F.2.1.
-    for (name, calls) in [("aes-128-cbc-rounds", 23), ("aes-128-cbc-blocks", 2)] {
-        let function = shipped_with(name, [("blocks", 2)]);
-        let outputs = run(
-            &function,
-            &[
-                "2b7e151628aed2a6abf7158809cf4f3c",
-                "000102030405060708090a0b0c0d0e0f",
-                r#"["6bc1bee22e409f96e93d7e117393172a","ae2d8a571e03ac9c9eb76fac45af8e51"]"#,
-            ],
-        );
-        let expected = r#"["7649abac8119b246cee98e9b12e9197d","5086cb9b507219ee95db113a917678b2"]"#;
-        assert_eq!(outputs[0].replace(' ', ""), expected, "{name}");
-        assert_eq!(function.call_count(), calls, "{name}");
-    }
-}
 
 #[test]
 fn a_chain_of_sha_256_keeps_two_states_at_most() {
-    let function = shipped_with("sha-256-chain", [("n", 25)]);
+    let function = chain(25);
     let mut state: [u8; 32] = core::array::from_fn(|i| i as u8);
     let hex = |bytes: &[u8]| {
         bytes
@@ -116,21 +21,7 @@ fn a_chain_of_sha_256_keeps_two_states_at_most() {
     }
     assert_eq!(run(&function, &[&inputs[0], &inputs[1]]), [hex(&state)]);
     assert!(function.live_bits() <= 512, "{}", function.live_bits());
-    assert_eq!(
-        shipped_with("sha-256-chain", [("n", 2000)]).live_bits(),
-        function.live_bits()
-    );
-}
-
-#[test]
-fn a_table_keeps_little_more_than_its_front() {
-    let function = shipped_with("levenshtein", [("n", 40), ("m", 40)]);
-    // Two strings of 320 bits, the first row and column, and a row in between.
-    assert!(
-        function.live_bits() < 640 + 3 * 41 * 6 + 64,
-        "{}",
-        function.live_bits()
-    );
+    assert_eq!(chain(2000).live_bits(), function.live_bits());
 }
 
 #[test]
@@ -241,7 +132,7 @@ fn a_plain_circuit_is_a_function_of_one_call() {
 
 #[test]
 fn components_are_compiled_once_and_when_that_is_asked_for() {
-    let function = shipped_with("sha-256-chain", [("n", 3)]);
+    let function = chain(3);
     let compiled = |function: &Function| {
         let components = function.components().iter();
         let programs = components.map(|component| component.body.program.get());

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use costs::Costs;
 use roll::Steps;
 use tacit_circuit::{
-    Component, Digest, FunctionBuilder, FunctionError, Port, Recipient, Role, Type, Wire,
+    Component, Digest, FunctionBuilder, FunctionError, Port, Recipient, Role, Wire,
 };
 
 use super::cut::{Levels, Live, Shape, Source, Traced, levels};
@@ -74,6 +74,8 @@ struct Emitter<'r, 'p> {
     regions: HashMap<Digest, usize>,
     /// The names of the function's components, by number.
     names: Vec<String>,
+    /// The widths of their results.
+    widths: Vec<Vec<usize>>,
     costs: Costs,
 }
 
@@ -116,6 +118,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             components: HashMap::new(),
             regions: HashMap::new(),
             names: Vec::new(),
+            widths: Vec::new(),
             costs: Costs::default(),
         })
     }
@@ -152,7 +155,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let outputs = self.outputs();
         let steps = std::mem::take(&mut self.steps);
         let counter = unused(self.run, "k", |name, taken| taken.starts_with(name));
-        steps.give(&mut self.builder, &self.names, &self.value, &counter);
+        let components = (&self.names[..], &self.widths[..]);
+        steps.give(&mut self.builder, components, &self.value, &counter);
         self.give_outputs(outputs);
         let wires = format!("bits[{}]", self.size);
         self.builder.value(&self.value, &wires);
@@ -282,12 +286,16 @@ impl<'r, 'p> Emitter<'r, 'p> {
         if let Some(lines) = lines {
             self.costs.component(id, lines);
         }
-        let outputs = vec![Port::new("result", Type::bits(circuit.output_bits()))];
-        let inputs = circuit.inputs().to_vec();
+        // What the ports of a circuit promise, a program sees to. Else it stays itself, since other
+        // functions may have it in stock.
+        let inputs = circuit.inputs().iter();
+        let inputs = inputs.map(|port| Port::new(&port.name, port.ty.clone()));
+        let (inputs, outputs) = (inputs.collect(), circuit.outputs().to_vec());
+        let widths = outputs.iter().map(|port| port.ty.width()).collect();
         let circuit = circuit.with_ports(inputs, outputs);
         let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
         let wanted = self.program.functions[id.0 as usize].name.to_string();
-        let name = self.free_name(&wanted);
+        let name = self.free_name(&wanted, widths);
         self.builder
             .component(&name, Component::new(&name, circuit));
         let number = self.names.len() - 1;
@@ -295,7 +303,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         Ok(number)
     }
 
-    fn free_name(&mut self, wanted: &str) -> String {
+    /// A name for the next component, whose results have these widths.
+    fn free_name(&mut self, wanted: &str, widths: Vec<usize>) -> String {
         let wanted = wanted.trim_start_matches('_');
         let wanted: String = wanted.chars().take(40).collect();
         let is_free = |name: &String, names: &[String]| {
@@ -313,6 +322,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             }
         }
         self.names.push(name.clone());
+        self.widths.push(widths);
         name
     }
 

@@ -78,7 +78,7 @@ impl Emitter<'_, '_> {
         let number = match self.regions.get(&component.digest()) {
             Some(number) => *number,
             None => {
-                let name = self.free_name("between");
+                let name = self.free_name("between", vec![exported]);
                 let number = self.names.len() - 1;
                 self.regions.insert(component.digest(), number);
                 self.builder.component(&name, component);

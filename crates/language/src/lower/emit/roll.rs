@@ -136,12 +136,12 @@ impl Steps {
         });
     }
 
-    /// Gives the steps to a builder, what repeats as loops. `names` are those of the components,
-    /// and `value` is where the wires are; counters' names begin with `counter`.
+    /// Gives the steps to a builder, what repeats as loops. Components have these names and
+    /// widths of results; `value` is where the wires are; counters' names begin with `counter`.
     pub(super) fn give(
         mut self,
         builder: &mut FunctionBuilder,
-        names: &[String],
+        (names, widths): (&[String], &[Vec<usize>]),
         value: &str,
         counter: &str,
     ) {
@@ -157,6 +157,7 @@ impl Steps {
         let text = Text {
             shapes: &self.shapes,
             names,
+            widths,
             value,
             counter,
         };
@@ -289,6 +290,7 @@ impl Rows {
 struct Text<'t> {
     shapes: &'t [Shape],
     names: &'t [String],
+    widths: &'t [Vec<usize>],
     value: &'t str,
     counter: &'t str,
 }
@@ -315,8 +317,17 @@ impl Text<'_> {
     fn step(&self, shape: &Shape, starts: &[i64], strides: &[Vec<i64>]) -> String {
         let mut places = (0..starts.len()).map(|number| self.place(number, starts, strides));
         let mut next = || places.next().unwrap_or_default();
-        let target = [Piece::Wires(0, shape.width)];
-        let mut text = pieces_text(self.value, &target, &mut next) + "=";
+        let (start, counters) = next();
+        let whole = [shape.width];
+        let widths = shape.component.map_or(&whole[..], |of| &self.widths[of]);
+        let mut offset = 0;
+        let targets = widths.iter().map(|width| {
+            let mut place = || (start + offset, counters.clone());
+            let text = pieces_text(self.value, &[Piece::Wires(0, *width)], &mut place);
+            offset += width;
+            text
+        });
+        let mut text = targets.collect::<Vec<_>>().join(",") + "=";
         let arguments = shape.arguments.iter();
         let arguments: Vec<String> = arguments
             .map(|pieces| pieces_text(self.value, pieces, &mut next))

@@ -6,7 +6,7 @@ use tacit_kernels::Block;
 
 use super::*;
 use crate::party::run_in_memory;
-use crate::saved::functions::{GO_ON, begin, bits, function, go_on};
+use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf, StoredChain, StoredValue};
 use crate::setup::OtSettings;
 
@@ -14,14 +14,14 @@ const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
 /// Shows both what is kept, without a gate, and saves nothing.
 fn look() -> Function {
-    function(
-        r#"{
-        "tacit_function": 1,
-        "name": "look",
-        "inputs": [{ "name": "total", "type": "u8", "owner": "saved" }],
-        "outputs": [{ "name": "shown", "type": "u8", "to": "both", "value": "total" }]
-    }"#,
-    )
+    look_at("u8")
+}
+
+fn look_at(ty: &str) -> Function {
+    function(|f| {
+        f.load("total", ty)
+            .output("shown", ty, Recipient::Both, "total");
+    })
 }
 
 /// What both keep of each value.
@@ -170,8 +170,7 @@ fn what_is_kept_is_a_share_under_the_chains_offsets() {
 /// evaluator that then goes back to the version before has learnt nothing from this one.
 #[test]
 fn no_result_leaves_before_what_is_saved_is_kept() {
-    let to_evaluator = GO_ON.replace("\"garbler\", \"value\"", "\"evaluator\", \"value\"");
-    let go_on = function(&to_evaluator);
+    let go_on = go_on_showing(Recipient::Evaluator, Recipient::Evaluator);
     let (mut chains, kept) = chain();
     let terms = terms(&go_on, 40);
     let (mut garbler, mut evaluator) = chains.parties(terms, [&[], &bits(1)], &kept);
@@ -366,14 +365,7 @@ fn values_and_offsets_stay_in_their_chain() {
     // Of another type.
     chains.forward();
     let [a, _] = chains.epochs(&terms_of(&look));
-    let bits = function(
-        r#"{
-        "tacit_function": 1,
-        "name": "bits",
-        "inputs": [{ "name": "total", "type": "bits[8]", "owner": "saved" }],
-        "outputs": [{ "name": "shown", "type": "bits[8]", "to": "both", "value": "total" }]
-    }"#,
-    );
+    let bits = look_at("bits[8]");
     let loads = pick(&kept, &[0]);
     let error = refused(Garbler::in_chain(
         terms_of(&bits),

@@ -4,7 +4,7 @@ use tacit_garble::{HalfGates, SchemeId};
 use tacit_kernels::Construction;
 
 use super::*;
-use crate::saved::functions::{GO_ON, begin, bits, function, go_on};
+use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{ChainId, Mark, StoredValue as _};
 
 const CHAIN: ChainId = ChainId([9; 16]);
@@ -120,9 +120,8 @@ fn marks_name_values() {
 /// nothing that decodes one, and the evaluator nothing that it could be told by.
 #[test]
 fn no_result_leaves_before_what_is_saved_is_kept() {
-    let told_to_garbler = GO_ON.replace("\"evaluator\", \"value\"", "\"garbler\", \"value\"");
-    for text in [GO_ON, &told_to_garbler] {
-        stops_before_results(&function(text));
+    for shown in [Recipient::Evaluator, Recipient::Garbler] {
+        stops_before_results(&go_on_showing(shown, Recipient::Garbler));
     }
 }
 
@@ -222,19 +221,12 @@ fn what_does_not_fit_is_not_loaded() {
 
 /// As `begin`, of one value of another type.
 fn function_of_type(ty: &str) -> Function {
-    let text = r#"{
-        "tacit_function": 1,
-        "name": "begin",
-        "inputs": [
-            { "name": "a", "type": "TYPE", "owner": "garbler" },
-            { "name": "b", "type": "TYPE", "owner": "evaluator" }
-        ],
-        "outputs": [
-            { "name": "total", "type": "TYPE", "to": "saved", "value": "a" },
-            { "name": "step", "type": "TYPE", "to": "saved", "value": "b" }
-        ]
-    }"#;
-    function(&text.replace("TYPE", ty))
+    function(|f| {
+        f.input("a", ty, Role::Garbler)
+            .input("b", ty, Role::Evaluator)
+            .save("total", ty, "a")
+            .save("step", ty, "b");
+    })
 }
 
 /// Schemes without one Δ, and those whose assumption does not cover the links of saved values.

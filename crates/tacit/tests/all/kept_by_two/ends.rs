@@ -7,18 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tacit::protocols::Protocol;
 use tacit::stock::{Preparation, Stocks};
-use tacit::{Function, Identity};
+use tacit::{Function, Identity, Role};
 use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
 
-use super::{CHAIN, Parties, ROLES, add, both, function};
-
-/// Begins a chain with a number of the evaluator's, which takes OTs.
-const BEGIN_BY_EVALUATOR: &str = r#"{
-    "tacit_function": 1,
-    "name": "begin",
-    "inputs": [{ "name": "first", "type": "u8", "owner": "evaluator" }],
-    "outputs": [{ "name": "total", "type": "u8", "to": "saved", "value": "first" }]
-}"#;
+use super::{CHAIN, Parties, ROLES, add, begin_by, both};
 
 /// Whoever destroys a stock has reason to think that the peer knows its Δ. From the rows that bring
 /// a value into a run, that peer would learn the next Δ, too.
@@ -115,7 +107,7 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
             Parties::in_folders(Protocol::Prepared)
         };
         let (function, input) = match begins {
-            true => (function(BEGIN_BY_EVALUATOR), "first"),
+            true => (begin_by(Role::Evaluator, "u8"), "first"),
             false => (add(), "step"),
         };
         if !begins {
@@ -172,7 +164,7 @@ impl OneRun {
     fn new(begins: bool) -> Self {
         let parties = Parties::new();
         let (function, input) = match begins {
-            true => (function(BEGIN_BY_EVALUATOR), "first"),
+            true => (begin_by(Role::Evaluator, "u8"), "first"),
             false => (add(), "step"),
         };
         if !begins {

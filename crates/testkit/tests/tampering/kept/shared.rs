@@ -59,7 +59,7 @@ fn a_failed_check_ends_a_shared_chain_at_both() {
             lie,
             ..HONEST
         };
-        let (result, _) = case.run(&function(&add_of_evaluator()), &folders, 7);
+        let (result, _) = case.run(&add_of(Role::Evaluator), &folders, 7);
         let error = result.expect_err("a check that fails");
         assert_eq!(error.category(), Category::Peer, "{case}: {error}");
         let by_ots = matches!(

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{instance, run, shipped_with};
-use crate::{Function, FunctionBuilder, FunctionFamily, Recipient, Role};
+use tacit_circuit::{Function, Role};
+
+use super::{Draws, run, shipped_with};
 
 /// The kept values of a chain of runs, by name, as text.
 #[derive(Default)]
@@ -27,19 +28,6 @@ impl Kept {
     }
 }
 
-/// Numbers that look random: Knuth's MMIX generator, upper bits.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 fn list(numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
     format!("[{}]", numbers.join(","))
@@ -53,49 +41,6 @@ fn longest_shared(x: &[u64], y: &[u64]) -> usize {
     };
     let starts = (0..x.len()).flat_map(|i| (0..y.len()).map(move |j| (i, j)));
     starts.map(|(i, j)| run(i, j)).max().unwrap_or(0)
-}
-
-#[test]
-fn a_function_file_loads_and_saves_by_name() {
-    let json = r#"{
-        "tacit_function": 1,
-        "name": "count-up",
-        "components": [{ "name": "add", "library": "adder", "parameters": { "bits": 8 } }],
-        "inputs": [
-            { "name": "total", "type": "u8", "owner": "saved" },
-            { "name": "step", "type": "u8", "owner": "evaluator" }
-        ],
-        "values": [{ "name": "sum", "type": "u8" }],
-        "steps": ["sum = add(total, step)"],
-        "outputs": [
-            { "name": "total", "type": "u8", "to": "saved", "value": "sum" },
-            { "name": "shown", "type": "u8", "to": "both", "value": "sum" }
-        ]
-    }"#;
-    let function = FunctionFamily::from_json(json).unwrap();
-    let function = function.instantiate(&BTreeMap::new()).unwrap();
-    assert_eq!(function.loads()[0].name, "total");
-    assert_eq!(function.saves()[0].name, "total");
-    assert_eq!(function.inputs().len(), 1);
-    assert_eq!(function.outputs().len(), 1);
-    let mut kept = Kept(BTreeMap::from([("total".to_owned(), "40".to_owned())]));
-    assert_eq!(kept.run(&function, &["2"]), ["42"]);
-    assert_eq!(kept.run(&function, &["214"]), ["0"]);
-    assert_eq!(kept.0["total"], "0");
-    // The builder writes the same function.
-    let mut builder = FunctionBuilder::new("the same");
-    builder
-        .library("add", "adder", &[("bits", "8")])
-        .load("total", "u8")
-        .input("step", "u8", Role::Evaluator)
-        .value("sum", "u8")
-        .step("sum = add(total, step)")
-        .save("total", "u8", "sum")
-        .output("shown", "u8", Recipient::Both, "sum");
-    assert_eq!(
-        instance(&mut builder, []).unwrap().digest(),
-        function.digest()
-    );
 }
 
 #[test]
