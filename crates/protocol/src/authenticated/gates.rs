@@ -9,6 +9,8 @@
 //! *An input's mask* is its owner's alone: a bit with a MAC, without a share of the other party,
 //! which would open it anyway. *A constant* has the mask 0.
 
+use std::ops::Range;
+
 use subtle::Choice;
 use tacit_circuit::Role;
 use tacit_kernels::{Block, Simd};
@@ -18,7 +20,9 @@ use zeroize::Zeroizing;
 use super::bucket::Triples;
 use super::buffers::Buffers;
 use super::caught::Caught;
-use super::columns::{ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch};
+use super::columns::{
+    AddOffset, ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch,
+};
 use super::epoch::Epoch;
 use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::push_lsbs;
@@ -371,10 +375,9 @@ impl OpenGates {
         buffers.give(columns.chain([labels]));
     }
 
-    /// What this party adds to a gate's table, and to its output.
-    #[inline(always)]
-    pub(super) fn table_parts(&self, gate: usize) -> [Block; 3] {
-        [0, 1, 2].map(|i| self.tables[i][gate])
+    /// What this party adds to tables of gates, and to their outputs.
+    pub(super) fn table_parts(&self, gates: Range<usize>) -> [&[Block]; 3] {
+        self.tables.each_ref().map(|part| &part[gates.clone()])
     }
 
     /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0
@@ -401,16 +404,6 @@ impl OpenGates {
             each_row(Zero(&self.one), [i, j, o, x, y, z], [zeros]);
             fold.add(&[&masked[2][bit_bytes(&range)]], [active, zeros]);
         }
-    }
-}
-
-/// Adds an offset where the mask says so.
-struct AddOffset<'a>(&'a Block);
-
-impl Pass<1, 1> for AddOffset<'_> {
-    #[inline(always)]
-    fn row<S: Simd>(&self, simd: S, [mask]: [S::Vector; 1], [block]: &mut [S::Vector; 1]) {
-        *block = simd.xor(*block, simd.and(mask, simd.splat(*self.0)));
     }
 }
 
