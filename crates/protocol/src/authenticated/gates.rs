@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use subtle::Choice;
 use tacit_circuit::Role;
-use tacit_kernels::{Block, Simd};
+use tacit_kernels::{Block, Simd, prefetch_beyond};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
@@ -50,7 +50,7 @@ pub(super) struct Extent {
 pub(crate) struct ClosedGates {
     triples: Triples,
     extent: Extent,
-    /// ⟨λ⟩ of each gate's inputs.
+    /// ⟨λ⟩ of each gate's inputs, and old blocks behind.
     first: Shares,
     second: Shares,
 }
@@ -130,8 +130,8 @@ impl ClosedGates {
         Self {
             triples,
             extent: Extent::new(most),
-            first: buffers.take_shares(most),
-            second: buffers.take_shares(most),
+            first: buffers.take_longer_shares(most),
+            second: buffers.take_longer_shares(most),
         }
     }
 
@@ -144,6 +144,11 @@ impl ClosedGates {
                 Stop::Ands(_) | Stop::End => break,
             };
             let first_gate = self.extent.count();
+            let gates = first_gate..first_gate + ands.count();
+            for shares in [&self.first, &self.second, &self.triples.masks] {
+                let columns = shares.columns(gates.clone());
+                columns.into_iter().for_each(prefetch_beyond);
+            }
             for i in 0..ands.count() {
                 let [first, second] = walk.inputs(ands, i);
                 self.first.set(first_gate + i, first);
@@ -377,7 +382,11 @@ impl OpenGates {
 
     /// What this party adds to tables of gates, and to their outputs.
     pub(super) fn table_parts(&self, gates: Range<usize>) -> [&[Block]; 3] {
-        self.tables.each_ref().map(|part| &part[gates.clone()])
+        self.tables.each_ref().map(|part| {
+            let part = &part[gates.clone()];
+            prefetch_beyond(part);
+            part
+        })
     }
 
     /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0
