@@ -12,6 +12,7 @@
 
 use zeroize::Zeroize;
 
+use crate::prefetch::prefetch_beyond;
 use crate::simd::Simd;
 use crate::{Block, Cpu, Kernel};
 
@@ -153,6 +154,8 @@ fn bytes<S: Simd>(simd: S, work: &Squares, columns: &mut [Block; SQUARES * SIDE]
                 row(15),
             ];
             simd.transpose_bytes(&mut held);
+            // Columns go to memory that was not used for long, and stores wait for it.
+            prefetch_beyond(&columns[16 * at..16 * (at + S::LANES)]);
             for (i, column) in held.into_iter().enumerate() {
                 simd.store(column, &mut columns[8 * i + at..]);
             }

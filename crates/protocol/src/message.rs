@@ -165,14 +165,13 @@ one_byte_enum! {
         RunTicket = 79, "run ticket";
         /// Blocks of leaky ANDs, and from the garbler the bits that correct their outputs.
         LeakyAnds = 96, "leaky ANDs";
-        /// The evaluator's bits that correct leaky ANDs, and its commitment to what must be equal.
+        /// The evaluator's bits that correct leaky ANDs.
         LeakyBits = 97, "leaky AND bits";
         /// The garbler's digest of what must be equal, and its commitment to its share of a coin.
         EqualityDigest = 98, "equality digest";
         /// The opening of the evaluator's commitment, and its share of the coin.
         EqualityOpening = 99, "equality opening";
-        /// Opened bits of buckets with a digest of their MACs; from the garbler, after its share of
-        /// the coin.
+        /// Opened bits of buckets with a fold of their MACs.
         TripleOpenings = 100, "triple openings";
         /// Opened inputs of gates under the masks of triples, with a digest of their MACs.
         GateOpenings = 101, "gate openings";
@@ -191,6 +190,10 @@ one_byte_enum! {
         ResultOpening = 107, "result opening";
         /// Whether the sender has triples in stock for a run of `authenticated`: 1, or 0.
         TriplesThere = 108, "triples there";
+        /// The evaluator's commitment to what must be equal of leaky ANDs.
+        EqualityCommitment = 109, "equality commitment";
+        /// The garbler's share of the coin that turns layers of leaky ANDs.
+        CoinOpening = 110, "coin opening";
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Version(pub u16);
 
 impl Version {
     /// The version that this release speaks.
-    pub const CURRENT: Self = Self(7);
+    pub const CURRENT: Self = Self(8);
 }
 
 impl fmt::Display for Version {

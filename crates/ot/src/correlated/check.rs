@@ -19,8 +19,9 @@
 //! [`Extension::check_bits`](crate::source::Extension::check_bits) counts them. Deviation: ṽ is
 //! sent as its SHA-256, which commits to it.
 //!
-//! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: keyed by SHA-256
-//! of tag and place, so that what is hashed begins with a block.
+//! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: what comes before
+//! the first lot keyed by SHA-256 of tag and place, and the lots keyed by the hash of that. So lots,
+//! which take whole chunks of BLAKE3, begin with a chunk, and many chunks are hashed at once.
 
 use blake3::Hasher;
 use sha2::{Digest, Sha256};
@@ -58,6 +59,11 @@ impl Check {
             rows: Zeroizing::new(vec![Gf128Sum::default(); Delta::BITS]),
             choices: Zeroizing::default(),
         }
+    }
+
+    /// Ends what comes before the first lot.
+    pub(super) fn begin_lots(&mut self) {
+        self.transcript = Hasher::new_keyed(&self.transcript.finalize().into());
     }
 
     /// Takes in bytes of the receiver's message.

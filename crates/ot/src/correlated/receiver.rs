@@ -213,6 +213,7 @@ impl CotReceiver {
         let choices = Zeroizing::new([choices]);
         self.fold_lot(first, &*choices, lot, sent);
         check.absorb(sent);
+        check.begin_lots();
         check.add_mask_rows(&lot.rows[..128]);
         check.add_mask_choices(choices[0]);
         rest

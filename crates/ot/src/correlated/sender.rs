@@ -198,6 +198,7 @@ impl CotSender {
             rest = left;
             self.fold_lot(first, 1, sent, &delta, &mut lot);
             check.absorb(sent);
+            check.begin_lots();
             check.add_mask_rows(&lot.rows[..Delta::BITS]);
             first += 1;
         }

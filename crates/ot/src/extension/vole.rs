@@ -138,24 +138,40 @@ impl Kernel for Fold<'_> {
 
 impl Fold<'_> {
     #[inline(always)]
-    fn run_width<S: Simd, const WIDTH: usize>(self, simd: S) {
+    fn run_width<S: Simd, const WIDTH: usize>(mut self, simd: S) {
         let length = self.sum.len();
-        let tile_blocks = IN_FLIGHT * S::LANES;
-        for start in (0..length).step_by(tile_blocks) {
-            let used = start..length.min(start + tile_blocks);
-            let counters = counters(simd, self.first + start as u64);
-            let (rows, sum) = fold_tile::<S, WIDTH>(simd, self.streams, counters);
-            for (row, tile) in self.rows.chunks_exact_mut(length).zip(rows) {
-                store(simd, tile, &mut row[used.clone()]);
-            }
-            store(simd, sum, &mut self.sum[used]);
+        let mut start = 0;
+        while start < length {
+            // A tile takes as long where little of it is used, such as the block of a call's mask.
+            start += match length - start > 2 * S::LANES {
+                true => self.run_tile::<S, WIDTH, IN_FLIGHT>(simd, start),
+                false => self.run_tile::<S, WIDTH, 1>(simd, start),
+            };
         }
+    }
+
+    /// Writes the tile of `VECTORS` vectors that begins with block `start`, and returns its length.
+    #[inline(always)]
+    fn run_tile<S: Simd, const WIDTH: usize, const VECTORS: usize>(
+        &mut self,
+        simd: S,
+        start: usize,
+    ) -> usize {
+        let length = self.sum.len();
+        let used = start..length.min(start + VECTORS * S::LANES);
+        let counters = counters::<S, VECTORS>(simd, self.first + start as u64);
+        let (rows, sum) = fold_tile::<S, WIDTH, VECTORS>(simd, self.streams, counters);
+        for (row, tile) in self.rows.chunks_exact_mut(length).zip(rows) {
+            store(simd, tile, &mut row[used.clone()]);
+        }
+        store(simd, sum, &mut self.sum[used]);
+        VECTORS * S::LANES
     }
 }
 
 /// A tile of numbers from `first` on.
 #[inline(always)]
-fn counters<S: Simd>(simd: S, first: u64) -> [S::Vector; IN_FLIGHT] {
+fn counters<S: Simd, const VECTORS: usize>(simd: S, first: u64) -> [S::Vector; VECTORS] {
     let mut numbers = [Block::ZERO; MAX_TILE_BLOCKS];
     for (i, number) in (first..).zip(&mut numbers) {
         *number = Block::from_u128(u128::from(i));
@@ -165,12 +181,12 @@ fn counters<S: Simd>(simd: S, first: u64) -> [S::Vector; IN_FLIGHT] {
 
 /// One tile of all rows and of the sum.
 #[inline(always)]
-fn fold_tile<S: Simd, const WIDTH: usize>(
+fn fold_tile<S: Simd, const WIDTH: usize, const VECTORS: usize>(
     simd: S,
     streams: &Streams,
-    counters: [S::Vector; IN_FLIGHT],
-) -> ([[S::Vector; IN_FLIGHT]; WIDTH], [S::Vector; IN_FLIGHT]) {
-    let zero = [simd.splat(Block::ZERO); IN_FLIGHT];
+    counters: [S::Vector; VECTORS],
+) -> ([[S::Vector; VECTORS]; WIDTH], [S::Vector; VECTORS]) {
+    let zero = [simd.splat(Block::ZERO); VECTORS];
     let mut rows = [zero; WIDTH];
     let mut waiting = [zero; WIDTH];
     let mut carried = zero;
@@ -194,7 +210,11 @@ fn fold_tile<S: Simd, const WIDTH: usize>(
 }
 
 #[inline(always)]
-fn add<S: Simd>(simd: S, to: &mut [S::Vector; IN_FLIGHT], what: &[S::Vector; IN_FLIGHT]) {
+fn add<S: Simd, const VECTORS: usize>(
+    simd: S,
+    to: &mut [S::Vector; VECTORS],
+    what: &[S::Vector; VECTORS],
+) {
     for (to, &what) in to.iter_mut().zip(what) {
         *to = simd.xor(*to, what);
     }
@@ -202,7 +222,7 @@ fn add<S: Simd>(simd: S, to: &mut [S::Vector; IN_FLIGHT], what: &[S::Vector; IN_
 
 /// Writes as much of a tile as `into` has room for.
 #[inline(always)]
-fn store<S: Simd>(simd: S, tile: [S::Vector; IN_FLIGHT], into: &mut [Block]) {
+fn store<S: Simd, const VECTORS: usize>(simd: S, tile: [S::Vector; VECTORS], into: &mut [Block]) {
     let mut last = [Block::ZERO; MAX_LANES];
     for (vector, into) in tile.into_iter().zip(into.chunks_mut(S::LANES)) {
         if into.len() == S::LANES {

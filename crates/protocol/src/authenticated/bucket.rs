@@ -8,17 +8,19 @@
 
 use std::ops::Range;
 
-use tacit_kernels::{Prg, Simd};
+use tacit_kernels::{Block, Prg, Simd};
 use zeroize::Zeroizing;
 
 use super::caught::Caught;
-use super::columns::{ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch};
+use super::columns::{
+    AddOffset, ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch,
+};
 use super::epoch::Epoch;
 use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::{LeakyShares, push_lsbs};
 use super::oracle::{Digest, Domain, compare};
 use super::parameters::LotSize;
-use super::share::Shares;
+use super::share::{Share, Shares};
 use crate::Error;
 use crate::bits::{BitWriter, bytes_for, check_bits};
 use crate::malicious::shuffle::below;
@@ -31,6 +33,10 @@ pub(super) struct CheckedLot {
     pub(super) shares: LeakyShares,
     /// Shares of random bits, one for each triple, which no leaky AND is made of.
     pub(super) masks: Shares,
+    /// A bit of each leaky AND: whether z is the other bit than its shares say.
+    pub(super) turned: Vec<u8>,
+    /// This party's half of a public 1.
+    pub(super) one: Zeroizing<Share>,
 }
 
 /// AND triples that nobody but both together knows: ⟨x⟩, ⟨y⟩, ⟨z⟩, z = xy, with a random ⟨mask⟩
@@ -180,30 +186,40 @@ impl Bucketed {
 }
 
 impl OpenBuckets {
-    /// The triples: to each item of the first layer the others of its bucket are added.
+    /// The triples: to each item of the first layer the others of its bucket are added, and z is
+    /// turned where any of them is.
     pub(super) fn triples(self) -> Triples {
         let Self {
             lot,
             buckets,
             opened,
         } = self;
-        let number = lot.number;
-        let LotSize { triples, .. } = lot.size;
-        let count = lot.openings();
+        let (number, LotSize { triples, layers }) = (lot.number, lot.size);
         let LeakyShares { mut x, y, mut z } = lot.shares;
-        let [mut bits] = scratch();
-        for range in chunks(count) {
-            masks(&opened, range.start, &mut bits[..range.len()]);
-            for piece in buckets.pieces(range) {
-                let bits = &bits[piece.at.clone()];
-                let of_both = [(&mut x.macs, &mut z.macs), (&mut x.keys, &mut z.keys)];
-                for (x, z) in of_both {
-                    let (x, x_items) = x.split_at_mut(triples);
-                    let (z, z_items) = z.split_at_mut(triples);
-                    let item = piece.item.start - triples..piece.item.end - triples;
-                    let items = [bits, &x_items[item.clone()], &z_items[item]];
-                    let first = piece.first.clone();
-                    each_row(AddItem, items, [&mut x[first.clone()], &mut z[first]]);
+        let halves = [lot.one.mac, lot.one.key].map(Zeroizing::new);
+        let [mut bits, mut turned] = scratch();
+        // All layers of some rows, and then the next rows, so that sums stay in the cache.
+        for range in chunks(triples) {
+            let mut of_both = [(&mut x.macs, &mut z.macs), (&mut x.keys, &mut z.keys)];
+            let turns = &mut turned[..range.len()];
+            masks(&lot.turned, range.start, turns);
+            for ((_, z), one) in of_both.iter_mut().zip(&halves) {
+                each_row(AddOffset(one), [&*turns], [&mut z[range.clone()]]);
+            }
+            for layer in 0..layers - 1 {
+                let openings = layer * triples + range.start..layer * triples + range.end;
+                masks(&opened, openings.start, &mut bits[..range.len()]);
+                for Piece { at, first, item } in buckets.pieces(openings) {
+                    let (bits, turns) = (&bits[at], &mut turned[..item.len()]);
+                    masks(&lot.turned, item.start, turns);
+                    for ((x, z), one) in of_both.iter_mut().zip(&halves) {
+                        let (x, x_items) = x.split_at_mut(triples);
+                        let (z, z_items) = z.split_at_mut(triples);
+                        let item = item.start - triples..item.end - triples;
+                        let items = [bits, &*turns, &x_items[item.clone()], &z_items[item]];
+                        let sums = [&mut x[first.clone()], &mut z[first.clone()]];
+                        each_row(AddItem(one), items, sums);
+                    }
                 }
             }
         }
@@ -241,18 +257,20 @@ impl Buckets {
     }
 }
 
-/// From the opened bit and an item of the bucket, x' and z': x ⊕ x' and z ⊕ z' ⊕ bit·x'.
-struct AddItem;
+/// From the opened bit, an item of the bucket, x' and z', and whether that is turned: x ⊕ x' and
+/// z ⊕ z' ⊕ bit·x', with this half of a public 1.
+struct AddItem<'a>(&'a Block);
 
-impl Pass<3, 2> for AddItem {
+impl Pass<4, 2> for AddItem<'_> {
     #[inline(always)]
     fn row<S: Simd>(
         &self,
         simd: S,
-        [bit, x_item, z_item]: [S::Vector; 3],
+        [bit, turn, x_item, z_item]: [S::Vector; 4],
         [x, z]: &mut [S::Vector; 2],
     ) {
+        let turned = simd.xor(z_item, simd.and(turn, simd.splat(*self.0)));
         *x = simd.xor(*x, x_item);
-        *z = simd.xor(simd.xor(*z, z_item), simd.and(x_item, bit));
+        *z = simd.xor(simd.xor(*z, turned), simd.and(x_item, bit));
     }
 }

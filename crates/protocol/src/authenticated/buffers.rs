@@ -20,13 +20,23 @@ pub(super) struct Buffers(Vec<Outputs>);
 impl Buffers {
     /// A column of `rows` rows. It may hold old blocks, so the caller writes all of it.
     pub(super) fn take(&mut self, rows: usize) -> Outputs {
+        let mut column = self.take_longer(rows);
+        column.truncate(rows);
+        column
+    }
+
+    /// A column of `rows` rows or more. One that is cut would be filled with zeros up to its old
+    /// length when it is taken for that again.
+    fn take_longer(&mut self, rows: usize) -> Outputs {
         let fits = |(_, column): &(usize, &Outputs)| column.capacity() >= rows;
         let fitting = self.0.iter().enumerate().filter(fits);
         let Some((i, _)) = fitting.min_by_key(|(_, column)| column.capacity()) else {
             return Outputs::new(vec![Block::ZERO; rows]);
         };
         let mut column = self.0.swap_remove(i);
-        column.resize(rows, Block::ZERO);
+        if column.len() < rows {
+            column.resize(rows, Block::ZERO);
+        }
         column
     }
 
@@ -35,6 +45,14 @@ impl Buffers {
         Shares {
             macs: self.take(count),
             keys: self.take(count),
+        }
+    }
+
+    /// Both columns of `count` shares or more.
+    pub(super) fn take_longer_shares(&mut self, count: usize) -> Shares {
+        Shares {
+            macs: self.take_longer(count),
+            keys: self.take_longer(count),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd};
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd, prefetch_beyond};
 use tacit_ot::Outputs;
 
 use super::leaky::zero_blocks;
@@ -55,9 +55,11 @@ impl<P: Pass<I, O>, const I: usize, const O: usize> Kernel for EachRow<'_, P, I,
         for at in (0..whole).step_by(S::LANES) {
             let (mut inputs, mut outputs) = ([zero; I], [zero; O]);
             for (vector, column) in inputs.iter_mut().zip(&self.inputs) {
+                prefetch_beyond(&column[at..at + S::LANES]);
                 *vector = simd.load(&column[at..]);
             }
             for (vector, column) in outputs.iter_mut().zip(&self.outputs) {
+                prefetch_beyond(&column[at..at + S::LANES]);
                 *vector = simd.load(&column[at..]);
             }
             self.pass.row(simd, inputs, &mut outputs);
@@ -95,6 +97,16 @@ impl Pass<2, 1> for Sum {
     #[inline(always)]
     fn row<S: Simd>(&self, simd: S, [a, b]: [S::Vector; 2], sum: &mut [S::Vector; 1]) {
         sum[0] = simd.xor(a, b);
+    }
+}
+
+/// Adds an offset where the mask says so.
+pub(super) struct AddOffset<'a>(pub(super) &'a Block);
+
+impl Pass<1, 1> for AddOffset<'_> {
+    #[inline(always)]
+    fn row<S: Simd>(&self, simd: S, [mask]: [S::Vector; 1], [block]: &mut [S::Vector; 1]) {
+        *block = simd.xor(*block, simd.and(mask, simd.splat(*self.0)));
     }
 }
 

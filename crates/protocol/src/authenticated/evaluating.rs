@@ -17,7 +17,7 @@ use super::buffers::Buffers;
 use super::columns::mask;
 use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
-use super::leaky::zero_blocks;
+use super::leaky::{push_lsbs, zero_blocks};
 use super::walk::{Ands, Rules, Stop, Walk};
 use crate::Error;
 use crate::bits::{BitWriter, bit, check_bits};
@@ -48,7 +48,7 @@ pub(super) struct Evaluating<'f> {
     first: usize,
     /// Of labels and of ⟨0⟩.
     proof: Fold<2>,
-    scratch: [Outputs; 2],
+    scratch: [Outputs; 4],
 }
 
 impl<'f> Evaluating<'f> {
@@ -107,31 +107,31 @@ impl<'f> Evaluating<'f> {
         for half in self.scratch.iter_mut().filter(|half| half.len() < count) {
             *half = zero_blocks(count);
         }
-        let [a, b] = self.scratch.each_mut().map(|half| &mut half[..count]);
-        for (i, (a, b)) in a.iter_mut().zip(b.iter_mut()).enumerate() {
-            [*a, *b] = self.walk.inputs(ands, i);
+        let [a, b, first, second] = self.scratch.each_mut().map(|half| &mut half[..count]);
+        for i in 0..count {
+            [first[i], second[i]] = self.walk.inputs(ands, i);
         }
+        a.copy_from_slice(first);
+        b.copy_from_slice(second);
         self.hash.hash(ands.tweak(0), a);
         self.hash.hash(ands.tweak(1), b);
-        for i in 0..count {
-            let gate = self.gate + i;
-            let inputs = self.walk.inputs(ands, i);
-            let at = gate - self.first;
-            let bits = inputs.map(lsb);
-            let tables = [2 * at, 2 * at + 1].map(|t| Block::from_bytes(self.tables[t]));
-            let select = Block::from_u128(u128::from(bit(&self.selects, at)));
-            let parts = gates.table_parts(gate);
-            let label = a[i]
-                ^ (tables[0] ^ parts[1]) & mask(bits[0])
+        let range = self.gate..self.gate + count;
+        let at = self.gate - self.first;
+        let parts = gates.table_parts(range.clone());
+        let labels = &mut self.labels[range];
+        let tables = self.tables[2 * at..].as_chunks::<2>().0;
+        for (i, label) in labels.iter_mut().enumerate() {
+            let [t0, t1] = tables[i].map(Block::from_bytes);
+            let select = Block::from_u128(u128::from(bit(&self.selects, at + i)));
+            *label = a[i]
+                ^ (t0 ^ parts[1][i]) & mask(lsb(first[i]))
                 ^ b[i]
-                ^ (tables[1] ^ parts[0] ^ inputs[0]) & mask(bits[1])
-                ^ parts[2]
+                ^ (t1 ^ parts[0][i] ^ first[i]) & mask(lsb(second[i]))
+                ^ parts[2][i]
                 ^ select;
-            self.labels[gate] = label;
-            let told = [bits[0], bits[1], lsb(label)];
-            for (column, bit) in self.masked.iter_mut().zip(told) {
-                column.push(bit);
-            }
+        }
+        for (bits, blocks) in self.masked.iter_mut().zip([first, second, labels]) {
+            push_lsbs(bits, blocks);
         }
         let (labels, gate) = (&self.labels, self.gate);
         self.walk.pass(ands, |i| labels[gate + i]);

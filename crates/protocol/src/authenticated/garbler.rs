@@ -37,11 +37,12 @@ pub(crate) enum Stage<'f> {
     AwaitingInputs(Box<Beginning<'f>>),
     Masking(Box<Lot<'f, ClosedGates>>),
     AwaitingGates(Box<Lot<'f, ClosedGates>>),
-    SendingInputs(Box<Lot<'f, CheckedGates>>),
-    SendingGates(Box<Lot<'f, CheckedGates>>),
-    /// The evaluator works on the openings: they are not to wait for the first table.
-    Flushing(Box<Lot<'f, CheckedGates>>),
-    Opening(Box<Lot<'f, CheckedGates>>),
+    /// With the evaluator's openings.
+    SendingInputs(Box<Lot<'f, ClosedGates>>, Vec<u8>),
+    SendingGates(Box<Lot<'f, ClosedGates>>, Vec<u8>),
+    /// The evaluator works on the openings: they are not to wait for the check of its own.
+    Flushing(Box<Lot<'f, ClosedGates>>, Vec<u8>),
+    Opening(Box<Lot<'f, ClosedGates>>, Vec<u8>),
     Garbling(Box<Lot<'f, OpenGates>>, usize),
     AwaitingValues(Box<Lot<'f, OpenGates>>),
     Proving(Box<Lot<'f, OpenGates>>, Vec<u8>),

@@ -21,8 +21,8 @@ use zeroize::Zeroizing;
 
 use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
-use super::leaky::zero_blocks;
-use super::walk::{Rules, Stop, Walk};
+use super::leaky::{push_lsbs, zero_blocks};
+use super::walk::{Ands, Rules, Stop, Walk};
 use crate::bits::{BitWriter, bit, bytes_for};
 
 /// All bits but bit 0.
@@ -55,7 +55,7 @@ pub(super) struct Garbling<'f> {
     selects: BitWriter,
     /// How many gates it has.
     framed: usize,
-    scratch: [Outputs; 4],
+    scratch: [Outputs; 5],
 }
 
 impl<'f> Garbling<'f> {
@@ -110,24 +110,29 @@ impl<'f> Garbling<'f> {
         true
     }
 
-    fn garble(&mut self, ands: super::walk::Ands<'_>, gates: &OpenGates) {
+    fn garble(&mut self, ands: Ands<'_>, gates: &OpenGates) {
         let count = ands.count();
-        let [a0, a1, b0, b1] = self.scratch.each_mut().map(|half| &mut half[..count]);
-        for (i, (a, b)) in a0.iter_mut().zip(b0.iter_mut()).enumerate() {
-            [*a, *b] = self.walk.inputs(ands, i);
+        let range = self.gate..self.gate + count;
+        let [a0, a1, b0, b1, inputs] = self.scratch.each_mut().map(|half| &mut half[..count]);
+        for i in 0..count {
+            [a0[i], b0[i]] = self.walk.inputs(ands, i);
         }
+        inputs.copy_from_slice(a0);
         self.hash.hash_both(ands.tweak(0), &self.delta, a0, a1);
         self.hash.hash_both(ands.tweak(1), &self.delta, b0, b1);
-        for i in 0..count {
-            let [label, _] = self.walk.inputs(ands, i);
-            let [first, second, output] = gates.table_parts(self.gate + i);
-            let tables = [a0[i] ^ a1[i] ^ second, b0[i] ^ b1[i] ^ first ^ label];
-            for table in tables {
-                self.tables.extend_from_slice(&table.to_bytes());
-            }
-            let zero = a0[i] ^ b0[i] ^ output;
-            self.selects.push(zero.to_u128() as u64 & 1);
-            self.labels[self.gate + i] = zero & WITHOUT_LSB;
+        let [first, second, output] = gates.table_parts(range.clone());
+        let labels = &mut self.labels[range];
+        let begin = self.tables.len();
+        self.tables.resize(begin + 2 * count * Block::BYTES, 0);
+        let (tables, _) = self.tables[begin..].as_chunks_mut::<{ Block::BYTES }>();
+        for (i, tables) in tables.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            tables[0] = (a0[i] ^ a1[i] ^ second[i]).to_bytes();
+            tables[1] = (b0[i] ^ b1[i] ^ first[i] ^ inputs[i]).to_bytes();
+            labels[i] = a0[i] ^ b0[i] ^ output[i];
+        }
+        push_lsbs(&mut self.selects, labels);
+        for label in labels {
+            *label = *label & WITHOUT_LSB;
         }
         self.framed += count;
         let (labels, gate) = (&self.labels, self.gate);

@@ -9,16 +9,20 @@
 //! *An input's mask* is its owner's alone: a bit with a MAC, without a share of the other party,
 //! which would open it anyway. *A constant* has the mask 0.
 
+use std::ops::Range;
+
 use subtle::Choice;
 use tacit_circuit::Role;
-use tacit_kernels::{Block, Simd};
+use tacit_kernels::{Block, Simd, prefetch_beyond};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::bucket::Triples;
 use super::buffers::Buffers;
 use super::caught::Caught;
-use super::columns::{ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch};
+use super::columns::{
+    AddOffset, ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch,
+};
 use super::epoch::Epoch;
 use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::push_lsbs;
@@ -46,7 +50,7 @@ pub(super) struct Extent {
 pub(crate) struct ClosedGates {
     triples: Triples,
     extent: Extent,
-    /// ⟨λ⟩ of each gate's inputs.
+    /// ⟨λ⟩ of each gate's inputs, and old blocks behind.
     first: Shares,
     second: Shares,
 }
@@ -126,8 +130,8 @@ impl ClosedGates {
         Self {
             triples,
             extent: Extent::new(most),
-            first: buffers.take_shares(most),
-            second: buffers.take_shares(most),
+            first: buffers.take_longer_shares(most),
+            second: buffers.take_longer_shares(most),
         }
     }
 
@@ -140,6 +144,11 @@ impl ClosedGates {
                 Stop::Ands(_) | Stop::End => break,
             };
             let first_gate = self.extent.count();
+            let gates = first_gate..first_gate + ands.count();
+            for shares in [&self.first, &self.second, &self.triples.masks] {
+                let columns = shares.columns(gates.clone());
+                columns.into_iter().for_each(prefetch_beyond);
+            }
             for i in 0..ands.count() {
                 let [first, second] = walk.inputs(ands, i);
                 self.first.set(first_gate + i, first);
@@ -371,10 +380,13 @@ impl OpenGates {
         buffers.give(columns.chain([labels]));
     }
 
-    /// What this party adds to a gate's table, and to its output.
-    #[inline(always)]
-    pub(super) fn table_parts(&self, gate: usize) -> [Block; 3] {
-        [0, 1, 2].map(|i| self.tables[i][gate])
+    /// What this party adds to tables of gates, and to their outputs.
+    pub(super) fn table_parts(&self, gates: Range<usize>) -> [&[Block]; 3] {
+        self.tables.each_ref().map(|part| {
+            let part = &part[gates.clone()];
+            prefetch_beyond(part);
+            part
+        })
     }
 
     /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0
@@ -401,16 +413,6 @@ impl OpenGates {
             each_row(Zero(&self.one), [i, j, o, x, y, z], [zeros]);
             fold.add(&[&masked[2][bit_bytes(&range)]], [active, zeros]);
         }
-    }
-}
-
-/// Adds an offset where the mask says so.
-struct AddOffset<'a>(&'a Block);
-
-impl Pass<1, 1> for AddOffset<'_> {
-    #[inline(always)]
-    fn row<S: Simd>(&self, simd: S, [mask]: [S::Vector; 1], [block]: &mut [S::Vector; 1]) {
-        *block = simd.xor(*block, simd.and(mask, simd.splat(*self.0)));
     }
 }
 

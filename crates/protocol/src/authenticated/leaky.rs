@@ -24,9 +24,10 @@ use tacit_kernels::{Block, Simd, Tweak, TweakableHash, Use};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
-use super::columns::{Pass, chunks, each_row, masks, scratch};
+use super::columns::{AddOffset, Pass, chunks, each_row, masks, scratch};
+use super::oracle::Oracle;
 use super::share::{Share, Shares};
-use crate::bits::BitWriter;
+use crate::bits::{BitWriter, append_blocks};
 
 /// Leaky ANDs of a message.
 pub(super) const CHUNK: usize = 4096;
@@ -59,6 +60,23 @@ impl LeakyKeys {
         }
     }
 
+    /// As [`blocks`](Self::blocks), with the bytes of the blocks appended to `message`.
+    pub(super) fn append_blocks(
+        &self,
+        shares: &LeakyShares,
+        range: Range<usize>,
+        message: &mut Vec<u8>,
+        sums: &mut [Block],
+    ) {
+        let [mut blocks] = scratch();
+        for rows in chunks(range.len()) {
+            let blocks = &mut blocks[..rows.len()];
+            let sums = &mut sums[rows.clone()];
+            self.blocks(shares, offset(&rows, range.start), blocks, sums);
+            append_blocks(message, blocks);
+        }
+    }
+
     /// This party's blocks G, and its S as far as it follows from its own shares.
     pub(super) fn blocks(
         &self,
@@ -67,12 +85,16 @@ impl LeakyKeys {
         blocks: &mut [Block],
         sums: &mut [Block],
     ) {
-        sums.copy_from_slice(&shares.x.keys[range.clone()]);
-        let first = self.tweak(range.start, self.role);
-        self.hash.hash_both(first, &self.delta, sums, blocks);
-        let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(range.clone()));
-        let inputs = [y[0], y[1], z[0], z[1]];
-        each_row(AddOwnParts(&self.delta), inputs, [blocks, sums]);
+        for rows in chunks(range.len()) {
+            let (blocks, sums) = (&mut blocks[rows.clone()], &mut sums[rows.clone()]);
+            let rows = offset(&rows, range.start);
+            sums.copy_from_slice(&shares.x.keys[rows.clone()]);
+            let first = self.tweak(rows.start, self.role);
+            self.hash.hash_both(first, &self.delta, sums, blocks);
+            let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(rows.clone()));
+            let inputs = [y[0], y[1], z[0], z[1]];
+            each_row(AddOwnParts(&self.delta), inputs, [blocks, sums]);
+        }
     }
 
     /// Adds to `sums` what follows from the other party's blocks, whose bytes these are.
@@ -83,47 +105,34 @@ impl LeakyKeys {
         others: &[u8],
         sums: &mut [Block],
     ) {
-        let macs = &shares.x.macs[range.clone()];
-        let mut hashes = Zeroizing::new(macs.to_vec());
-        let first = self.tweak(range.start, self.role.other());
-        self.hash.hash(first, &mut hashes);
-        let [mut received] = scratch();
+        let [mut hashes, mut received] = scratch();
         for rows in chunks(range.len()) {
+            let (sums, hashes) = (&mut sums[rows.clone()], &mut hashes[..rows.len()]);
             let bytes = others[rows.start * Block::BYTES..].as_chunks().0;
             for (block, bytes) in received.iter_mut().zip(bytes) {
                 *block = Block::from_bytes(*bytes);
             }
-            let [y_macs, y_keys] = shares.y.columns(offset(&rows, range.start));
-            let inputs = [
-                &macs[rows.clone()],
-                &hashes[rows.clone()],
-                &received,
-                y_macs,
-                y_keys,
-            ];
-            each_row(AddOthersBlocks(&self.delta), inputs, [&mut sums[rows]]);
+            let rows = offset(&rows, range.start);
+            let macs = &shares.x.macs[rows.clone()];
+            hashes.copy_from_slice(macs);
+            let first = self.tweak(rows.start, self.role.other());
+            self.hash.hash(first, hashes);
+            let [y_macs, y_keys] = shares.y.columns(rows);
+            let inputs = [macs, &*hashes, &received, y_macs, y_keys];
+            each_row(AddOthersBlocks(&self.delta), inputs, [sums]);
         }
     }
 
-    /// Turns z where the bits of both parties say so, and S with it: then it is what both must
-    /// have the same.
-    pub(super) fn correct(
-        &self,
-        z: &mut Shares,
-        range: Range<usize>,
-        sums: &mut [Block],
-        others: &[u8],
-    ) {
-        let turn = Turn {
-            delta: &self.delta,
-            one: &self.one,
-        };
-        let [mut bits] = scratch();
-        for rows in chunks(range.len()) {
-            let bits = &mut bits[..rows.len()];
-            masks(others, rows.start, bits);
-            let [macs, keys] = z.columns_mut(offset(&rows, range.start));
-            each_row(&turn, [bits], [&mut sums[rows], macs, keys]);
+    /// Takes S into `digest`, turned where the sum of both parties' bits says so as z is: then it
+    /// is what both must have the same.
+    pub(super) fn add_turned(&self, sums: &[Block], turned: &[u8], digest: &mut Oracle) {
+        let [mut bits, mut same] = scratch();
+        for rows in chunks(sums.len()) {
+            let (bits, same) = (&mut bits[..rows.len()], &mut same[..rows.len()]);
+            masks(turned, rows.start, bits);
+            same.copy_from_slice(&sums[rows]);
+            each_row(AddOffset(&self.delta), [bits], [same]);
+            digest.add_blocks(same);
         }
     }
 }
@@ -166,32 +175,6 @@ impl Pass<5, 1> for AddOthersBlocks<'_> {
         let y = part_of_both(simd, y_mac, y_key, simd.splat(*self.0));
         let added = simd.and(simd.xor(others, y), simd.lsb_mask(x_mac));
         *sum = simd.xor(simd.xor(*sum, hash), added);
-    }
-}
-
-/// From the other party's bit: turns S, and this party's half of z.
-struct Turn<'a> {
-    delta: &'a Block,
-    one: &'a Share,
-}
-
-impl Pass<1, 3> for &Turn<'_> {
-    #[inline(always)]
-    fn row<S: Simd>(
-        &self,
-        simd: S,
-        [others]: [S::Vector; 1],
-        [sum, mac, key]: &mut [S::Vector; 3],
-    ) {
-        let own = simd.lsb_mask(simd.shift_down::<1>(*sum));
-        let turn = simd.xor(own, others);
-        let Share {
-            mac: one,
-            key: one_key,
-        } = self.one;
-        *sum = simd.xor(*sum, simd.and(turn, simd.splat(*self.delta)));
-        *mac = simd.xor(*mac, simd.and(turn, simd.splat(*one)));
-        *key = simd.xor(*key, simd.and(turn, simd.splat(*one_key)));
     }
 }
 

@@ -12,6 +12,7 @@ use tacit_kernels::Block;
 use zeroize::Zeroize;
 
 use super::caught::Caught;
+use crate::bits::append_blocks;
 use crate::{Error, Misbehaviour};
 
 /// Size of a digest, and of the random bytes that a commitment takes.
@@ -89,7 +90,13 @@ impl Oracle {
 
     /// Takes in blocks.
     pub(super) fn add_blocks(&mut self, blocks: &[Block]) {
-        blocks.iter().for_each(|block| self.add(*block));
+        for blocks in blocks.chunks(BUFFERED / Block::BYTES) {
+            if self.buffer.len() + blocks.len() * Block::BYTES > BUFFERED {
+                self.flush();
+            }
+            self.buffer.reserve_exact(BUFFERED - self.buffer.len());
+            append_blocks(&mut self.buffer, blocks);
+        }
     }
 
     /// Takes in bytes.

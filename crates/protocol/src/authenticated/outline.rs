@@ -90,10 +90,12 @@ impl Outline {
             left -= now;
         }
         let openings = bytes_for(size.triples * (size.layers - 1)) + FOLD_BYTES;
-        self.send(evaluator, bytes_for(leaky) + DIGEST_BYTES);
+        self.send(evaluator, bytes_for(leaky));
+        self.send(evaluator, DIGEST_BYTES);
         self.send(garbler, 2 * DIGEST_BYTES);
         self.send(evaluator, 2 * DIGEST_BYTES);
-        self.send(garbler, DIGEST_BYTES + openings);
+        self.send(garbler, DIGEST_BYTES);
+        self.send(garbler, openings);
         self.send(evaluator, openings);
         self.trips += 6;
     }

@@ -45,12 +45,14 @@ const OF_BATCH: [Kind; 18] = [
 ];
 
 /// The messages of `authenticated`.
-const OF_AUTHENTICATED: [Kind; 13] = [
+const OF_AUTHENTICATED: [Kind; 15] = [
     Kind::CotExtension,
     Kind::LeakyAnds,
     Kind::LeakyBits,
+    Kind::EqualityCommitment,
     Kind::EqualityDigest,
     Kind::EqualityOpening,
+    Kind::CoinOpening,
     Kind::TripleOpenings,
     Kind::MaskedInputs,
     Kind::GateOpenings,

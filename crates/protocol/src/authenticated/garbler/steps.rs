@@ -22,18 +22,21 @@ impl<'f> Garbler<'f> {
         message: &mut Vec<u8>,
     ) -> Result<Next<'f>, Error> {
         Ok(match stage {
-            Stage::SendingInputs(mut lot) => {
+            Stage::SendingInputs(mut lot, others) => {
                 *message = mem::take(&mut lot.running.inputs);
                 let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedInputs));
-                (Stage::SendingGates(lot), action)
+                (Stage::SendingGates(lot, others), action)
             }
-            Stage::SendingGates(mut lot) => {
+            Stage::SendingGates(mut lot, others) => {
                 *message = mem::take(&mut lot.opening);
                 let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
-                (Stage::Flushing(lot), action)
+                (Stage::Flushing(lot, others), action)
             }
-            Stage::Flushing(lot) => (Stage::Opening(lot), Some(Action::Continue)),
-            Stage::Opening(lot) => (Stage::Garbling(Box::new(lot.open()?), 0), None),
+            Stage::Flushing(lot, others) => (Stage::Opening(lot, others), Some(Action::Continue)),
+            Stage::Opening(lot, others) => {
+                let lot = lot.check(&others)?.open()?;
+                (Stage::Garbling(Box::new(lot), 0), None)
+            }
             Stage::Garbling(lot, frame) => Self::garble(lot, frame, message),
             Stage::Proving(mut lot, told) => {
                 let Lot {
@@ -133,7 +136,7 @@ impl<'f> Machine for Garbler<'f> {
                     self.lots.taken(&lot.gates);
                     lot.gates.open(&lot.epoch, &mut lot.opening);
                     match lot.gates.count() {
-                        0 => (Stage::SendingInputs(Box::new(lot.check(&[])?)), None),
+                        0 => (Stage::SendingInputs(lot, Vec::new()), None),
                         _ => (Stage::AwaitingGates(lot), None),
                     }
                 }
@@ -151,7 +154,7 @@ impl<'f> Machine for Garbler<'f> {
             Stage::AwaitingInputs(beginning) => {
                 Stage::Masking(Box::new(beginning.begin(&self.terms, payload)?))
             }
-            Stage::AwaitingGates(lot) => Stage::SendingInputs(Box::new(lot.check(payload)?)),
+            Stage::AwaitingGates(lot) => Stage::SendingInputs(lot, payload.to_vec()),
             Stage::AwaitingValues(lot) => {
                 check_bits(Kind::MaskedValues, payload, lot.labels.len())?;
                 Stage::Proving(lot, payload.to_vec())

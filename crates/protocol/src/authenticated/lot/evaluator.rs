@@ -1,47 +1,49 @@
 //! The evaluator's side of making a lot.
 
 use tacit_kernels::Block;
-use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
-use super::super::bucket::{CheckedLot, OpenBuckets};
+use super::super::bucket::{Bucketed, CheckedLot};
 use super::super::caught::Caught;
-use super::super::leaky::{correction_bits, zero_blocks};
-use super::super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle, compare};
+use super::super::leaky::correction_bits;
+use super::super::oracle::{DIGEST_BYTES, Digest, compare};
 use super::{Context, MakingStage, Unchecked, coin, commit_to_coin, commit_to_equality, random};
 use crate::Error;
-use crate::bits::{append_blocks, bytes_for, check_bits};
+use crate::bits::{bytes_for, check_bits, xor_into};
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, NOT_ASKED};
 
-/// Where the evaluator is, from the first block on.
+/// Where the evaluator is, once its blocks are sent.
 pub(crate) enum Stage {
-    SendingBlocks(Box<Leaky>, usize),
     AwaitingBlocks(Box<Leaky>, usize),
     SendingBits(Box<Leaky>),
+    /// The other party works on the bits: they are not to wait for the digest.
+    Flushing(Box<Leaky>),
+    Committing(Box<Leaky>),
     AwaitingDigest(Box<Committed>),
     SendingOpening(Box<Tossing>),
-    AwaitingBuckets(Box<Tossing>),
-    SendingBuckets(Box<(Context, OpenBuckets)>, Vec<u8>),
+    AwaitingCoin(Box<Tossing>),
+    AwaitingBuckets(Box<Opened>),
+    SendingBuckets(Box<Opened>, Vec<u8>),
     /// The other party works on this one's openings: they are not to wait for the triples.
-    Flushing(Box<(Context, OpenBuckets)>),
-    Combining(Box<(Context, OpenBuckets)>),
+    FlushingBuckets(Box<Opened>, Vec<u8>),
+    Combining(Box<Opened>, Vec<u8>),
 }
 
-/// A lot with its blocks.
+/// A lot whose blocks this party has sent.
 pub(crate) struct Leaky {
     lot: Unchecked,
-    /// What both must have the same, as far as it is known.
-    sums: Outputs,
-    /// Its hash, as far as the other party's blocks have come.
-    digest: Oracle,
     /// This party's bits that correct outputs.
     bits: Vec<u8>,
+    /// The garbler's.
+    others: Vec<u8>,
 }
 
 /// A lot whose digest is committed to.
 pub(crate) struct Committed {
     lot: Unchecked,
+    /// Whether z is turned.
+    turned: Vec<u8>,
     digest: Digest,
     salt: Zeroizing<Digest>,
 }
@@ -58,26 +60,22 @@ pub(crate) struct Tossing {
     coin: Digest,
 }
 
+/// A lot whose buckets this party has opened.
+pub(crate) struct Opened {
+    context: Context,
+    lot: Bucketed,
+    /// What this party opened, until it is sent.
+    openings: Vec<u8>,
+}
+
 impl Leaky {
-    fn new(mut lot: Unchecked) -> Self {
-        let count = lot.size.leaky_ands();
+    fn new(lot: Unchecked) -> Self {
+        let bits = || Vec::with_capacity(bytes_for(lot.size.leaky_ands()));
         Self {
-            sums: lot.context.epoch.buffers.take(count),
-            digest: lot.context.epoch.oracle(Domain::Equality, None, lot.number),
-            bits: Vec::with_capacity(bytes_for(count)),
+            bits: bits(),
+            others: bits(),
             lot,
         }
-    }
-
-    /// Writes this party's blocks from number `first` on.
-    fn send(&mut self, first: usize, message: &mut Vec<u8>) -> Option<usize> {
-        let range = self.lot.chunk(first)?;
-        let mut blocks = zero_blocks(range.len());
-        let (keys, sums) = (&self.lot.keys, &mut self.sums[range.clone()]);
-        keys.blocks(&self.lot.shares, range.clone(), &mut blocks, sums);
-        message.clear();
-        append_blocks(message, &blocks);
-        Some(range.end)
     }
 
     /// The length of the garbler's blocks and bits from number `first` on, if some are due.
@@ -93,30 +91,33 @@ impl Leaky {
         exactly(kind, payload, self.due(first).ok_or(NOT_ASKED)?)?;
         let (blocks, bits) = payload.split_at(range.len() * Block::BYTES);
         check_bits(kind, bits, range.len())?;
-        let (keys, sums) = (&self.lot.keys, &mut self.sums[range.clone()]);
+        let (keys, sums) = (&self.lot.keys, &mut self.lot.sums[range.clone()]);
         keys.add_blocks(&self.lot.shares, range.clone(), blocks, sums);
         self.bits.extend_from_slice(&correction_bits(sums));
-        keys.correct(&mut self.lot.shares.z, range.clone(), sums, bits);
-        self.digest.add_blocks(sums);
+        self.others.extend_from_slice(bits);
         Ok(range.end)
     }
 
-    /// Sends the bits, and commits to the digest.
+    /// Commits to the digest.
     fn commit(self, message: &mut Vec<u8>) -> Committed {
         let Self {
             mut lot,
-            digest,
             bits,
-            sums,
+            others,
         } = self;
-        lot.context.epoch.buffers.give([sums]);
-        let digest = digest.finish();
+        let mut turned = bits;
+        xor_into(&mut turned, &others);
+        let digest = lot.digest(&turned);
         let salt = random(&mut lot.context.rng);
-        message.clear();
-        message.extend_from_slice(&bits);
         let commitment = commit_to_equality(&lot.context.epoch, lot.number, &digest, &salt);
+        message.clear();
         message.extend_from_slice(&commitment);
-        Committed { lot, digest, salt }
+        Committed {
+            lot,
+            turned,
+            digest,
+            salt,
+        }
     }
 }
 
@@ -128,7 +129,7 @@ impl Committed {
         let (digest, commitment) = payload.split_at(DIGEST_BYTES);
         compare(&self.digest, digest, Caught::LeakyAnds)?;
         let commitment = array(kind, commitment)?;
-        let (mut context, lot) = self.lot.checked();
+        let (mut context, lot) = self.lot.checked(self.turned);
         let coin = *random(&mut context.rng);
         Ok(Tossing {
             context,
@@ -147,38 +148,43 @@ impl Tossing {
         message.extend_from_slice(&self.coin);
     }
 
-    /// Checks the garbler's coin and openings, and gives this party's openings.
-    fn receive(self, payload: &[u8]) -> Result<Stage, Error> {
-        let kind = Kind::TripleOpenings;
-        exactly(kind, payload, DIGEST_BYTES + self.lot.opening_bytes())?;
-        let (garblers, openings) = payload.split_at(DIGEST_BYTES);
-        let garblers = array(kind, garblers)?;
+    /// Checks the garbler's coin, and opens the buckets.
+    fn open(self, payload: &[u8]) -> Result<Opened, Error> {
+        let garblers = array(Kind::CoinOpening, payload)?;
         let epoch = &self.context.epoch;
         let expected = commit_to_coin(epoch, self.lot.number, &garblers);
         compare(&expected, &self.commitment, Caught::Coin)?;
-        let mut message = Vec::with_capacity(openings.len());
-        let opened = self
-            .lot
-            .open(epoch, &coin(&garblers, &self.coin), &mut message);
-        let opened = opened.check(epoch, openings)?;
-        let opened = Box::new((self.context, opened));
-        Ok(Stage::SendingBuckets(opened, message))
+        let mut openings = Vec::with_capacity(self.lot.opening_bytes());
+        let coin = coin(&garblers, &self.coin);
+        let lot = self.lot.open(epoch, &coin, &mut openings);
+        Ok(Opened {
+            context: self.context,
+            lot,
+            openings,
+        })
+    }
+}
+
+impl Opened {
+    /// Checks the garbler's openings.
+    fn combine(self, others: &[u8]) -> Result<MakingStage, Error> {
+        let opened = self.lot.check(&self.context.epoch, others)?;
+        let made = self.context.made(opened.triples());
+        Ok(MakingStage::Done(Box::new(made)))
     }
 }
 
 impl Stage {
     pub(super) fn new(lot: Unchecked) -> Self {
-        Self::SendingBlocks(Box::new(Leaky::new(lot)), 0)
+        Self::AwaitingBlocks(Box::new(Leaky::new(lot)), 0)
     }
 
     pub(super) fn awaited(&self) -> Option<(Kind, usize)> {
         Some(match self {
             Self::AwaitingBlocks(lot, first) => (Kind::LeakyAnds, lot.due(*first)?),
             Self::AwaitingDigest(_) => (Kind::EqualityDigest, 2 * DIGEST_BYTES),
-            Self::AwaitingBuckets(lot) => {
-                let bytes = DIGEST_BYTES + lot.lot.opening_bytes();
-                (Kind::TripleOpenings, bytes)
-            }
+            Self::AwaitingCoin(_) => (Kind::CoinOpening, DIGEST_BYTES),
+            Self::AwaitingBuckets(lot) => (Kind::TripleOpenings, lot.openings.len()),
             _ => return None,
         })
     }
@@ -189,35 +195,32 @@ impl Stage {
         message: &mut Vec<u8>,
     ) -> Result<(MakingStage, Option<Action>), Error> {
         let (stage, action) = match self {
-            Self::SendingBlocks(mut lot, first) => match lot.send(first, message) {
-                Some(next) => {
-                    let action = Action::Send(Kind::LeakyAnds);
-                    (Self::SendingBlocks(lot, next), Some(action))
-                }
-                None => (Self::AwaitingBlocks(lot, 0), None),
-            },
             Self::AwaitingBlocks(lot, _) => (Self::SendingBits(lot), None),
             Self::SendingBits(lot) => {
+                message.clear();
+                message.extend_from_slice(&lot.bits);
+                (Self::Flushing(lot), Some(Action::Send(Kind::LeakyBits)))
+            }
+            Self::Flushing(lot) => (Self::Committing(lot), Some(Action::Continue)),
+            Self::Committing(lot) => {
                 let committed = Box::new(lot.commit(message));
-                let action = Action::Send(Kind::LeakyBits);
+                let action = Action::Send(Kind::EqualityCommitment);
                 (Self::AwaitingDigest(committed), Some(action))
             }
             Self::SendingOpening(lot) => {
                 lot.send(message);
                 let action = Action::Send(Kind::EqualityOpening);
-                (Self::AwaitingBuckets(lot), Some(action))
+                (Self::AwaitingCoin(lot), Some(action))
             }
-            Self::SendingBuckets(opened, openings) => {
-                *message = openings;
+            Self::SendingBuckets(mut lot, others) => {
+                *message = std::mem::take(&mut lot.openings);
                 let action = Action::Send(Kind::TripleOpenings);
-                (Self::Flushing(opened), Some(action))
+                (Self::FlushingBuckets(lot, others), Some(action))
             }
-            Self::Flushing(opened) => (Self::Combining(opened), Some(Action::Continue)),
-            Self::Combining(opened) => {
-                let (context, opened) = *opened;
-                let made = Box::new(context.made(opened.triples()));
-                return Ok((MakingStage::Done(made), None));
+            Self::FlushingBuckets(lot, others) => {
+                (Self::Combining(lot, others), Some(Action::Continue))
             }
+            Self::Combining(lot, others) => return Ok((lot.combine(&others)?, None)),
             _ => return Err(NOT_ASKED),
         };
         Ok((MakingStage::Evaluator(stage), action))
@@ -230,7 +233,8 @@ impl Stage {
                 Self::AwaitingBlocks(lot, next)
             }
             Self::AwaitingDigest(lot) => Self::SendingOpening(Box::new(lot.check(payload)?)),
-            Self::AwaitingBuckets(lot) => lot.receive(payload)?,
+            Self::AwaitingCoin(lot) => Self::AwaitingBuckets(Box::new(lot.open(payload)?)),
+            Self::AwaitingBuckets(lot) => Self::SendingBuckets(lot, payload.to_vec()),
             _ => return Err(NOT_ASKED),
         }))
     }

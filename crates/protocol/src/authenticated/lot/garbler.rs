@@ -1,45 +1,50 @@
 //! The garbler's side of making a lot.
 
-use tacit_kernels::Block;
-use tacit_ot::Outputs;
-
 use super::super::bucket::{Bucketed, CheckedLot};
 use super::super::caught::Caught;
 use super::super::leaky::correction_bits;
-use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
+use super::super::oracle::{DIGEST_BYTES, Digest, compare};
 use super::{
     Context, Made, MakingStage, Unchecked, coin, commit_to_coin, commit_to_equality, random,
 };
 use crate::Error;
-use crate::bits::{append_blocks, bytes_for, check_bits};
-use crate::message::{Kind, array, exactly};
+use crate::bits::{append_blocks, bytes_for, check_bits, xor_into};
+use crate::message::{Kind, array};
 use crate::party::{Action, NOT_ASKED};
 
-/// Where the garbler is, from the first block on.
+/// Where the garbler is, once it has the evaluator's blocks.
 pub(crate) enum Stage {
-    AwaitingBlocks(Box<Leaky>, usize),
     SendingBlocks(Box<Leaky>, usize),
     AwaitingBits(Box<Leaky>),
+    AwaitingCommitment(Box<Turned>),
     SendingDigest(Box<Compared>),
     AwaitingOpening(Box<Compared>),
+    SendingCoin(Box<Tossed>),
+    /// The evaluator works on the coin: it is not to wait for the openings.
+    Flushing(Box<Tossed>),
     Opening(Box<Tossed>),
     AwaitingBuckets(Box<Opened>),
 }
 
-/// A lot with its blocks.
+/// A lot with both parties' blocks.
 pub(crate) struct Leaky {
     lot: Unchecked,
-    /// Those that this party sends.
-    blocks: Outputs,
-    /// What both must have the same, up to corrections.
-    sums: Outputs,
+    /// This party's bits that correct outputs.
+    bits: Vec<u8>,
 }
 
 /// A lot whose digest is made.
-pub(crate) struct Compared {
+pub(crate) struct Turned {
     lot: Unchecked,
+    /// Whether z is turned.
+    turned: Vec<u8>,
     digest: Digest,
-    /// The evaluator's commitment to its own.
+}
+
+/// A lot with what both parties say that it is.
+pub(crate) struct Compared {
+    lot: Turned,
+    /// The evaluator's commitment to its digest.
     commitment: Digest,
     coin: Digest,
 }
@@ -61,72 +66,39 @@ pub(crate) struct Opened {
 }
 
 impl Leaky {
-    fn new(mut lot: Unchecked) -> Self {
-        let count = lot.size.leaky_ands();
-        let buffers = &mut lot.context.epoch.buffers;
-        Self {
-            blocks: buffers.take(count),
-            sums: buffers.take(count),
-            lot,
-        }
-    }
-
-    /// Takes the evaluator's blocks from number `first` on.
-    fn receive(&mut self, first: usize, payload: &[u8]) -> Result<usize, Error> {
-        let range = self.lot.chunk(first).ok_or(NOT_ASKED)?;
-        exactly(Kind::LeakyAnds, payload, range.len() * Block::BYTES)?;
-        let (blocks, sums) = (
-            &mut self.blocks[range.clone()],
-            &mut self.sums[range.clone()],
-        );
-        let (keys, shares) = (&self.lot.keys, &self.lot.shares);
-        keys.blocks(shares, range.clone(), blocks, sums);
-        keys.add_blocks(shares, range.clone(), payload, sums);
-        Ok(range.end)
-    }
-
     /// Writes this party's blocks and bits from number `first` on.
-    fn send(&self, first: usize, message: &mut Vec<u8>) -> Option<usize> {
+    fn send(&mut self, first: usize, message: &mut Vec<u8>) -> Option<usize> {
         let range = self.lot.chunk(first)?;
         message.clear();
-        append_blocks(message, &self.blocks[range.clone()]);
-        message.extend_from_slice(&correction_bits(&self.sums[range.clone()]));
+        append_blocks(message, &self.lot.blocks[range.clone()]);
+        let bits = correction_bits(&self.lot.sums[range.clone()]);
+        message.extend_from_slice(&bits);
+        self.bits.extend_from_slice(&bits);
         Some(range.end)
     }
 
-    fn bits_bytes(&self) -> usize {
-        bytes_for(self.sums.len()) + DIGEST_BYTES
+    /// Takes the evaluator's bits.
+    fn turn(self, payload: &[u8]) -> Result<Turned, Error> {
+        let Self { lot, bits } = self;
+        check_bits(Kind::LeakyBits, payload, lot.size.leaky_ands())?;
+        let mut turned = bits;
+        xor_into(&mut turned, payload);
+        let digest = lot.digest(&turned);
+        Ok(Turned {
+            lot,
+            turned,
+            digest,
+        })
     }
+}
 
-    /// Turns the outputs by the evaluator's bits.
-    fn correct(mut self, payload: &[u8]) -> Result<Compared, Error> {
-        let kind = Kind::LeakyBits;
-        exactly(kind, payload, self.bits_bytes())?;
-        let (bits, commitment) = payload.split_at(bytes_for(self.sums.len()));
-        check_bits(kind, bits, self.sums.len())?;
-        let Unchecked {
-            context, number, ..
-        } = &self.lot;
-        let mut digest = context.epoch.oracle(Domain::Equality, None, *number);
-        let mut first = 0;
-        while let Some(range) = self.lot.chunk(first) {
-            let (sums, keys) = (&mut self.sums[range.clone()], &self.lot.keys);
-            keys.correct(
-                &mut self.lot.shares.z,
-                range.clone(),
-                sums,
-                &bits[first / 8..],
-            );
-            digest.add_blocks(sums);
-            first = range.end;
-        }
-        let commitment = array(kind, commitment)?;
+impl Turned {
+    /// Takes the evaluator's commitment.
+    fn compare(mut self, payload: &[u8]) -> Result<Compared, Error> {
+        let commitment = array(Kind::EqualityCommitment, payload)?;
         let coin = *random(&mut self.lot.context.rng);
-        let columns = [self.sums, self.blocks];
-        self.lot.context.epoch.buffers.give(columns);
         Ok(Compared {
-            lot: self.lot,
-            digest: digest.finish(),
+            lot: self,
             commitment,
             coin,
         })
@@ -135,9 +107,10 @@ impl Leaky {
 
 impl Compared {
     fn send(&self, message: &mut Vec<u8>) {
+        let Turned { lot, digest, .. } = &self.lot;
         message.clear();
-        message.extend_from_slice(&self.digest);
-        let commitment = commit_to_coin(&self.lot.context.epoch, self.lot.number, &self.coin);
+        message.extend_from_slice(digest);
+        let commitment = commit_to_coin(&lot.context.epoch, lot.number, &self.coin);
         message.extend_from_slice(&commitment);
     }
 
@@ -148,12 +121,14 @@ impl Compared {
         let (salt, evaluators) = opening.split_at(DIGEST_BYTES);
         let salt = array(Kind::EqualityOpening, salt)?;
         let evaluators = array(Kind::EqualityOpening, evaluators)?;
-        let Unchecked {
-            context, number, ..
-        } = &self.lot;
-        let expected = commit_to_equality(&context.epoch, *number, &self.digest, &salt);
+        let Turned {
+            lot,
+            turned,
+            digest,
+        } = self.lot;
+        let expected = commit_to_equality(&lot.context.epoch, lot.number, &digest, &salt);
         compare(&expected, &self.commitment, Caught::Commitment)?;
-        let (context, lot) = self.lot.checked();
+        let (context, lot) = lot.checked(turned);
         Ok(Tossed {
             context,
             lot,
@@ -163,6 +138,11 @@ impl Compared {
 }
 
 impl Tossed {
+    fn send(&self, message: &mut Vec<u8>) {
+        message.clear();
+        message.extend_from_slice(&self.shares[0]);
+    }
+
     fn open(self, message: &mut Vec<u8>) -> Opened {
         let Self {
             context,
@@ -170,7 +150,6 @@ impl Tossed {
             shares: [garblers, evaluators],
         } = self;
         message.clear();
-        message.extend_from_slice(&garblers);
         let due = lot.opening_bytes();
         let lot = lot.open(&context.epoch, &coin(&garblers, &evaluators), message);
         Opened { context, lot, due }
@@ -186,16 +165,14 @@ impl Opened {
 
 impl Stage {
     pub(super) fn new(lot: Unchecked) -> Self {
-        Self::AwaitingBlocks(Box::new(Leaky::new(lot)), 0)
+        let bits = Vec::with_capacity(bytes_for(lot.size.leaky_ands()));
+        Self::SendingBlocks(Box::new(Leaky { lot, bits }), 0)
     }
 
     pub(super) fn awaited(&self) -> Option<(Kind, usize)> {
         Some(match self {
-            Self::AwaitingBlocks(lot, first) => {
-                let bytes = lot.lot.chunk(*first)?.len() * Block::BYTES;
-                (Kind::LeakyAnds, bytes)
-            }
-            Self::AwaitingBits(lot) => (Kind::LeakyBits, lot.bits_bytes()),
+            Self::AwaitingBits(lot) => (Kind::LeakyBits, bytes_for(lot.lot.size.leaky_ands())),
+            Self::AwaitingCommitment(_) => (Kind::EqualityCommitment, DIGEST_BYTES),
             Self::AwaitingOpening(_) => (Kind::EqualityOpening, 2 * DIGEST_BYTES),
             Self::AwaitingBuckets(lot) => (Kind::TripleOpenings, lot.due),
             _ => return None,
@@ -207,33 +184,39 @@ impl Stage {
         self,
         message: &mut Vec<u8>,
     ) -> Result<(MakingStage, Option<Action>), Error> {
-        let (stage, kind) = match self {
-            Self::AwaitingBlocks(lot, _) => (Self::SendingBlocks(lot, 0), None),
-            Self::SendingBlocks(lot, first) => match lot.send(first, message) {
-                Some(next) => (Self::SendingBlocks(lot, next), Some(Kind::LeakyAnds)),
+        let (stage, action) = match self {
+            Self::SendingBlocks(mut lot, first) => match lot.send(first, message) {
+                Some(next) => {
+                    let action = Action::Send(Kind::LeakyAnds);
+                    (Self::SendingBlocks(lot, next), Some(action))
+                }
                 None => (Self::AwaitingBits(lot), None),
             },
             Self::SendingDigest(lot) => {
                 lot.send(message);
-                (Self::AwaitingOpening(lot), Some(Kind::EqualityDigest))
+                let action = Action::Send(Kind::EqualityDigest);
+                (Self::AwaitingOpening(lot), Some(action))
             }
+            Self::SendingCoin(lot) => {
+                lot.send(message);
+                (Self::Flushing(lot), Some(Action::Send(Kind::CoinOpening)))
+            }
+            Self::Flushing(lot) => (Self::Opening(lot), Some(Action::Continue)),
             Self::Opening(lot) => {
                 let opened = Box::new(lot.open(message));
-                (Self::AwaitingBuckets(opened), Some(Kind::TripleOpenings))
+                let action = Action::Send(Kind::TripleOpenings);
+                (Self::AwaitingBuckets(opened), Some(action))
             }
             _ => return Err(NOT_ASKED),
         };
-        Ok((MakingStage::Garbler(stage), kind.map(Action::Send)))
+        Ok((MakingStage::Garbler(stage), action))
     }
 
     pub(super) fn take(self, payload: &[u8]) -> Result<MakingStage, Error> {
         Ok(MakingStage::Garbler(match self {
-            Self::AwaitingBlocks(mut lot, first) => {
-                let next = lot.receive(first, payload)?;
-                Self::AwaitingBlocks(lot, next)
-            }
-            Self::AwaitingBits(lot) => Self::SendingDigest(Box::new(lot.correct(payload)?)),
-            Self::AwaitingOpening(lot) => Self::Opening(Box::new(lot.check(payload)?)),
+            Self::AwaitingBits(lot) => Self::AwaitingCommitment(Box::new(lot.turn(payload)?)),
+            Self::AwaitingCommitment(lot) => Self::SendingDigest(Box::new(lot.compare(payload)?)),
+            Self::AwaitingOpening(lot) => Self::SendingCoin(Box::new(lot.check(payload)?)),
             Self::AwaitingBuckets(lot) => {
                 return Ok(MakingStage::Done(Box::new(lot.receive(payload)?)));
             }

@@ -3,27 +3,38 @@
 //! ```text
 //! garbler                                                     evaluator
 //!   ── OT extension of the garbler's bits, in parts ─────────────▶
-//!   ◀── OT extension of the evaluator's bits, in parts ───────────
-//!   ◀── leaky ANDs: the evaluator's blocks, in parts ─────────────
+//!   ◀── OT extension of the evaluator's bits, in parts, and the evaluator's blocks of the leaky
+//!       ANDs that are made of each part
 //!   ── leaky ANDs: the garbler's blocks and bits, in parts ──────▶
-//!   ◀── leaky AND bits, commitment to what must be equal ─────────
+//!   ◀── leaky AND bits ───────────────────────────────────────────
+//!   ◀── commitment to what must be equal ─────────────────────────
 //!   ── digest of what must be equal, commitment to a coin ───────▶
 //!   ◀── opening of the commitment, the evaluator's coin ──────────
-//!   ── the garbler's coin, bucket openings ──────────────────────▶
+//!   ── the garbler's coin ───────────────────────────────────────▶
+//!   ── bucket openings ──────────────────────────────────────────▶
 //!   ◀── bucket openings ──────────────────────────────────────────
 //! ```
 //!
-//! The extension is checked before the first block leaves. A party's share of the coin leaves after
-//! it has found the lots equal; the garbler's is committed to before the evaluator's is known. Both
-//! ways are never full at once, so that no link can stand still.
+//! The garbler's extension is checked before the evaluator's first block leaves, and the
+//! evaluator's before the garbler's first. A party's share of the coin leaves after it has found
+//! the lots equal; the garbler's is committed to before the evaluator's is known. Both ways are
+//! never full at once, so that no link can stand still.
+//!
+//! **Both parties work at once**, where each has a core of its own. So what lets the other one work
+//! leaves alone, before what this one computes next: bits before the digest, the coin before the
+//! openings, and openings before those of the other are checked.
 
 mod evaluator;
 mod garbler;
+mod parts;
+mod refilling;
+
+pub(super) use parts::EXTENSION_OTS;
 
 use std::ops::Range;
 
 use tacit_circuit::Role;
-use tacit_kernels::{Construction, Prg};
+use tacit_kernels::{Block, Construction, Prg};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
@@ -34,12 +45,10 @@ use super::oracle::{Digest, Domain};
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
-use crate::message::Kind;
+use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
-use crate::setup::{Half, RefillSteps};
-
-/// OTs of one message.
-pub(super) const EXTENSION_OTS: usize = 1 << 15;
+use parts::{Part, Section, parts};
+use refilling::Refilling;
 
 /// Bits for inputs of both parties that are made with a lot.
 #[derive(Clone, Copy, Default)]
@@ -76,8 +85,7 @@ impl Making {
         let mut lot = Unchecked::new(epoch, size, inputs, rng);
         let extending = Extending {
             refilling: lot.refilling(),
-            chosen: Position::default(),
-            taken: Position::default(),
+            left: lot.parts(),
         };
         Self(Some(MakingStage::Extending(Box::new(lot), extending)))
     }
@@ -163,6 +171,10 @@ pub(crate) struct Unchecked {
     keys: LeakyKeys,
     shares: LeakyShares,
     masks: Shares,
+    /// S of each leaky AND, as far as it is known.
+    sums: Outputs,
+    /// The garbler's blocks, until it sends them.
+    blocks: Outputs,
 }
 
 /// What goes with a lot while it is made.
@@ -173,13 +185,12 @@ pub(crate) struct Context {
     others_inputs: Outputs,
 }
 
-/// The OTs of a lot: those made before, and then the choices of the garbler and of the evaluator.
+/// The OTs of a lot: those made before, and then the choices of the garbler and of the evaluator;
+/// and the evaluator's blocks.
 pub(crate) struct Extending {
     refilling: Refilling,
-    /// This party's.
-    chosen: Position,
-    /// The other's.
-    taken: Position,
+    /// The parts that are left, and whose choices or blocks they are; the last comes next.
+    left: Vec<(Role, Part)>,
 }
 
 impl Extending {
@@ -192,42 +203,32 @@ impl Extending {
         if let Some(action) = self.refilling.next(lot, message)? {
             return Ok(Some(action));
         }
-        for party in [Role::Garbler, Role::Evaluator] {
-            let action = match party == lot.context.epoch.role() {
-                true => lot.extend(&mut self.chosen, message)?,
-                false => lot.awaited(&mut self.taken)?,
+        while let Some((party, part)) = self.left.last() {
+            let action = match *party == lot.context.epoch.role() {
+                true => lot.send_part(part, message)?,
+                false => lot.awaited_part(part)?,
             };
-            if action.is_some() {
-                return Ok(action);
+            match action {
+                Some(receive @ Action::Receive { .. }) => return Ok(Some(receive)),
+                action => {
+                    self.left.pop();
+                    if action.is_some() {
+                        return Ok(action);
+                    }
+                }
             }
         }
         Ok(None)
     }
 
     fn receive(&mut self, lot: &mut Unchecked, payload: &[u8]) -> Result<(), Error> {
-        match self.refilling.left.is_empty() {
-            true => lot.take(&mut self.taken, payload),
-            false => self.refilling.receive(lot, payload),
+        if !self.refilling.is_done() {
+            return self.refilling.receive(lot, payload);
         }
+        let (_, part) = self.left.pop().ok_or(NOT_ASKED)?;
+        lot.take_part(&part, payload)
     }
 }
-
-/// OTs that are made before a lot takes them, where the extension has that: first those that the
-/// garbler sends, then the others.
-pub(crate) struct Refilling {
-    /// Those that the garbler sends, and those that the evaluator sends.
-    left: Vec<(Role, RefillSteps)>,
-}
-
-/// Which of a lot's OTs come next, of those that one party chooses.
-#[derive(Default)]
-pub(crate) struct Position {
-    section: usize,
-    first: usize,
-}
-
-/// Parts of a lot that are made of OTs, one after the other: x, y, z, masks, inputs.
-const SECTIONS: usize = 5;
 
 impl Unchecked {
     fn new(mut epoch: Epoch, size: LotSize, inputs: InputCounts, rng: Prg) -> Self {
@@ -246,6 +247,11 @@ impl Unchecked {
             z: leaky(),
         };
         let masks = epoch.buffers.take_shares(size.triples);
+        let sums = epoch.buffers.take(size.leaky_ands());
+        let blocks = match epoch.role() {
+            Role::Garbler => epoch.buffers.take(size.leaky_ands()),
+            Role::Evaluator => Outputs::default(),
+        };
         Self {
             context: Context {
                 epoch,
@@ -258,47 +264,36 @@ impl Unchecked {
             keys,
             shares,
             masks,
+            sums,
+            blocks,
         }
     }
 
-    /// The making of all OTs that the lot takes.
-    fn refilling(&mut self) -> Refilling {
-        let both = self.size.ots();
+    /// The parts of the lot, the first one last.
+    fn parts(&self) -> Vec<(Role, Part)> {
         let Context {
-            rng,
             epoch,
             own_inputs,
             others_inputs,
-        } = &mut self.context;
-        let left = [Role::Evaluator, Role::Garbler].map(|sender| {
-            let inputs = match sender == epoch.role() {
-                true => others_inputs.len(),
-                false => own_inputs.len(),
-            };
-            let steps = RefillSteps::from_seed((both + inputs) as u64, &random(rng));
-            (sender, steps)
+            ..
+        } = &self.context;
+        let mut parts = parts(self.size, |party| match party == epoch.role() {
+            true => own_inputs.len(),
+            false => others_inputs.len(),
         });
-        Refilling { left: left.into() }
-    }
-
-    /// The half that makes OTs that `sender` sends, where they are made before they are taken.
-    fn half(&mut self, sender: Role) -> Result<Option<&mut dyn Half>, Error> {
-        let epoch = &mut self.context.epoch;
-        Ok(match sender == epoch.role() {
-            true => epoch.sender()?.half(),
-            false => epoch.receiver()?.half(),
-        })
+        parts.reverse();
+        parts
     }
 
     /// The macs that this party's OTs give, or the keys that the other's give.
-    fn section(&mut self, macs: bool, section: usize) -> &mut Outputs {
+    fn section(&mut self, macs: bool, section: Section) -> &mut Outputs {
         let shares = match section {
-            0 => &mut self.shares.x,
-            1 => &mut self.shares.y,
-            2 => &mut self.shares.z,
-            3 => &mut self.masks,
-            _ if macs => return &mut self.context.own_inputs,
-            _ => return &mut self.context.others_inputs,
+            Section::X => &mut self.shares.x,
+            Section::Y => &mut self.shares.y,
+            Section::Z => &mut self.shares.z,
+            Section::Masks => &mut self.masks,
+            Section::Inputs if macs => return &mut self.context.own_inputs,
+            Section::Inputs => return &mut self.context.others_inputs,
         };
         match macs {
             true => &mut shares.macs,
@@ -306,66 +301,64 @@ impl Unchecked {
         }
     }
 
-    /// The next OTs from `position` on, if any are left.
-    fn upcoming(&mut self, macs: bool, position: &mut Position) -> Option<Range<usize>> {
-        while position.section < SECTIONS {
-            let length = self.section(macs, position.section).len();
-            if position.first < length {
-                return Some(position.first..length.min(position.first + EXTENSION_OTS));
+    /// Writes a part of this party's: its message, if it has one.
+    fn send_part(&mut self, part: &Part, message: &mut Vec<u8>) -> Result<Option<Action>, Error> {
+        let kind = match part {
+            Part::Ots(section, range) => {
+                let mut macs = std::mem::take(self.section(true, *section));
+                let Context { epoch, rng, .. } = &mut self.context;
+                let choosing = &mut macs[range.clone()];
+                epoch.receiver()?.extend_random(rng, choosing, message)?;
+                *self.section(true, *section) = macs;
+                Kind::CotExtension
             }
-            *position = Position {
-                section: position.section + 1,
-                first: 0,
-            };
-        }
-        None
+            Part::Blocks(range) => {
+                let sums = &mut self.sums[range.clone()];
+                message.clear();
+                let (keys, shares) = (&self.keys, &self.shares);
+                keys.append_blocks(shares, range.clone(), message, sums);
+                Kind::LeakyAnds
+            }
+        };
+        Ok((!message.is_empty()).then_some(Action::Send(kind)))
     }
 
-    /// Writes the message that chooses the next bits of this party; nothing where all are chosen.
-    fn extend(
-        &mut self,
-        position: &mut Position,
-        message: &mut Vec<u8>,
-    ) -> Result<Option<Action>, Error> {
-        while let Some(range) = self.upcoming(true, position) {
-            position.first = range.end;
-            let mut macs = std::mem::take(self.section(true, position.section));
-            let Context { epoch, rng, .. } = &mut self.context;
-            epoch
-                .receiver()?
-                .extend_random(rng, &mut macs[range], message)?;
-            *self.section(true, position.section) = macs;
-            if !message.is_empty() {
-                return Ok(Some(Action::Send(Kind::CotExtension)));
+    /// The message that a part of the other party's awaits. A part without one is taken.
+    fn awaited_part(&mut self, part: &Part) -> Result<Option<Action>, Error> {
+        let (kind, max_bytes) = match part {
+            Part::Ots(_, range) => {
+                let max_bytes = self.context.epoch.sender()?.random_bytes(range.len());
+                (Kind::CotExtension, max_bytes)
             }
+            Part::Blocks(range) => (Kind::LeakyAnds, range.len() * Block::BYTES),
+        };
+        if max_bytes > 0 {
+            return Ok(Some(Action::receive(kind, max_bytes)));
         }
+        self.take_part(part, &[])?;
         Ok(None)
     }
 
-    /// What is awaited of the other party's choices; nothing where all are there.
-    fn awaited(&mut self, position: &mut Position) -> Result<Option<Action>, Error> {
-        while let Some(range) = self.upcoming(false, position) {
-            let max_bytes = self.context.epoch.sender()?.random_bytes(range.len());
-            if max_bytes > 0 {
-                return Ok(Some(Action::receive(Kind::CotExtension, max_bytes)));
+    /// Takes a part of the other party's. With the evaluator's blocks the garbler computes its own.
+    fn take_part(&mut self, part: &Part, message: &[u8]) -> Result<(), Error> {
+        match part {
+            Part::Ots(section, range) => {
+                let mut keys = std::mem::take(self.section(false, *section));
+                let sender = self.context.epoch.sender()?;
+                let taken = sender.extend_random(&mut keys[range.clone()], message);
+                *self.section(false, *section) = keys;
+                taken
             }
-            self.take(position, &[])?;
+            Part::Blocks(range) => {
+                exactly(Kind::LeakyAnds, message, range.len() * Block::BYTES)?;
+                let blocks = &mut self.blocks[range.clone()];
+                let sums = &mut self.sums[range.clone()];
+                let (keys, shares) = (&self.keys, &self.shares);
+                keys.blocks(shares, range.clone(), blocks, sums);
+                keys.add_blocks(shares, range.clone(), message, sums);
+                Ok(())
+            }
         }
-        Ok(None)
-    }
-
-    /// Takes the other party's next choices.
-    fn take(&mut self, position: &mut Position, message: &[u8]) -> Result<(), Error> {
-        let range = self.upcoming(false, position).ok_or(NOT_ASKED)?;
-        position.first = range.end;
-        let mut keys = std::mem::take(self.section(false, position.section));
-        let taken = self
-            .context
-            .epoch
-            .sender()?
-            .extend_random(&mut keys[range], message);
-        *self.section(false, position.section) = keys;
-        taken
     }
 
     /// The next leaky ANDs from number `first` on.
@@ -374,13 +367,26 @@ impl Unchecked {
         (first < end).then_some(first..end)
     }
 
-    /// The lot as one that is checked: for who has just checked it.
-    fn checked(self) -> (Context, CheckedLot) {
+    /// The digest of what both must have the same, with the bits by which outputs are turned.
+    fn digest(&self, turned: &[u8]) -> Digest {
+        let mut digest = self
+            .context
+            .epoch
+            .oracle(Domain::Equality, None, self.number);
+        self.keys.add_turned(&self.sums, turned, &mut digest);
+        digest.finish()
+    }
+
+    /// The lot as one that is checked: for who has just checked it. Outputs are turned by `turned`.
+    fn checked(mut self, turned: Vec<u8>) -> (Context, CheckedLot) {
+        self.context.epoch.buffers.give([self.sums, self.blocks]);
         let lot = CheckedLot {
             number: self.number,
             size: self.size,
             shares: self.shares,
             masks: self.masks,
+            turned,
+            one: self.keys.one,
         };
         (self.context, lot)
     }
@@ -403,32 +409,6 @@ impl Context {
             others_inputs: self.others_inputs,
             rng: self.rng,
         }
-    }
-}
-
-impl Refilling {
-    /// What is next; nothing where all OTs are made.
-    fn next(
-        &mut self,
-        lot: &mut Unchecked,
-        message: &mut Vec<u8>,
-    ) -> Result<Option<Action>, Error> {
-        while let Some((sender, steps)) = self.left.last_mut() {
-            let action = match lot.half(*sender)? {
-                Some(half) => steps.next(half, message)?,
-                None => Action::Done,
-            };
-            match action {
-                Action::Done => drop(self.left.pop()),
-                action => return Ok(Some(action)),
-            }
-        }
-        Ok(None)
-    }
-
-    fn receive(&self, lot: &mut Unchecked, payload: &[u8]) -> Result<(), Error> {
-        let (sender, _) = self.left.last().ok_or(NOT_ASKED)?;
-        Ok(lot.half(*sender)?.ok_or(NOT_ASKED)?.receive(payload)?)
     }
 }
 

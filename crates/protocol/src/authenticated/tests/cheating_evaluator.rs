@@ -54,7 +54,6 @@ fn a_lie_about_a_gate_gets_no_tables() {
         let found = (Role::Garbler, cheated(Caught::Gates));
         assert_eq!(ended.map(|_| ()), Err(found));
         assert_eq!(count(&sent, Role::Garbler, Kind::AuthenticatedTables), 0);
-        assert_eq!(count(&sent, Role::Garbler, Kind::GateOpenings), 0);
     }
 }
 
@@ -95,7 +94,7 @@ fn wrong_leaky_ands_are_found_before_the_coin() {
     let (ended, sent) = changed_run(terms(&function, 40), [&inputs; 2], epochs(), wrong);
     let (_, error) = ended.map(|_| ()).unwrap_err();
     assert_eq!(error, cheated(Caught::LeakyAnds));
-    assert_eq!(count(&sent, Role::Garbler, Kind::TripleOpenings), 0);
+    assert_eq!(count(&sent, Role::Garbler, Kind::CoinOpening), 0);
     assert_eq!(count(&sent, Role::Evaluator, Kind::EqualityOpening), 0);
 }
 
@@ -108,7 +107,7 @@ fn another_opening_of_the_commitment_is_found_before_the_coin() {
     let (ended, sent) = changed_run(terms(&function, 40), [&inputs; 2], epochs(), lie);
     let found = (Role::Garbler, cheated(Caught::Commitment));
     assert_eq!(ended.map(|_| ()), Err(found));
-    assert_eq!(count(&sent, Role::Garbler, Kind::TripleOpenings), 0);
+    assert_eq!(count(&sent, Role::Garbler, Kind::CoinOpening), 0);
 }
 
 /// Where the shares of the coin do not reach the shifts, an evaluator that knows them before it

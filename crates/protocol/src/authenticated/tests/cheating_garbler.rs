@@ -109,7 +109,7 @@ fn a_lie_about_a_gate_is_told_no_values() {
 fn the_garbler_cannot_choose_the_coin() {
     let function = component("adder", Recipient::Both);
     let inputs = vec![true; function.input_bits(Role::Garbler)];
-    let lie = &mut lie(Kind::TripleOpenings, 9);
+    let lie = &mut lie(Kind::CoinOpening, 9);
     let (ended, sent) = changed_run(terms(&function, 40), [&inputs; 2], epochs(), lie);
     let found = (Role::Evaluator, cheated(Caught::Coin));
     assert_eq!(ended.map(|_| ()), Err(found));
@@ -121,7 +121,7 @@ fn the_garbler_cannot_choose_the_coin() {
 fn a_lie_about_a_bucket_gets_no_triples() {
     let function = component("adder", Recipient::Both);
     let inputs = vec![true; function.input_bits(Role::Garbler)];
-    let lie = &mut lie(Kind::TripleOpenings, 8 * 32);
+    let lie = &mut lie(Kind::TripleOpenings, 5);
     let (ended, sent) = changed_run(terms(&function, 40), [&inputs; 2], epochs(), lie);
     let found = (Role::Evaluator, cheated(Caught::Buckets));
     assert_eq!(ended.map(|_| ()), Err(found));

@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "fccaa1e7c371fec03171d10e3f5cd5a4791a3fa073a69cd292f693b3b02bab9e",
-        "0fef993da8015aee195ac0ae628364719e175c23dede1e4d69d4791c4d9452ae",
-        "b4ac094d5102f0e0c7373185c16b48da496810d555316efd3a5ff679ec4f31a9",
+        "a7f0735e566ee542e6113b2b694c01e06a71299b4bdc87bfd0a4b1c57cd2f986",
+        "111ed6dc674f176d8280bf2f8bc68685bf67a34123c014da720fcc88bbca479f",
+        "2cadfaaafe643e7264de25c32710b8bd4c83ecf6012efd856b42ac7ae986f59f",
     ];
     assert_eq!(found, expected);
 }

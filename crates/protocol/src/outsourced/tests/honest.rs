@@ -246,7 +246,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["449916f4226d418a", "a98cee293d479d01", "45794e0a6a47f3dc"];
+    let expected = ["ab24c9b1bc567e63", "d34aff26b8b8b4a2", "f4bb13fa8e525539"];
     assert_eq!(digests, expected);
 }
 

@@ -1,11 +1,10 @@
 //! A garbler that cheats in a leaky AND and tries not to be caught.
 
 use tacit_circuit::Role;
-use tacit_kernels::Prg;
+use tacit_kernels::{Block, Prg};
 
 use super::*;
 use crate::authenticated::Epoch;
-use crate::authenticated::buffers::Buffers;
 use crate::authenticated::epoch::{EpochTags, dealt, fresh_deltas};
 use crate::authenticated::lot::{InputCounts, Making};
 use crate::authenticated::parameters::LotSize;
@@ -28,9 +27,9 @@ fn epochs(prg: &mut Prg) -> [Epoch; 2] {
     dealt(tags, deltas, prg)
 }
 
-/// Moves messages until the garbler has the evaluator's bits and commitment, which are returned
-/// unread. Its first block is changed on the way out.
-fn until_bits(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
+/// Moves messages until the garbler has the evaluator's commitment, which is returned unread. The
+/// garbler's first block is changed on the way out.
+fn until_commitment(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
     let (mut message, mut to_garbler) = (Vec::new(), std::collections::VecDeque::new());
     let (mut to_evaluator, mut cheated) = (std::collections::VecDeque::new(), false);
     loop {
@@ -43,7 +42,7 @@ fn until_bits(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
                 to_evaluator.push_back(sent);
             }
             Action::Receive { kind, .. } => match to_garbler.pop_front() {
-                Some(payload) if kind == Kind::LeakyBits => return payload,
+                Some(payload) if kind == Kind::EqualityCommitment => return payload,
                 Some(payload) => garbler.receive(&payload).unwrap(),
                 None => {}
             },
@@ -62,17 +61,13 @@ fn until_bits(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
 }
 
 /// The digests that the evaluator has if its first x is 0, and if it is 1.
-fn candidates(lot: &Leaky, payload: &[u8]) -> [Digest; 2] {
+fn candidates(lot: &mut Turned) -> [Digest; 2] {
     [0, ADDED].map(|added| {
-        let Unchecked { context, keys, .. } = &lot.lot;
-        let mut sums = lot.sums.clone();
-        let mut unused = Buffers::default().take_shares(sums.len());
-        let all = 0..sums.len();
-        keys.correct(&mut unused, all, &mut sums, payload);
-        sums[0] ^= Block::from_u128(added);
-        let mut digest = context.epoch.oracle(Domain::Equality, None, lot.lot.number);
-        sums.iter().for_each(|sum| digest.add(*sum));
-        digest.finish()
+        let first = lot.lot.sums[0];
+        lot.lot.sums[0] ^= Block::from_u128(added);
+        let digest = lot.lot.digest(&lot.turned);
+        lot.lot.sums[0] = first;
+        digest
     })
 }
 
@@ -94,12 +89,12 @@ fn the_commitment_does_not_tell_which_digest_is_right() {
         let none = InputCounts::default();
         let mut garbler = Making::new(a, size, none, garblers);
         let mut evaluator = Making::new(b, size, none, evaluators);
-        let payload = until_bits(&mut garbler, &mut evaluator);
-        let Some(MakingStage::Garbler(Stage::AwaitingBits(lot))) = garbler.0.take() else {
-            panic!("the garbler awaits bits");
+        let commitment = until_commitment(&mut garbler, &mut evaluator);
+        let Some(MakingStage::Garbler(Stage::AwaitingCommitment(mut lot))) = garbler.0.take()
+        else {
+            panic!("the garbler awaits the commitment");
         };
-        let digests = candidates(&lot, &payload);
-        let commitment = &payload[bytes_for(lot.sums.len())..];
+        let digests = candidates(&mut lot);
         // The garbler knows no salt.
         let (epoch, number) = (&lot.lot.context.epoch, lot.lot.number);
         let fits = |digest: &&Digest| {
