@@ -1,10 +1,10 @@
 //! The compiler: circuits to programs.
 //!
-//! Four steps, each linear in the circuit but for a heap of the window's size. *Fold*: constants,
-//! copies and gates fed twice by one wire vanish, and INV gates become flags. *Sweep*: gates that
-//! no output needs go. *Schedule* (`schedule`): gates are taken in the order in which they are
-//! given, and AND gates that are ready at one time make a batch. *Place* (`slots`): a label's
-//! slot is taken over by another once nobody reads it any more.
+//! Four steps, each linear in the circuit. *Fold*: constants, copies and gates fed twice by one
+//! wire vanish, and INV gates become flags. *Sweep*: gates that no output needs go. *Schedule*
+//! (`schedule`): gates are taken in the order in which they are given, and AND gates that are ready
+//! at one time make a batch. *Place* (`slots`): a label's slot is taken over by another once nobody
+//! reads it any more.
 //!
 //! No step looks at anything but the circuit; all choices are constants of this module, and a
 //! change of one is a change of [`Program::VERSION`].
@@ -14,6 +14,7 @@ mod fingerprint;
 mod interpret;
 mod schedule;
 mod slots;
+mod window;
 mod wires;
 
 use crate::program::Derived;
