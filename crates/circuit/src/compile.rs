@@ -17,16 +17,22 @@ mod slots;
 mod window;
 mod wires;
 
+use std::thread;
+
 use crate::program::Derived;
 use crate::{Circuit, Digest, Output, Program};
 use schedule::Schedule;
 use wires::Wires;
 
+/// Gates of a circuit whose digest takes longer than starting a thread does.
+const LARGE: usize = 1 << 16;
+
 impl Program {
     /// Compiles a circuit.
     ///
     /// Takes four bytes of memory a wire in addition to the circuit and the program, and time
-    /// linear in the number of gates.
+    /// linear in the number of gates. The digest of a large circuit is computed on a thread of its
+    /// own, where the platform has threads.
     ///
     /// # Panics
     ///
@@ -34,7 +40,17 @@ impl Program {
     /// each. Files with as many are refused.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
-        Self::compile_known(circuit, circuit.digest())
+        thread::scope(|scope| {
+            let is_large = circuit.gate_count() >= LARGE;
+            let spawn = || thread::Builder::new().spawn_scoped(scope, || circuit.digest());
+            let digest = is_large.then(spawn).and_then(Result::ok);
+            let program = Self::compile_known(circuit, Digest([0; 32]));
+            let digest = match digest {
+                Some(digest) => digest.join().expect("a digest does not panic"),
+                None => circuit.digest(),
+            };
+            Self { digest, ..program }
+        })
     }
 
     /// The same for a caller who has the circuit's digest already.
