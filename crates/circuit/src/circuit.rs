@@ -76,28 +76,50 @@ pub struct Circuit {
     output_wires: Vec<Wire>,
 }
 
+/// The kinds of gates, by their numbers in a [`PackedGate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GateKind {
+    Xor = 0,
+    And = 1,
+    Inv = 2,
+}
+
+impl Gate {
+    /// Its kind and the wires of its inputs; an inverter's second is wire 0.
+    #[inline]
+    fn parts(self) -> (GateKind, [Wire; 2]) {
+        match self {
+            Self::Xor(a, b) => (GateKind::Xor, [a, b]),
+            Self::And(a, b) => (GateKind::And, [a, b]),
+            Self::Inv(a) => (GateKind::Inv, [a, 0]),
+        }
+    }
+}
+
 /// A gate in eight bytes: the kind in the top two bits of the first word.
+///
+/// What passes over all gates of a circuit does not branch on their kinds, which no processor
+/// foresees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedGate([u32; 2]);
 
 impl PackedGate {
     const WIRE: u32 = (1 << 30) - 1;
 
-    /// The gate of this kind and these inputs.
-    fn of_parts(kind: u8, a: Wire, b: Wire) -> Self {
+    /// The gate of this kind, as [`Self::kind`] has it, and these inputs.
+    #[inline]
+    fn of_parts(kind: u8, [a, b]: [Wire; 2]) -> Self {
         Self([a | u32::from(kind) << 30, b])
+    }
+
+    #[cfg(test)]
+    fn pack(gate: Gate) -> Self {
+        let (kind, wires) = gate.parts();
+        Self::of_parts(kind as u8, wires)
     }
 
     fn kind(self) -> u8 {
         (self.0[0] >> 30) as u8
-    }
-
-    fn pack(gate: Gate) -> Self {
-        match gate {
-            Gate::Xor(a, b) => Self([a, b]),
-            Gate::And(a, b) => Self([a | 1 << 30, b]),
-            Gate::Inv(a) => Self([a | 2 << 30, 0]),
-        }
     }
 
     pub(crate) fn unpack(self) -> Gate {
@@ -123,8 +145,10 @@ impl PackedGate {
     }
 
     /// The two words, as the digest takes them.
-    pub(crate) fn words(self) -> [u32; 2] {
-        self.0
+    #[inline]
+    pub(crate) fn to_le_bytes(self) -> [u8; 8] {
+        let [a, b] = self.0;
+        (u64::from(a) | u64::from(b) << 32).to_le_bytes()
     }
 }
 
@@ -224,7 +248,7 @@ impl Circuit {
 
     pub(crate) fn packed_gates(
         &self,
-    ) -> impl ExactSizeIterator<Item = PackedGate> + DoubleEndedIterator + '_ {
+    ) -> impl ExactSizeIterator<Item = PackedGate> + DoubleEndedIterator + Clone + '_ {
         self.gates.iter()
     }
 }
@@ -259,26 +283,36 @@ impl Growing {
     /// Adds a gate; returns the wire that it drives.
     #[inline]
     pub(crate) fn push(&mut self, gate: Gate) -> Result<Wire, CircuitError> {
+        let (kind, wires) = gate.parts();
+        self.push_parts(kind, wires)
+    }
+
+    /// The same by the gate's parts; an inverter's second input is wire 0.
+    #[inline]
+    pub(crate) fn push_parts(
+        &mut self,
+        kind: GateKind,
+        wires: [Wire; 2],
+    ) -> Result<Wire, CircuitError> {
         let limit = self.wire_count();
-        let greatest = match gate {
-            Gate::Xor(a, b) | Gate::And(a, b) => a.max(b),
-            Gate::Inv(a) => a,
-        };
-        let gate_number = self.gates.len();
-        if greatest >= limit {
-            return Err(CircuitError::GateReadsAhead {
-                gate: gate_number,
-                wire: greatest,
-                limit,
-            });
+        let greatest = wires[0].max(wires[1]);
+        if greatest >= limit || limit as usize >= Circuit::MAX_WIRES {
+            return Err(self.refusal(greatest));
         }
-        if limit as usize >= Circuit::MAX_WIRES {
-            return Err(CircuitError::TooManyWires {
-                at: format!("gate {gate_number}"),
-            });
-        }
-        self.gates.push(PackedGate::pack(gate));
+        self.gates.push(PackedGate::of_parts(kind as u8, wires));
         Ok(limit)
+    }
+
+    /// Why a gate that reads wires up to `greatest` is not the next one.
+    #[cold]
+    fn refusal(&self, greatest: Wire) -> CircuitError {
+        let (gate, limit) = (self.gates.len(), self.wire_count());
+        if greatest >= limit {
+            let wire = greatest;
+            return CircuitError::GateReadsAhead { gate, wire, limit };
+        }
+        let at = format!("gate {gate}");
+        CircuitError::TooManyWires { at }
     }
 
     pub(crate) fn finish(

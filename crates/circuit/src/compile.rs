@@ -1,10 +1,10 @@
 //! The compiler: circuits to programs.
 //!
-//! Four steps, each linear in the circuit but for a heap of the window's size. *Fold*: constants,
-//! copies and gates fed twice by one wire vanish, and INV gates become flags. *Sweep*: gates that
-//! no output needs go. *Schedule* (`schedule`): gates are taken in the order in which they are
-//! given, and AND gates that are ready at one time make a batch. *Place* (`slots`): a label's
-//! slot is taken over by another once nobody reads it any more.
+//! Four steps, each linear in the circuit. *Fold*: constants, copies and gates fed twice by one
+//! wire vanish, and INV gates become flags. *Sweep*: gates that no output needs go. *Schedule*
+//! (`schedule`): gates are taken in the order in which they are given, and AND gates that are ready
+//! at one time make a batch. *Place* (`slots`): a label's slot is taken over by another once nobody
+//! reads it any more.
 //!
 //! No step looks at anything but the circuit; all choices are constants of this module, and a
 //! change of one is a change of [`Program::VERSION`].
@@ -14,18 +14,25 @@ mod fingerprint;
 mod interpret;
 mod schedule;
 mod slots;
+mod window;
 mod wires;
+
+use std::thread;
 
 use crate::program::Derived;
 use crate::{Circuit, Digest, Output, Program};
 use schedule::Schedule;
 use wires::Wires;
 
+/// Gates of a circuit whose digest takes longer than starting a thread does.
+const LARGE: usize = 1 << 16;
+
 impl Program {
     /// Compiles a circuit.
     ///
     /// Takes four bytes of memory a wire in addition to the circuit and the program, and time
-    /// linear in the number of gates.
+    /// linear in the number of gates. The digest of a large circuit is computed on a thread of its
+    /// own, where the platform has threads.
     ///
     /// # Panics
     ///
@@ -33,7 +40,17 @@ impl Program {
     /// each. Files with as many are refused.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
-        Self::compile_known(circuit, circuit.digest())
+        thread::scope(|scope| {
+            let is_large = circuit.gate_count() >= LARGE;
+            let spawn = || thread::Builder::new().spawn_scoped(scope, || circuit.digest());
+            let digest = is_large.then(spawn).and_then(Result::ok);
+            let program = Self::compile_known(circuit, Digest([0; 32]));
+            let digest = match digest {
+                Some(digest) => digest.join().expect("a digest does not panic"),
+                None => circuit.digest(),
+            };
+            Self { digest, ..program }
+        })
     }
 
     /// The same for a caller who has the circuit's digest already.

@@ -23,6 +23,7 @@ use core::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::circuit::PackedGate;
 use crate::{Circuit, Port};
 
 /// A SHA-256 digest under a domain tag. Shown as 64 hex digits.
@@ -73,31 +74,25 @@ impl Circuit {
         hash.update(CIRCUIT_TAG);
         hash_ports(&mut hash, self.inputs());
         hash_ports(&mut hash, self.outputs());
-        let words = self.packed_gates().flat_map(|gate| gate.words());
-        hash_words(&mut hash, self.gate_count(), words);
-        hash_words(
-            &mut hash,
-            self.output_bits(),
-            self.output_wires().iter().copied(),
-        );
+        hash_all(&mut hash, self.packed_gates().map(PackedGate::to_le_bytes));
+        let wires = self.output_wires().iter();
+        hash_all(&mut hash, wires.map(|wire| wire.to_le_bytes()));
         Digest(hash.finalize().into())
     }
 }
 
-/// A count below 2^32 and then words, a kibibyte at a time.
-fn hash_words(hash: &mut Sha256, count: usize, words: impl Iterator<Item = u32>) {
-    hash.update((count as u32).to_le_bytes());
-    let mut buffer = [0; 1024];
-    let mut filled = 0;
-    for word in words {
-        buffer[filled..filled + 4].copy_from_slice(&word.to_le_bytes());
-        filled += 4;
-        if filled == buffer.len() {
-            hash.update(buffer);
-            filled = 0;
+/// A count below 2^32 and then the items, four kibibytes at a time.
+fn hash_all<const N: usize>(hash: &mut Sha256, mut items: impl ExactSizeIterator<Item = [u8; N]>) {
+    hash.update((items.len() as u32).to_le_bytes());
+    let mut buffer = [[0; N]; 512];
+    while items.len() > 0 {
+        let mut filled = 0;
+        for (place, item) in buffer.iter_mut().zip(&mut items) {
+            *place = item;
+            filled += 1;
         }
+        hash.update(buffer[..filled].as_flattened());
     }
-    hash.update(&buffer[..filled]);
 }
 
 fn hash_ports(hash: &mut Sha256, ports: &[Port]) {

@@ -114,6 +114,48 @@ impl PackedNode {
         }
     }
 
+    /// Both inputs of a gate.
+    #[inline]
+    pub(crate) fn inputs(self) -> Option<[Literal; 2]> {
+        let [a, b] = self.0;
+        (a != Self::INPUT).then_some([Literal(a & !Self::AND), Literal(b)])
+    }
+
+    /// Whether it is an AND gate.
+    #[inline]
+    pub(crate) fn is_and(self) -> bool {
+        self.0[0] & Self::AND != 0
+    }
+
+    /// The other input of a XOR gate that reads `input`.
+    #[inline]
+    pub(crate) fn xor_partner(self, input: Literal) -> Option<Literal> {
+        let [a, b] = self.0.map(Literal);
+        // Rarely so, and no processor foresees which kind of node it is.
+        if (a != input) & (b != input) {
+            return None;
+        }
+        match self.unpack() {
+            Node::Xor(p, q) if p == input => Some(q),
+            Node::Xor(p, q) if q == input => Some(p),
+            _ => None,
+        }
+    }
+
+    /// For an AND gate that reads `input` or its negation, whether it reads `input`.
+    #[inline]
+    pub(crate) fn and_reads(self, input: Literal) -> Option<bool> {
+        let [a, b] = self.0.map(|word| Literal(word & !Self::AND));
+        if (a.node() != input.node()) & (b.node() != input.node()) {
+            return None;
+        }
+        match self.unpack() {
+            Node::And(p, q) if p == input || q == input => Some(true),
+            Node::And(p, q) if p == !input || q == !input => Some(false),
+            _ => None,
+        }
+    }
+
     /// A node as [`Netlist::into_words`] gives it.
     pub(crate) fn of_words(words: [u32; 2]) -> Self {
         Self(words)
@@ -135,6 +177,7 @@ pub(crate) enum Folded {
 }
 
 /// The exclusive or of `a` and `b`, without a gate where constants or equal inputs allow.
+#[inline]
 pub(crate) fn fold_xor(a: Literal, b: Literal) -> Folded {
     let negated = a.is_negated() != b.is_negated();
     let (a, b) = (a.positive(), b.positive());
@@ -150,6 +193,7 @@ pub(crate) fn fold_xor(a: Literal, b: Literal) -> Folded {
 }
 
 /// The conjunction of `a` and `b`, without a gate where constants or equal inputs allow.
+#[inline]
 pub(crate) fn fold_and(a: Literal, b: Literal) -> Folded {
     let literal = match (a.as_constant(), b.as_constant()) {
         (Some(false), _) | (_, Some(false)) => Literal::FALSE,
@@ -202,12 +246,18 @@ impl Netlist {
 
     /// Appends a node as it is; the caller has folded it.
     pub(crate) fn push(&mut self, node: Node) -> Literal {
+        self.push_packed(PackedNode::pack(node))
+    }
+
+    /// Appends a node as it is stored.
+    #[inline]
+    pub(crate) fn push_packed(&mut self, node: PackedNode) -> Literal {
         assert!(
             self.nodes.len() < Self::MAX_NODES,
             "a netlist has at most 2^30 nodes"
         );
         let number = self.nodes.len() as u32;
-        self.nodes.push(PackedNode::pack(node));
+        self.nodes.push(node);
         Literal::of(number)
     }
 
@@ -223,13 +273,14 @@ impl Netlist {
             live[root.node() as usize] = true;
         }
         for number in (0..self.nodes.len()).rev() {
-            match self.nodes[number].unpack() {
-                Node::Input(_) => live[number] = true,
-                Node::Xor(a, b) | Node::And(a, b) if live[number] => {
-                    live[a.node() as usize] = true;
-                    live[b.node() as usize] = true;
+            match self.nodes[number].inputs() {
+                None => live[number] = true,
+                Some(inputs) if live[number] => {
+                    for input in inputs {
+                        live[input.node() as usize] = true;
+                    }
                 }
-                Node::Xor(..) | Node::And(..) => {}
+                Some(_) => {}
             }
         }
         live

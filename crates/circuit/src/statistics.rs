@@ -1,6 +1,6 @@
 //! What a circuit costs: gates of each kind and depths.
 
-use crate::{Circuit, Gate};
+use crate::Circuit;
 
 /// Counts and depths of a [`Circuit`], over the gates as given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -34,19 +34,18 @@ impl Circuit {
         // Per wire: the depth and the AND-depth at which it is known.
         let mut depths = vec![(0_u32, 0_u32); self.input_bits()];
         depths.reserve_exact(self.gate_count());
-        for gate in self.gates() {
-            let (count, (a, b), and) = match gate {
-                Gate::And(a, b) => (&mut statistics.and, (a, b), 1),
-                Gate::Xor(a, b) => (&mut statistics.xor, (a, b), 0),
-                Gate::Inv(a) => (&mut statistics.inv, (a, a), 0),
-            };
-            *count += 1;
-            let (a, b) = (depths[a as usize], depths[b as usize]);
+        for gate in self.packed_gates() {
+            let and = u32::from(gate.is_and());
+            statistics.and += and as usize;
+            statistics.inv += usize::from(gate.is_inv());
+            // An inverter's second input is wire 0, at depth 0.
+            let [a, b] = gate.wires().map(|wire| depths[wire as usize]);
             let (depth, and_depth) = (a.0.max(b.0) + 1, a.1.max(b.1) + and);
             statistics.depth = statistics.depth.max(depth);
             statistics.and_depth = statistics.and_depth.max(and_depth);
             depths.push((depth, and_depth));
         }
+        statistics.xor = self.gate_count() - statistics.and - statistics.inv;
         statistics
     }
 }
@@ -54,7 +53,7 @@ impl Circuit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Port, Type};
+    use crate::{Gate, Port, Type};
 
     #[test]
     fn counts_and_depths_of_a_small_circuit() {

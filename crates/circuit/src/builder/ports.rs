@@ -2,7 +2,7 @@
 
 use super::sharing::Sharing;
 use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
-use crate::circuit::Growing;
+use crate::circuit::{GateKind, Growing};
 use crate::netlist::{Literal, Netlist, Node, PackedNode};
 use crate::{Circuit, CircuitError, Gate, Port, Promise, Type, Wire};
 
@@ -177,23 +177,25 @@ impl Writer {
     }
 
     fn node(&mut self, number: usize) {
-        let wire = match PackedNode::of_words(self.nodes[number]).unpack() {
-            Node::Input(input) => input,
-            Node::Xor(a, b) => {
-                let gate = Gate::Xor(self.literal(a), self.literal(b));
-                self.gate(gate)
+        let node = PackedNode::of_words(self.nodes[number]);
+        let wire = match (node.inputs(), node.unpack()) {
+            (Some(inputs), _) => {
+                let wires = inputs.map(|input| self.literal(input));
+                let kind = match node.is_and() {
+                    true => GateKind::And,
+                    false => GateKind::Xor,
+                };
+                self.gate(kind, wires)
             }
-            Node::And(a, b) => {
-                let gate = Gate::And(self.literal(a), self.literal(b));
-                self.gate(gate)
-            }
+            (None, Node::Input(input)) => input,
+            (None, _) => unreachable!("a gate has inputs"),
         };
         self.nodes[number] = [wire, Self::NONE];
     }
 
     /// The wire that the gate drives; after a refusal, some wire.
-    fn gate(&mut self, gate: Gate) -> Wire {
-        match self.gates.push(gate) {
+    fn gate(&mut self, kind: GateKind, wires: [Wire; 2]) -> Wire {
+        match self.gates.push_parts(kind, wires) {
             Ok(wire) => wire,
             Err(error) => {
                 self.refused.get_or_insert(error);
@@ -214,7 +216,7 @@ impl Writer {
         if negation != Self::NONE {
             return negation;
         }
-        let negation = self.gate(Gate::Inv(wire));
+        let negation = self.gate(GateKind::Inv, [wire, 0]);
         self.nodes[node] = [wire, negation];
         negation
     }
@@ -223,12 +225,12 @@ impl Writer {
         if let Some(wire) = self.constants[usize::from(value)] {
             return wire;
         }
-        let gate = if value {
-            Gate::Inv(self.constant(false))
+        let wire = if value {
+            let zero = self.constant(false);
+            self.gate(GateKind::Inv, [zero, 0])
         } else {
-            Gate::Xor(0, 0)
+            self.gate(GateKind::Xor, [0, 0])
         };
-        let wire = self.gate(gate);
         self.constants[usize::from(value)] = Some(wire);
         wire
     }

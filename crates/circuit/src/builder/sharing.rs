@@ -1,6 +1,6 @@
 //! Structural hashing: a gate that exists is never made again.
 
-use crate::netlist::{Folded, Literal, Netlist, Node, PackedNode, fold_and, fold_xor};
+use crate::netlist::{Folded, Literal, Netlist, PackedNode, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
 /// A netlist in which no two gates are alike, up to the order of inputs.
@@ -36,27 +36,30 @@ impl Sharing {
 
     /// The exclusive or. Besides constants, `(p ⊕ q) ⊕ p` folds to `q`.
     pub(crate) fn xor(&mut self, a: Literal, b: Literal) -> Literal {
-        let folded = match fold_xor(a, b) {
-            Folded::Gate(Node::Xor(x, y), negated) => match self.cancel_xor(x, y) {
-                Some(literal) => Folded::Literal(literal.negated_if(negated)),
-                None => Folded::Gate(Node::Xor(x, y), negated),
-            },
-            folded => folded,
+        let (node, negated) = match fold_xor(a, b) {
+            Folded::Literal(literal) => return literal,
+            Folded::Gate(node, negated) => (PackedNode::pack(node), negated),
         };
-        self.share(folded)
+        let [x, y] = node.inputs().expect("a gate");
+        let literal = match self.cancel_xor(x, y) {
+            Some(literal) => literal,
+            None => self.share(node, [x, y]),
+        };
+        literal.negated_if(negated)
     }
 
     /// The conjunction. Besides constants, `(p ∧ q) ∧ p` folds to `p ∧ q`, and `(p ∧ q) ∧ ¬p`
     /// to zero.
     pub(crate) fn and(&mut self, a: Literal, b: Literal) -> Literal {
-        let folded = match fold_and(a, b) {
-            Folded::Gate(Node::And(x, y), negated) => match self.absorb_and(x, y) {
-                Some(literal) => Folded::Literal(literal),
-                None => Folded::Gate(Node::And(x, y), negated),
-            },
-            folded => folded,
+        let node = match fold_and(a, b) {
+            Folded::Literal(literal) => return literal,
+            Folded::Gate(node, _) => PackedNode::pack(node),
         };
-        self.share(folded)
+        let [x, y] = node.inputs().expect("a gate");
+        match self.absorb_and(x, y) {
+            Some(literal) => literal,
+            None => self.share(node, [x, y]),
+        }
     }
 
     /// Appends a whole circuit on `wires`, its input bits, and gives its output bits.
@@ -83,16 +86,8 @@ impl Sharing {
     }
 
     fn cancel_xor(&self, a: Literal, b: Literal) -> Option<Literal> {
-        self.cancel_xor_into(a, b)
-            .or_else(|| self.cancel_xor_into(b, a))
-    }
-
-    fn cancel_xor_into(&self, gate: Literal, other: Literal) -> Option<Literal> {
-        match self.netlist.node(gate.node()) {
-            Node::Xor(p, q) if p == other => Some(q),
-            Node::Xor(p, q) if q == other => Some(p),
-            _ => None,
-        }
+        let into = |gate: Literal, other| self.netlist.packed(gate.node()).xor_partner(other);
+        into(a, b).or_else(|| into(b, a))
     }
 
     fn absorb_and(&self, a: Literal, b: Literal) -> Option<Literal> {
@@ -101,27 +96,19 @@ impl Sharing {
     }
 
     fn absorb_and_into(&self, gate: Literal, other: Literal) -> Option<Literal> {
-        match self.netlist.node(gate.node()) {
-            _ if gate.is_negated() => None,
-            Node::And(p, q) if p == other || q == other => Some(gate),
-            Node::And(p, q) if p == !other || q == !other => Some(Literal::FALSE),
+        match self.netlist.packed(gate.node()).and_reads(other) {
+            Some(reads) if !gate.is_negated() => Some(if reads { gate } else { Literal::FALSE }),
             _ => None,
         }
     }
 
-    fn share(&mut self, folded: Folded) -> Literal {
-        let (node, negated) = match folded {
-            Folded::Literal(literal) => return literal,
-            Folded::Gate(node, negated) => (node, negated),
-        };
+    /// The gate `node`, which reads `older` and `younger`.
+    fn share(&mut self, node: PackedNode, [older, younger]: [Literal; 2]) -> Literal {
         if self.is_full() {
             return Literal::FALSE;
         }
-        let (Node::Xor(older, younger) | Node::And(older, younger)) = node else {
-            unreachable!("folding leaves no input");
-        };
-        let (packed, netlist) = (PackedNode::pack(node), &self.netlist);
-        let is_it = |number| netlist.packed(number) == packed;
+        let netlist = &self.netlist;
+        let is_it = |number| netlist.packed(number) == node;
         let next = netlist.len() as u32;
         let readers = &mut self.readers[younger.node() as usize];
         let place = readers
@@ -137,14 +124,14 @@ impl Sharing {
             None => {
                 let inputs = [older, younger];
                 self.crowd
-                    .find_or_insert(netlist, &self.readers, inputs, packed)
+                    .find_or_insert(netlist, &self.readers, inputs, node)
             }
         };
         if number == next {
             self.readers.push([NONE; 2]);
-            self.netlist.push(node);
+            self.netlist.push_packed(node);
         }
-        Literal::of(number).negated_if(negated)
+        Literal::of(number)
     }
 
     fn is_full(&mut self) -> bool {
@@ -232,13 +219,14 @@ impl Crowd {
         (self.table, self.tags) = Default::default();
         (self.table, self.tags) = (vec![0; places], vec![EMPTY; places]);
         for number in 0..netlist.len() as u32 {
-            let (Node::Xor(a, b) | Node::And(a, b)) = netlist.node(number) else {
+            let node = netlist.packed(number);
+            let Some([a, b]) = node.inputs() else {
                 continue;
             };
             if readers[b.node() as usize].contains(&number) {
                 continue;
             }
-            let tag = tag(netlist.packed(number));
+            let tag = tag(node);
             // No two gates are alike.
             if let Err(place) = self.find([a, b], tag, |_| false) {
                 (self.table[place], self.tags[place]) = (number, tag);

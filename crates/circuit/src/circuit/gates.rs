@@ -61,36 +61,17 @@ impl Gates {
 
     pub(super) fn iter(&self) -> Iter<'_> {
         Iter {
-            gates: self,
-            front: Cursor::default(),
+            shapes: self.shapes.iter(),
+            distances: &self.distances,
+            front: Cursor {
+                wire: self.first,
+                at: 0,
+            },
             back: Cursor {
-                gate: self.shapes.len(),
+                wire: self.first + self.shapes.len() as u32,
                 at: self.distances.len(),
             },
         }
-    }
-
-    /// The gate of this number, whose distances are at `at`.
-    #[inline(always)]
-    fn gate(&self, Cursor { gate, at }: Cursor) -> PackedGate {
-        let shape = self.shapes[gate];
-        let [a_bytes, b_bytes] = lengths(shape);
-        let word = match self.distances[at..].first_chunk::<MOST_BYTES>() {
-            Some(bytes) => u64::from_le_bytes(*bytes),
-            None => self.last_word(at),
-        };
-        let part = |word: u64, bytes: usize| (word & ((1 << (8 * bytes)) - 1)) as u32;
-        let last = self.first + gate as u32 - 1;
-        let a = last - part(word, a_bytes);
-        let b = last - part(word >> (8 * a_bytes), b_bytes);
-        PackedGate::of_parts(shape & 3, a, if b_bytes == 0 { 0 } else { b })
-    }
-
-    /// The distances at `at`, fewer than fill a word.
-    #[cold]
-    fn last_word(&self, at: usize) -> u64 {
-        let rest = self.distances[at..].iter().rev();
-        rest.fold(0, |word, byte| word << 8 | u64::from(*byte))
     }
 }
 
@@ -99,24 +80,52 @@ fn bytes(distance: u32) -> usize {
     (u32::BITS - (distance | 1).leading_zeros()).div_ceil(8) as usize
 }
 
-/// Bytes of a gate's distances.
-fn lengths(shape: u8) -> [usize; 2] {
-    [usize::from(shape >> 2 & 3) + 1, usize::from(shape >> 4)]
+/// Bytes of both distances of a gate.
+#[inline(always)]
+fn length(shape: u8) -> usize {
+    usize::from(shape >> 2 & 3) + 1 + usize::from(shape >> 4)
 }
 
-/// A gate's number, and where its distances are.
-#[derive(Clone, Copy, Debug, Default)]
+/// The bits of a distance of so many bytes.
+const BITS: [u32; 8] = [0, 0xff, 0xffff, 0xff_ffff, u32::MAX, 0, 0, 0];
+
+/// A gate's wire, and where its distances are.
+#[derive(Clone, Copy, Debug)]
 struct Cursor {
-    gate: usize,
+    wire: u32,
     at: usize,
 }
 
 /// The gates, in order, from either end.
 #[derive(Clone, Debug)]
 pub(super) struct Iter<'a> {
-    gates: &'a Gates,
+    shapes: core::slice::Iter<'a, u8>,
+    distances: &'a [u8],
     front: Cursor,
     back: Cursor,
+}
+
+impl Iter<'_> {
+    /// The gate of this shape, wire and distances.
+    #[inline(always)]
+    fn gate(&self, shape: u8, Cursor { wire, at }: Cursor) -> PackedGate {
+        let word = match self.distances.get(at..at + MOST_BYTES) {
+            Some(bytes) => u64::from_le_bytes(bytes.try_into().expect("a word")),
+            None => last_word(&self.distances[at..]),
+        };
+        let a_bytes = usize::from(shape >> 2 & 3) + 1;
+        let b_bytes = usize::from(shape >> 4 & 7);
+        let a = wire - 1 - (word as u32 & BITS[a_bytes]);
+        let b = wire - 1 - ((word >> (8 * a_bytes)) as u32 & BITS[b_bytes]);
+        PackedGate::of_parts(shape & 3, [a, if b_bytes == 0 { 0 } else { b }])
+    }
+}
+
+/// The last distances, fewer than fill a word.
+#[cold]
+fn last_word(distances: &[u8]) -> u64 {
+    let bytes = distances.iter().rev();
+    bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 impl Iterator for Iter<'_> {
@@ -124,32 +133,25 @@ impl Iterator for Iter<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<PackedGate> {
-        if self.front.gate == self.back.gate {
-            return None;
-        }
-        let gate = self.gates.gate(self.front);
-        let lengths = lengths(self.gates.shapes[self.front.gate]);
-        self.front.gate += 1;
-        self.front.at += lengths[0] + lengths[1];
+        let shape = *self.shapes.next()?;
+        let gate = self.gate(shape, self.front);
+        self.front.wire += 1;
+        self.front.at += length(shape);
         Some(gate)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.back.gate - self.front.gate;
-        (left, Some(left))
+        self.shapes.size_hint()
     }
 }
 
 impl DoubleEndedIterator for Iter<'_> {
     #[inline(always)]
     fn next_back(&mut self) -> Option<PackedGate> {
-        if self.front.gate == self.back.gate {
-            return None;
-        }
-        self.back.gate -= 1;
-        let lengths = lengths(self.gates.shapes[self.back.gate]);
-        self.back.at -= lengths[0] + lengths[1];
-        Some(self.gates.gate(self.back))
+        let shape = *self.shapes.next_back()?;
+        self.back.wire -= 1;
+        self.back.at -= length(shape);
+        Some(self.gate(shape, self.back))
     }
 }
 

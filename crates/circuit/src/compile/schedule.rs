@@ -19,17 +19,12 @@
 //! it moves SHA-256 from 1152 live labels to 1495. Placing XOR gates late, only when an AND gate
 //! asks for them, was tried: it spares one live label in a hundred and narrows batches by a third.
 
-use core::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::slots::Slots;
+use super::window::{Stack, Waiting, Window};
 use super::wires::{GateLocation, Wires};
 use crate::circuit::PackedGate;
 use crate::netlist::Literal;
 use crate::{AndGate, Batch, Circuit, NEGATED, Program, Segment, XorGate};
-
-/// Gates that are looked at together; a power of two.
-const WINDOW: u32 = 1 << 14;
 
 /// Most AND gates of a batch that this compiler makes: enough for any pipeline, and few enough
 /// that a batch's labels and hashes stay in a first-level cache.
@@ -39,10 +34,10 @@ const BATCH: usize = 512;
 /// gates that are left stay ready.
 const LANES: usize = 8;
 
-const _: () = assert!(WINDOW.is_power_of_two() && BATCH <= Program::MAX_BATCH_ANDS);
-const _: () = assert!(
-    WINDOW <= GateLocation::MOST && Program::MAX_SEGMENT_XORS < GateLocation::MOST as usize
-);
+/// Most XOR gates of a batch.
+const OPEN: usize = Program::MAX_SEGMENT_XORS;
+
+const _: () = assert!(BATCH <= Program::MAX_BATCH_ANDS && OPEN <= GateLocation::MOST as usize);
 
 /// A program's gates in their final order.
 pub(super) struct Schedule {
@@ -59,7 +54,7 @@ impl Schedule {
         let inputs = 0..circuit.input_bits() as u32;
         let slots = Slots::new(inputs.clone().map(|input| wires.readers(input)).collect());
         for input in inputs.clone() {
-            wires.put(input, GateLocation::Slot(input));
+            wires.put(input, GateLocation::slot(input));
         }
         let mut scheduler = Scheduler {
             done: Self {
@@ -72,9 +67,8 @@ impl Schedule {
             rest: (inputs.end..).zip(circuit.packed_gates()),
             wires,
             window: Window::new(),
-            ready: BinaryHeap::new(),
-            woken: Vec::new(),
-            open: OpenXors::default(),
+            woken: Stack::new(),
+            open: OpenXors::new(),
         };
         scheduler.run();
         scheduler.done
@@ -106,13 +100,14 @@ impl Schedule {
         segment.ands.end += ands;
     }
 
-    fn push_xor(&mut self, wires: &mut Wires, gate: &OpenXor) {
-        let [a, b] = gate.sources.map(|source| wires.slot(source));
+    /// Places a XOR gate whose inputs are in these slots, and returns its own.
+    #[inline]
+    fn push_xor(&mut self, [a, b]: [u32; 2], readers: u32) -> u32 {
         self.slots.release(a);
         self.slots.release(b);
-        let out = self.slots.take_for_xor(gate.readers);
-        wires.put(gate.wire, GateLocation::Slot(out));
+        let out = self.slots.take_for_xor(readers);
         self.xors.push(XorGate { a, b, out });
+        out
     }
 
     fn push_and(&mut self, wires: &mut Wires, gate: &Waiting) {
@@ -120,7 +115,7 @@ impl Schedule {
         let input = |literal: Literal| wires.slot(literal.node()) | negation(literal);
         let [a, b] = gate.inputs.map(input);
         let out = self.slots.take_for_and(gate.readers);
-        wires.put(gate.wire, GateLocation::Slot(out));
+        wires.put(gate.wire, GateLocation::slot(out));
         self.ands.push(AndGate { a, b, out });
     }
 }
@@ -131,22 +126,20 @@ struct Scheduler<'a, G> {
     rest: G,
     wires: &'a mut Wires,
     window: Window,
-    /// AND gates whose inputs are placed, the oldest first.
-    ready: BinaryHeap<Reverse<u32>>,
-    /// Gates whose inputs are placed, not yet looked at.
-    woken: Vec<u32>,
+    /// Places of gates that waited for their inputs and have them now, not yet looked at.
+    woken: Stack,
     open: OpenXors,
 }
 
-impl<G: Iterator<Item = (u32, PackedGate)>> Scheduler<'_, G> {
+impl<G: Iterator<Item = (u32, PackedGate)> + Clone> Scheduler<'_, G> {
     fn run(&mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         self.admit();
-        while !self.ready.is_empty() {
+        while self.window.ready_count() > 0 {
             self.take_batch(&mut batch);
             self.close_batch(&batch);
-            for &number in &batch {
-                self.window.wake(number, &mut self.woken);
+            for &place in &batch {
+                self.window.wake(place, &mut self.woken);
                 self.supply();
             }
             self.admit();
@@ -158,121 +151,108 @@ impl<G: Iterator<Item = (u32, PackedGate)>> Scheduler<'_, G> {
 
     /// Moves the window past the gates that are placed, and fills it up.
     fn admit(&mut self) {
-        loop {
-            self.window.pass();
-            if self.window.is_full() {
-                break;
-            }
-            let wires = &*self.wires;
-            let Some((wire, gate)) = self.rest.find(|&(wire, _)| wires.is_needed(wire)) else {
+        // A variable of its own stays in registers.
+        let mut rest = self.rest.clone();
+        while self.window.has_room() {
+            let Some((wire, gate)) = rest.next() else {
                 break;
             };
-            self.admit_gate(wire, gate);
+            if self.wires.is_needed(wire) {
+                self.admit_gate(wire, gate);
+            }
         }
+        self.rest = rest;
     }
 
+    #[inline]
     fn admit_gate(&mut self, wire: u32, gate: PackedGate) {
-        let is_and = gate.is_and();
         let [a, b] = gate.wires().map(|wire| self.wires.literal(wire));
-        let gate = Waiting {
-            inputs: [a.min(b), a.max(b)],
-            wire,
-            readers: self.wires.readers(wire),
-            is_and,
-            is_taken: false,
-            pending: 0,
-        };
-        let places = gate
-            .inputs
-            .map(|input| match self.wires.place(input.node()) {
-                GateLocation::Waiting(place) => Some(place),
-                GateLocation::Open(_) | GateLocation::Slot(_) => None,
-            });
-        let number = self.window.high;
-        self.window.enter(gate, places);
-        self.wires
-            .put(wire, GateLocation::Waiting(Window::place(number)));
-        if places == [None; 2] {
-            self.woken.push(number);
-            self.supply();
+        let inputs = [a.min(b), a.max(b)];
+        let sources = inputs.map(|input| self.wires.location(input.node()));
+        let readers = self.wires.readers(wire);
+        let waits = sources.map(GateLocation::as_waiting);
+        let has_inputs = waits == [None; 2];
+        if has_inputs && !gate.is_and() {
+            self.window.skip();
+            self.open_xor(sources, wire, readers);
+            return;
+        }
+        let gate = Waiting::new(inputs, wire, readers, gate.is_and());
+        let place = self.window.enter(gate, waits);
+        self.wires.put(wire, GateLocation::waiting(place));
+        if has_inputs {
+            self.window.make_ready(place);
         }
     }
 
     /// The inputs of the woken gates are placed: AND gates are ready, XOR gates are placed at
     /// once, which may wake others.
     fn supply(&mut self) {
-        while let Some(number) = self.woken.pop() {
-            if self.window.gate(number).is_and {
-                self.ready.push(Reverse(number));
-            } else {
-                self.take_xor(number);
-                self.window.wake(number, &mut self.woken);
+        while let Some(place) = self.woken.pop() {
+            if self.window.gate(place).is_and {
+                self.window.make_ready(place);
+                continue;
             }
+            let &Waiting {
+                inputs,
+                wire,
+                readers,
+                ..
+            } = self.window.take(place);
+            let sources = inputs.map(|input| self.wires.location(input.node()));
+            self.open_xor(sources, wire, readers);
+            self.window.wake(place, &mut self.woken);
         }
     }
 
-    fn take_xor(&mut self, number: u32) {
-        let gate = self.window.take(number);
-        let sources = gate.inputs.map(Literal::node);
-        let level_above = |source| match self.wires.place(source) {
-            GateLocation::Open(level) => level + 1,
-            GateLocation::Slot(_) => 0,
-            GateLocation::Waiting(_) => unreachable!("wire {source} is still waited for"),
-        };
-        let [a, b] = sources.map(level_above);
-        let level = a.max(b);
-        self.wires.put(gate.wire, GateLocation::Open(level));
-        self.open.push(OpenXor {
-            sources,
-            wire: gate.wire,
-            readers: gate.readers,
-            level,
-        });
-        if self.open.gates.len() == Program::MAX_SEGMENT_XORS {
+    /// Puts a XOR gate whose inputs are placed into the open batch.
+    #[inline]
+    fn open_xor(&mut self, sources: [GateLocation; 2], wire: u32, readers: u32) {
+        let place = self.open.push(sources, wire, readers);
+        self.wires.put(wire, GateLocation::open(place));
+        if self.open.gates.len() == OPEN {
             self.close_batch(&[]);
         }
     }
 
     /// Takes the next batch of the gates that are ready.
     fn take_batch(&mut self, batch: &mut Vec<u32>) {
-        let mut width = self.ready.len().min(BATCH);
+        let mut width = self.window.ready_count().min(BATCH);
         if width > LANES {
             width -= width % LANES;
         }
         batch.clear();
-        batch.extend(
-            (0..width)
-                .filter_map(|_| self.ready.pop())
-                .map(|Reverse(number)| number),
-        );
+        self.window.take_ready(width, batch);
     }
 
     /// Closes the open batch with these AND gates: places its XOR gates, level by level, and them.
     fn close_batch(&mut self, ands: &[u32]) {
         let Self { done, wires, .. } = self;
-        for gate in self.open.by_level() {
-            done.push_xor(wires, gate);
+        let xors = self.open.gates.len() as u32;
+        self.open.place_by_level(|gate, sources| {
+            let slot = done.push_xor(sources, gate.readers);
+            wires.put(gate.wire, GateLocation::slot(slot));
+            slot
+        });
+        let first = done.ands.len();
+        for &place in ands {
+            done.push_and(wires, self.window.take(place));
         }
-        for &number in ands {
-            done.push_and(wires, self.window.take(number));
-        }
-        for &number in ands {
-            for literal in self.window.gate(number).inputs {
-                done.slots.release(wires.slot(literal.node()));
-            }
+        for gate in &done.ands[first..] {
+            done.slots.release(gate.a & !NEGATED);
+            done.slots.release(gate.b & !NEGATED);
         }
         done.append_batch(Batch {
-            xors: self.open.gates.len() as u32,
+            xors,
             ands: ands.len() as u32,
         });
         done.slots.settle();
-        self.open.clear();
     }
 }
 
 /// A XOR gate of the open batch.
 struct OpenXor {
-    sources: [u32; 2],
+    sources: [GateLocation; 2],
     wire: u32,
     readers: u32,
     /// One above the levels of those gates of the batch that it reads.
@@ -280,150 +260,71 @@ struct OpenXor {
 }
 
 /// The XOR gates of the open batch.
-#[derive(Default)]
 struct OpenXors {
     gates: Vec<OpenXor>,
+    /// For each of them one more than its level, and then its slot. The last is 0, and stands for
+    /// all gates of earlier batches: no processor foresees which gates read those.
+    noted: Box<[u32; OPEN + 1]>,
     /// For each level how many gates it has, and then the place of its next in `order`.
-    levels: Vec<u32>,
+    levels: Box<[u32; OPEN]>,
+    /// One above the highest level of a gate.
+    height: u32,
     order: Vec<u32>,
 }
 
 impl OpenXors {
-    fn push(&mut self, gate: OpenXor) {
-        let level = gate.level as usize;
-        if level >= self.levels.len() {
-            self.levels.resize(level + 1, 0);
+    fn new() -> Self {
+        Self {
+            gates: Vec::with_capacity(OPEN),
+            noted: Box::new([0; OPEN + 1]),
+            levels: Box::new([0; OPEN]),
+            height: 0,
+            order: Vec::new(),
         }
-        self.levels[level] += 1;
-        self.gates.push(gate);
     }
 
-    /// The gates, level by level; those of a level in the order in which they came.
-    fn by_level(&mut self) -> impl Iterator<Item = &OpenXor> {
+    /// Appends a gate, and returns its place.
+    #[inline]
+    fn push(&mut self, sources: [GateLocation; 2], wire: u32, readers: u32) -> u32 {
+        let [a, b] = sources.map(|source| self.noted[source.open_place_or(OPEN)]);
+        let level = a.max(b);
+        let place = self.gates.len();
+        self.noted[place] = level + 1;
+        self.height = self.height.max(level + 1);
+        self.levels[level as usize] += 1;
+        self.gates.push(OpenXor {
+            sources,
+            wire,
+            readers,
+            level,
+        });
+        place as u32
+    }
+
+    /// Takes the gates out, level by level, those of a level in the order in which they came.
+    /// `place` is given each with the slots that it reads, and returns its slot.
+    fn place_by_level(&mut self, mut place: impl FnMut(&OpenXor, [u32; 2]) -> u32) {
         let mut start = 0;
-        for level in &mut self.levels {
+        let levels = &mut self.levels[..self.height as usize];
+        for level in &mut *levels {
             start += core::mem::replace(level, start);
         }
         self.order.resize(self.gates.len(), 0);
         for (number, gate) in (0..).zip(&self.gates) {
-            let place = &mut self.levels[gate.level as usize];
-            self.order[*place as usize] = number;
-            *place += 1;
+            let next = &mut levels[gate.level as usize];
+            self.order[*next as usize] = number;
+            *next += 1;
         }
-        self.order
-            .iter()
-            .map(|&number| &self.gates[number as usize])
-    }
-
-    fn clear(&mut self) {
+        for &number in &self.order {
+            let gate = &self.gates[number as usize];
+            let slots = gate.sources.map(|source| {
+                let slot = self.noted[source.open_place_or(OPEN)];
+                source.as_slot().unwrap_or(slot)
+            });
+            self.noted[number as usize] = place(gate, slots);
+        }
+        levels.fill(0);
+        self.height = 0;
         self.gates.clear();
-        self.levels.clear();
-    }
-}
-
-/// A gate in the window.
-#[derive(Clone, Copy)]
-struct Waiting {
-    /// Its inputs; those of a XOR gate without their negations' meaning.
-    inputs: [Literal; 2],
-    wire: u32,
-    readers: u32,
-    is_and: bool,
-    /// Whether it is in a batch.
-    is_taken: bool,
-    /// How many of its inputs are not in a batch yet.
-    pending: u8,
-}
-
-/// The gates `low..high`, numbered as they come, in rings indexed by the lower bits of their
-/// numbers.
-struct Window {
-    low: u32,
-    high: u32,
-    gates: Vec<Waiting>,
-    /// The first input that waits for each gate: twice the place of the gate that it belongs to,
-    /// its index 0 or 1 there, and 1 added to all; 0 is none.
-    first_waiter: Vec<u32>,
-    /// For both inputs of each gate, the next input that waits for the same gate.
-    next_waiter: Vec<[u32; 2]>,
-}
-
-impl Window {
-    fn new() -> Self {
-        let size = WINDOW as usize;
-        let none = Waiting {
-            inputs: [Literal::FALSE; 2],
-            wire: 0,
-            readers: 0,
-            is_and: false,
-            is_taken: true,
-            pending: 0,
-        };
-        Self {
-            low: 0,
-            high: 0,
-            gates: vec![none; size],
-            first_waiter: vec![0; size],
-            next_waiter: vec![[0; 2]; size],
-        }
-    }
-
-    fn place(number: u32) -> u32 {
-        number & (WINDOW - 1)
-    }
-
-    fn gate(&self, number: u32) -> &Waiting {
-        &self.gates[Self::place(number) as usize]
-    }
-
-    /// Takes gate `number` into a batch.
-    fn take(&mut self, number: u32) -> &Waiting {
-        let gate = &mut self.gates[Self::place(number) as usize];
-        gate.is_taken = true;
-        gate
-    }
-
-    /// Moves on past the oldest gates that are taken.
-    fn pass(&mut self) {
-        while self.low < self.high && self.gate(self.low).is_taken {
-            self.low += 1;
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.high - self.low == WINDOW
-    }
-
-    /// Puts the next gate into the window; its inputs wait for the gates at these places.
-    fn enter(&mut self, gate: Waiting, waits: [Option<u32>; 2]) {
-        debug_assert!(self.high - self.low < WINDOW);
-        let place = Self::place(self.high);
-        self.high += 1;
-        self.first_waiter[place as usize] = 0;
-        for (index, source) in (0..).zip(waits) {
-            if let Some(source) = source {
-                let first = &mut self.first_waiter[source as usize];
-                self.next_waiter[place as usize][index as usize] = *first;
-                *first = 2 * place + index + 1;
-            }
-        }
-        self.gates[place as usize] = Waiting {
-            pending: waits.iter().flatten().count() as u8,
-            ..gate
-        };
-    }
-
-    /// Gate `number` was taken: appends the gates that waited for nothing else to `woken`.
-    fn wake(&mut self, number: u32, woken: &mut Vec<u32>) {
-        let mut waiter = self.first_waiter[Self::place(number) as usize];
-        while waiter != 0 {
-            let (place, index) = ((waiter - 1) / 2, (waiter - 1) % 2);
-            let pending = &mut self.gates[place as usize].pending;
-            *pending -= 1;
-            if *pending == 0 {
-                woken.push(self.low + (place.wrapping_sub(self.low) & (WINDOW - 1)));
-            }
-            waiter = self.next_waiter[place as usize][index as usize];
-        }
     }
 }

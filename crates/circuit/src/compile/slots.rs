@@ -11,8 +11,10 @@ pub(super) struct Slots {
     readers: Vec<u32>,
     /// Free since before the open batch.
     free: Vec<u32>,
-    /// Free since a gate of the open batch read it.
+    /// First those that are free since a gate of the open batch read them; longer than there are
+    /// slots.
     fresh: Vec<u32>,
+    fresh_count: usize,
 }
 
 impl Slots {
@@ -24,7 +26,8 @@ impl Slots {
             free: inputs
                 .filter(|&input| readers[input as usize] == 0)
                 .collect(),
-            fresh: Vec::new(),
+            fresh: vec![0; readers.len() + 1],
+            fresh_count: 0,
             readers,
         }
     }
@@ -39,16 +42,17 @@ impl Slots {
     pub(super) fn release(&mut self, slot: u32) {
         let readers = &mut self.readers[slot as usize];
         *readers -= 1;
-        if *readers == 0 {
-            self.fresh.push(slot);
-        }
+        // No processor foresees which reader is the last.
+        self.fresh[self.fresh_count] = slot;
+        self.fresh_count += usize::from(*readers == 0);
     }
 
     /// A slot for the output of a XOR gate, perhaps one that it reads itself.
     #[inline]
     pub(super) fn take_for_xor(&mut self, readers: u32) -> u32 {
-        let slot = self.fresh.pop();
-        self.take(readers, slot)
+        let last = self.fresh_count.checked_sub(1);
+        self.fresh_count = last.unwrap_or(0);
+        self.take(readers, last.map(|last| self.fresh[last]))
     }
 
     /// A slot for the output of an AND gate, which no gate of the open batch has read.
@@ -59,7 +63,8 @@ impl Slots {
 
     /// Opens the next batch.
     pub(super) fn settle(&mut self) {
-        self.free.append(&mut self.fresh);
+        self.free.extend_from_slice(&self.fresh[..self.fresh_count]);
+        self.fresh_count = 0;
     }
 
     #[inline]
@@ -71,6 +76,7 @@ impl Slots {
             }
             None => {
                 self.readers.push(readers);
+                self.fresh.push(0);
                 self.readers.len() as u32 - 1
             }
         }

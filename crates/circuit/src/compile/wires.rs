@@ -11,43 +11,56 @@
 //! | 30 | whether the wire is the negation of what the gate computes |
 //! | 29..0 | its readers until the scheduler's window admits it; then its [`GateLocation`] |
 
+use core::hint::select_unpredictable;
+
 use crate::netlist::{Folded, Literal, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
-/// Where a gate is that was admitted.
+/// Where a gate is that was admitted, in 30 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GateLocation {
-    /// It waits for its inputs, or for its turn, at this place of the window's ring.
-    Waiting(u32),
-    /// It is a XOR gate of the open batch, of this level.
-    Open(u32),
-    /// It is done, and its label in this slot.
-    Slot(u32),
-}
+pub(super) struct GateLocation(u32);
 
 impl GateLocation {
-    /// Values below are places of the ring, and from here to twice this levels.
-    const SPLIT: u32 = 1 << 14;
+    /// Below are places of the window's ring, and from here on places among the open XOR gates.
+    const OPEN: u32 = 1 << 14;
+    /// From here on there are slots.
+    const SLOT: u32 = 2 * Self::OPEN;
 
-    /// Most places of a ring, and more than the highest level.
-    pub(super) const MOST: u32 = Self::SPLIT;
+    /// Most places of the ring, and of the open XOR gates.
+    pub(super) const MOST: u32 = Self::OPEN;
 
-    fn pack(self) -> u32 {
-        match self {
-            Self::Waiting(place) => place,
-            Self::Open(level) => Self::SPLIT + level,
-            Self::Slot(slot) => 2 * Self::SPLIT + slot,
-        }
+    /// It waits for its inputs, or for its turn, at this place of the window's ring.
+    pub(super) fn waiting(place: u32) -> Self {
+        debug_assert!(place < Self::MOST);
+        Self(place)
     }
 
-    fn unpack(value: u32) -> Self {
-        if value >= 2 * Self::SPLIT {
-            Self::Slot(value - 2 * Self::SPLIT)
-        } else if value >= Self::SPLIT {
-            Self::Open(value - Self::SPLIT)
-        } else {
-            Self::Waiting(value)
-        }
+    /// It is this XOR gate of the open batch.
+    pub(super) fn open(place: u32) -> Self {
+        debug_assert!(place < Self::MOST);
+        Self(Self::OPEN + place)
+    }
+
+    /// It is done, and its label in this slot.
+    pub(super) fn slot(slot: u32) -> Self {
+        Self(Self::SLOT + slot)
+    }
+
+    /// Its place in the ring, if it waits.
+    pub(super) fn as_waiting(self) -> Option<u32> {
+        (self.0 < Self::OPEN).then_some(self.0)
+    }
+
+    /// For a gate that does not wait, its place among the open XOR gates, or `other`, which is no
+    /// smaller than any, if it is done.
+    pub(super) fn open_place_or(self, other: usize) -> usize {
+        debug_assert!(self.0 >= Self::OPEN, "a gate is read that waits");
+        (self.0.wrapping_sub(Self::OPEN) as usize).min(other)
+    }
+
+    /// Its slot, if it is done.
+    pub(super) fn as_slot(self) -> Option<u32> {
+        self.0.checked_sub(Self::SLOT)
     }
 }
 
@@ -78,81 +91,63 @@ impl Wires {
 
     /// Constants, copies, negations and gates fed twice by one wire vanish.
     fn folded(circuit: &Circuit) -> Self {
-        let mut words = Vec::with_capacity(circuit.wire_count());
-        words.resize(circuit.input_bits(), LEFT);
-        let mut wires = Self {
-            words,
-            xors: 0,
-            ands: 0,
-        };
-        for gate in circuit.packed_gates() {
-            let [a, b] = gate.wires().map(|wire| wires.literal(wire));
+        let mut words = vec![0; circuit.wire_count()];
+        words[..circuit.input_bits()].fill(LEFT);
+        for (wire, gate) in (circuit.input_bits()..).zip(circuit.packed_gates()) {
+            let [a, b] = gate.wires().map(|wire| literal(&words, wire));
             let has_constant = a.as_constant().is_some() | b.as_constant().is_some();
             // Most gates are left, and no processor foresees of which kind they are.
-            let word = if !has_constant && a.node() != b.node() && !gate.is_inv() {
+            let is_left = !has_constant & (a.node() != b.node()) & !gate.is_inv();
+            words[wire] = if is_left {
                 let is_negated = !gate.is_and() & (a.is_negated() != b.is_negated());
                 LEFT | u32::from(is_negated) << NEGATION.trailing_zeros()
             } else {
-                wires.fold(gate.unpack())
+                folded(gate.unpack(), [a, b]).to_bits()
             };
-            wires.words.push(word);
         }
-        wires
-    }
-
-    /// The word of a gate that folds: with a constant, twice the same input, or one alone.
-    #[cold]
-    fn fold(&self, gate: Gate) -> u32 {
-        let folded = match gate {
-            Gate::Xor(a, b) => fold_xor(self.literal(a), self.literal(b)),
-            Gate::And(a, b) => fold_and(self.literal(a), self.literal(b)),
-            Gate::Inv(a) => Folded::Literal(!self.literal(a)),
-        };
-        match folded {
-            Folded::Literal(literal) => literal.to_bits(),
-            Folded::Gate(..) => unreachable!("a gate that is left was told by its inputs"),
+        Self {
+            words,
+            xors: 0,
+            ands: 0,
         }
     }
 
     /// What no output needs has no readers.
     fn count_readers(&mut self, circuit: &Circuit) {
+        let words = self.words.as_mut_slice();
         for &wire in circuit.output_wires() {
-            let root = self.literal(wire);
+            let root = literal(words, wire);
             if root.as_constant().is_none() {
-                self.words[root.node() as usize] += 1;
+                words[root.node() as usize] += 1;
             }
         }
-        let driven = circuit.input_bits() as u32..circuit.wire_count() as u32;
-        for (wire, gate) in driven.zip(circuit.packed_gates()).rev() {
-            if !self.is_needed(wire) {
+        let (mut gates, mut ands) = (0, 0);
+        let mut wire = words.len();
+        for gate in circuit.packed_gates().rev() {
+            wire -= 1;
+            if !is_needed(words[wire]) {
                 continue;
             }
-            self.ands += usize::from(gate.is_and());
-            self.xors += usize::from(!gate.is_and());
-            for wire in gate.wires() {
-                let source = self.literal(wire).node();
-                self.words[source as usize] += 1;
+            gates += 1;
+            ands += usize::from(gate.is_and());
+            for source in gate.wires() {
+                let source = literal(words, source).node();
+                words[source as usize] += 1;
             }
         }
+        (self.xors, self.ands) = (gates - ands, ands);
     }
 
     /// The literal of `wire`, which names an input or a gate that is left by its wire.
     #[inline]
     pub(super) fn literal(&self, wire: u32) -> Literal {
-        let word = self.words[wire as usize];
-        let literal = Literal::from_bits(word);
-        if word & LEFT == 0 || literal.as_constant().is_some() {
-            literal
-        } else {
-            Literal::of(wire).negated_if(word & NEGATION != 0)
-        }
+        literal(&self.words, wire)
     }
 
     /// Whether a gate that is not yet admitted is left, and has readers.
     #[inline]
     pub(super) fn is_needed(&self, wire: u32) -> bool {
-        let word = self.words[wire as usize];
-        word & LEFT != 0 && word & VALUE != 0 && Literal::from_bits(word).as_constant().is_none()
+        is_needed(self.words[wire as usize])
     }
 
     /// How many read a gate that is not yet admitted.
@@ -163,24 +158,53 @@ impl Wires {
 
     /// Where a gate is that was admitted.
     #[inline]
-    pub(super) fn place(&self, wire: u32) -> GateLocation {
-        GateLocation::unpack(self.words[wire as usize] & VALUE)
+    pub(super) fn location(&self, wire: u32) -> GateLocation {
+        GateLocation(self.words[wire as usize] & VALUE)
     }
 
     /// The slot of a gate that is done.
     #[inline]
     pub(super) fn slot(&self, wire: u32) -> u32 {
-        match self.place(wire) {
-            GateLocation::Slot(slot) => slot,
-            place => unreachable!("wire {wire} is read and {place:?}"),
+        let location = self.location(wire);
+        match location.as_slot() {
+            Some(slot) => slot,
+            None => unreachable!("wire {wire} is read and {location:?}"),
         }
     }
 
     /// Notes where a gate is.
     #[inline]
-    pub(super) fn put(&mut self, wire: u32, place: GateLocation) {
+    pub(super) fn put(&mut self, wire: u32, location: GateLocation) {
         let word = &mut self.words[wire as usize];
-        *word = *word & !VALUE | place.pack();
+        *word = *word & !VALUE | location.0;
+    }
+}
+
+#[inline]
+fn literal(words: &[u32], wire: u32) -> Literal {
+    let word = words[wire as usize];
+    let folded = Literal::from_bits(word);
+    let own = Literal::of(wire).negated_if(word & NEGATION != 0);
+    let is_left = (word & LEFT != 0) & folded.as_constant().is_none();
+    select_unpredictable(is_left, own, folded)
+}
+
+#[inline]
+fn is_needed(word: u32) -> bool {
+    (word & LEFT != 0) & (word & VALUE != 0) & Literal::from_bits(word).as_constant().is_none()
+}
+
+/// What a gate with these inputs folds to: with a constant, twice the same input, or one alone.
+#[cold]
+fn folded(gate: Gate, [a, b]: [Literal; 2]) -> Literal {
+    let folded = match gate {
+        Gate::Xor(..) => fold_xor(a, b),
+        Gate::And(..) => fold_and(a, b),
+        Gate::Inv(_) => Folded::Literal(!a),
+    };
+    match folded {
+        Folded::Literal(literal) => literal,
+        Folded::Gate(..) => unreachable!("a gate that is left was told by its inputs"),
     }
 }
 
@@ -189,17 +213,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_what_they_were_packed_as() {
+    fn a_location_is_one_of_three() {
         let last = GateLocation::MOST - 1;
-        for place in [0, 1, last].map(GateLocation::Waiting) {
-            assert_eq!(GateLocation::unpack(place.pack()), place);
+        for place in [0, 1, last] {
+            let waiting = GateLocation::waiting(place);
+            assert_eq!(
+                (waiting.as_waiting(), waiting.as_slot()),
+                (Some(place), None)
+            );
+            let open = GateLocation::open(place);
+            assert_eq!((open.as_waiting(), open.as_slot()), (None, None));
+            assert_eq!(open.open_place_or(last as usize), place as usize);
         }
-        for place in [0, 1, last].map(GateLocation::Open) {
-            assert_eq!(GateLocation::unpack(place.pack()), place);
-        }
-        for place in [0, 1, 1 << 29].map(GateLocation::Slot) {
-            assert_eq!(GateLocation::unpack(place.pack()), place);
-            assert!(place.pack() < NEGATION);
+        for slot in [0, 1, 1 << 29] {
+            let done = GateLocation::slot(slot);
+            assert_eq!((done.as_waiting(), done.as_slot()), (None, Some(slot)));
+            assert_eq!(done.open_place_or(last as usize), last as usize);
+            assert!(done.0 < NEGATION);
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::io::{ErrorKind, Read};
 
 use crate::CircuitError;
+use crate::circuit::GateKind;
 
 /// Longest number or word, in bytes, with the byte behind it. A whole line of a usual gate fits.
 const MAX_TOKEN: usize = 64;
@@ -20,18 +21,10 @@ pub(super) struct GateLine {
     pub(super) inputs: [u32; 2],
     /// The wire driven.
     pub(super) output: u32,
-    /// Its name.
+    /// Its kind.
     pub(super) kind: GateKind,
     /// Bytes of the line, its end included.
     length: usize,
-}
-
-/// The gates that have a [`GateLine`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GateKind {
-    Xor,
-    And,
-    Inv,
 }
 
 /// Reads tokens and knows the line.

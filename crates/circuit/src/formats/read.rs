@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::circuit::Growing;
+use crate::circuit::{GateKind, Growing};
 use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
 use super::header::{Header, Values};
-use super::lexer::{GateKind, GateLine, Lexer};
+use super::lexer::{GateLine, Lexer};
 use super::wires::DrivenWires;
 use super::{BitOrder, BristolFormat};
 
@@ -146,11 +146,8 @@ impl<R: Read> Body<R> {
     fn usual_gate(&mut self, line: &GateLine) -> Result<(), CircuitError> {
         let a = self.wire(line.inputs[0], "first input wire")?;
         let b = self.wire(line.inputs[1], "second input wire")?;
-        let wire = self.circuit.push(match line.kind {
-            GateKind::Xor => Gate::Xor(a, b),
-            GateKind::And => Gate::And(a, b),
-            GateKind::Inv => Gate::Inv(a),
-        })?;
+        let b = if line.kind == GateKind::Inv { 0 } else { b };
+        let wire = self.circuit.push_parts(line.kind, [a, b])?;
         self.drive(line.output, wire)?;
         self.lexer.finish_gate_line(line);
         Ok(())

@@ -1,9 +1,10 @@
 //! Ports, components and times as `tacit inspect` shows them.
 
 use std::fmt::Write as _;
+use std::thread;
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::Component;
+use tacit::circuit::{Component, Statistics};
 
 use super::subject::NamedPort;
 
@@ -53,9 +54,18 @@ pub(super) fn ports_json(key: &str, ports: &[NamedPort<'_>]) -> Json {
     ports.iter().map(port).collect()
 }
 
+/// The statistics of a component's circuit; its program, which is shown next to them, is compiled
+/// at the same time.
+fn statistics(component: &Component) -> Statistics {
+    thread::scope(|scope| {
+        scope.spawn(|| component.program());
+        component.circuit().statistics()
+    })
+}
+
 /// A component and how often it is called, unless it is all that there is.
 pub(super) fn component_text(text: &mut String, component: &Component, calls: Option<u32>) {
-    let (program, statistics) = (component.program(), component.circuit().statistics());
+    let (statistics, program) = (statistics(component), component.program());
     let _ = match calls {
         None => writeln!(text, "gates"),
         Some(calls) => writeln!(
@@ -84,7 +94,7 @@ pub(super) fn component_text(text: &mut String, component: &Component, calls: Op
 }
 
 pub(super) fn component_json(component: &Component, calls: u32) -> Json {
-    let (program, statistics) = (component.program(), component.circuit().statistics());
+    let (statistics, program) = (statistics(component), component.program());
     json!({
         "name": component.name(),
         "calls": calls,

@@ -1,0 +1,278 @@
+//! The window that slides over a circuit's gates, and which of those in it wait for what.
+
+use super::wires::GateLocation;
+use crate::netlist::Literal;
+
+/// Gates that are looked at together.
+pub(super) const WINDOW: u32 = 1 << 14;
+
+const _: () = assert!(WINDOW <= GateLocation::MOST);
+
+/// An AND gate, or a XOR gate that waits for its inputs.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    /// Its inputs; those of a XOR gate without their negations' meaning.
+    pub(super) inputs: [Literal; 2],
+    pub(super) wire: u32,
+    pub(super) readers: u32,
+    pub(super) is_and: bool,
+    /// How many of its inputs are not in a batch yet.
+    pending: u8,
+    /// Whether it is in a batch.
+    is_taken: bool,
+}
+
+impl Waiting {
+    pub(super) fn new(inputs: [Literal; 2], wire: u32, readers: u32, is_and: bool) -> Self {
+        Self {
+            inputs,
+            wire,
+            readers,
+            is_and,
+            pending: 0,
+            is_taken: false,
+        }
+    }
+}
+
+/// The gates `low..high`, numbered as they come, in rings indexed by the lower bits of their
+/// numbers: their places.
+pub(super) struct Window {
+    low: u32,
+    high: u32,
+    gates: Vec<Waiting>,
+    /// The first input that waits for each gate: twice the place of the gate that it belongs to,
+    /// its index 0 or 1 there, and 1 added to all; 0 is none.
+    first_waiter: Vec<u32>,
+    /// For both inputs of each gate, the next input that waits for the same gate.
+    next_waiter: Vec<[u32; 2]>,
+    /// AND gates that are in no batch and whose inputs are.
+    ready: Places,
+    ready_count: usize,
+}
+
+impl Window {
+    pub(super) fn new() -> Self {
+        let size = WINDOW as usize;
+        Self {
+            low: 0,
+            high: 0,
+            gates: vec![Waiting::new([Literal::FALSE; 2], 0, 0, false); size],
+            first_waiter: vec![0; size],
+            next_waiter: vec![[0; 2]; size],
+            ready: Places::new(),
+            ready_count: 0,
+        }
+    }
+
+    pub(super) fn gate(&self, place: u32) -> &Waiting {
+        &self.gates[place as usize]
+    }
+
+    /// Whether there is room for a gate once the window has moved on past the oldest gates that
+    /// are in a batch.
+    #[inline]
+    pub(super) fn has_room(&mut self) -> bool {
+        self.high - self.low < WINDOW || self.pass()
+    }
+
+    fn pass(&mut self) -> bool {
+        while self.low < self.high && self.gate(self.low % WINDOW).is_taken {
+            self.low += 1;
+        }
+        self.high - self.low < WINDOW
+    }
+
+    /// Moves the window on past a gate that waits for nothing and is placed at once.
+    #[inline]
+    pub(super) fn skip(&mut self) {
+        debug_assert!(self.high - self.low < WINDOW);
+        self.gates[(self.high % WINDOW) as usize].is_taken = true;
+        self.high += 1;
+    }
+
+    /// Puts the next gate into the window, where its inputs wait for the gates at these places.
+    /// Returns its place.
+    pub(super) fn enter(&mut self, gate: Waiting, waits: [Option<u32>; 2]) -> u32 {
+        debug_assert!(self.high - self.low < WINDOW);
+        let place = self.high % WINDOW;
+        self.high += 1;
+        self.first_waiter[place as usize] = 0;
+        for (index, source) in (0..).zip(waits) {
+            if let Some(source) = source {
+                let first = &mut self.first_waiter[source as usize];
+                self.next_waiter[place as usize][index as usize] = *first;
+                *first = 2 * place + index + 1;
+            }
+        }
+        self.gates[place as usize] = Waiting {
+            pending: waits.iter().flatten().count() as u8,
+            ..gate
+        };
+        place
+    }
+
+    /// Takes the gate at `place` into a batch.
+    pub(super) fn take(&mut self, place: u32) -> &Waiting {
+        let gate = &mut self.gates[place as usize];
+        gate.is_taken = true;
+        gate
+    }
+
+    /// The gate at `place` was taken: appends the places of gates that waited for nothing else to
+    /// `woken`.
+    #[inline]
+    pub(super) fn wake(&mut self, place: u32, woken: &mut Stack) {
+        let mut waiter = self.first_waiter[place as usize];
+        while waiter != 0 {
+            let (place, index) = ((waiter - 1) / 2, (waiter - 1) % 2);
+            let pending = &mut self.gates[place as usize].pending;
+            *pending -= 1;
+            woken.push_if(*pending == 0, place);
+            waiter = self.next_waiter[place as usize][index as usize];
+        }
+    }
+
+    /// Notes that the AND gate at `place` has its inputs.
+    pub(super) fn make_ready(&mut self, place: u32) {
+        self.ready.insert(place);
+        self.ready_count += 1;
+    }
+
+    /// How many AND gates have their inputs.
+    pub(super) fn ready_count(&self) -> usize {
+        self.ready_count
+    }
+
+    /// Appends the places of the oldest `count` AND gates that have their inputs to `batch`; they
+    /// are not ready any more.
+    pub(super) fn take_ready(&mut self, count: usize, batch: &mut Vec<u32>) {
+        let mut place = self.low % WINDOW;
+        for _ in 0..count {
+            place = self.ready.first_from(place).expect("they were counted");
+            self.ready.remove(place);
+            batch.push(place);
+        }
+        self.ready_count -= count;
+    }
+}
+
+/// A stack of the window's places, each on it once at most.
+pub(super) struct Stack {
+    places: Vec<u32>,
+    count: usize,
+}
+
+impl Stack {
+    pub(super) fn new() -> Self {
+        Self {
+            places: vec![0; WINDOW as usize + 1],
+            count: 0,
+        }
+    }
+
+    /// Pushes `place` if `condition`, which no processor foresees.
+    #[inline]
+    fn push_if(&mut self, condition: bool, place: u32) {
+        self.places[self.count] = place;
+        self.count += usize::from(condition);
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<u32> {
+        self.count = self.count.checked_sub(1)?;
+        Some(self.places[self.count])
+    }
+}
+
+/// A set of the window's places.
+struct Places {
+    words: [u64; Self::WORDS],
+    /// For each word whether it has a place.
+    summary: [u64; Self::SUMMARIES],
+}
+
+impl Places {
+    const WORDS: usize = WINDOW as usize / 64;
+    const SUMMARIES: usize = Self::WORDS / 64;
+
+    fn new() -> Self {
+        Self {
+            words: [0; Self::WORDS],
+            summary: [0; Self::SUMMARIES],
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, place: u32) {
+        let word = place as usize / 64;
+        self.words[word] |= 1 << (place % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    #[inline]
+    fn remove(&mut self, place: u32) {
+        let word = place as usize / 64;
+        self.words[word] &= !(1 << (place % 64));
+        self.summary[word / 64] &= !(u64::from(self.words[word] == 0) << (word % 64));
+    }
+
+    /// The first place of the set from `place` on, past the ring's end if need be.
+    #[inline]
+    fn first_from(&self, place: u32) -> Option<u32> {
+        let word = place as usize / 64;
+        let here = self.words[word] & (u64::MAX << (place % 64));
+        let word = match here {
+            0 => self.word_from((word + 1) % Self::WORDS)?,
+            _ => word,
+        };
+        let bits = if here == 0 { self.words[word] } else { here };
+        Some(word as u32 * 64 + bits.trailing_zeros())
+    }
+
+    /// The first word from `word` on that has a place, past the ring's end if need be.
+    fn word_from(&self, word: usize) -> Option<usize> {
+        let mut mask = u64::MAX << (word % 64);
+        // The first part comes again at the end, whole.
+        for part in (word / 64..).take(Self::SUMMARIES + 1) {
+            let part = part % Self::SUMMARIES;
+            let bits = self.summary[part] & mask;
+            if bits != 0 {
+                return Some(part * 64 + bits.trailing_zeros() as usize);
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_is_found_from_anywhere() {
+        let mut places = Places::new();
+        assert_eq!(places.first_from(5), None);
+        let held = [0, 63, 64, 700, 4095, 4096, 9000, WINDOW - 1];
+        held.iter().for_each(|&place| places.insert(place));
+        for from in 0..WINDOW {
+            let first = held.iter().copied().find(|&place| place >= from);
+            assert_eq!(places.first_from(from), first.or(Some(0)));
+        }
+        for (left, &place) in (1..).zip(&held) {
+            places.remove(place);
+            assert_eq!(places.first_from(place), held.get(left).copied());
+        }
+        assert_eq!(places.summary, [0; Places::SUMMARIES]);
+    }
+
+    #[test]
+    fn one_place_is_found_again_past_the_ring_s_end() {
+        let mut places = Places::new();
+        places.insert(70);
+        for from in [0, 70, 71, 127, 128, WINDOW - 1] {
+            assert_eq!(places.first_from(from), Some(70));
+        }
+    }
+}
