@@ -1,6 +1,5 @@
 //! Runs from end to end in memory, by honest parties and by such as cheat.
 
-mod bulk;
 mod cheating_evaluator;
 mod cheating_garbler;
 mod honest;
