@@ -20,8 +20,8 @@
 //! sent as its SHA-256, which commits to it.
 //!
 //! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: what comes before
-//! the first lot keyed by SHA-256 of tag and place, and the lots keyed by the hash of that. So lots,
-//! which take whole chunks of BLAKE3, begin with a chunk, and many chunks are hashed at once.
+//! the first lot keyed by SHA-256 of tag and place, and the lots keyed by the hash of that. So
+//! lots, which take whole chunks of BLAKE3, begin with a chunk, and many chunks are hashed at once.
 
 use blake3::Hasher;
 use sha2::{Digest, Sha256};
