@@ -197,13 +197,9 @@ impl FunctionFamily {
         function.inputs = inputs
             .map(|(port, owner)| FunctionInput { port, owner })
             .collect();
-        for input in source
-            .inputs
-            .iter()
-            .filter(|input| input.owner == Owner::Saved)
-        {
-            function.loads.extend(port(&input.name));
-        }
+        let loads = source.inputs.iter().filter(|i| i.owner == Owner::Saved);
+        let loads = loads.filter_map(|input| port(&input.name));
+        function.loads.extend(loads);
         let parties = source
             .outputs
             .iter()
