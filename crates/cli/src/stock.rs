@@ -18,7 +18,6 @@ use tacit::{Fingerprint, Role};
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::language::Program;
 use crate::party;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::serve;
@@ -80,23 +79,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         role,
         protocol: args.protocol,
     };
-    if let StockCommand::DropChain { chain } = &args.command {
-        return chains::drop_chain(&stocks, chain, which, &config, args.json);
-    }
-    if let StockCommand::Allow { chain, who, remove } = &args.command {
-        let who = party::fingerprint("allow", who, &config)?;
-        let chain = chains::named(&stocks, chain, which)?;
-        return chains::allow(&stocks, &chain, (who, !remove), &config, args.json);
-    }
-    if let StockCommand::Adopt {
-        chain,
-        program,
-        params,
-    } = &args.command
-    {
-        let digest = Program::read(program)?.chain_digest(params)?;
-        let chain = chains::named(&stocks, chain, which)?;
-        return chains::adopt(&stocks, &chain, digest, &config, args.json);
+    if chains::command(&args.command, &stocks, which, &config, args.json)? {
+        return Ok(());
     }
     if let StockCommand::ClearTries = &args.command {
         return tries::clear(&stocks, (peer, role), args.json, &config);

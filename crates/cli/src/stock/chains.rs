@@ -10,8 +10,11 @@ use tacit::stock::{KeptChain, Stocks};
 use tacit::{Fingerprint, Role};
 
 use super::Told;
+use crate::args::StockCommand;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::language::Program;
+use crate::party;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::serve;
 
@@ -95,7 +98,7 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
 /// # Errors
 ///
 /// There is none or several, or it cannot be removed.
-pub(super) fn drop_chain(
+fn drop_chain(
     stocks: &Stocks,
     name: &str,
     which: Which,
@@ -136,7 +139,7 @@ impl Which {
 /// # Errors
 ///
 /// There is none, or several.
-pub(super) fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure> {
+fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure> {
     let mut chains = stocks.chains()?;
     chains.retain(|chain| chain.summary.name == name && which.admits(chain));
     let count = chains.len();
@@ -151,12 +154,44 @@ pub(super) fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptCha
     }
 }
 
+/// Does what concerns one chain; gives whether the command was such.
+///
+/// # Errors
+///
+/// There is no such chain, or what is to be done cannot be.
+pub(super) fn command(
+    command: &StockCommand,
+    stocks: &Stocks,
+    which: Which,
+    config: &Config,
+    json: bool,
+) -> Result<bool, Failure> {
+    match command {
+        StockCommand::DropChain { chain } => drop_chain(stocks, chain, which, config, json)?,
+        StockCommand::Allow { chain, who, remove } => {
+            let who = party::fingerprint("allow", who, config)?;
+            let chain = named(stocks, chain, which)?;
+            allow(stocks, &chain, (who, !remove), config, json)?;
+        }
+        StockCommand::Adopt {
+            chain,
+            program,
+            params,
+        } => {
+            let digest = Program::read(program)?.chain_digest(params)?;
+            adopt(stocks, &named(stocks, chain, which)?, digest, config, json)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
 /// Lets `who` use the values of a chain, or no longer.
 ///
 /// # Errors
 ///
 /// The chain was killed, or cannot be written.
-pub(super) fn allow(
+fn allow(
     stocks: &Stocks,
     chain: &KeptChain,
     (who, is_allowed): (Fingerprint, bool),
@@ -185,7 +220,7 @@ pub(super) fn allow(
 /// # Errors
 ///
 /// The chain was killed, or cannot be written.
-pub(super) fn adopt(
+fn adopt(
     stocks: &Stocks,
     chain: &KeptChain,
     program: Digest,
