@@ -73,6 +73,12 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
         refuse(choice, name, "a program, which says so itself", &flags)?;
         return Ok(Found::Program(Box::new(typed::find(path, choice)?)));
     }
+    if path.extension().is_some_and(|ending| ending == "json") {
+        return Err(Failure::Input(format!(
+            "{name}: functions are not written in JSON; write it as a program of the language, \
+             NAME.tacit (docs/language.md)"
+        )));
+    }
     refuse(
         choice,
         name,

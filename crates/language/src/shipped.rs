@@ -226,7 +226,7 @@ mod tests {
         );
         assert_eq!(
             wrong("friend-map-set", "cell", 9),
-            "friend-map-set: there is no param `cell`; there is `cells`"
+            "friend-map-set: there is no param `cell`; did you mean `cells`?"
         );
         // The params are in their ranges, and too large together.
         let huge = wrong("levenshtein-tiles", "rows", 1000);

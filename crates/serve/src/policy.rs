@@ -43,7 +43,7 @@ pub struct Peer {
 pub struct Offer {
     /// What this party calls it.
     pub name: String,
-    /// The functions: one, or the members of a family within its bounds.
+    /// The functions: one, or a program with each choice of params within its bounds.
     pub functions: Vec<Arc<Function>>,
     /// This party's role; the garbler's where it is a server of `outsourced`, which either is to
     /// the evaluator.

@@ -84,8 +84,8 @@ pub(crate) enum StockCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// Leave a chain to the runs of another program, such as a new edition of the one that began it;
-    /// the other that keeps it does the same
+    /// Leave a chain to the runs of another program, such as a new edition of the one that began
+    /// it; the other that keeps it does the same
     ///
     /// A chain is for the runs of one program: its states, its params and all that its runs mean.
     /// States of the new one that are kept have the same name and type as before; what they mean is
@@ -98,7 +98,12 @@ pub(crate) enum StockCommand {
         #[arg(value_name = "FILE")]
         program: PathBuf,
         /// A param of the program; those that are left out have their defaults
-        #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
+        #[arg(
+            long = "param",
+            value_name = "NAME=VALUE",
+            value_delimiter = ',',
+            value_parser = pair
+        )]
         params: Vec<(String, String)>,
     },
     /// Remove a chain of kept values, killed or not; the other that keeps it does the same, and the

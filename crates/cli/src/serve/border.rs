@@ -12,7 +12,7 @@ use tacit_serve::{Asked, Inputs};
 use crate::inputs::{Given, Reading};
 use crate::typed::Runnable;
 
-/// What a service offers under one name: a function, or the members of a family.
+/// What a service offers under one name: a function, or a program with each choice of params.
 pub(super) struct Offered(BTreeMap<Digest, Runnable>);
 
 impl Offered {

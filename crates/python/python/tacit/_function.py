@@ -128,6 +128,8 @@ def function(
     path = os.fspath(source)
     if path.endswith(".tacit"):
         return Function(Native.program(path, None, run, params, dict(public or {})))
+    if path.endswith(".json"):
+        raise UsageError(f"{path}: functions are not written in JSON; write it as a program, NAME.tacit")
     if run is not None or public is not None:
         raise UsageError(f"run and public are for programs, and {path} is none; leave them out")
     return Function(Native.library(path, params))

@@ -18,9 +18,11 @@
 //! | file | what it does |
 //! |---|---|
 //! | `marks` | how far a chain is at each party, and how both come to one version |
+//! | `uses` | who may use a chain, and the runs of which program |
 //! | `version` | new versions: what a run saves |
 
 mod marks;
+mod uses;
 mod version;
 
 use sha2::{Digest, Sha256};
@@ -244,45 +246,6 @@ impl Chain {
             Ok(old)
         })?;
         self.destroy_values(&old)
-    }
-
-    /// Who may use its values.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::NoChain`], [`StockError::ChainKilled`].
-    pub fn policy(&self) -> Result<Policy, StockError> {
-        let record = self.live()?;
-        Ok(record.ok_or_else(|| self.absent())?.policy)
-    }
-
-    /// Changes who may use its values.
-    ///
-    /// # Errors
-    ///
-    /// As [`Chain::policy`].
-    pub fn set_policy(&self, policy: &Policy) -> Result<(), StockError> {
-        self.policy()?;
-        self.change(|record| record.policy = policy.clone(), |_, _| true)
-    }
-
-    /// The program whose runs may use the chain.
-    ///
-    /// # Errors
-    ///
-    /// As [`Chain::policy`].
-    pub fn program(&self) -> Result<Option<[u8; 32]>, StockError> {
-        Ok(self.live()?.ok_or_else(|| self.absent())?.program)
-    }
-
-    /// Leaves the chain to the runs of another program.
-    ///
-    /// # Errors
-    ///
-    /// As [`Chain::policy`].
-    pub fn set_program(&self, program: Option<[u8; 32]>) -> Result<(), StockError> {
-        self.program()?;
-        self.change(|record| record.program = program, |_, _| true)
     }
 
     /// The published version of a value, and the value, any number of times.

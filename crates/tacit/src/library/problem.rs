@@ -26,7 +26,13 @@ const MOST_WHOLE: u64 = 200;
 /// Longest string of a table that is cut into tiles of two sizes.
 const MOST_MIXED: u64 = 2000;
 
-/// Calls beyond which a cut is not thought of: a larger one costs less in every way.
+/// Most blocks that are encrypted round by round.
+const MOST_BY_ROUNDS: u64 = 2000;
+
+/// Most tiles of one size in a row or a column.
+const MOST_TILES: u64 = 1000;
+
+/// Calls beyond which a cut is not considered: a program is written out when it is lowered.
 const MOST_CALLS: u64 = 1 << 15;
 
 /// What is computed, however it is cut.
@@ -251,7 +257,7 @@ fn cbc_cuts(values: &[u64]) -> Vec<Cut> {
         "aes-128-cbc-blocks",
         &[("blocks", blocks)],
     ));
-    if blocks.saturating_mul(11) < MOST_CALLS {
+    if blocks <= MOST_BY_ROUNDS {
         cuts.push(Cut::new(
             "round by round",
             "aes-128-cbc-rounds",
@@ -278,6 +284,9 @@ fn levenshtein_cuts(values: &[u64]) -> Vec<Cut> {
         }
         let each = format!("tiles of {side} × {side}");
         if n.is_multiple_of(side) && m.is_multiple_of(side) {
+            if n.max(m) / side > MOST_TILES {
+                continue;
+            }
             let parameters = [
                 ("rows", n / side),
                 ("columns", m / side),
@@ -426,7 +435,7 @@ mod tests {
                     .unwrap_or_else(|error| panic!("{cut:?}: {error}"));
             }
         }
-        for blocks in [1, 2, 7, 10, 40, 300] {
+        for blocks in [1, 2, 7, 10, 40, 300, 2001] {
             let parameters = given(&[("blocks", blocks)]);
             let problem = SizedProblem::of("aes-128-cbc-blocks", &parameters).expect("it has cuts");
             for cut in problem.cuts() {

@@ -271,9 +271,11 @@ impl Stocks {
         Ok(open.set_policy(&policy)?)
     }
 
-    /// Leaves a chain to the runs of another program, whose [`tacit_circuit::Function::program`] it is. The other
+    /// Leaves a chain to the runs of another program, whose [`Function::program`] it is. The other
     /// party does the same. What its runs load they read as they declare it: that the values mean
     /// this to the new program is for the caller to know.
+    ///
+    /// [`Function::program`]: tacit_circuit::Function::program
     ///
     /// # Errors
     ///
