@@ -157,6 +157,9 @@ impl ChainInUse {
         other: &mut dyn OtherKeeper,
     ) -> Result<(Self, Past<C, V>), Error> {
         let agreed = meet(&chain, place, user, other)?;
+        if agreed.latest.is_some() {
+            check_program(&chain, function)?;
+        }
         let policy = policy(&chain, place, agreed.latest.is_some(), user)?;
         if let User::Evaluator(evaluator) = user {
             check_policy(&policy, &chain, function, evaluator)?;
@@ -176,7 +179,6 @@ impl ChainInUse {
         }
         let mut past = Past::default();
         if let Some((latest, mut state)) = state {
-            check_program(&chain, function)?;
             check_replaced(&chain, place, function)?;
             // What was kept here is in reach: only the other party's word can be so far ahead.
             state.forward_to(agreed.next_attempt).map_err(|_| {

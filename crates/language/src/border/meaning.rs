@@ -55,8 +55,8 @@ pub(super) fn digest(
 }
 
 impl Program {
-    /// The digest that binds a chain to the program: SHA-256 over a tag and the meaning of each
-    /// run, which has the params and the states in it. Nothing where the program has no states.
+    /// The digest that binds a chain to the program: SHA-256 over a tag, the number of the party
+    /// that garbles, and the meaning of each run, which has the params and the states in it. Nothing where the program has no states.
     ///
     /// # Errors
     ///
@@ -66,6 +66,8 @@ impl Program {
             return Ok(None);
         }
         let mut hash = Sha256::new_with_prefix(CHAIN_TAG);
+        // Where no party is named, who garbles says who is which.
+        hash.update((self.garbler as u64).to_le_bytes());
         for place in 0..self.entries.len() {
             let meaning = digest(self, EntryId(place as u32), files);
             hash.update(meaning.map_err(BorderError::Request)?.0);
@@ -378,6 +380,7 @@ run shows(y: u8 of b) -> (above: bool to both) { pair.left + y > GOAL as u8 }
         assert_eq!(chain_digest(&same, 5), Some(kept));
         assert_ne!(chain_digest(KEPT, 6), Some(kept));
         for (old, new) in [
+            ("parties a, b", "parties a, b garbles"),
             ("left", "first"),
             ("right: u8", "right: i8"),
             ("+= x", "-= x"),

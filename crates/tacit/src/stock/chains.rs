@@ -279,10 +279,10 @@ impl Stocks {
     ///
     /// # Errors
     ///
-    /// Another process uses it, it was killed, or the folder cannot be written.
+    /// A run uses it, it is another one since `chain` was read, it was killed, or the folder cannot
+    /// be written.
     pub fn adopt(&self, chain: &KeptChain, program: Digest) -> Result<(), Error> {
-        let open = self.chain_with(chain.own, chain.peer, chain.place(), &chain.summary.name)?;
-        Ok(open.set_program(Some(program.0))?)
+        Ok(self.same_chain(chain)?.set_program(Some(program.0))?)
     }
 
     /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
@@ -293,6 +293,11 @@ impl Stocks {
     ///
     /// A run uses it, it is another one since `chain` was read, or the folder cannot be written.
     pub fn drop_chain(&self, chain: &KeptChain) -> Result<(), Error> {
+        Ok(self.same_chain(chain)?.remove()?)
+    }
+
+    /// The chain that was listed, and not another of its name.
+    fn same_chain(&self, chain: &KeptChain) -> Result<Chain, Error> {
         let name = &chain.summary.name;
         let open = self.chain_with(chain.own, chain.peer, chain.place(), name)?;
         let now = open.marks()?;
@@ -300,7 +305,7 @@ impl Stocks {
             let what = "the chain was replaced by another one of its name; list the chains again";
             return Err(Error::ApiMisuse(what));
         }
-        Ok(open.remove()?)
+        Ok(open)
     }
 }
 

@@ -189,12 +189,13 @@ impl StockOrder for TriplePreparation<'_> {
             header: [&[security.get()][..], &id].concat(),
             lot: &lot,
         };
+        // Who is done may hear only when it publishes that the other found a cheat.
         let made = making.run(session, &mut self.watch);
-        if let (Err(error), Some(tried)) = (&made, &tried) {
+        let published = made.and_then(|()| opened.publish(session, lot));
+        if let (Err(error), Some(tried)) = (&published, &tried) {
             tried.note_cheat(error)?;
         }
-        made?;
-        opened.publish(session, lot)?;
+        published?;
         tried.map_or(Ok(()), CountedTry::finish)?;
         opened.note_published(&kind, span);
         there.made = span.count;
