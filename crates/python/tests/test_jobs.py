@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import tacit
-from tacit.errors import InputError, PeerMisbehaved, UsageError
+from tacit.errors import InputError, PeerIncompatible, PeerMisbehaved, UsageError
 
 from conftest import Parties
 
@@ -143,3 +143,43 @@ def test_each_job_says_its_cost() -> None:
     ):
         assert {row["protocol"] for row in job.cost()} == {"direct", "prepared"}
         assert "parties" in job.program
+
+
+def test_parties_who_read_results_in_other_ways_do_not_run_together(parties: Parties) -> None:
+    def means(decimals: int, party: str) -> Any:
+        job = tacit.jobs.mean_variance(rows=2, decimals=decimals)
+        frame = pd.DataFrame({"x": [1.0]})
+        return lambda session: job.run(session, frame, party=party, column="x")
+
+    def groups(names: list[str], party: str) -> Any:
+        job = tacit.jobs.group_sums(names, rows=2, amounts=2)
+        frame = pd.DataFrame({"id": [1], "region": ["N"], "cents": [1]})
+        columns = {"id": "id", "group": "region", "amount": "cents"}
+        return lambda session: job.run(session, frame, party=party, **columns)
+
+    def refused(run: Any, param: str) -> Any:
+        def party(session: tacit.Session) -> None:
+            with pytest.raises(PeerIncompatible, match=param):
+                run(session)
+
+        return party
+
+    for left, right, param in [
+        (means(2, "left"), means(3, "right"), "DECIMALS"),
+        (groups(["N", "S"], "left"), groups(["S", "N"], "right"), "GROUP_NAMES"),
+    ]:
+        parties.meet(refused(left, param), refused(right, param))
+    with pytest.raises(UsageError, match="more than once"):
+        tacit.jobs.group_sums(["N", "N"])
+
+
+def test_no_text_is_an_integer(parties: Parties) -> None:
+    job = tacit.jobs.intersection(rows=1, at_least=0)
+    texts, numbers = [
+        pd.DataFrame({"id": ids, "cents": [1]}) for ids in (["7"], [0x137 - 1])
+    ]
+    for result in parties.meet(
+        lambda session: job.run(session, texts, party="left", id="id"),
+        lambda session: job.run(session, numbers, party="right", id="id", amount="cents"),
+    ):
+        assert result["count"] == 0

@@ -56,7 +56,8 @@ pub(super) fn digest(
 
 impl Program {
     /// The digest that binds a chain to the program: SHA-256 over a tag, the number of the party
-    /// that garbles, and the meaning of each run, which has the params and the states in it. Nothing where the program has no states.
+    /// that garbles, and the meaning of each run, which has the params and the states in it.
+    /// Nothing where the program has no states.
     ///
     /// # Errors
     ///

@@ -103,7 +103,8 @@ class Job:
             )
 
     def _ids(self, frame: Any, name: str, *, distinct: bool) -> list[int]:
-        """Ids as numbers above 0: an integer plus one, or the bytes of a text behind a 1."""
+        """Ids as numbers above 1: of an integer plus one the double, of the bytes of a text behind
+        a 1 the double plus one, so that no text is an integer."""
         bits = self._params["ID_BITS"]
         ids = [_number(name, id) for id in self._column(frame, name, "id")]
         widest = max(ids, default=0).bit_length()
@@ -155,9 +156,9 @@ class Result(Mapping[str, Any]):
 
 def _number(column: str, id: object) -> int:
     if isinstance(id, str):
-        return int.from_bytes(b"\1" + id.encode(), "big")
+        return 2 * int.from_bytes(b"\1" + id.encode(), "big") + 1
     if isinstance(id, int) and not isinstance(id, bool) and id >= 0:
-        return id + 1
+        return 2 * (id + 1)
     raise InputError(
         f"{column} has an id of the class {type(id).__name__}; ids are texts, or integers from 0"
     )

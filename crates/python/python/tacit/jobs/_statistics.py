@@ -24,7 +24,7 @@ class _OfColumn(Job):
         public: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
     ) -> None:
-        super().__init__(name, params, public, budget)
+        super().__init__(name, {**params, "DECIMALS": decimals}, public, budget)
         self._decimals = decimals
 
     def _values(self, frame: Any, column: str) -> list[int]:

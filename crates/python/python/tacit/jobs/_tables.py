@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from .._session import Session
@@ -61,6 +63,10 @@ class GroupSums(Job):
     ) -> None:
         if isinstance(groups, str):
             raise UsageError(f"groups is {groups!r}; give a list of the groups' names")
+        groups = list(groups)
+        if len(set(groups)) < len(groups):
+            raise UsageError(f"groups has a name more than once: {groups}")
+        digest = sha256(json.dumps(groups).encode()).digest()
         most = _greatest(params["AMOUNT_BITS"])
         noised = {
             "counts": Noised(sensitivity=1, values=len(groups)),
@@ -69,12 +75,13 @@ class GroupSums(Job):
         planned = plan(noise, at_least, "one id, in one table or in both", noised)
         params = {
             "GROUPS": len(groups),
+            "GROUP_NAMES": int.from_bytes(digest[:6], "big"),
             "AT_LEAST": planned.at_least,
             **params,
             **planned.params,
         }
         super().__init__("group_sums", params, planned.public, planned.budget)
-        self.groups = list(groups)
+        self.groups = groups
 
     def run(
         self,
@@ -90,7 +97,7 @@ class GroupSums(Job):
     ) -> Result:
         """Runs the job as `party`: `left` has `id`, each once, and `group`, `right` has `id` and
         `amount`, whole and not negative. Both learn `counts` and `totals` by group; a group of
-        fewer than `at_least` amounts has None. With noise also `budget`; `right` then has each
+        which fewer than `at_least` ids have amounts has None. With noise also `budget`; `right` then has each
         `id` once, and a count or total may be negative."""
         once = self._party(party) == "left" or self.budget is not None
         ids = self._ids(frame, id, distinct=once)
