@@ -1,5 +1,5 @@
 //! Two parties compare two numbers over TLS, and neither learns the other's:
-//! `cargo run --release --package tacit --example millionaires`.
+//! `cargo run --release --package tacit-mpc --example millionaires`.
 //!
 //! Both run here as threads. On two machines each makes its identity with `tacit keygen`, loads
 //! it with `Identity::load`, and gets the other's fingerprint over a way that both trust.

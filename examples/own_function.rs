@@ -1,9 +1,9 @@
 //! A function of one's own: do two departments together stay within a budget of 1000, and by how
-//! much do they miss it? `cargo run --release --package tacit --example own_function`.
+//! much do they miss it? `cargo run --release --package tacit-mpc --example own_function`.
 //!
 //! Both parties run here as threads, over a channel in memory. With the name of a file the circuit
 //! is also written as Bristol Fashion, which `tacit run FILE --bit-order as-given` takes:
-//! `cargo run --release --package tacit --example own_function budget.txt`.
+//! `cargo run --release --package tacit-mpc --example own_function budget.txt`.
 
 use std::error::Error;
 use std::fs::File;

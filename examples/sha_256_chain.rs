@@ -1,7 +1,7 @@
 //! SHA-256 applied again and again to 16 bytes of each party: a computation far larger than
 //! memory, streamed. Both parties are threads of this process, joined by a channel in memory.
 //!
-//! `cargo run --release --package tacit --example sha_256_chain -- 4757` runs 100 million AND
+//! `cargo run --release --package tacit-mpc --example sha_256_chain -- 4757` runs 100 million AND
 //! gates.
 
 use std::time::Instant;

@@ -86,7 +86,7 @@ fn length(shape: u8) -> usize {
     usize::from(shape >> 2 & 3) + 1 + usize::from(shape >> 4)
 }
 
-/// The bits of a distance of so many bytes.
+/// By a distance's number of bytes, the bits of a word that belong to it.
 const BITS: [u32; 8] = [0, 0xff, 0xffff, 0xff_ffff, u32::MAX, 0, 0, 0];
 
 /// A gate's wire, and where its distances are.

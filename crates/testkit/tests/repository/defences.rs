@@ -94,9 +94,10 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 /// Whether the sources have a function of the test's name. The modules of a unit test are left to
 /// the script, which runs it.
 fn exists(test: &NamedTest<'_>) -> bool {
-    let folder = match test.package.strip_prefix("tacit-") {
-        Some(folder) => folder,
-        None => test.package,
+    // The library is published under a name of its own.
+    let folder = match test.package {
+        "tacit-mpc" => "tacit",
+        package => package.strip_prefix("tacit-").unwrap_or(package),
     };
     let folder = root().join("crates").join(folder);
     let mut texts = Vec::new();

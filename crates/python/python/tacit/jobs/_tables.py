@@ -66,7 +66,7 @@ class GroupSums(Job):
         groups = list(groups)
         if len(set(groups)) < len(groups):
             raise UsageError(f"groups has a name more than once: {groups}")
-        digest = sha256(json.dumps(groups).encode()).digest()
+        digest = sha256(json.dumps([str(group) for group in groups]).encode()).digest()
         most = _greatest(params["AMOUNT_BITS"])
         noised = {
             "counts": Noised(sensitivity=1, values=len(groups)),
@@ -97,8 +97,8 @@ class GroupSums(Job):
     ) -> Result:
         """Runs the job as `party`: `left` has `id`, each once, and `group`, `right` has `id` and
         `amount`, whole and not negative. Both learn `counts` and `totals` by group; a group of
-        which fewer than `at_least` ids have amounts has None. With noise also `budget`; `right` then has each
-        `id` once, and a count or total may be negative."""
+        which fewer than `at_least` ids have amounts has None. With noise also `budget`; `right`
+        then has each `id` once, and a count or total may be negative."""
         once = self._party(party) == "left" or self.budget is not None
         ids = self._ids(frame, id, distinct=once)
         if party == "left":
