@@ -140,7 +140,7 @@ impl<G: Gates> Glnp<G> {
     /// The scheme, on the fastest backend that this CPU has.
     #[must_use]
     pub fn new() -> Self {
-        Self::on(Cpu::detect())
+        Self::on(Cpu::detect_for_key_schedules())
     }
 
     /// The scheme on a given backend. All backends compute the same bits.

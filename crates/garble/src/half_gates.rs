@@ -477,7 +477,7 @@ impl HalfGates {
     /// The scheme, on the fastest backend that this CPU has.
     #[must_use]
     pub fn new(construction: Construction) -> Self {
-        Self::on(Cpu::detect(), construction)
+        Self::on(construction.fastest_cpu(), construction)
     }
 
     /// The scheme on a given backend. All backends compute the same bits.

@@ -49,6 +49,15 @@ impl Construction {
             Self::Rekeyed => 126,
         }
     }
+
+    /// The fastest backend that this CPU has for it.
+    #[must_use]
+    pub fn fastest_cpu(self) -> Cpu {
+        match self {
+            Self::TwoCall => Cpu::detect(),
+            Self::Rekeyed => Cpu::detect_for_key_schedules(),
+        }
+    }
 }
 
 /// Numbers (gates, OTs) that share a key of the two-call construction, as a power of two.
@@ -171,7 +180,7 @@ impl TweakableHash {
     /// The hash that begins at `start`, on the fastest backend.
     #[must_use]
     pub fn new(construction: Construction, start: Block) -> Self {
-        Self::on(Cpu::detect(), construction, start)
+        Self::on(construction.fastest_cpu(), construction, start)
     }
 
     /// The hash that begins at `start`, on a chosen backend.
