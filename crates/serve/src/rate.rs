@@ -34,23 +34,17 @@ impl FromStr for Rate {
         let (times, per) = text.split_once('/').ok_or(NotARate)?;
         let times: u32 = times.trim().parse().map_err(|_| NotARate)?;
         let per = per.trim();
-        let unit = per.trim_start_matches(|c: char| c.is_ascii_digit());
-        let number: u64 = match &per[..per.len() - unit.len()] {
-            "" => 1,
-            digits => digits.parse().map_err(|_| NotARate)?,
+        // `100/m` is in one minute.
+        let per = match per.starts_with(|c: char| c.is_ascii_digit()) {
+            true => humantime::parse_duration(per),
+            false => humantime::parse_duration(&format!("1{per}")),
         };
-        let seconds = match unit {
-            "s" => number,
-            "m" => number.saturating_mul(60),
-            "h" => number.saturating_mul(3600),
-            "d" => number.saturating_mul(86_400),
-            _ => return Err(NotARate),
-        };
+        let per = per.map_err(|_| NotARate)?;
         // A hundred years are for ever.
-        if times == 0 || seconds == 0 || seconds > 100 * 366 * 86_400 {
+        let range = Duration::from_secs(1)..=100 * 366 * Duration::from_hours(24);
+        if times == 0 || !range.contains(&per) {
             return Err(NotARate);
         }
-        let per = Duration::from_secs(seconds);
         Ok(Self { times, per })
     }
 }

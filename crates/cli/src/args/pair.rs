@@ -72,7 +72,7 @@ pub(crate) struct InviteArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) address: Option<String>,
     /// How long the invitation is good, at most a day
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60m")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1h")]
     pub(crate) valid: Duration,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10m")]
     pub(crate) wait: Duration,
     /// Longest time that two parties are served
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "720m")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "12h")]
     pub(crate) time: Duration,
     /// Longest silence of two parties
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "16m")]

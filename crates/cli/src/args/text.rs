@@ -36,24 +36,18 @@ pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
         .map_err(|_| "expected a whole number of threads, at least 1".to_owned())
 }
 
-/// A time with its unit: `500ms`, `30s`, `5m`.
+/// A time with its unit: `500ms`, `30s`, `5m`, `1h 30m`. A hundred years are the longest.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is no time; write a number and ms, s or m, such as 30s");
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let milliseconds = match unit {
-        "ms" => Some(number),
-        "s" => number.checked_mul(1000),
-        "m" => number.checked_mul(60_000),
-        _ => None,
-    };
-    match milliseconds {
-        Some(0) => Err("a time of 0 leaves the peer no chance; allow at least 1ms".to_owned()),
-        Some(milliseconds) => Ok(Duration::from_millis(milliseconds)),
-        None => Err(wrong()),
+    let time = humantime::parse_duration(text).ok();
+    let time = time.filter(|time| *time <= 100 * 366 * Duration::from_hours(24));
+    match time {
+        Some(Duration::ZERO) => {
+            Err("a time of 0 leaves the peer no chance; allow at least 1ms".to_owned())
+        }
+        Some(time) => Ok(time),
+        None => Err(format!(
+            "{text:?} is no time; write a number and ms, s, m, h or d, such as 30s"
+        )),
     }
 }
 
@@ -75,14 +69,15 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(duration("1h 30m"), Ok(Duration::from_mins(90)));
         for wrong in [
             "",
             "30",
             "s",
             "-1s",
-            "1.5s",
-            "1h",
+            "1x",
             "99999999999999999999s",
+            "18446744073709551615s",
             "0s",
         ] {
             assert!(duration(wrong).is_err(), "{wrong}");
