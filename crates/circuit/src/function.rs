@@ -54,7 +54,8 @@ pub use error::{ErrorLocation, FunctionError};
 pub use graph::{Graph, GraphCall, GraphSource};
 pub use values::{Call, Outputs, Step, Values};
 
-use crate::{Circuit, Digest, Port, Program};
+use crate::evaluate::{decode, encode};
+use crate::{Circuit, CircuitError, Digest, Port, Program, Value};
 use check::Counts;
 use plan::Plan;
 use source::Source;
@@ -442,6 +443,22 @@ impl Function {
             values.finish_call(&results);
         }
         values.outputs(|bit| bit).all().to_vec()
+    }
+
+    /// The function in the clear: a value for each input, and then for each loaded value, to those
+    /// of all results, and then of saved values. An input is converted to its port's type where
+    /// [`Value::convert`] can.
+    ///
+    /// # Errors
+    ///
+    /// [`CircuitError::ValueCount`] if the values are not as many as the inputs and loaded values,
+    /// [`CircuitError::Value`] if one does not fit its port.
+    pub fn evaluate_values(&self, inputs: &[Value]) -> Result<Vec<Value>, CircuitError> {
+        let ports = self.inputs.iter().map(|input| &input.port);
+        let bits = encode(ports.chain(&self.loads), inputs)?;
+        let results = Zeroizing::new(self.evaluate(&bits));
+        let ports = self.outputs.iter().map(|output| &output.port);
+        Ok(decode(ports.chain(&self.saves), &results))
     }
 
     fn plan(&self) -> &Plan {
