@@ -120,7 +120,7 @@ impl<'f> Terms<'f> {
         })
     }
 
-    /// Whose the input of this number is; nobody's where it is a loaded value.
+    /// The owner of the input of this number, or `None` if it is a loaded value.
     fn owner(&self, port: usize) -> Option<Role> {
         self.function.inputs().get(port).map(|input| input.owner)
     }
