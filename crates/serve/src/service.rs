@@ -1,4 +1,4 @@
-//! The service: who is in, who may come in, and how it ends.
+//! The service: its sessions, the limits on new ones, and how it stops.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;

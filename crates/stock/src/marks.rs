@@ -1,4 +1,4 @@
-//! What the parties tell each other of their stocks when they meet, and what follows from it.
+//! The marks that two parties exchange when they meet, and what each does with them.
 //!
 //! *Lots.* Each party publishes a lot only when it knows that the peer has it durable, and lots of
 //! a kind in one order. So both have published prefixes of one sequence, and what either has

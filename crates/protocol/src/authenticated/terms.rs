@@ -1,4 +1,4 @@
-//! What a run is about, the same at both parties, and what both do alike.
+//! The terms of a run, the same at both parties, and the steps that both take.
 
 use tacit_circuit::{Function, Role};
 use tacit_kernels::{Block, Construction, Prg, TweakableHash};
