@@ -27,18 +27,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         "budget",
         circuit,
         |port| {
-            Ok(if port.name == "sales" {
+            if port.name == "sales" {
                 Role::Garbler
             } else {
                 Role::Evaluator
-            })
+            }
         },
         |port| {
-            Ok(if port.name == "excess" {
+            if port.name == "excess" {
                 Recipient::Garbler
             } else {
                 Recipient::Both
-            })
+            }
         },
     )?;
     let (here, there) = memory::pair();

@@ -309,7 +309,7 @@ fn told_to_evaluator(function: &Function) -> Result<Function, tacit::Error> {
             .step(&format!("{value} = {call}"))
             .output(name, &ty, Recipient::Evaluator, &value);
     }
-    Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
+    Ok(builder.finish()?)
 }
 
 /// AES-128 this many times, each block the one before enciphered.
@@ -330,7 +330,7 @@ fn chain(calls: u64) -> Result<Function, tacit::Error> {
             Recipient::Evaluator,
             &format!("state[{calls}]"),
         );
-    Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
+    Ok(builder.finish()?)
 }
 
 impl Exchange for Exchanged {

@@ -7,7 +7,7 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Circuit, CircuitError, Value};
+use crate::{Circuit, CircuitError, Port, Value};
 
 /// A word of bit-sliced values: bit k is the value in instance k.
 pub type Lanes = u64;
@@ -106,16 +106,7 @@ impl Circuit {
     ///
     /// As [`Circuit::evaluate_values`].
     pub fn encode_inputs(&self, inputs: &[Value]) -> Result<Zeroizing<Vec<bool>>, CircuitError> {
-        let ports = self.inputs();
-        if inputs.len() != ports.len() {
-            let (expected, found) = (ports.len(), inputs.len());
-            return Err(CircuitError::ValueCount { expected, found });
-        }
-        let mut bits = Zeroizing::new(Vec::with_capacity(self.input_bits()));
-        for (port, value) in ports.iter().zip(inputs) {
-            bits.extend_from_slice(&port.convert_value(value)?.to_bits());
-        }
-        Ok(bits)
+        encode(self.inputs().iter(), inputs)
     }
 
     /// The values of the output ports from all output bits.
@@ -126,20 +117,41 @@ impl Circuit {
     #[must_use]
     pub fn decode_outputs(&self, bits: &[bool]) -> Vec<Value> {
         assert_eq!(bits.len(), self.output_bits(), "output bits");
-        let mut rest = bits;
-        let value = |port: &crate::Port| {
-            let (bits, after) = rest.split_at(port.ty.width());
-            rest = after;
-            Value::from_bits(&port.ty, bits).expect("as many bits as the type is wide")
-        };
-        self.outputs().iter().map(value).collect()
+        decode(self.outputs().iter(), bits)
     }
+}
+
+/// The bits of these values, one for each of the ports, each converted to its port's type.
+pub(crate) fn encode<'p>(
+    ports: impl Iterator<Item = &'p Port> + Clone,
+    values: &[Value],
+) -> Result<Zeroizing<Vec<bool>>, CircuitError> {
+    let (expected, found) = (ports.clone().count(), values.len());
+    if found != expected {
+        return Err(CircuitError::ValueCount { expected, found });
+    }
+    let width = ports.clone().map(|port| port.ty.width()).sum();
+    let mut bits = Zeroizing::new(Vec::with_capacity(width));
+    for (port, value) in ports.zip(values) {
+        bits.extend_from_slice(&port.convert_value(value)?.to_bits());
+    }
+    Ok(bits)
+}
+
+/// The values of these ports from all their bits.
+pub(crate) fn decode<'p>(ports: impl Iterator<Item = &'p Port>, mut bits: &[bool]) -> Vec<Value> {
+    let value = |port: &Port| {
+        let (own, after) = bits.split_at(port.ty.width());
+        bits = after;
+        Value::from_bits(&port.ty, own).expect("as many bits as the type is wide")
+    };
+    ports.map(value).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Gate, Port, Type};
+    use crate::{Gate, Type};
 
     /// (a, b, carry in) to (sum, carry out, a, NOT a).
     fn full_adder() -> Circuit {

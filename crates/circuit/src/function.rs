@@ -1,10 +1,9 @@
 //! Functions: what two parties agree to compute, as a graph of component calls.
 //!
 //! A function has ports that belong to one of the parties, results that go to one or both, and
-//! calls of components in between. It is written with repetition in it: parameters, `for` over
-//! ranges, arrays whose elements are assigned once under affine indices. It is never flattened:
-//! a [`FunctionFamily`], from a [`FunctionBuilder`], becomes a [`Function`] when its
-//! parameters are given, and [`Values`] walks its calls with the loops' counters as its state.
+//! calls of components in between. It is written with repetition in it: `for` over ranges, arrays
+//! whose elements are assigned once under affine indices. It is never flattened: [`Values`] walks
+//! its calls with the loops' counters as its state.
 //!
 //! ```text
 //! builder ─▶ source ─▶ lower ─▶ plan ─▶ check ─▶ Function ─▶ Values: call by call
@@ -12,10 +11,11 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `lexer`, `expression`, `syntax` | words, whole-number expressions, steps |
+//! | `lexer`, `expression`, `syntax` | words, indices, steps |
 //! | `builder` | from Rust to a source |
 //! | `source` | a function as it is written; canonical text and digests |
-//! | `family`, `lower` | from a source and parameters to a plan |
+//! | `assemble` | from a source to a function |
+//! | `lower` | from a source to a plan |
 //! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
 //! | `reading` | which values may stand where |
 //! | `promises` | what inputs promise, from the ports that they go into |
@@ -25,14 +25,14 @@
 //! **Limits**, each an error of its own: 2^16 steps as written, 8 loops in each
 //! other, 2^28 steps as run, which read and assign 2^30 elements, 2^25 elements that are assigned
 //! or read apart, 2^28 bits live at once or read by one step, 2^24 bits of constants as written.
-//! **Cost**: instantiating walks all calls twice and takes 9 bytes for each such element; a run
+//! **Cost**: making one walks all calls twice and takes 9 bytes for each such element; a run
 //! takes 8 bytes for each, and one value for each bit live at once.
 
+mod assemble;
 mod builder;
 mod check;
 mod error;
 mod expression;
-mod family;
 mod graph;
 mod lexer;
 mod lower;
@@ -51,13 +51,14 @@ use zeroize::Zeroizing;
 
 pub use builder::FunctionBuilder;
 pub use error::{ErrorLocation, FunctionError};
-pub use family::FunctionFamily;
 pub use graph::{Graph, GraphCall, GraphSource};
 pub use values::{Call, Outputs, Step, Values};
 
-use crate::{Circuit, Digest, Port, Program};
+use crate::evaluate::{decode, encode};
+use crate::{Circuit, CircuitError, Digest, Port, Program, Value};
 use check::Counts;
 use plan::Plan;
+use source::Source;
 
 /// One of the two parties, by what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,19 +186,6 @@ impl Component {
     }
 }
 
-/// A number that a function takes before it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionParameter {
-    /// Its name.
-    pub name: String,
-    /// Least value.
-    pub minimum: u64,
-    /// Greatest value.
-    pub maximum: u64,
-    /// The value where none is given; without it, one must be.
-    pub default: Option<u64>,
-}
-
 /// An input of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionInput {
@@ -234,7 +222,6 @@ pub struct Function {
     plan: Plan,
     counts: Counts,
     text: String,
-    family: Digest,
     digest_of_bits: Digest,
     digest: Digest,
     meaning: Option<Digest>,
@@ -247,15 +234,14 @@ impl Function {
     ///
     /// # Errors
     ///
-    /// What `owner` or `recipient` answers with, or a limit of functions that the circuit passes.
+    /// The circuit passes a limit of functions.
     pub fn of_circuit(
         name: &str,
         circuit: Circuit,
-        owner: impl FnMut(&Port) -> Result<Role, FunctionError>,
-        recipient: impl FnMut(&Port) -> Result<Recipient, FunctionError>,
+        owner: impl Fn(&Port) -> Role,
+        recipient: impl Fn(&Port) -> Recipient,
     ) -> Result<Self, FunctionError> {
-        FunctionFamily::of_circuit(name, circuit, owner, recipient)?
-            .instantiate(&Default::default())
+        Self::of_source(Source::of_circuit(name, circuit, owner, recipient))
     }
 
     /// Its name, for people.
@@ -319,13 +305,7 @@ impl Function {
         self.digest_of_bits
     }
 
-    /// The digest of the function with its parameters left open.
-    #[must_use]
-    pub fn family_digest(&self) -> Digest {
-        self.family
-    }
-
-    /// What the family digest is made of: the function as text, one step a line.
+    /// The function as text, one step a line, which its digest covers.
     #[must_use]
     pub fn canonical_text(&self) -> &str {
         &self.text
@@ -463,6 +443,22 @@ impl Function {
             values.finish_call(&results);
         }
         values.outputs(|bit| bit).all().to_vec()
+    }
+
+    /// The function in the clear: a value for each input, and then for each loaded value, to those
+    /// of all results, and then of saved values. An input is converted to its port's type where
+    /// [`Value::convert`] can.
+    ///
+    /// # Errors
+    ///
+    /// [`CircuitError::ValueCount`] if the values are not as many as the inputs and loaded values,
+    /// [`CircuitError::Value`] if one does not fit its port.
+    pub fn evaluate_values(&self, inputs: &[Value]) -> Result<Vec<Value>, CircuitError> {
+        let ports = self.inputs.iter().map(|input| &input.port);
+        let bits = encode(ports.chain(&self.loads), inputs)?;
+        let results = Zeroizing::new(self.evaluate(&bits));
+        let ports = self.outputs.iter().map(|output| &output.port);
+        Ok(decode(ports.chain(&self.saves), &results))
     }
 
     fn plan(&self) -> &Plan {

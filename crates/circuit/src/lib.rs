@@ -25,9 +25,8 @@ pub use digest::{Digest, NotADigest};
 pub use error::CircuitError;
 pub use evaluate::{LANES, Lanes};
 pub use function::{
-    Call, Component, ErrorLocation, Function, FunctionBuilder, FunctionError, FunctionFamily,
-    FunctionInput, FunctionOutput, FunctionParameter, Graph, GraphCall, GraphSource, Outputs,
-    Recipient, Role, Step, Values,
+    Call, Component, ErrorLocation, Function, FunctionBuilder, FunctionError, FunctionInput,
+    FunctionOutput, Graph, GraphCall, GraphSource, Outputs, Recipient, Role, Step, Values,
 };
 pub use optimise::{Optimised, Pass, PassName, Size};
 pub use ordering::{Bridge, Level, OrderingRule, Translation, WireOrdering};

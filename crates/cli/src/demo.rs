@@ -181,30 +181,17 @@ fn play(
 /// known.
 fn check(task: &Task, done: &Done) -> Result<(), Failure> {
     let wrong = || Failure::WrongResult { what: task.what };
-    let mut plain = Vec::new();
-    for input in task.function.inputs() {
-        let given = task
-            .inputs
-            .iter()
-            .find(|(_, name, _)| *name == input.port.name);
-        let (_, _, value) = given.ok_or_else(wrong)?;
-        let value = input
-            .port
-            .convert_value(value)
-            .map_err(tacit::Error::from)?;
-        plain.extend_from_slice(&value.to_bits());
-    }
-    let results = task.function.evaluate(&plain);
-    let mut results = results.as_slice();
-    let mut expected = BTreeMap::new();
-    for output in task.function.outputs() {
-        let (bits, rest) = results
-            .split_at_checked(output.port.ty.width())
-            .ok_or_else(wrong)?;
-        let value = Value::from_bits(&output.port.ty, bits).map_err(tacit::Error::from)?;
-        expected.insert(output.port.name.clone(), value);
-        results = rest;
-    }
+    let inputs = task.function.inputs().iter().map(|input| {
+        let mut given = task.inputs.iter();
+        let given = given.find(|(_, name, _)| *name == input.port.name);
+        given.map(|(_, _, value)| value.clone()).ok_or_else(wrong)
+    });
+    let inputs = inputs.collect::<Result<Vec<Value>, _>>()?;
+    let results = task.function.evaluate_values(&inputs);
+    let outputs = task.function.outputs().iter();
+    let names = outputs.map(|output| output.port.name.clone());
+    let expected: BTreeMap<String, Value> =
+        names.zip(results.map_err(tacit::Error::from)?).collect();
     let known = task
         .known
         .as_ref()

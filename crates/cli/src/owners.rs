@@ -37,16 +37,12 @@ impl FoundCircuit {
         }
         let usual = library::usual_owner(&self.circuit);
         let owner = |port: &Port| {
-            Ok(owners
-                .get(port.name.as_str())
-                .copied()
-                .unwrap_or_else(|| usual(port)))
+            let owner = owners.get(port.name.as_str());
+            owner.copied().unwrap_or_else(|| usual(port))
         };
         let gets = |port: &Port| {
-            Ok(recipients
-                .get(port.name.as_str())
-                .copied()
-                .unwrap_or(Recipient::Both))
+            let recipient = recipients.get(port.name.as_str());
+            recipient.copied().unwrap_or(Recipient::Both)
         };
         Ok(Function::of_circuit(&self.name, self.circuit, owner, gets)
             .map_err(tacit::Error::from)?)

@@ -8,6 +8,35 @@
 use crate::simd::{BlockVectors, Simd};
 use crate::{Block, KeyedPair, SlotView};
 
+/// A backend's token: proof of the features, which are detected and enabled here alone.
+macro_rules! token {
+    ($name:ident: $is_detected:ident($($feature:tt),+), $enabled:tt) => {
+        /// Proof that the CPU has the features above: only [`detect`](Self::detect) makes one.
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub(crate) struct $name(());
+
+        impl $name {
+            /// The token, if the CPU has the features.
+            pub(crate) fn detect() -> Option<Self> {
+                ($(std::arch::$is_detected!($feature))&&+).then_some(Self(()))
+            }
+
+            /// Runs `kernel` in a function compiled for the features.
+            #[inline]
+            pub(crate) fn run<K: crate::cpu::Kernel>(self, kernel: K) -> K::Output {
+                #[target_feature(enable = $enabled)]
+                fn with_features<K: crate::cpu::Kernel>(token: $name, kernel: K) -> K::Output {
+                    kernel.run(token)
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { with_features(self, kernel) }
+            }
+        }
+
+        impl crate::simd::Sealed for $name {}
+    };
+}
+
 /// Operations of vectors of a type, each an expression of the backend's instructions.
 macro_rules! instructions {
     ($vector:ty;

@@ -101,12 +101,6 @@ impl Shipped {
         self.file.1
     }
 
-    /// Which of the program's runs it is.
-    #[must_use]
-    pub fn run(&self) -> &'static str {
-        self.run
-    }
-
     fn loaded(&self) -> Loaded {
         Loaded::new(self.file.0, self.file.1, &NoFiles)
     }

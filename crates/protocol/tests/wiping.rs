@@ -42,10 +42,10 @@ fn an_execution_that_was_read_leaves_no_seed() {
     let circuit = library::find("adder", &BTreeMap::new()).expect("the library has it");
     let first = circuit.inputs()[0].name.clone();
     let owner = |port: &Port| match port.name == first {
-        true => Ok(Role::Garbler),
-        false => Ok(Role::Evaluator),
+        true => Role::Garbler,
+        false => Role::Evaluator,
     };
-    let function = Function::of_circuit("adder", circuit, owner, |_| Ok(Recipient::Both));
+    let function = Function::of_circuit("adder", circuit, owner, |_| Recipient::Both);
     let function = function.expect("a function");
     let plan = Plan::cheapest(&function, 1, 40).expect("a plan");
     let scheme = HalfGates::new(Construction::TwoCall);

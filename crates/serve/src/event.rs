@@ -1,4 +1,4 @@
-//! What a service tells of itself: one event a step, with public values only.
+//! The events of a service: one a step, with public values only.
 
 use std::fmt::{self, Write as _};
 

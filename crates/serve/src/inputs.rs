@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub function: &'a Function,
     /// This party's role.
     pub role: Role,
-    /// Who asks.
+    /// The peer that asks.
     pub peer: Fingerprint,
     /// What this party calls it.
     pub peer_name: &'a str,

@@ -16,11 +16,10 @@
 //! | [`rate`] | how often something may happen |
 //! | [`reading`] | bytes that may be secret, read into memory that is wiped |
 //!
-//! A [`Policy`] is checked when it is made, before a running service takes it. The service takes
-//! threads and no async runtime: one for each session and preparation, of which there is a bounded
-//! number, one that accepts, and one that looks at the stock. What a peer does wrong ends its own
-//! session and is told to it, counted and logged; a peer that goes on with it is not heard for a
-//! while.
+//! A [`Policy`] is checked when it is made, before a running service takes it. The service uses
+//! threads and no async runtime: one for each session and preparation, up to a limit, one that
+//! accepts, and one that watches the stock. A peer's mistake ends its own session; the service
+//! tells the peer, counts it and logs it. A peer that repeats it is ignored for a while.
 #![forbid(unsafe_code)]
 
 pub mod event;

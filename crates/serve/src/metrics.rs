@@ -1,4 +1,4 @@
-//! What is counted, in Prometheus' format (OpenMetrics text).
+//! Counters in the Prometheus format (OpenMetrics text).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

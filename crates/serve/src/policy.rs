@@ -1,4 +1,4 @@
-//! What a service does for whom: made once, checked when it is made, and then only read.
+//! The policy of a service: what it does for which peer. It is checked when it is made.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

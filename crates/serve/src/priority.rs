@@ -1,4 +1,4 @@
-//! Work that gives way: what is prepared in the background runs when nobody waits for a CPU.
+//! Background preparation at low priority: it runs when no session waits for a CPU.
 
 use std::panic::resume_unwind;
 use std::thread;

@@ -55,7 +55,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// What is left of a rate.
+/// A token bucket: how much of a rate is left.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     rate: Rate,

@@ -1,4 +1,4 @@
-//! The service: who is in, who may come in, and how it ends.
+//! The service: its sessions, the limits on new ones, and how it stops.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -595,7 +595,7 @@ impl Seat {
         &self.shared
     }
 
-    /// Marks a run as begun, unless the service stops.
+    /// Marks a run as started, unless the service stops.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.shared.state();
         if self.shared.is_stopping() {

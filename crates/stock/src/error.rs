@@ -1,4 +1,4 @@
-//! What can go wrong with a stock, said so that a person knows what to do.
+//! Errors of a stock. Each message says what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Leases: instances that are this process's, and nobody's ever again.
+//! Leases: instances that one process may use, and no other ever after.
 //!
 //! [`Stock::lease`] moves the mark and the keys forward durably before it returns; what it returns
 //! holds the keys of its instances in memory and hands them out without the disk. A crash wastes

@@ -1,4 +1,4 @@
-//! What the parties tell each other of their stocks when they meet, and what follows from it.
+//! The marks that two parties exchange when they meet, and what each does with them.
 //!
 //! *Lots.* Each party publishes a lot only when it knows that the peer has it durable, and lots of
 //! a kind in one order. So both have published prefixes of one sequence, and what either has
@@ -22,8 +22,8 @@ use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whos
 /// of the others when a run names them.
 const MAX_WITHDRAWN: usize = 1024;
 const MAX_WITHDRAWN_IN_ALL: usize = 8192;
-/// By how much what a party has begun is ahead of the other at most when they meet: by a lot that
-/// the other did not begin any more.
+/// The furthest that one party may be ahead of the other when they meet: by a lot that the other
+/// has not started.
 const MAX_AHEAD: u64 = 1 << 20;
 /// The same where the other party has nothing of a kind, and so does not keep up with lots that
 /// fail one after the other.
@@ -49,7 +49,7 @@ pub struct Marks {
 pub struct KindMarks {
     /// The kind.
     pub kind: ComponentDigest,
-    /// No lot was ever begun at or above this number.
+    /// No lot was ever started at or above this number.
     pub reserved: u64,
     /// Every number below is spent.
     pub leased: u64,

@@ -62,7 +62,7 @@ pub(crate) struct KindRecord {
     /// Which pages of the key file are its.
     pub(crate) slot: u32,
     pub(crate) shape: Shape,
-    /// No lot was ever begun at or above this number.
+    /// No lot was ever started at or above this number.
     pub(crate) reserved: u64,
     /// Every number below is spent.
     pub(crate) leased: u64,

@@ -1,4 +1,4 @@
-//! A stock: made, opened, healed after a crash, begun anew.
+//! A stock: how it is made, opened, repaired after a crash, and started again.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

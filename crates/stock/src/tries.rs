@@ -1,5 +1,5 @@
 //! What this party has recorded of a protocol's tries with a peer, in each role: those that were
-//! begun and not finished, and cheats that were proven.
+//! started and not finished, and cheats that were proven.
 //!
 //! A try is a batch, or an epoch of `authenticated`. It is counted durably before the peer can
 //! learn whether it succeeds, and taken off when it has ended well at this party. So whatever ends
@@ -75,8 +75,8 @@ impl TryKey {
 /// What was recorded of one protocol's tries with one peer in one role of this party.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TryRecord {
-    /// Tries that were begun and not finished, those under way among them. They raise the s of the
-    /// next one.
+    /// Tries that were started and not finished, including those under way. They raise the s of
+    /// the next one.
     pub unfinished: u64,
     /// Tries in which the peer was caught, or caught this party.
     pub cheats: u64,

@@ -130,7 +130,7 @@ impl<'f> Job<'f> {
 
     /// Under `prepared`, and under [`authenticated_counted`](Self::authenticated_counted): loads
     /// and saves values in the chain of this name, which both parties keep with their stocks,
-    /// garbled or shared. A chain that is not there is begun by a run that saves and loads
+    /// garbled or shared. A chain that is not there is started by a run that saves and loads
     /// nothing. Both parties have a version of it or neither, whenever one of them stops.
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {

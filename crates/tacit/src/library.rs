@@ -31,13 +31,8 @@ pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Functi
     }
     let circuit = find(name, parameters)?;
     let owner = usual_owner(&circuit);
-    let recipient = |_: &Port| Ok(Recipient::Both);
-    Ok(Function::of_circuit(
-        name,
-        circuit,
-        |port| Ok(owner(port)),
-        recipient,
-    )?)
+    let function = Function::of_circuit(name, circuit, owner, |_| Recipient::Both);
+    Ok(function?)
 }
 
 /// Whose an input port of a library circuit is unless told otherwise.

@@ -45,7 +45,7 @@ impl Program {
     pub(super) fn function(&self) -> Result<Function, Error> {
         let bits = self.parameters.get("bits").copied().unwrap_or(1);
         let ty = format!("bits[{bits}]");
-        let family = match self.function.as_str() {
+        let function = match self.function.as_str() {
             SAVE => FunctionBuilder::new(SAVE)
                 .value("blank", &ty)
                 .step("blank = 0")
@@ -59,8 +59,6 @@ impl Program {
                 .finish(),
             name => return Ok(library::function(name, &self.parameters)?),
         };
-        let family = family.map_err(tacit::Error::from)?;
-        let function = family.instantiate(&BTreeMap::new());
         Ok(function.map_err(tacit::Error::from)?)
     }
 }

@@ -1,51 +1,42 @@
 //! Functions written in Rust, by machines: people write programs of the language.
 //!
 //! ```
-//! use std::collections::BTreeMap;
 //! use tacit_circuit::{FunctionBuilder, Recipient, Role};
 //!
 //! let mut builder = FunctionBuilder::new("sum");
 //! builder
-//!     .parameter("n", 1..=1000, Some(10))
-//!     .library("add", "adder", &[("bits", "32")])
-//!     .input("x", "u32[n]", Role::Garbler)
-//!     .input("y", "u32[n]", Role::Evaluator)
-//!     .value("partial", "u32[n+1]")
-//!     .value("both", "u32[n]")
+//!     .library("add", "adder", &[("bits", 32)])
+//!     .input("x", "u32[3]", Role::Garbler)
+//!     .input("y", "u32[3]", Role::Evaluator)
+//!     .value("partial", "u32[4]")
+//!     .value("both", "u32[3]")
 //!     .step("partial[0] = 0")
-//!     .repeat("i in 0..n", |each| {
+//!     .repeat("i in 0..3", |each| {
 //!         each.step("both[i] = add(x[i], y[i])");
 //!         each.step("partial[i+1] = add(partial[i], both[i])");
 //!     })
-//!     .output("sum", "u32", Recipient::Both, "partial[n]");
-//! let function = builder.finish()?.instantiate(&BTreeMap::from([("n".to_owned(), 3)]))?;
+//!     .output("sum", "u32", Recipient::Both, "partial[3]");
+//! let function = builder.finish()?;
 //! assert_eq!(function.call_count(), 6);
 //! # Ok::<(), tacit_circuit::FunctionError>(())
 //! ```
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-use super::expression::Expression;
 use super::source::{
     ComponentSource, Destination, InputSource, OutputSource, Owner, Source, StepSource,
     ValueSource, shown,
 };
-use super::syntax::{Assignment, Head, TypeExpression, parse_value};
-use super::{
-    Component, ErrorLocation, FunctionError, FunctionFamily, FunctionParameter, Recipient, Role,
-};
+use super::syntax::{Assignment, Head, parse_value};
+use super::{Component, ErrorLocation, Function, FunctionError, Recipient, Role};
+use crate::{Type, library};
 
-/// Makes a [`FunctionFamily`] step by step. The first thing that is wrong is said by
-/// [`FunctionBuilder::finish`].
+/// Makes a [`Function`] step by step. [`FunctionBuilder::finish`] returns the first error.
 ///
 /// A **step** is `sum, carry = add(a[i], b[i])`, a call with a value for each input port of the
 /// component and a place for each output port, `_` for one that is dropped; or `x = y[2..4] ++
-/// 0:u8`, which moves bits. **Types** are those of circuits with expressions for their sizes,
-/// `bytes[16][n]`. Arrays are read from right to left: of a `u8[m+1][n+1]`, `d[i]` is a `u8[m+1]`.
-/// An index behind the last dimension picks a byte of a byte string or a bit of anything else.
-/// **Expressions** have `+ - * / %`, parentheses, `bits(x)`, `min(x,y)` and `max(x,y)`; indices are
-/// affine in the loops' counters. **Constants** take the type of where they stand, or say it.
+/// 0:u8`, which moves bits. Arrays are read from right to left: of a `u8[5][9]`, `d[i]` is a
+/// `u8[5]`. An index behind the last dimension picks a byte of a byte string or a bit of anything
+/// else. **Indices** are sums of numbers, of the loops' counters and of multiples of them, such as
+/// `2*i+1`. **Constants** take the type of where they stand, or say it.
 ///
 /// A value and the place where it is put have one width, and their bits mean the same, except that
 /// `bit`, `bits[n]` and `bytes[n]` go anywhere and anything goes into them. An input that goes into
@@ -72,46 +63,34 @@ impl FunctionBuilder {
         }
     }
 
-    /// A parameter with its range and default.
-    pub fn parameter(
-        &mut self,
-        name: &str,
-        range: RangeInclusive<u64>,
-        default: Option<u64>,
-    ) -> &mut Self {
-        let (minimum, maximum) = range.into_inner();
-        let parameter = FunctionParameter {
-            name: name.to_owned(),
-            minimum,
-            maximum,
-            default,
-        };
-        self.source.parameters.push(parameter);
-        self
-    }
-
     /// A component under the name by which steps call it.
     pub fn component(&mut self, name: &str, component: Component) -> &mut Self {
-        self.source
-            .components
-            .push((name.to_owned(), ComponentSource::Given(component)));
+        let name = name.to_owned();
+        self.source.components.push(ComponentSource {
+            name,
+            component,
+            library: None,
+        });
         self
     }
 
-    /// A component of the library, with expressions for its parameters.
-    pub fn library(&mut self, name: &str, library: &str, parameters: &[(&str, &str)]) -> &mut Self {
-        let place = ErrorLocation::new(format!("component {}", shown(name)));
-        let mut expressions = BTreeMap::new();
-        for (parameter, text) in parameters {
-            if let Some(expression) = self.taken(Expression::parse(&place, text)) {
-                expressions.insert((*parameter).to_owned(), expression);
-            }
+    /// A component of the library with these parameters.
+    pub fn library(&mut self, name: &str, library: &str, parameters: &[(&str, u64)]) -> &mut Self {
+        let parameters = parameters.iter();
+        let parameters = parameters.map(|(name, value)| ((*name).to_owned(), *value));
+        let parameters = parameters.collect();
+        let circuit = library::find(library, &parameters);
+        let circuit = circuit.map_err(|error| FunctionError::Library {
+            component: shown(name),
+            error: Box::new(error),
+        });
+        if let Some(circuit) = self.taken(circuit) {
+            self.source.components.push(ComponentSource {
+                name: name.to_owned(),
+                component: Component::new(name, circuit),
+                library: Some((library.to_owned(), parameters)),
+            });
         }
-        let source = ComponentSource::Library {
-            name: library.to_owned(),
-            parameters: expressions,
-        };
-        self.source.components.push((name.to_owned(), source));
         self
     }
 
@@ -126,8 +105,7 @@ impl FunctionBuilder {
     }
 
     fn input_of(&mut self, name: &str, ty: &str, owner: Owner) -> &mut Self {
-        let place = ErrorLocation::new(format!("input {}", shown(name)));
-        if let Some(ty) = self.taken(TypeExpression::parse(&place, ty)) {
+        if let Some(ty) = self.ty("input", name, ty) {
             self.source.inputs.push(InputSource {
                 name: name.to_owned(),
                 ty,
@@ -139,8 +117,7 @@ impl FunctionBuilder {
 
     /// A value that steps assign.
     pub fn value(&mut self, name: &str, ty: &str) -> &mut Self {
-        let place = ErrorLocation::new(format!("value {}", shown(name)));
-        if let Some(ty) = self.taken(TypeExpression::parse(&place, ty)) {
+        if let Some(ty) = self.ty("value", name, ty) {
             self.source.values.push(ValueSource {
                 name: name.to_owned(),
                 ty,
@@ -189,7 +166,7 @@ impl FunctionBuilder {
         value: &str,
     ) -> &mut Self {
         let place = ErrorLocation::new(format!("output {}", shown(name)));
-        let ty = self.taken(TypeExpression::parse(&place, ty));
+        let ty = self.ty("output", name, ty);
         let value = self.taken(parse_value(&place, value));
         if let (Some(ty), Some(value)) = (ty, value) {
             let name = name.to_owned();
@@ -203,18 +180,29 @@ impl FunctionBuilder {
         self
     }
 
-    /// The function, whose parameters are yet to be given.
+    /// The function. All of it is checked; that takes time for each of its calls, and memory for
+    /// each element of its arrays.
     ///
     /// # Errors
     ///
     /// The first thing that was wrong: a text that does not parse, a name that is not allowed or
-    /// taken, a number past its limit.
-    pub fn finish(&mut self) -> Result<FunctionFamily, FunctionError> {
+    /// taken, a component that the library cannot make; then a step that does not fit the
+    /// components, the types or the steps before it, or the whole past the limits. The error names
+    /// the call, the port and the loops' counters.
+    pub fn finish(&mut self) -> Result<Function, FunctionError> {
         let Self { source, error, .. } = std::mem::take(self);
         match error {
             Some(error) => Err(error),
-            None => FunctionFamily::of_source(source),
+            None => Function::of_source(source),
         }
+    }
+
+    fn ty(&mut self, kind: &str, name: &str, text: &str) -> Option<Type> {
+        let ty = text.parse().map_err(|error| FunctionError::Type {
+            place: ErrorLocation::new(format!("{kind} {}", shown(name))),
+            error: Box::new(error),
+        });
+        self.taken(ty)
     }
 
     fn push(&mut self, step: StepSource) {

@@ -71,7 +71,6 @@ fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
             u64::from(part.granules) * u64::from(plan.arrays[part.array as usize].granule)
         }
         Piece::Constant(bits) => bits.len() as u64,
-        Piece::Number { width, .. } => u64::from(*width),
     };
     operation.arguments.iter().map(bits).sum()
 }
@@ -144,7 +143,7 @@ impl Walk<'_> {
             .filter_map(|(_, part)| part.as_ref());
         let read = operation.arguments.iter().filter_map(|piece| match piece {
             Piece::Part(part) => Some(part),
-            Piece::Constant(_) | Piece::Number { .. } => None,
+            Piece::Constant(_) => None,
         });
         let touched = read
             .chain(results.clone())
@@ -158,16 +157,8 @@ impl Walk<'_> {
             });
         }
         for piece in &operation.arguments {
-            match piece {
-                Piece::Part(part) => self.read(operation, part, cursor)?,
-                Piece::Number {
-                    value,
-                    width,
-                    signed,
-                } => {
-                    self.number(operation, value, *width, *signed, counters)?;
-                }
-                Piece::Constant(_) => (),
+            if let Piece::Part(part) = piece {
+                self.read(operation, part, cursor)?;
             }
         }
         results
@@ -218,37 +209,6 @@ impl Walk<'_> {
         value.at(counters).ok_or_else(|| FunctionError::Overflow {
             place: self.place(operation, counters),
             expression: what.to_owned(),
-        })
-    }
-
-    fn number(
-        &self,
-        operation: &Operation,
-        value: &Affine,
-        width: u32,
-        signed: bool,
-        counters: &Counters,
-    ) -> Result<(), FunctionError> {
-        let number = self.value(value, "a number", operation, counters)?;
-        let wide = 127.min(width - u32::from(signed));
-        let least = if signed {
-            -(1_i128 << wide.min(126))
-        } else {
-            0
-        };
-        let fits = number >= least && (wide == 127 || number < 1 << wide);
-        if fits {
-            return Ok(());
-        }
-        let sign = if signed {
-            "a sign among them"
-        } else {
-            "without a sign"
-        };
-        Err(FunctionError::Constant {
-            place: self.place(operation, counters),
-            constant: number.to_string(),
-            message: format!("it has {width} bits, {sign}"),
         })
     }
 

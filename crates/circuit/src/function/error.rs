@@ -24,7 +24,7 @@ impl fmt::Display for ErrorLocation {
     }
 }
 
-/// A function that cannot be built or given these parameters.
+/// A function that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FunctionError {
@@ -38,7 +38,7 @@ pub enum FunctionError {
         /// The most that there may be.
         limit: u64,
     },
-    /// A text that is no expression, type, value or step.
+    /// A text that is no step, loop or value.
     #[error("{place}: {text:?}, column {column}: expected {expected}, found {found:?}")]
     Syntax {
         /// Where the text stands.
@@ -52,10 +52,10 @@ pub enum FunctionError {
         /// What stands there.
         found: String,
     },
-    /// A name that has other characters than allowed, or that a component may not have.
+    /// A name that has other characters than allowed.
     #[error(
         "{place}: {name:?} cannot be a name here; use a letter and then up to 63 letters, digits \
-         and underscores, and for components none of bits, min and max"
+         and underscores"
     )]
     Name {
         /// Where it stands.
@@ -64,7 +64,7 @@ pub enum FunctionError {
         name: String,
     },
     /// A name that is given twice.
-    #[error("{place}: the name {name:?} is taken; give each port, value and parameter its own")]
+    #[error("{place}: the name {name:?} is taken; give each port and value its own")]
     DuplicateName {
         /// Where it is given for the second time.
         place: ErrorLocation,
@@ -72,67 +72,12 @@ pub enum FunctionError {
         name: String,
     },
     /// A name that nothing has.
-    #[error("{place}: nothing is named {name:?}; declare it as parameter, input or value")]
+    #[error("{place}: nothing is named {name:?}; declare it as an input or a value")]
     UnknownName {
         /// Where it is used.
         place: ErrorLocation,
         /// The name.
         name: String,
-    },
-    /// A parameter that the function does not have.
-    #[error("the function {function} takes no parameter {parameter:?}; it takes: {known}")]
-    UnknownParameter {
-        /// The function.
-        function: String,
-        /// The parameter's name, cut to 64 characters.
-        parameter: String,
-        /// The parameters that it takes.
-        known: String,
-    },
-    /// A parameter without a value.
-    #[error(
-        "the function {function} needs the parameter {parameter}; give it a value from {minimum} \
-         to {maximum}"
-    )]
-    MissingParameter {
-        /// The function.
-        function: String,
-        /// The parameter.
-        parameter: String,
-        /// Least value.
-        minimum: u64,
-        /// Greatest value.
-        maximum: u64,
-    },
-    /// A parameter's value out of its range.
-    #[error(
-        "the function {function}: the parameter {parameter} is {found}; it must be from {minimum} \
-         to {maximum}"
-    )]
-    ParameterRange {
-        /// The function.
-        function: String,
-        /// The parameter.
-        parameter: String,
-        /// The value given.
-        found: u64,
-        /// Least value.
-        minimum: u64,
-        /// Greatest value.
-        maximum: u64,
-    },
-    /// A parameter whose range holds nothing, or not its default.
-    #[error(
-        "the parameter {parameter} goes from {minimum} to {maximum}; its range must hold a value, \
-         and the default if there is one"
-    )]
-    ParameterBounds {
-        /// The parameter.
-        parameter: String,
-        /// Least value.
-        minimum: u64,
-        /// Greatest value.
-        maximum: u64,
     },
     /// A call of a component that the function does not declare.
     #[error("{place}: no component is named {name:?}; there are: {known}")]
@@ -152,16 +97,6 @@ pub enum FunctionError {
         /// What the library says.
         error: Box<LibraryError>,
     },
-    /// A component's parameter that is negative.
-    #[error("component {component}: the parameter {parameter} is {found}; it must not be negative")]
-    NegativeParameter {
-        /// The component's name in the function.
-        component: String,
-        /// The parameter.
-        parameter: String,
-        /// Its value.
-        found: i64,
-    },
     /// A type that is none, or has a size that is not allowed.
     #[error("{place}: {error}")]
     Type {
@@ -170,20 +105,18 @@ pub enum FunctionError {
         /// What is wrong with it.
         error: Box<CircuitError>,
     },
-    /// An index or size that is not affine in the counters, or that may not depend on them.
+    /// A range whose width depends on a loop's counter.
     #[error(
-        "{place}: {expression} depends on the loops' counters in a way that is not allowed: \
-         multiply counters by constants only, and let sizes not depend on them"
+        "{place}: the width of {range} changes with the loops' counters; a range has one width"
     )]
-    NotAffine {
+    RangeWidth {
         /// Where it stands.
         place: ErrorLocation,
-        /// The expression.
-        expression: String,
+        /// The range.
+        range: String,
     },
-    /// An expression without a value below 2^63: it overflows, or divides by zero or by a
-    /// negative number.
-    #[error("{place}: {expression} has no value below 2^63; check its sizes and divisors")]
+    /// An expression without a value below 2^63.
+    #[error("{place}: {expression} has no value below 2^63")]
     Overflow {
         /// Where it stands.
         place: ErrorLocation,
@@ -293,7 +226,7 @@ pub enum FunctionError {
     /// A constant that does not fit where it stands, or whose type nothing says.
     #[error("{place}: the constant {constant} does not fit here: {message}")]
     Constant {
-        /// The call or port, with the counters where it depends on them.
+        /// The call or port.
         place: ErrorLocation,
         /// The constant.
         constant: String,
@@ -334,17 +267,5 @@ pub enum FunctionError {
     NoOutput {
         /// The function.
         function: String,
-    },
-    /// A circuit's port was given no owner.
-    #[error("input {port:?} has no owner; say whose it is: the garbler's or the evaluator's")]
-    NoOwner {
-        /// The port.
-        port: String,
-    },
-    /// A circuit's result was given no recipient.
-    #[error("result {port:?} has no recipient; say who gets it: garbler, evaluator or both")]
-    NoRecipient {
-        /// The port.
-        port: String,
     },
 }

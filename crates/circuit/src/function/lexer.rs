@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{ErrorLocation, FunctionError};
+use crate::Type;
 
 /// Longest text of an expression or a step, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 4096;
@@ -14,15 +15,13 @@ pub(super) enum Token {
     Name(String),
     /// A number in decimal.
     Number(u64),
-    /// `0x…`, in lower case and with all its digits, since a byte string's count.
-    Hex(String),
     /// A sign: one of those in [`SIGNS`].
     Sign(&'static str),
 }
 
 /// The signs; one that begins with another stands before it.
-const SIGNS: [&str; 15] = [
-    "++", "..", "+", "-", "*", "/", "%", "(", ")", "[", "]", ",", "=", ":", "_",
+const SIGNS: [&str; 13] = [
+    "++", "..", "+", "-", "*", "(", ")", "[", "]", ",", "=", ":", "_",
 ];
 
 impl fmt::Display for Token {
@@ -30,7 +29,6 @@ impl fmt::Display for Token {
         match self {
             Self::Name(name) => f.write_str(name),
             Self::Number(number) => number.fmt(f),
-            Self::Hex(digits) => f.write_str(digits),
             Self::Sign(sign) => f.write_str(sign),
         }
     }
@@ -78,12 +76,6 @@ impl<'a> Lexer<'a> {
         let (length, token) = if first.is_ascii_alphabetic() {
             let length = while_in(|c| c.is_ascii_alphanumeric() || *c == b'_');
             (length, Token::Name(rest[..length].to_owned()))
-        } else if rest.starts_with("0x") {
-            let length = while_in(u8::is_ascii_alphanumeric);
-            if length == 2 || !rest[2..length].bytes().all(|c| c.is_ascii_hexdigit()) {
-                return Err(self.error_at(at, "hex digits after 0x", rest[..length].to_owned()));
-            }
-            (length, Token::Hex(rest[..length].to_ascii_lowercase()))
         } else if first.is_ascii_digit() {
             let length = while_in(u8::is_ascii_alphanumeric);
             let number = rest[..length].parse().map_err(|_| {
@@ -102,17 +94,13 @@ impl<'a> Lexer<'a> {
 
     /// The next word, left where it is.
     pub(super) fn peek(&self) -> Option<&Token> {
-        self.peek_after(0)
-    }
-
-    /// The word after `ahead` others.
-    pub(super) fn peek_after(&self, ahead: usize) -> Option<&Token> {
-        self.tokens.get(self.next + ahead).map(|(_, token)| token)
+        self.tokens.get(self.next).map(|(_, token)| token)
     }
 
     /// Whether the word after `ahead` others is this sign.
     pub(super) fn sign_after(&self, ahead: usize, sign: &str) -> bool {
-        matches!(self.peek_after(ahead), Some(Token::Sign(found)) if *found == sign)
+        let word = self.tokens.get(self.next + ahead);
+        matches!(word, Some((_, Token::Sign(found))) if *found == sign)
     }
 
     /// Takes the next word if it is this sign.
@@ -141,6 +129,15 @@ impl<'a> Lexer<'a> {
             }
             _ => Err(self.error(what)),
         }
+    }
+
+    /// Takes the next word, which must be a type without brackets.
+    pub(super) fn expect_type(&mut self) -> Result<Type, FunctionError> {
+        let text = self.expect_name("a type")?;
+        text.parse().map_err(|error| FunctionError::Type {
+            place: self.place.clone(),
+            error: Box::new(error),
+        })
     }
 
     /// Takes the next word.

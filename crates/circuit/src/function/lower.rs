@@ -1,5 +1,5 @@
-//! From a function as it is written and values of its parameters to its plan: types get sizes,
-//! names become arrays, expressions become affine, and all widths are compared.
+//! From a function as it is written to its plan: names become arrays, expressions become affine,
+//! and all widths are compared.
 
 mod call;
 mod constants;
@@ -8,12 +8,11 @@ mod granules;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use super::expression::{Affine, Scope};
+use super::expression::{Affine, Expression};
 use super::plan::{Array, Bound, Instruction, Operation, Part, Piece, Plan};
-use super::source::{ComponentSource, Owner, Source, StepSource};
-use super::syntax::{Assigned, Assignment, Constant, Head, Index, Item, Reference};
-use super::syntax::{TypeExpression, extent, value_text};
-use super::{Component, ErrorLocation, FunctionError};
+use super::source::{Destination, InputSource, OutputSource, Owner, Source, StepSource};
+use super::syntax::{Assigned, Assignment, Head, Index, Item, Reference, value_text};
+use super::{ErrorLocation, FunctionError};
 use call::CallSource;
 
 use crate::{Kind, Type};
@@ -21,10 +20,8 @@ use crate::{Kind, Type};
 /// What is being lowered, and where.
 pub(super) struct Lowering<'s> {
     source: &'s Source,
-    components: &'s [Component],
-    parameters: HashMap<&'s str, i64>,
     arrays: HashMap<&'s str, u32>,
-    types: Vec<Type>,
+    types: Vec<&'s Type>,
     counters: Vec<&'s str>,
     place: ErrorLocation,
     /// Bits of all constants so far.
@@ -32,57 +29,11 @@ pub(super) struct Lowering<'s> {
     plan: Plan,
 }
 
-impl Scope for Lowering<'_> {
-    fn value(&self, name: &str) -> Option<Affine> {
-        if let Some(depth) = self.counters.iter().position(|counter| *counter == name) {
-            return Some(Affine::counter(depth));
-        }
-        self.parameters.get(name).copied().map(Affine::constant)
-    }
-
-    fn place(&self) -> ErrorLocation {
-        self.place.clone()
-    }
-}
-
-/// A plan, and the types of the function's inputs, loaded values, outputs and saved values.
-pub(super) struct Lowered {
-    pub(super) plan: Plan,
-    pub(super) inputs: Vec<Type>,
-    pub(super) outputs: Vec<Type>,
-}
-
-/// The parameters in expressions.
-pub(super) fn parameters<'s>(
-    source: &'s Source,
-    values: &[u64],
-) -> Result<HashMap<&'s str, i64>, FunctionError> {
-    let parameters = source.parameters.iter().zip(values);
-    let number = |(parameter, value): (&'s super::FunctionParameter, &u64)| {
-        let place = || ErrorLocation::new(format!("parameter {}", parameter.name));
-        let overflow = |_| FunctionError::Overflow {
-            place: place(),
-            expression: value.to_string(),
-        };
-        Ok((
-            parameter.name.as_str(),
-            i64::try_from(*value).map_err(overflow)?,
-        ))
-    };
-    parameters.map(number).collect()
-}
-
 impl<'s> Lowering<'s> {
-    /// Lowers all of `source`, whose components are these.
-    pub(super) fn lower(
-        source: &'s Source,
-        values: &[u64],
-        components: &'s [Component],
-    ) -> Result<Lowered, FunctionError> {
+    /// Lowers all of `source`.
+    pub(super) fn lower(source: &'s Source) -> Result<Plan, FunctionError> {
         let mut lowering = Self {
             source,
-            components,
-            parameters: parameters(source, values)?,
             arrays: HashMap::new(),
             types: Vec::new(),
             counters: Vec::new(),
@@ -90,35 +41,22 @@ impl<'s> Lowering<'s> {
             constant_bits: Cell::new(0),
             plan: Plan::default(),
         };
-        let saved = |input: &&super::source::InputSource| input.owner == Owner::Saved;
+        let saved = |input: &&InputSource| input.owner == Owner::Saved;
         let (inputs, loads) = (source.inputs.iter(), source.inputs.iter());
         for input in inputs.filter(|i| !saved(i)).chain(loads.filter(saved)) {
-            lowering.array("input", &input.name, &input.ty)?;
+            lowering.array(&input.name, &input.ty);
         }
         lowering.plan.given = lowering.plan.arrays.len();
-        let inputs = lowering.types.clone();
         for value in &source.values {
-            lowering.array("value", &value.name, &value.ty)?;
+            lowering.array(&value.name, &value.ty);
         }
         lowering.steps(&source.steps)?;
-        let outputs = lowering.outputs()?;
-        let mut plan = lowering.plan;
-        granules::cut(&mut plan)?;
-        Ok(Lowered {
-            plan,
-            inputs,
-            outputs,
-        })
+        lowering.outputs()?;
+        granules::cut(&mut lowering.plan)?;
+        Ok(lowering.plan)
     }
 
-    fn array(
-        &mut self,
-        kind: &str,
-        name: &'s str,
-        ty: &TypeExpression,
-    ) -> Result<(), FunctionError> {
-        self.place = ErrorLocation::new(format!("{kind} {name}"));
-        let ty = ty.ty(self)?;
+    fn array(&mut self, name: &'s str, ty: &'s Type) {
         self.arrays.insert(name, self.plan.arrays.len() as u32);
         self.plan.arrays.push(Array {
             name: name.to_owned(),
@@ -128,7 +66,6 @@ impl<'s> Lowering<'s> {
             class: 0,
         });
         self.types.push(ty);
-        Ok(())
     }
 
     fn steps(&mut self, steps: &'s [StepSource]) -> Result<(), FunctionError> {
@@ -149,7 +86,8 @@ impl<'s> Lowering<'s> {
 
     fn repetition(&mut self, head: &'s Head, steps: &'s [StepSource]) -> Result<(), FunctionError> {
         self.place = ErrorLocation::new(format!("for {head}"));
-        let (from, to) = (head.from.affine(self)?, head.to.affine(self)?);
+        let bound = |bound: &Expression| bound.affine(&self.counters, &self.place);
+        let (from, to) = (bound(&head.from)?, bound(&head.to)?);
         let (depth, begin) = (self.counters.len(), self.plan.instructions.len());
         let exit = usize::MAX;
         self.plan.instructions.push(Instruction::Enter {
@@ -195,8 +133,8 @@ impl<'s> Lowering<'s> {
             }
             Assigned::Call(name, arguments) => {
                 let declared = &self.source.components;
-                let Some(number) = declared.iter().position(|(n, _)| n == name) else {
-                    let known: Vec<&str> = declared.iter().map(|(name, _)| name.as_str()).collect();
+                let Some(number) = self.source.component(name) else {
+                    let known: Vec<&str> = declared.iter().map(|c| c.name.as_str()).collect();
                     return Err(FunctionError::UnknownComponent {
                         place: self.place.clone(),
                         name: name.clone(),
@@ -209,12 +147,7 @@ impl<'s> Lowering<'s> {
                 };
                 operation.component = Some(number as u32);
                 let call = CallSource {
-                    name,
-                    circuit: self.components[number].circuit(),
-                    library: match &declared[number].1 {
-                        ComponentSource::Library { name, .. } => Some(name),
-                        ComponentSource::Given(_) => None,
-                    },
+                    declared: &declared[number],
                     arguments,
                     targets: &assignment.targets,
                 };
@@ -292,7 +225,7 @@ impl<'s> Lowering<'s> {
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
         match item {
-            Item::Reference(reference) if self.arrays.contains_key(reference.name.as_str()) => {
+            Item::Reference(reference) => {
                 let what = format!("{port}, {reference}");
                 let (part, ty) = self.pick(reference, &what, &mut operation.bounds)?;
                 if let Some(place) = place {
@@ -301,45 +234,17 @@ impl<'s> Lowering<'s> {
                 operation.arguments.push(Piece::Part(part));
                 Ok(ty.width() as u64)
             }
-            Item::Reference(reference) => {
-                let name = super::expression::Expression::Name(reference.name.clone());
-                let number = name.affine(self)?;
-                if !reference.indices.is_empty() {
-                    return Err(FunctionError::Dimensions {
-                        place: self.place.clone(),
-                        reference: reference.to_string(),
-                        ty: "number".to_owned(),
-                    });
-                }
-                self.number(&number, ty, &reference.name, operation)
-            }
-            Item::Constant(constant, said) => {
-                let said = match said {
-                    Some(said) => Some(said.ty(self)?),
-                    None => None,
-                };
-                if let (Some(said), Some(place)) = (&said, place)
-                    && !self.is_zero(constant)
+            Item::Constant(number, said) => {
+                // Zero is a value of every type.
+                if let (Some(said), Some(place)) = (said, place)
+                    && *number != 0
                 {
                     self.reads(&item.to_string(), said, port, place)?;
                 }
-                let ty = said.as_ref().or(ty);
-                match constant {
-                    Constant::Hex(digits) => self.digits(digits, ty, operation),
-                    Constant::Number(number) => {
-                        let text = number.to_string();
-                        self.number(&number.affine(self)?, ty, &text, operation)
-                    }
-                }
-            }
-            Item::List(values) => {
-                let element = match ty.map(Type::kind) {
-                    Some(Kind::Array(of, _)) => Some(&**of),
-                    _ => None,
-                };
-                values.iter().try_fold(0, |width, value| {
-                    Ok(width + self.value(value, element, port, operation)?)
-                })
+                let bits = self.constant(*number, said.as_ref().or(ty))?;
+                let width = bits.len() as u64;
+                operation.arguments.push(Piece::Constant(bits));
+                Ok(width)
             }
         }
     }
@@ -359,11 +264,11 @@ impl<'s> Lowering<'s> {
                 place: self.place.clone(),
                 name: name.to_owned(),
             })?;
-        let mut ty = self.types[array as usize].clone();
+        let mut ty = Type::clone(self.types[array as usize]);
         let mut start = Affine::default();
         for index in &reference.indices {
             let (element, size) = self.dimension(&ty, reference)?;
-            let (at, picked) = extent(index, self)?;
+            let (at, picked) = index.extent(&self.counters, &self.place)?;
             let stride = element.width() as i64;
             start = start
                 .plus(stride, &at)
@@ -422,22 +327,17 @@ impl<'s> Lowering<'s> {
         })
     }
 
-    fn outputs(&mut self) -> Result<Vec<Type>, FunctionError> {
-        let saved = |output: &&super::source::OutputSource| {
-            output.destination == super::source::Destination::Saved
-        };
+    fn outputs(&mut self) -> Result<(), FunctionError> {
+        let saved = |output: &&OutputSource| output.destination == Destination::Saved;
         let (outputs, saves) = (self.source.outputs.iter(), self.source.outputs.iter());
-        let mut types = Vec::new();
         for output in outputs.filter(|o| !saved(o)).chain(saves.filter(saved)) {
             self.place = ErrorLocation::new(format!("output {}", output.name));
-            let ty = output.ty.ty(self)?;
             let mut operation = self.operation(self.place.to_string());
-            let port = format!("{} ({ty})", output.name);
-            self.argument(&output.value, &ty, &port, &mut operation)?;
+            let port = format!("{} ({})", output.name, output.ty);
+            self.argument(&output.value, &output.ty, &port, &mut operation)?;
             self.plan.outputs.push(operation);
-            types.push(ty);
         }
-        Ok(types)
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A function whose parameters have values: its arrays, its operations, and the loops around them
+//! What a function runs: its arrays, its operations, and the loops around them
 //! as a small program, which a [`Cursor`] walks with the loops' counters as its only state.
 //!
 //! An array is cut into *granules*: the greatest common divisor of all offsets and widths at
@@ -50,12 +50,6 @@ pub(super) enum Piece {
     Part(Part),
     /// Bits that are always the same.
     Constant(Vec<bool>),
-    /// A number that depends on counters, in two's complement if it may be negative.
-    Number {
-        value: Affine,
-        width: u32,
-        signed: bool,
-    },
 }
 
 /// An index that must stay in its dimension.
@@ -112,7 +106,7 @@ pub(super) enum Instruction {
     Run(usize),
 }
 
-/// A function whose parameters have values.
+/// What a function runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     /// Inputs first, then loaded values, then those that steps assign.

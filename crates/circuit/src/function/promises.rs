@@ -9,18 +9,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::source::{Source, StepSource};
 use super::syntax::{Assigned, Assignment, Item, Reference, Value, value_text};
-use super::{Component, ErrorLocation, FunctionError};
+use super::{ErrorLocation, FunctionError};
 use crate::{Port, Promise, Type};
 
 /// Gives each of `ports`, which are the inputs of `source` that parties own, its promise.
-pub(super) fn promise(
-    source: &Source,
-    components: &[Component],
-    ports: &mut [Port],
-) -> Result<(), FunctionError> {
+pub(super) fn promise(source: &Source, ports: &mut [Port]) -> Result<(), FunctionError> {
     let mut readers = Readers {
         source,
-        components,
         inputs: HashMap::new(),
         copies: HashSet::new(),
     };
@@ -57,7 +52,6 @@ impl Reads {
 
 struct Readers<'s> {
     source: &'s Source,
-    components: &'s [Component],
     /// The type and the readers of each input.
     inputs: HashMap<String, (Type, Reads)>,
     /// Values that steps move bits of inputs to.
@@ -96,11 +90,11 @@ impl<'s> Readers<'s> {
                 return Ok(());
             }
         };
-        let number = self.source.components.iter().position(|(n, _)| n == name);
         // The lowering has compared names and numbers of arguments.
-        let Some(number) = number else { return Ok(()) };
-        let components = self.components;
-        let ports = components[number].circuit().inputs();
+        let Some(number) = self.source.component(name) else {
+            return Ok(());
+        };
+        let ports = self.source.components[number].component.circuit().inputs();
         for (value, port) in arguments.iter().zip(ports) {
             match port.promise {
                 None => self.others(value),
@@ -154,21 +148,16 @@ impl<'s> Readers<'s> {
                 self.inputs.contains_key(name) || self.copies.contains(name.as_str())
             }
             Item::Constant(..) => false,
-            Item::List(values) => values.iter().any(|value| self.reads_an_input(value)),
         })
     }
 
     /// Notes that something without a promise reads `value`.
     fn others(&mut self, value: &'s Value) {
         for item in value {
-            match item {
-                Item::Reference(reference) => {
-                    if let Some((_, reads)) = self.inputs.get_mut(&reference.name) {
-                        reads.has_others = true;
-                    }
-                }
-                Item::Constant(..) => (),
-                Item::List(values) => values.iter().for_each(|value| self.others(value)),
+            if let Item::Reference(Reference { name, .. }) = item
+                && let Some((_, reads)) = self.inputs.get_mut(name)
+            {
+                reads.has_others = true;
             }
         }
     }

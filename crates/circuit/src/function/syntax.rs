@@ -5,124 +5,22 @@
 //! targets   := target ("," target)*          one for each output port of the component
 //! target    := "_" | NAME index*             "_" drops the output
 //! value     := item ("++" item)*             bits of the first item first
-//! item      := NAME index* | constant (":" type)? | "[" value ("," value)* "]"
+//! item      := NAME index* | "-"? NUMBER (":" TYPE)?
 //! index     := "[" expression (".." expression)? "]"
-//! constant  := "0x" DIGITS | expression
-//! type      := NAME ("(" expression ")")? ("[" expression ("," expression)* "]")*
 //! ```
 //!
 //! Indices go from the outermost dimension inwards, as types are read from right to left:
-//! with `d` of type `u8[m+1][n+1]`, `d[i]` is a `u8[m+1]` for i from 0 to n. Behind the last
+//! with `d` of type `u8[5][9]`, `d[i]` is a `u8[5]` for i from 0 to 8. Behind the last
 //! dimension an index picks a byte of a byte string, or a bit of anything else. `a..b` picks the
-//! elements from a to before b. A constant takes the type of the place where it stands, if it
-//! stands there alone; any other says its type. A type's sizes are expressions: `u(w)[2*n]`.
+//! elements from a to before b. A number takes the type of the place where it stands, if it
+//! stands there alone; any other says its type: `bit`, `u8` or `i8`.
 
 use core::fmt;
 
-use super::expression::{Affine, Applied, Expression, Scope};
+use super::expression::{Affine, Expression};
 use super::lexer::{Lexer, Token};
 use super::{ErrorLocation, FunctionError};
-use crate::{Kind, Type};
-
-/// Deepest nesting of lists.
-const MAX_NESTING: usize = 8;
-
-/// A type whose sizes are expressions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TypeExpression {
-    /// `u8`, `bit`, `bytes`, or `u` where `width` says the rest.
-    name: String,
-    width: Option<Expression>,
-    sizes: Vec<Vec<Expression>>,
-}
-
-impl TypeExpression {
-    /// Reads a whole text as a type.
-    pub(super) fn parse(place: &ErrorLocation, text: &str) -> Result<Self, FunctionError> {
-        let mut lexer = Lexer::new(place, text)?;
-        let ty = Self::read(&mut lexer)?;
-        lexer.expect_end()?;
-        Ok(ty)
-    }
-
-    /// The expression of a type without parameters.
-    pub(super) fn of(ty: &Type) -> Self {
-        let number = |n: u32| Expression::Number(n.into());
-        let plain = |name: &str, sizes: Vec<Expression>| Self {
-            name: name.to_owned(),
-            width: None,
-            sizes: if sizes.is_empty() {
-                vec![]
-            } else {
-                vec![sizes]
-            },
-        };
-        match ty.kind() {
-            Kind::Bit | Kind::Unsigned(_) | Kind::Signed(_) => plain(&ty.to_string(), vec![]),
-            Kind::Bits(n) => plain("bits", vec![number(*n)]),
-            Kind::Bytes(n) => plain("bytes", vec![number(*n)]),
-            Kind::Fixed { integer, fraction } => {
-                plain("fixed", vec![number(*integer), number(*fraction)])
-            }
-            Kind::Array(of, n) => {
-                let mut array = Self::of(of);
-                array.sizes.push(vec![number(*n)]);
-                array
-            }
-        }
-    }
-
-    fn read(lexer: &mut Lexer<'_>) -> Result<Self, FunctionError> {
-        let name = lexer.expect_name("a type")?;
-        let mut width = None;
-        if lexer.take_sign("(") {
-            width = Some(Expression::read(lexer)?);
-            lexer.expect_sign(")")?;
-        }
-        let mut sizes = Vec::new();
-        while lexer.take_sign("[") {
-            let mut of_one = vec![Expression::read(lexer)?];
-            while lexer.take_sign(",") {
-                of_one.push(Expression::read(lexer)?);
-            }
-            lexer.expect_sign("]")?;
-            sizes.push(of_one);
-        }
-        Ok(Self { name, width, sizes })
-    }
-
-    /// The type in `scope`.
-    pub(super) fn ty(&self, scope: &dyn Scope) -> Result<Type, FunctionError> {
-        let mut text = self.name.clone();
-        if let Some(width) = &self.width {
-            text += &width.number(scope)?.to_string();
-        }
-        for sizes in &self.sizes {
-            let mut numbers = Vec::with_capacity(sizes.len());
-            for size in sizes {
-                numbers.push(size.number(scope)?.to_string());
-            }
-            text = format!("{text}[{}]", numbers.join(","));
-        }
-        text.parse().map_err(|error| FunctionError::Type {
-            place: scope.place(),
-            error: Box::new(error),
-        })
-    }
-}
-
-impl fmt::Display for TypeExpression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        if let Some(width) = &self.width {
-            write!(f, "({width})")?;
-        }
-        for sizes in &self.sizes {
-            write!(f, "[{}]", joined(sizes))?;
-        }
-        Ok(())
-    }
-}
+use crate::Type;
 
 /// What stands between brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,24 +50,13 @@ impl Reference {
     }
 }
 
-/// A constant as it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Constant {
-    /// `0x…`.
-    Hex(String),
-    /// A number, which may depend on counters.
-    Number(Expression),
-}
-
 /// A part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// A value, a part of it, or, where there are no indices, a number.
+    /// A value or a part of it.
     Reference(Reference),
-    /// A constant, and its type if it says so.
-    Constant(Constant, Option<TypeExpression>),
-    /// Values in a row, each of the element type where the place has one.
-    List(Vec<Value>),
+    /// A number, and its type if it says so.
+    Constant(i128, Option<Type>),
 }
 
 /// Items in a row.
@@ -230,7 +117,7 @@ impl fmt::Display for Head {
 /// Reads a whole text as a value.
 pub(super) fn parse_value(place: &ErrorLocation, text: &str) -> Result<Value, FunctionError> {
     let mut lexer = Lexer::new(place, text)?;
-    let value = read_value(&mut lexer, MAX_NESTING)?;
+    let value = read_value(&mut lexer)?;
     lexer.expect_end()?;
     Ok(value)
 }
@@ -253,13 +140,11 @@ impl Assignment {
         }
         lexer.expect_sign("=")?;
         let called = match lexer.peek() {
-            Some(Token::Name(name)) if Applied::named(name).is_none() => {
-                lexer.sign_after(1, "(").then(|| name.clone())
-            }
+            Some(Token::Name(name)) => lexer.sign_after(1, "(").then(|| name.clone()),
             _ => None,
         };
         let assigned = match called {
-            None => Assigned::Value(read_value(&mut lexer, MAX_NESTING)?),
+            None => Assigned::Value(read_value(&mut lexer)?),
             Some(component) => {
                 lexer.skip();
                 lexer.skip();
@@ -268,7 +153,7 @@ impl Assignment {
                     if !arguments.is_empty() {
                         lexer.expect_sign(",")?;
                     }
-                    arguments.push(read_value(&mut lexer, MAX_NESTING)?);
+                    arguments.push(read_value(&mut lexer)?);
                 }
                 Assigned::Call(component, arguments)
             }
@@ -278,51 +163,31 @@ impl Assignment {
     }
 }
 
-fn read_value(lexer: &mut Lexer<'_>, nesting: usize) -> Result<Value, FunctionError> {
-    let mut items = vec![read_item(lexer, nesting)?];
+fn read_value(lexer: &mut Lexer<'_>) -> Result<Value, FunctionError> {
+    let mut items = vec![read_item(lexer)?];
     while lexer.take_sign("++") {
-        items.push(read_item(lexer, nesting)?);
+        items.push(read_item(lexer)?);
     }
     Ok(items)
 }
 
-fn read_item(lexer: &mut Lexer<'_>, nesting: usize) -> Result<Item, FunctionError> {
-    if lexer.take_sign("[") {
-        let Some(nesting) = nesting.checked_sub(1) else {
-            return Err(lexer.error("at most 8 lists in each other"));
-        };
-        let mut values = vec![read_value(lexer, nesting)?];
-        while lexer.take_sign(",") {
-            values.push(read_value(lexer, nesting)?);
-        }
-        lexer.expect_sign("]")?;
-        return Ok(Item::List(values));
-    }
-    let ends = ["++", ",", ")", "]"];
-    let alone = lexer.peek_after(1).is_none() || ends.iter().any(|end| lexer.sign_after(1, end));
-    match lexer.peek().cloned() {
-        Some(Token::Name(name)) if alone || lexer.sign_after(1, "[") => {
+fn read_item(lexer: &mut Lexer<'_>) -> Result<Item, FunctionError> {
+    let is_negative = lexer.take_sign("-");
+    let number = match lexer.peek().cloned() {
+        Some(Token::Number(number)) => i128::from(number),
+        Some(Token::Name(name)) if !is_negative => {
             lexer.skip();
-            Ok(Item::Reference(read_indices(lexer, name)?))
+            return Ok(Item::Reference(read_indices(lexer, name)?));
         }
-        Some(Token::Hex(digits)) if alone || lexer.sign_after(1, ":") => {
-            lexer.skip();
-            typed(lexer, Constant::Hex(digits))
-        }
-        _ => {
-            let number = Expression::read(lexer)?;
-            typed(lexer, Constant::Number(number))
-        }
-    }
-}
-
-fn typed(lexer: &mut Lexer<'_>, constant: Constant) -> Result<Item, FunctionError> {
-    let ty = if lexer.take_sign(":") {
-        Some(TypeExpression::read(lexer)?)
-    } else {
-        None
+        _ => return Err(lexer.error("a value's name or a number")),
     };
-    Ok(Item::Constant(constant, ty))
+    lexer.skip();
+    let number = if is_negative { -number } else { number };
+    let ty = match lexer.take_sign(":") {
+        false => None,
+        true => Some(lexer.expect_type()?),
+    };
+    Ok(Item::Constant(number, ty))
 }
 
 fn read_indices(lexer: &mut Lexer<'_>, name: String) -> Result<Reference, FunctionError> {
@@ -339,11 +204,6 @@ fn read_indices(lexer: &mut Lexer<'_>, name: String) -> Result<Reference, Functi
     Ok(Reference { name, indices })
 }
 
-fn joined<T: fmt::Display>(items: &[T]) -> String {
-    let texts: Vec<String> = items.iter().map(T::to_string).collect();
-    texts.join(",")
-}
-
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -358,16 +218,9 @@ impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reference(reference) => reference.fmt(f),
-            Self::Constant(constant, ty) => {
-                match constant {
-                    Constant::Hex(digits) => f.write_str(digits)?,
-                    Constant::Number(number) => number.fmt(f)?,
-                }
+            Self::Constant(number, ty) => {
+                number.fmt(f)?;
                 ty.iter().try_for_each(|ty| write!(f, ":{ty}"))
-            }
-            Self::List(values) => {
-                let values: Vec<String> = values.iter().map(|value| value_text(value)).collect();
-                write!(f, "[{}]", values.join(","))
             }
         }
     }
@@ -399,23 +252,25 @@ impl Assignment {
     }
 }
 
-/// Where an array is indexed by counters, the affine start of what is picked, in elements, and
-/// how many.
-pub(super) fn extent(index: &Index, scope: &dyn Scope) -> Result<(Affine, i64), FunctionError> {
-    match index {
-        Index::At(at) => Ok((at.affine(scope)?, 1)),
-        Index::Range(from, to) => {
-            let (from_at, to_at) = (from.affine(scope)?, to.affine(scope)?);
-            let width = to_at
-                .plus(-1, &from_at)
-                .and_then(|width| width.as_constant());
-            match width {
-                Some(width) => Ok((from_at, width)),
-                None => Err(FunctionError::NotAffine {
-                    place: scope.place(),
-                    expression: format!("{from}..{to}"),
-                }),
-            }
+impl Index {
+    /// The first element picked, and how many, where the loops around have these counters.
+    pub(super) fn extent(
+        &self,
+        counters: &[&str],
+        place: &ErrorLocation,
+    ) -> Result<(Affine, i64), FunctionError> {
+        let (from, to) = match self {
+            Self::At(at) => return Ok((at.affine(counters, place)?, 1)),
+            Self::Range(from, to) => (from, to),
+        };
+        let at = from.affine(counters, place)?;
+        let width = to.affine(counters, place)?.plus(-1, &at);
+        match width.and_then(|width| width.as_constant()) {
+            Some(width) => Ok((at, width)),
+            None => Err(FunctionError::RangeWidth {
+                place: place.clone(),
+                range: format!("{from}..{to}"),
+            }),
         }
     }
 }

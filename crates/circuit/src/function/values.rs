@@ -214,12 +214,6 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
                 Piece::Constant(bits) => {
                     self.arguments.extend(bits.iter().map(|bit| constant(*bit)));
                 }
-                Piece::Number { value, width, .. } => {
-                    // It has one, since the check has asked before.
-                    let number = value.at(counters).unwrap_or_default();
-                    let bit = |i: u32| number >> i.min(127) & 1 == 1;
-                    self.arguments.extend((0..*width).map(|i| constant(bit(i))));
-                }
             }
         }
     }

@@ -1,7 +1,5 @@
 //! What inputs promise beyond their types, and that owners' machines see to it.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 use tacit_circuit::{
     Function, FunctionBuilder, FunctionError, Promise, Recipient, Role, Value, library,
@@ -14,10 +12,10 @@ fn function(name: &str, given: &[(&str, u64)]) -> Function {
     let circuit = component(name, given);
     let first = circuit.inputs()[0].name.clone();
     let owner = |port: &tacit_circuit::Port| match port.name == first {
-        true => Ok(Role::Garbler),
-        false => Ok(Role::Evaluator),
+        true => Role::Garbler,
+        false => Role::Evaluator,
     };
-    Function::of_circuit(name, circuit, owner, |_| Ok(Recipient::Both)).unwrap()
+    Function::of_circuit(name, circuit, owner, |_| Recipient::Both).unwrap()
 }
 
 /// The result of a function of one result, as text, on inputs as owners write them.
@@ -219,10 +217,10 @@ fn each_promise_of_the_library_is_seen_to() {
 /// The size of the intersection of `theirs` and of what these steps make of `mine`, of type `ty`.
 fn meeting(ty: &str, steps: &[&str]) -> FunctionBuilder {
     let mut builder = FunctionBuilder::new("meeting");
-    let sizes = [("elements", "3"), ("bits", "8")];
+    let sizes = [("elements", 3), ("bits", 8)];
     builder
         .library("meet", "set-intersection-size", &sizes)
-        .library("sort", "sort", &[("count", "3"), ("bits", "8")])
+        .library("sort", "sort", &[("count", 3), ("bits", 8)])
         .input("mine", ty, Role::Garbler)
         .input("theirs", "u8[3]", Role::Evaluator)
         .value("copy", "u8[3]")
@@ -243,7 +241,7 @@ fn builder(reads_more: bool) -> FunctionBuilder {
 }
 
 fn promises(builder: &mut FunctionBuilder) -> Result<Vec<Option<Promise>>, FunctionError> {
-    let function = builder.finish()?.instantiate(&BTreeMap::new())?;
+    let function = builder.finish()?;
     Ok(function
         .inputs()
         .iter()
@@ -260,11 +258,7 @@ fn inputs_of_function_files_take_over_promises() {
     // Another reader sees the order, which is then the owner's matter.
     let both = promises(&mut builder(true)).unwrap();
     assert_eq!(both, [Some(Promise::Ascending), Some(Promise::Set)]);
-    let function = builder(true)
-        .finish()
-        .unwrap()
-        .instantiate(&BTreeMap::new())
-        .unwrap();
+    let function = builder(true).finish().unwrap();
     let port = &function.inputs()[0].port;
     assert!(port.parse_value("[1,2,3]").is_ok());
     for other in ["[1,3,2]", "[1,2,2]"] {

@@ -80,7 +80,7 @@ pub(super) fn components(function: &Function) -> Vec<String> {
 
 /// The steps as they are written, `end` after each loop, with components by their names.
 pub(super) fn steps(function: &Function) -> Vec<String> {
-    let declarations = ["parameter ", "component ", "input ", "value ", "output "];
+    let declarations = ["component ", "input ", "value ", "output "];
     let lines = function.canonical_text().lines();
     let steps = lines.filter(|line| !declarations.iter().any(|word| line.starts_with(word)));
     let named = steps.map(|step| {

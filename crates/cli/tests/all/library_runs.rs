@@ -55,7 +55,7 @@ fn listed(parties: &Parties) -> Vec<(String, BTreeMap<String, u64>)> {
 
 /// Random inputs of each party as JSON, and the results by plain evaluation.
 fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Json>) {
-    let mut all = Vec::new();
+    let mut values = Vec::new();
     let mut inputs = [Map::new(), Map::new()];
     for input in function.inputs() {
         let ty = &input.port.ty;
@@ -67,18 +67,14 @@ fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Js
             Some((value.to_json(), kept))
         };
         let (json, kept) = (0..1000).find_map(draw).expect("a value that it takes");
-        all.extend_from_slice(&kept.to_bits());
+        values.push(kept);
         inputs[usize::from(input.owner == Role::Evaluator)].insert(input.port.name.clone(), json);
     }
-    let results = function.evaluate(&all);
-    let mut rest = results.as_slice();
-    let mut outputs = Map::new();
-    for output in function.outputs() {
-        let (value, after) = rest.split_at(output.port.ty.width());
-        rest = after;
-        let value = Value::from_bits(&output.port.ty, value).expect("as wide as its type");
-        outputs.insert(output.port.name.clone(), value.to_json());
-    }
+    let results = function
+        .evaluate_values(&values)
+        .expect("values of the ports");
+    let names = function.outputs().iter().map(|o| o.port.name.clone());
+    let outputs = names.zip(results.iter().map(Value::to_json)).collect();
     (inputs.map(|one| Json::Object(one).to_string()), outputs)
 }
 

@@ -3,39 +3,12 @@
 //! Instructions used: SSE2, SSSE3 (PSHUFB), SSE4.1, AES-NI, PCLMULQDQ.
 
 use core::arch::x86_64::*;
-use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
-use crate::cpu::Kernel;
-use crate::simd::{BlockVectors, Sealed};
+use crate::simd::BlockVectors;
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// Proof that the CPU has the features above: only [`AesNi::detect`] makes one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AesNi(());
-
-impl AesNi {
-    /// The token, if the CPU has the features.
-    pub(crate) fn detect() -> Option<Self> {
-        let found = is_x86_feature_detected!("sse4.1")
-            && is_x86_feature_detected!("aes")
-            && is_x86_feature_detected!("pclmulqdq");
-        found.then_some(Self(()))
-    }
-
-    /// Runs `kernel` in a function compiled for the features.
-    #[inline]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "sse4.1,aes,pclmulqdq")]
-        fn with_features<K: Kernel>(token: AesNi, kernel: K) -> K::Output {
-            kernel.run(token)
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { with_features(self, kernel) }
-    }
-}
-
-impl Sealed for AesNi {}
+token!(AesNi: is_x86_feature_detected("sse4.1", "aes", "pclmulqdq"), "sse4.1,aes,pclmulqdq");
 
 impl BlockVectors for AesNi {
     const LANES: usize = 1;

@@ -14,39 +14,12 @@
 )]
 
 use core::arch::aarch64::*;
-use std::arch::is_aarch64_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
-use crate::cpu::Kernel;
-use crate::simd::{BlockVectors, Sealed};
+use crate::simd::BlockVectors;
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// Proof that the CPU has the features above: only [`ArmV8::detect`] makes one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ArmV8(());
-
-impl ArmV8 {
-    /// The token, if the CPU has the features.
-    pub(crate) fn detect() -> Option<Self> {
-        let found = is_aarch64_feature_detected!("neon")
-            && is_aarch64_feature_detected!("aes")
-            && is_aarch64_feature_detected!("pmull");
-        found.then_some(Self(()))
-    }
-
-    /// Runs `kernel` in a function compiled for the features.
-    #[inline]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "neon,aes")]
-        fn with_features<K: Kernel>(token: ArmV8, kernel: K) -> K::Output {
-            kernel.run(token)
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { with_features(self, kernel) }
-    }
-}
-
-impl Sealed for ArmV8 {}
+token!(ArmV8: is_aarch64_feature_detected("neon", "aes", "pmull"), "neon,aes");
 
 /// Where each byte comes from in [`Lanes::rotated_last_word`]. ShiftRows leaves equal columns as
 /// they are.

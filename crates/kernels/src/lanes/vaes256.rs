@@ -9,40 +9,16 @@
 
 use core::arch::asm;
 use core::arch::x86_64::*;
-use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
-use crate::cpu::Kernel;
-use crate::simd::{BlockVectors, Sealed};
+use crate::simd::BlockVectors;
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// Proof that the CPU has the features above: only [`Vaes256::detect`] makes one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Vaes256(());
-
-impl Vaes256 {
-    /// The token, if the CPU has the features.
-    pub(crate) fn detect() -> Option<Self> {
-        let found = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("aes")
-            && is_x86_feature_detected!("vaes")
-            && is_x86_feature_detected!("vpclmulqdq");
-        found.then_some(Self(()))
-    }
-
-    /// Runs `kernel` in a function compiled for the features.
-    #[inline]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx2,aes,vaes,vpclmulqdq")]
-        fn with_features<K: Kernel>(token: Vaes256, kernel: K) -> K::Output {
-            kernel.run(token)
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { with_features(self, kernel) }
-    }
-}
-
-impl Sealed for Vaes256 {}
+token!(
+    Vaes256:
+    is_x86_feature_detected("avx2", "aes", "vaes", "vpclmulqdq"),
+    "avx2,aes,vaes,vpclmulqdq"
+);
 
 /// `block` in both lanes, loaded so if it is in memory.
 ///

@@ -5,42 +5,16 @@
 //! of every kernel take it up by themselves where the CPU has it.
 
 use core::arch::x86_64::*;
-use std::arch::is_x86_feature_detected;
 
 use super::{Lanes, ROTATED_WORDS, in_row, in_row_mut};
-use crate::cpu::Kernel;
-use crate::simd::{BlockVectors, Sealed};
+use crate::simd::BlockVectors;
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// Proof that the CPU has the features above: only [`Vaes512::detect`] makes one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Vaes512(());
-
-impl Vaes512 {
-    /// The token, if the CPU has the features.
-    pub(crate) fn detect() -> Option<Self> {
-        let found = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("aes")
-            && is_x86_feature_detected!("vaes")
-            && is_x86_feature_detected!("vpclmulqdq");
-        found.then_some(Self(()))
-    }
-
-    /// Runs `kernel` in a function compiled for the features.
-    #[inline]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
-        #[target_feature(enable = "avx512f,avx512bw,avx2,aes,vaes,vpclmulqdq")]
-        fn with_features<K: Kernel>(token: Vaes512, kernel: K) -> K::Output {
-            kernel.run(token)
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { with_features(self, kernel) }
-    }
-}
-
-impl Sealed for Vaes512 {}
+token!(
+    Vaes512:
+    is_x86_feature_detected("avx512f", "avx512bw", "avx2", "aes", "vaes", "vpclmulqdq"),
+    "avx512f,avx512bw,avx2,aes,vaes,vpclmulqdq"
+);
 
 impl BlockVectors for Vaes512 {
     const LANES: usize = 4;

@@ -6,7 +6,7 @@ mod kept;
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Function, Port, Value, library};
+use tacit_circuit::{Function, Value, library};
 use tacit_language::shipped;
 
 /// A function that comes with Tacit.
@@ -24,35 +24,12 @@ fn shipped_of<'n>(name: &str, given: impl Iterator<Item = (&'n str, u64)>) -> Fu
 
 /// The outputs as text, from inputs as text.
 fn run(function: &Function, inputs: &[&str]) -> Vec<String> {
-    let ports = function
-        .inputs()
-        .iter()
-        .map(|input| &input.port)
-        .chain(function.loads());
-    let mut bits = Vec::new();
-    for (port, text) in ports.zip(inputs) {
-        bits.extend_from_slice(
-            &port
-                .parse_value(text)
-                .expect("a value of the port")
-                .to_bits(),
-        );
-    }
-    let outputs = function.evaluate(&bits);
-    let mut rest = &outputs[..];
-    let ports = function
-        .outputs()
-        .iter()
-        .map(|output| &output.port)
-        .chain(function.saves());
-    let text = |port: &Port| {
-        let (bits, after) = rest.split_at(port.ty.width());
-        rest = after;
-        Value::from_bits(&port.ty, bits)
-            .expect("bits of the port")
-            .to_text()
-    };
-    ports.map(text).collect()
+    let ports = function.inputs().iter().map(|input| &input.port);
+    let values = ports.chain(function.loads()).zip(inputs);
+    let values = values.map(|(port, text)| port.parse_value(text).expect("a value of the port"));
+    let outputs = function.evaluate_values(&values.collect::<Vec<_>>());
+    let outputs = outputs.expect("values of the ports");
+    outputs.iter().map(Value::to_text).collect()
 }
 
 fn symbols(text: &str) -> String {

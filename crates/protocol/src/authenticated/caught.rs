@@ -1,4 +1,4 @@
-//! What a cheating peer is caught at.
+//! The checks at which a peer is caught cheating.
 
 use core::fmt;
 

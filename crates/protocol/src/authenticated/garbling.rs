@@ -50,7 +50,7 @@ pub(super) struct Garbling<'f> {
     gate: usize,
     /// Their output labels.
     labels: Outputs,
-    /// The tables of the message that was begun, and the select bits.
+    /// The tables of the message that was started, and the select bits.
     tables: Vec<u8>,
     selects: BitWriter,
     /// How many gates it has.

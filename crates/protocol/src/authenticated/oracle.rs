@@ -58,7 +58,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// The hash of `domain`. `from` is the party whose it is; nobody's where both have the same.
+    /// The hash of `domain`. `from` is the party that it belongs to, or `None` if both have it.
     pub(super) fn new(epoch: &Digest, domain: Domain, from: Option<Role>, number: u64) -> Self {
         let party = match from {
             None => 0,

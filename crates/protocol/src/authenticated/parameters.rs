@@ -31,7 +31,7 @@ pub const MAX_SECURITY_BITS: u8 = 64;
 /// Largest s that lots are made at, after runs that were not finished.
 const MAX_CHARGED_BITS: u8 = 80;
 
-/// The part of 2^-s that the first epoch leaves to all others is one in so many.
+/// The first epoch leaves 2^-s / `LEFT_TO_TRIES` to all later ones.
 const LEFT_TO_TRIES: u64 = 64;
 
 /// The part of 2^-s that no lot of any epoch takes, as a power of two: what rounding up in

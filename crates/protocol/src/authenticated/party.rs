@@ -1,4 +1,4 @@
-//! How a run begins and ends at a party, whichever it is.
+//! How a run starts and ends, the same at both parties.
 
 use tacit_circuit::Role;
 use zeroize::Zeroizing;

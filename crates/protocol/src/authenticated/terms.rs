@@ -1,4 +1,4 @@
-//! What a run is about, the same at both parties, and what both do alike.
+//! The terms of a run, the same at both parties, and the steps that both take.
 
 use tacit_circuit::{Function, Role};
 use tacit_kernels::{Block, Construction, Prg, TweakableHash};
@@ -120,7 +120,7 @@ impl<'f> Terms<'f> {
         })
     }
 
-    /// Whose the input of this number is; nobody's where it is a loaded value.
+    /// The owner of the input of this number, or `None` if it is a loaded value.
     fn owner(&self, port: usize) -> Option<Role> {
         self.function.inputs().get(port).map(|input| input.owner)
     }

@@ -1,4 +1,4 @@
-//! The garbler gives one input to all circuits of an execution.
+//! The check that the garbler gives the same input to all circuits of an execution.
 //!
 //! Lindell–Riva 2015, section 3, with O(s) symmetric operations a circuit. The garbler's labels
 //! of circuit j are committed in pairs permuted by a secret m_j, and it opens positions x ⊕ m_j.

@@ -289,13 +289,13 @@ mod tests {
     fn aes() -> Function {
         let circuit = library::find("aes-128", &BTreeMap::new()).unwrap();
         let owner = |port: &Port| {
-            Ok(if port.name == "key" {
+            if port.name == "key" {
                 Role::Garbler
             } else {
                 Role::Evaluator
-            })
+            }
         };
-        Function::of_circuit("aes", circuit, owner, |_| Ok(Recipient::Evaluator)).unwrap()
+        Function::of_circuit("aes", circuit, owner, |_| Recipient::Evaluator).unwrap()
     }
 
     #[test]
@@ -360,8 +360,8 @@ mod tests {
         let wide = builder.bus("wide", 1 << 16);
         builder.output("same", &wide);
         let circuit = builder.finish().unwrap();
-        let owner = |_: &Port| Ok(Role::Evaluator);
-        let wide = Function::of_circuit("wide", circuit, owner, |_| Ok(Recipient::Garbler));
+        let owner = |_: &Port| Role::Evaluator;
+        let wide = Function::of_circuit("wide", circuit, owner, |_| Recipient::Garbler);
         let bits = evaluator_bits(&wide.unwrap());
         assert!((bits - (64.0 - (8128.0 + 1024_f64).log2())).abs() < 1e-9);
     }

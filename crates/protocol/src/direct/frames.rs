@@ -39,7 +39,7 @@ pub(super) struct Walk<'f> {
 
 /// What a walk meets next.
 pub(super) enum Stop<'f> {
-    /// The next call is to be begun.
+    /// The next call is to be started.
     Begin,
     /// A segment of the call that was started.
     Segment(&'f Program, usize),

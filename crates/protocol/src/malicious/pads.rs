@@ -1,4 +1,4 @@
-//! From correlated OTs to keys: one for each value to who offers, one of them to who chooses.
+//! Keys from correlated OTs: the sender gets one for each value, the receiver one of the two.
 //!
 //! The keys of OT i are H(i, q) and H(i, q ⊕ Δ), H the re-keyed tweakable hash of `kernels` under
 //! the OT's number and a start point that the protocol's oracle gives (the form "chosen strings" of

@@ -1,4 +1,4 @@
-//! What tries with a peer cost that were started and not finished.
+//! The security that unfinished tries with a peer cost.
 //!
 //! A peer that leaves when it has seen enough is not caught, and may try again. So such tries are
 //! counted, and s is raised for the next one so that all of them together stay below 2^-s.

@@ -1,4 +1,4 @@
-//! What a cheating party of three is caught at, and what that ends.
+//! The checks at which one of three parties is caught cheating, and what each check ends.
 
 use core::fmt;
 

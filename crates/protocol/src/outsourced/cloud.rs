@@ -199,7 +199,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         })
     }
 
-    /// The split of the chain that this run goes on or, if it has not begun, will begin.
+    /// The split of the chain that this run goes on or, if it has not started, will begin.
     #[cfg(test)]
     pub(super) fn split(&self) -> Split {
         let brought = match &self.state {

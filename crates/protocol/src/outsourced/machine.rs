@@ -1,4 +1,4 @@
-//! The way of each of the three parties through a run: the meeting, and then stages of its own.
+//! The states of each of the three parties in a run: the meeting, and then its own stages.
 
 use core::mem;
 

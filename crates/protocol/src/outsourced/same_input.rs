@@ -1,4 +1,4 @@
-//! The generator gives one input to all circuits.
+//! The check that the generator gives the same input to all circuits.
 //!
 //! shelat and Shen 2013, section 4: behind its input x the generator appends random bits r, and
 //! when its labels for all evaluated circuits are there and opened, a matrix H is drawn by a coin

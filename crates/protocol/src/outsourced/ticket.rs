@@ -1,4 +1,4 @@
-//! By which generator and cloud find the two links of one run among those of many.
+//! Tickets, by which the generator and the cloud match the two links of one run.
 //!
 //! The evaluator draws the number of a run and tells it to both servers; the cloud tells it to the
 //! generator, with whose evaluator's it is compared. It names a run until the run has its own name

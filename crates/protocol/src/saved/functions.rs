@@ -1,15 +1,12 @@
 //! Functions that save values and load them, for the tests of the protocols that keep any.
 
-use std::collections::BTreeMap;
-
 use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
 
 /// The function that `fill` writes.
 pub(crate) fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
     let mut builder = FunctionBuilder::new("function");
     fill(&mut builder);
-    let family = builder.finish().expect("well formed");
-    family.instantiate(&BTreeMap::new()).expect("no parameters")
+    builder.finish().expect("well formed")
 }
 
 /// Saves an input of each party and a constant, without a gate.
@@ -32,7 +29,7 @@ pub(crate) fn go_on() -> Function {
 /// The same, where the sum and the limit go to these.
 pub(crate) fn go_on_showing(shown: Recipient, told: Recipient) -> Function {
     function(|f| {
-        f.library("add", "adder", &[("bits", "8")])
+        f.library("add", "adder", &[("bits", 8)])
             .input("more", "u8", Role::Evaluator)
             .load("total", "u8")
             .load("step", "u8")

@@ -1,4 +1,4 @@
-//! Who may use a chain, and the runs of which program.
+//! The parties that may use a chain, and the program whose runs may.
 
 use super::Chain;
 use crate::{Policy, StockError};

@@ -90,7 +90,7 @@ impl<'f> OutsourcedJob<'f> {
     }
 
     /// At a server: loads and saves values in the chain of this name. A chain that is not there is
-    /// begun by a run that saves and loads nothing; its values are then for the evaluator of that
+    /// started by a run that saves and loads nothing; its values are then for the evaluator of that
     /// run and for `allowed`. Generator and cloud each keep the rule for themselves.
     #[must_use]
     pub fn chain(mut self, stocks: &Stocks, name: &str, allowed: &[Fingerprint]) -> Self {

@@ -4,7 +4,7 @@
 //! Runs of four sizes, of a component without gates, give four numbers. Before each the thread
 //! sleeps, as an evaluator does while it waits: what wakes up finds its caches cold.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,7 +112,7 @@ fn chain(calls: u64, bytes: u64) -> Result<Function, Error> {
             each.step("on[i+1] = hand(on[i])");
         })
         .output("result", &ty, Recipient::Both, &format!("on[{calls}]"));
-    Ok(builder.finish()?.instantiate(&BTreeMap::new())?)
+    Ok(builder.finish()?)
 }
 
 /// Runs of a function in memory.

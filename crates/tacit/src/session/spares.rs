@@ -40,7 +40,7 @@ const OPEN_AT_MOST: Duration = Duration::from_secs(1);
 /// share them, and any number of sessions take from them at the same time.
 ///
 /// A batch serves [`SETS`](spare::SETS) sessions of two identities in the same roles, and takes up
-/// to 256 KiB. What is kept gives the base OTs of sessions that have not begun, and nothing of
+/// to 256 KiB. What is kept gives the base OTs of sessions that have not started, and nothing of
 /// others.
 #[derive(Clone, Default)]
 pub struct KeptOts(Arc<OtStore>);

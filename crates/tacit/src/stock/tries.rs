@@ -1,5 +1,5 @@
-//! Tries of a peer that were begun and not finished: what this party has recorded of them, and the
-//! security that the next one is planned at.
+//! Tries of a peer that were started and not finished: what this party has recorded of them, and
+//! the security that the next one is planned at.
 
 use tacit_circuit::Role;
 use tacit_net::Fingerprint;
@@ -69,7 +69,7 @@ impl TryName {
     }
 }
 
-/// By how many bits s is raised for a try after so many that were not finished.
+/// The number of bits by which s is raised for a try, given the number of unfinished tries.
 #[must_use]
 pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
     match tried {
@@ -135,9 +135,9 @@ impl Stocks {
     }
 }
 
-/// A try that is on the disk before it begins, so that others that are planned meanwhile are
-/// charged for it. Where it is dropped it stays there if it has begun. Else it is taken off: the
-/// peer has learnt nothing.
+/// A try that is recorded on disk before it starts, so that tries planned meanwhile are charged
+/// for it. Dropping it after it has started keeps the record. Dropping it before removes the
+/// record: the peer has learnt nothing.
 #[must_use]
 pub(crate) struct CountedTry {
     stocks: Stocks,

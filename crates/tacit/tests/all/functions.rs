@@ -129,7 +129,7 @@ fn shipped_functions_are_right_under_every_scheme() {
 fn constants_and_values_that_nothing_computes_reach_the_results() {
     let mut builder = FunctionBuilder::new("constants");
     builder
-        .library("add", "adder", &[("bits", "8")])
+        .library("add", "adder", &[("bits", 8)])
         .input("a", "u8", Role::Garbler)
         .input("b", "u8[2]", Role::Evaluator)
         .value("twice", "u8[3]")
@@ -138,13 +138,9 @@ fn constants_and_values_that_nothing_computes_reach_the_results() {
         })
         .step("twice[2] = add(3, 4)")
         .output("twice", "u8[3]", Recipient::Both, "twice")
-        .output("mixed", "u16", Recipient::Evaluator, "0xa5:u8 ++ a")
+        .output("mixed", "u16", Recipient::Evaluator, "165:u8 ++ a")
         .output("for_garbler", "u8[2]", Recipient::Garbler, "b");
-    let function = builder
-        .finish()
-        .unwrap()
-        .instantiate(&BTreeMap::new())
-        .unwrap();
+    let function = builder.finish().unwrap();
     for scheme in LADDER.iter().map(|rung| rung.id) {
         let [garbler, evaluator] = run(&function, scheme, &[("a", "1"), ("b", "[200, 7]")]);
         let text = |outcome: &Outcome, name: &str| outcome.outputs[name].to_text().replace(' ', "");
@@ -163,11 +159,7 @@ fn direct_refuses_saved_values() {
     builder
         .load("balance", "u8")
         .output("paid", "u8", Recipient::Both, "balance");
-    let function = builder
-        .finish()
-        .unwrap()
-        .instantiate(&BTreeMap::new())
-        .unwrap();
+    let function = builder.finish().unwrap();
     let (mut a, mut b) = sessions();
     let ended = at_both(
         || Job::new(&function, Role::Garbler).run(&mut a),
@@ -184,7 +176,7 @@ fn direct_refuses_saved_values() {
 fn xors() -> Function {
     let mut builder = FunctionBuilder::new("xors");
     builder
-        .library("xor", "xor", &[("bytes", "4096")])
+        .library("xor", "xor", &[("bytes", 4096)])
         .input("x", "bytes[4096]", Role::Garbler)
         .value("v", "bytes[4096][257]")
         .step("v[0] = x")
@@ -192,8 +184,7 @@ fn xors() -> Function {
             each.step("v[i+1] = xor(v[i], x)");
         })
         .output("r", "bytes[4096]", Recipient::Both, "v[256]");
-    let family = builder.finish().expect("a family");
-    family.instantiate(&BTreeMap::new()).expect("a function")
+    builder.finish().expect("a function")
 }
 
 /// What the garbler of [`xors`] ends with, and how often it tells its progress. The time that

@@ -4,7 +4,6 @@
 mod ends;
 mod pins;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +29,7 @@ const CHAIN: &str = "total";
 fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
     let mut builder = FunctionBuilder::new("function");
     fill(&mut builder);
-    let family = builder.finish().expect("well formed");
-    family.instantiate(&BTreeMap::new()).expect("no parameters")
+    builder.finish().expect("well formed")
 }
 
 /// Begins a chain with a number of the garbler's, of this type.
@@ -49,7 +47,7 @@ fn begin_by(role: Role, ty: &str) -> Function {
 /// Adds a number of the evaluator's, and shows the sum to both.
 fn add() -> Function {
     function(|f| {
-        f.library("add", "adder", &[("bits", "8")])
+        f.library("add", "adder", &[("bits", 8)])
             .load("total", "u8")
             .input("step", "u8", Role::Evaluator)
             .value("sum", "u8")

@@ -112,14 +112,13 @@ fn ots_are_made_ahead_between_runs() {
 fn wide(bytes: u64) -> Function {
     let mut builder = FunctionBuilder::new("wide");
     builder
-        .library("add", "adder", &[("bits", "8")])
+        .library("add", "adder", &[("bits", 8)])
         .input("x", "bytes[1]", Role::Garbler)
         .input("y", &format!("bytes[{bytes}]"), Role::Evaluator)
         .value("z", "bytes[1]")
         .step("z = add(x, y[0..1])")
         .output("z", "bytes[1]", Recipient::Both, "z");
-    let family = builder.finish().expect("a function");
-    family.instantiate(&BTreeMap::new()).expect("a function")
+    builder.finish().expect("a function")
 }
 
 /// The extension that a session takes whose connecting party knows this link.

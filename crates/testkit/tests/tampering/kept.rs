@@ -4,7 +4,7 @@
 
 mod shared;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn add() -> Function {
 /// The same with a number of this party's: the evaluator's takes OTs.
 fn add_of(role: Role) -> Function {
     function(|f| {
-        f.library("add", "adder", &[("bits", "8")])
+        f.library("add", "adder", &[("bits", 8)])
             .load("total", "u8")
             .input("step", "u8", role)
             .value("sum", "u8")
@@ -51,7 +51,7 @@ fn add_of(role: Role) -> Function {
 /// Keeps nothing, and takes a number of the evaluator's.
 fn double() -> Function {
     function(|f| {
-        f.library("add", "adder", &[("bits", "8")])
+        f.library("add", "adder", &[("bits", 8)])
             .input("step", "u8", Role::Evaluator)
             .value("sum", "u8")
             .step("sum = add(step, step)")
@@ -62,8 +62,7 @@ fn double() -> Function {
 fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
     let mut builder = FunctionBuilder::new("function");
     fill(&mut builder);
-    let family = builder.finish().expect("well formed");
-    family.instantiate(&BTreeMap::new()).expect("no parameters")
+    builder.finish().expect("well formed")
 }
 
 #[derive(Clone, Copy)]

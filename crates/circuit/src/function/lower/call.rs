@@ -2,16 +2,14 @@
 
 use super::super::plan::Operation;
 use super::super::reading::{self, PortTypes};
+use super::super::source::ComponentSource;
 use super::super::syntax::{Item, Reference, Value};
 use super::{FunctionError, Lowering};
-use crate::{Circuit, Kind, Port, Type, library};
+use crate::{Kind, Port, Type, library};
 
 /// A call as it is written.
 pub(super) struct CallSource<'s> {
-    pub(super) name: &'s str,
-    pub(super) circuit: &'s Circuit,
-    /// The component's name in the library, if it is from there.
-    pub(super) library: Option<&'s str>,
+    pub(super) declared: &'s ComponentSource,
     pub(super) arguments: &'s [Value],
     pub(super) targets: &'s [Option<Reference>],
 }
@@ -22,11 +20,16 @@ impl Lowering<'_> {
         call: &CallSource<'_>,
         operation: &mut Operation,
     ) -> Result<(), FunctionError> {
-        let (inputs, outputs) = (call.circuit.inputs(), call.circuit.outputs());
+        let ComponentSource {
+            name,
+            component,
+            library,
+        } = call.declared;
+        let (inputs, outputs) = (component.circuit().inputs(), component.circuit().outputs());
         if call.arguments.len() != inputs.len() {
             return Err(FunctionError::Arguments {
                 place: self.place.clone(),
-                component: call.name.to_owned(),
+                component: name.clone(),
                 ports: names(inputs),
                 expected: inputs.len(),
                 found: call.arguments.len(),
@@ -35,13 +38,14 @@ impl Lowering<'_> {
         if call.targets.len() != outputs.len() {
             return Err(FunctionError::Results {
                 place: self.place.clone(),
-                component: call.name.to_owned(),
+                component: name.clone(),
                 ports: names(outputs),
                 expected: outputs.len(),
                 found: call.targets.len(),
             });
         }
-        let alike = call.library.map_or(&[][..], |name| library::alike(name));
+        let library = library.as_ref();
+        let alike = library.map_or(&[][..], |(name, _)| library::alike(name));
         let given = |port: &str| {
             let arguments = inputs.iter().zip(call.arguments);
             let mut argument = arguments.filter(|(input, _)| input.name == port);
@@ -126,8 +130,7 @@ impl Lowering<'_> {
         let [item] = value else { return None };
         let ty = match item {
             Item::Reference(reference) => self.picked(reference)?,
-            Item::Constant(_, said) => said.as_ref()?.ty(self).ok()?,
-            Item::List(values) => return values.iter().find_map(|value| self.number_of(value)),
+            Item::Constant(_, said) => said.clone()?,
         };
         Some(reading::number(&ty)?.clone())
     }

@@ -64,7 +64,7 @@ fn parts(plan: &mut Plan) -> impl Iterator<Item = &mut Part> {
             .iter_mut()
             .filter_map(|piece| match piece {
                 Piece::Part(part) => Some(part),
-                Piece::Constant(_) | Piece::Number { .. } => None,
+                Piece::Constant(_) => None,
             });
         arguments.chain(
             operation

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::{component, instance};
 use crate::{FunctionBuilder, Recipient, Role};
 
 /// What an argument reads: elements are numbered over inputs and earlier steps.
@@ -75,8 +74,8 @@ proptest! {
         let steps: Steps = steps;
         let mut builder = FunctionBuilder::new("random");
         builder
-            .component("add", component("adder", &[("bits", 8)]))
-            .component("multiply", component("multiplier", &[("bits", 8)]))
+            .library("add", "adder", &[("bits", 8)])
+            .library("multiply", "multiplier", &[("bits", 8)])
             .input("x", &format!("u8[{INPUTS}]"), Role::Garbler)
             .value("v", &format!("u8[{}]", steps.len()));
         let mut elements = inputs.to_vec();
@@ -90,7 +89,7 @@ proptest! {
         let last = steps.len() - 1;
         builder.output("last", "u8", Recipient::Both, &format!("v[{last}]"));
         builder.output("half", "u8", Recipient::Both, &format!("v[{}]", last / 2));
-        let function = instance(&mut builder, []).unwrap();
+        let function = builder.finish().unwrap();
         let bit = |byte: &u8| (0..8).map(|i| byte >> i & 1 == 1).collect::<Vec<_>>();
         let bits: Vec<bool> = inputs.iter().flat_map(bit).collect();
         let expected: Vec<bool> =
@@ -103,11 +102,11 @@ proptest! {
     fn no_text_panics(text in "[a-z0-9 \\[\\]()+*/%.,=_:x-]{0,60}") {
         let mut builder = FunctionBuilder::new("text");
         builder
-            .component("f", component("adder", &[("bits", 8)]))
+            .library("f", "adder", &[("bits", 8)])
             .input("x", "u8[4]", Role::Garbler)
             .value("v", "u8[4]")
             .step(&text)
             .output("r", "u8", Recipient::Both, &text);
-        let _ = instance(&mut builder, []);
+        let _ = builder.finish();
     }
 }

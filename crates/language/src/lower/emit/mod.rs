@@ -7,13 +7,11 @@ mod region;
 mod roll;
 mod text;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use costs::Costs;
 use roll::Steps;
-use tacit_circuit::{
-    Component, Digest, FunctionBuilder, FunctionError, Port, Recipient, Role, Wire,
-};
+use tacit_circuit::{Component, Digest, FunctionBuilder, Port, Recipient, Role, Wire};
 
 use super::cut::{Levels, Live, Shape, Source, Traced, levels};
 use super::lines::LineCosts;
@@ -123,10 +121,6 @@ impl<'r, 'p> Emitter<'r, 'p> {
         })
     }
 
-    fn failed(&self, span: Span, error: &FunctionError) -> Error {
-        Error::At(span, error.to_string())
-    }
-
     fn emit(mut self, name: &str) -> Lower<(Lowered, LineCosts)> {
         self.builder = FunctionBuilder::new(name);
         let used = self.used_inputs();
@@ -160,11 +154,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         self.give_outputs(outputs);
         let wires = format!("bits[{}]", self.size);
         self.builder.value(&self.value, &wires);
-        let family = self.builder.finish();
-        let family = family.map_err(|error| self.failed(self.entry.span, &error))?;
-        let function = family
-            .instantiate(&BTreeMap::new())
-            .map_err(|error| self.failed(self.entry.span, &error))?;
+        let function = self.builder.finish();
+        let function = function.map_err(|error| Error::At(self.entry.span, error.to_string()))?;
         let random = self.run.given.iter();
         let random = random.filter(|given| matches!(given.from, Origin::Random(_)));
         let lowered = Lowered {
@@ -307,14 +298,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
     fn free_name(&mut self, wanted: &str, widths: Vec<usize>) -> String {
         let wanted = wanted.trim_start_matches('_');
         let wanted: String = wanted.chars().take(40).collect();
-        let is_free = |name: &String, names: &[String]| {
-            !name.is_empty()
-                && !["bits", "min", "max"].contains(&name.as_str())
-                && !names.contains(name)
-        };
         let mut name = wanted.clone();
         let mut number = 1;
-        while !is_free(&name, &self.names) {
+        while name.is_empty() || self.names.contains(&name) {
             number += 1;
             name = format!("{wanted}_{number}");
             if wanted.is_empty() {

@@ -10,13 +10,11 @@ fn two_gates() -> Function {
     let [a, b, c] = ["a", "b", "c"].map(|name| builder.bit(name));
     builder.output("and", &(a & b & c));
     let circuit = builder.finish().unwrap();
-    let owner = |port: &Port| {
-        Ok(match port.name.as_str() {
-            "b" => Role::Evaluator,
-            _ => Role::Garbler,
-        })
+    let owner = |port: &Port| match port.name.as_str() {
+        "b" => Role::Evaluator,
+        _ => Role::Garbler,
     };
-    Function::of_circuit("two-gates", circuit, owner, |_| Ok(Recipient::Both)).unwrap()
+    Function::of_circuit("two-gates", circuit, owner, |_| Recipient::Both).unwrap()
 }
 
 /// Flips bit `bit` of the evaluator's messages of this kind.

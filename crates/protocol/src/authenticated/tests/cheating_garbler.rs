@@ -21,13 +21,11 @@ fn apart() -> Function {
     let ands = a.bits().zip(b.bits()).map(|(a, b)| a & b);
     builder.output("ands", &Bus::from_bits(&builder, ands));
     let circuit = builder.finish().unwrap();
-    let owner = |port: &Port| {
-        Ok(match port.name.as_str() {
-            "a" => Role::Evaluator,
-            _ => Role::Garbler,
-        })
+    let owner = |port: &Port| match port.name.as_str() {
+        "a" => Role::Evaluator,
+        _ => Role::Garbler,
     };
-    Function::of_circuit("apart", circuit, owner, |_| Ok(Recipient::Evaluator)).unwrap()
+    Function::of_circuit("apart", circuit, owner, |_| Recipient::Evaluator).unwrap()
 }
 
 /// How often a guess that `guess` makes from what was sent is right, of 48 runs in which a_0 and
@@ -149,8 +147,8 @@ fn a_wrong_proof_and_a_lie_about_a_result_are_found() {
     let function = Function::of_circuit(
         "apart",
         function.components()[0].circuit().clone(),
-        |_| Ok(Role::Evaluator),
-        |_| Ok(Recipient::Both),
+        |_| Role::Evaluator,
+        |_| Recipient::Both,
     )
     .unwrap();
     for (bit, caught) in [(3, Caught::GateProof), (8 * 16, Caught::Results)] {

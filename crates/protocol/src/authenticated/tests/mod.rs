@@ -75,9 +75,9 @@ fn of_circuit(name: &str, circuit: Circuit, to: Recipient) -> Function {
         .collect();
     let owner = |port: &Port| {
         let at = names.iter().position(|name| *name == port.name);
-        Ok([Role::Garbler, Role::Evaluator][at.unwrap() % 2])
+        [Role::Garbler, Role::Evaluator][at.unwrap() % 2]
     };
-    Function::of_circuit(name, circuit, owner, |_| Ok(to)).unwrap()
+    Function::of_circuit(name, circuit, owner, |_| to).unwrap()
 }
 
 pub(super) fn component(name: &str, to: Recipient) -> Function {

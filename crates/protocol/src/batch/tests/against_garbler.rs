@@ -352,13 +352,13 @@ fn unused_bits_are_refused() {
     let circuit = circuit.unwrap();
     let first = circuit.inputs()[0].name.clone();
     let owner = |port: &tacit_circuit::Port| {
-        Ok(if port.name == first {
+        if port.name == first {
             Role::Garbler
         } else {
             Role::Evaluator
-        })
+        }
     };
-    let function = Function::of_circuit("adder", circuit, owner, |_| Ok(Recipient::Garbler));
+    let function = Function::of_circuit("adder", circuit, owner, |_| Recipient::Garbler);
     let function = function.unwrap();
     let batch = batch(&function, plan(&function));
     let prepared = prepare(&batch, &batch, SEED, Cheater::Evaluator, &mut honest);

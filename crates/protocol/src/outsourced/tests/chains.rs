@@ -234,10 +234,7 @@ fn balance_as(ty: &str) -> Function {
     builder
         .load("balance", ty)
         .output("now", ty, Recipient::Evaluator, "balance");
-    let family = builder.finish().expect("a function");
-    family
-        .instantiate(&Default::default())
-        .expect("an instance")
+    builder.finish().expect("a function")
 }
 
 /// What was saved as one number is not loaded as four others, though it has as many bits.

@@ -74,7 +74,7 @@ pub(super) fn opened() -> Function {
 pub(super) fn paid() -> Function {
     let mut builder = FunctionBuilder::new("pay");
     builder
-        .library("add", "adder", &[("bits", "8")])
+        .library("add", "adder", &[("bits", 8)])
         .load("balance", "u8")
         .load("rate", "u8")
         .input("deposit", "u8", Role::Evaluator)
@@ -91,8 +91,7 @@ pub(super) fn paid() -> Function {
 }
 
 fn instance(builder: &mut FunctionBuilder) -> Function {
-    let family = builder.finish().unwrap();
-    family.instantiate(&Default::default()).unwrap()
+    builder.finish().unwrap()
 }
 
 /// Four runs over one chain, of four evaluators that know nothing of each other.

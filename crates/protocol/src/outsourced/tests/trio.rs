@@ -31,21 +31,14 @@ pub(super) fn malicious(copies: u32) -> Parameters {
 pub(in crate::outsourced) fn adder(bits: u64, to: Recipient) -> Function {
     let mut builder = FunctionBuilder::new("adder");
     let ty = format!("u{bits}");
-    let parameters = [("bits", bits.to_string())];
-    let parameters = parameters
-        .each_ref()
-        .map(|(name, value)| (*name, value.as_str()));
     builder
-        .library("add", "adder", &parameters)
+        .library("add", "adder", &[("bits", bits)])
         .input("x", &ty, Role::Garbler)
         .input("y", &ty, Role::Evaluator)
         .value("sum", &ty)
         .step("sum = add(x, y)")
         .output("sum", &ty, to, "sum");
-    let family = builder.finish().expect("a function");
-    family
-        .instantiate(&Default::default())
-        .expect("an instance")
+    builder.finish().expect("a function")
 }
 
 /// What a run starts from: state of generator and cloud, if there is.
