@@ -229,6 +229,9 @@ pub struct Function {
 }
 
 impl Function {
+    /// Most elements of all inputs and values together that steps read or assign apart.
+    pub const MAX_ELEMENTS: u64 = plan::MAX_GRANULES;
+
     /// A plain circuit as a function of one call. `owner` says which party owns each input port and
     /// `recipient` who gets each output port; both are asked port by port.
     ///

@@ -144,8 +144,7 @@ fn meant(path: &Path, name: &str) -> Option<String> {
         return Some(file.display().to_string());
     }
     if path.extension().is_none() {
-        let components = library::list().iter().map(|entry| entry.name);
-        return most_like(name, components.chain(library::shipped::names()));
+        return library::like(name);
     }
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let entries = folder.unwrap_or(Path::new(".")).read_dir().ok()?.flatten();

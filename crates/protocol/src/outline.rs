@@ -6,7 +6,12 @@
 //! back where the garbler gets one. All of it follows from the function and the scheme alone, so
 //! that it can be known before anybody is met; tests hold it to what runs send.
 
-use tacit_circuit::Function;
+use std::convert::Infallible;
+use std::iter;
+
+use tacit_circuit::{Function, Step, Values};
+
+use crate::prepared::comes_late;
 
 /// Bytes before each message: its kind and its length.
 pub const HEADER_BYTES: u64 = 5;
@@ -58,6 +63,69 @@ impl Outline {
     #[must_use]
     pub fn evaluator_bytes(&self) -> u64 {
         self.choices.iter().sum::<u64>() + self.kept.unwrap_or(0) + self.result.unwrap_or(0)
+    }
+}
+
+/// The steps of a function in order, which the outlines under all schemes go by: a walk over a large
+/// function takes seconds.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    /// Each with how often it is there in a row.
+    steps: Vec<(WalkedStep, u32)>,
+}
+
+/// A step of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WalkedStep {
+    /// This many bits are assigned without a call.
+    Assigned(usize),
+    /// A call.
+    Call {
+        /// Its component's place among the function's.
+        component: usize,
+        /// Bits of its arguments.
+        arguments: usize,
+        /// How many of them an input of the evaluator decides.
+        late: usize,
+    },
+}
+
+impl Walk {
+    /// Walks over `function` once.
+    #[must_use]
+    pub fn of(function: &Function) -> Self {
+        let late_input = |port| Ok::<_, Infallible>(comes_late(function, port));
+        let Ok(mut values) = Values::new(function, late_input);
+        let mut steps: Vec<(WalkedStep, u32)> = Vec::new();
+        let mut results = Vec::new();
+        loop {
+            let step = match values.step(|_| false) {
+                Step::End => break,
+                Step::Assigned(bits) => WalkedStep::Assigned(bits),
+                Step::Call(call) => {
+                    let arguments = values.arguments();
+                    let step = WalkedStep::Call {
+                        component: call.component_index,
+                        arguments: arguments.len(),
+                        late: arguments.iter().filter(|late| **late).count(),
+                    };
+                    results.clear();
+                    results.resize(call.component.circuit().output_bits(), false);
+                    values.finish_call(&results);
+                    step
+                }
+            };
+            match steps.last_mut() {
+                Some((last, times)) if *last == step => *times += 1,
+                _ => steps.push((step, 1)),
+            }
+        }
+        Self { steps }
+    }
+
+    pub(crate) fn steps(&self) -> impl Iterator<Item = WalkedStep> {
+        let steps = self.steps.iter();
+        steps.flat_map(|(step, times)| iter::repeat_n(*step, *times as usize))
     }
 }
 

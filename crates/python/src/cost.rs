@@ -1,15 +1,18 @@
 //! What a function costs before it runs: a row for each protocol, as the planner has them.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::prelude::*;
 use tacit::net::Link;
 use tacit::plan::Planner;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::{Error, Function};
 
-use crate::error;
+use crate::{error, wait};
 
 /// One protocol and what a run costs by it.
-#[derive(IntoPyObject)]
+#[derive(Clone, IntoPyObject)]
 pub(crate) struct Row {
     protocol: &'static str,
     scheme: String,
@@ -22,17 +25,45 @@ pub(crate) struct Row {
     prepare_seconds: f64,
 }
 
-/// The rows of the protocols that protect as `security` asks, each under its fastest scheme.
+/// What was asked for: the link, the threat model, and for how many runs is prepared.
+type Question = (String, String, u64);
+
+/// The costs that a function was asked for, each of which takes a walk over all of it.
+#[derive(Default)]
+pub(crate) struct Costs(Mutex<HashMap<Question, Vec<Row>>>);
+
+impl Costs {
+    /// The answer, from earlier where the same was asked before.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rows`], or a signal's exception.
+    pub(crate) fn of(
+        &self,
+        py: Python<'_>,
+        function: &Function,
+        question: Question,
+    ) -> PyResult<Vec<Row>> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rows) = known().get(&question) {
+            return Ok(rows.clone());
+        }
+        let found = rows(py, function, &question)?;
+        known().insert(question, found.clone());
+        Ok(found)
+    }
+}
+
+/// The rows of the protocols that protect as `security` asks, as a run takes them that is told
+/// nothing more: under the function's scheme.
 ///
 /// # Errors
 ///
 /// The link or the threat model cannot be read, or no protocol runs the function.
-pub(crate) fn rows(
+fn rows(
     py: Python<'_>,
     function: &Function,
-    link: &str,
-    security: &str,
-    runs: u64,
+    (link, security, runs): &Question,
 ) -> PyResult<Vec<Row>> {
     let link: Link = link
         .parse()
@@ -40,10 +71,11 @@ pub(crate) fn rows(
     let asked: ThreatModel = security
         .parse()
         .map_err(|error| error::usage(py, &format!("security: {error}")))?;
-    let planned = py.detach(|| -> Result<_, Error> {
-        let planner = Planner::new(link)?.threat_model(asked).runs(runs);
-        planner.clone().plan_uncut(function.clone())
-    });
+    let (function, runs) = (function.clone(), *runs);
+    let planned = wait::apart(py, move || -> Result<_, Error> {
+        let planner = Planner::new(link)?.by_default();
+        planner.threat_model(asked).runs(runs).plan_uncut(function)
+    })?;
     let plan = planned.map_err(|error| error::raise(py, error))?;
     let fastest =
         Protocol::between_two().map(|protocol| plan.fastest(|one| one.protocol == protocol));

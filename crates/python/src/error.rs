@@ -23,7 +23,65 @@ pub(crate) fn input(py: Python<'_>, message: &str) -> PyErr {
 /// Whatever ended a call of the library.
 pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
     let error = error.into();
-    exception(py, class(&error), &error.to_string())
+    let message = match error.cause() {
+        Error::OtherFunction { name, ours, theirs } => format!(
+            "the peer is incompatible: it wants function {theirs} and this party {ours}, {name}; \
+             give both the same program, params and public values, and compare what `digest` of \
+             the function says at both: of a program names and the order of variants count, too"
+        ),
+        cause => in_python(&cause.to_string()),
+    };
+    exception(py, class(&error), &message)
+}
+
+/// What flags of the command are in Python.
+const KEYWORDS: [(&str, &str); 12] = [
+    ("--param", "params"),
+    ("--public", "public="),
+    ("--role", "role="),
+    ("--as", "role="),
+    ("--protocol", "protocol="),
+    ("--security", "security="),
+    ("--security-bits", "security_bits="),
+    ("--chain", "chain="),
+    ("--replace", "replace=True"),
+    ("--runs", "runs="),
+    ("--entry", "run="),
+    ("--repeat", "number of runs"),
+];
+
+/// A message of the library in Python's words. Commands between backticks stay; of a flag that
+/// Python has not it is said who is to leave it out.
+fn in_python(message: &str) -> String {
+    let is_flag = |c: char| c == '-' || c.is_ascii_lowercase();
+    let (mut text, mut without) = (String::new(), Vec::new());
+    for (number, part) in message.split('`').enumerate() {
+        if number > 0 {
+            text.push('`');
+        }
+        let mut rest = part;
+        while number % 2 == 0
+            && let Some(at) = rest.find("--")
+        {
+            let length = rest[at..].find(|c| !is_flag(c)).unwrap_or(rest.len() - at);
+            let flag = &rest[at..at + length];
+            text.push_str(&rest[..at]);
+            match KEYWORDS.iter().find(|(known, _)| *known == flag) {
+                Some((_, keyword)) => text.push_str(keyword),
+                None => {
+                    text.push_str(flag);
+                    without.push(flag);
+                }
+            }
+            rest = &rest[at + length..];
+        }
+        text.push_str(rest);
+    }
+    if !without.is_empty() {
+        let without = without.join(", ");
+        text += &format!(" (Python has no {without}: the other party leaves it out)");
+    }
+    text
 }
 
 fn class(error: &Error) -> &'static str {
@@ -46,7 +104,10 @@ fn class(error: &Error) -> &'static str {
 
 fn is_timeout(error: &NetError) -> bool {
     match error {
-        NetError::Timeout { .. } | NetError::TimeLimit { .. } => true,
+        NetError::Timeout { .. }
+        | NetError::TimeLimit { .. }
+        | NetError::Unreachable { .. }
+        | NetError::RelayUnreachable { .. } => true,
         NetError::OnlyOthers { reason, .. } => is_timeout(reason),
         _ => false,
     }

@@ -6,24 +6,34 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacit::circuit::Port;
-use tacit::{Role, Value, library};
+use tacit::{Job, Role, Value, library};
 use tacit_language::PortValue;
 
-use crate::cost::{self, Row};
-use crate::error;
+use crate::cost::{Costs, Row};
 use crate::program::{Program, Source};
 use crate::shape::Shape;
 use crate::value;
+use crate::{error, wait};
 
 /// A function with its parameters. `tacit.Function` is what people use.
 #[pyclass(frozen, module = "tacit._tacit")]
-pub(crate) struct Function(Body);
+pub(crate) struct Function {
+    body: Body,
+    costs: Costs,
+}
 
 enum Body {
     /// Of circuits: what it takes and gives is in the function itself.
     Circuits(Box<tacit::Function>),
     /// Of a program, whose values have types of the language.
     Program(Box<Program>),
+}
+
+impl From<Body> for Function {
+    fn from(body: Body) -> Self {
+        let costs = Costs::default();
+        Self { body, costs }
+    }
 }
 
 /// Values of inputs, checked against their types.
@@ -40,9 +50,12 @@ impl Function {
     /// The library's function `name`.
     #[staticmethod]
     fn library(py: Python<'_>, name: &str, params: BTreeMap<String, u64>) -> PyResult<Self> {
-        let made = py.detach(|| library::function(name, &params));
+        let name = name.to_owned();
+        let made = wait::apart(py, move || {
+            library::function(&name, &params).inspect(tacit::Function::compile)
+        })?;
         let function = made.map_err(|error| error::raise(py, error))?;
-        Ok(Self(Body::Circuits(Box::new(function))))
+        Ok(Body::Circuits(Box::new(function)).into())
     }
 
     /// A run of the program in a file, or of the program `text`.
@@ -62,7 +75,7 @@ impl Function {
         };
         let params = params.into_iter().map(|(name, value)| (name, value.into()));
         let program = Program::new(py, source, run, params.collect(), public)?;
-        Ok(Self(Body::Program(Box::new(program))))
+        Ok(Body::Program(Box::new(program)).into())
     }
 
     /// The names of the library's functions.
@@ -81,7 +94,7 @@ impl Function {
     /// What the program says of itself.
     #[getter]
     fn documentation(&self) -> String {
-        match &self.0 {
+        match &self.body {
             Body::Circuits(_) => String::new(),
             Body::Program(program) => program.typed.signature().documentation().to_owned(),
         }
@@ -90,7 +103,7 @@ impl Function {
     /// What the program may get wrong: a text and a place for each.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-        match &self.0 {
+        match &self.body {
             Body::Circuits(_) => Ok(Vec::new()),
             Body::Program(program) => program.warnings(py),
         }
@@ -108,7 +121,7 @@ impl Function {
 
     #[getter]
     fn inputs(&self) -> Vec<PortRow> {
-        match &self.0 {
+        match &self.body {
             Body::Circuits(function) => {
                 let inputs = function.inputs().iter();
                 inputs
@@ -128,7 +141,7 @@ impl Function {
 
     #[getter]
     fn outputs(&self) -> Vec<PortRow> {
-        match &self.0 {
+        match &self.body {
             Body::Circuits(function) => {
                 let outputs = function.outputs().iter();
                 outputs
@@ -150,7 +163,7 @@ impl Function {
     /// The parties, the garbler first.
     #[getter]
     pub(crate) fn parties(&self) -> (String, String) {
-        let name = |role: Role| match &self.0 {
+        let name = |role: Role| match &self.body {
             Body::Circuits(_) => role.name().to_owned(),
             Body::Program(program) => {
                 let signature = program.typed.signature();
@@ -169,7 +182,7 @@ impl Function {
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let outputs = PyDict::new(py);
-        match (&self.0, self.read(inputs)?) {
+        match (&self.body, self.read(inputs)?) {
             (Body::Program(program), Inputs::Program(mut values)) => {
                 let signature = program.typed.signature();
                 values.extend(program.public.clone());
@@ -188,16 +201,31 @@ impl Function {
         Ok(outputs)
     }
 
+    /// Checks the inputs of the party in this role, as a run does before anything is sent.
+    fn check(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>, role: &str) -> PyResult<()> {
+        let role = match role {
+            "garbler" => Role::Garbler,
+            _ => Role::Evaluator,
+        };
+        let mut job = Job::new(self.lowered(), role);
+        for (name, value) in self.bits(py, role, self.read(inputs)?)? {
+            job = job.input(&name, value);
+        }
+        let bits = job.input_bits();
+        bits.map(drop).map_err(|error| error::raise(py, error))
+    }
+
     /// What a run costs by each protocol over this link.
     fn cost(&self, py: Python<'_>, link: &str, security: &str, runs: u64) -> PyResult<Vec<Row>> {
-        cost::rows(py, self.lowered(), link, security, runs)
+        let question = (link.to_owned(), security.to_owned(), runs);
+        self.costs.of(py, self.lowered(), question)
     }
 }
 
 impl Function {
     /// What two parties run.
     pub(crate) fn lowered(&self) -> &tacit::Function {
-        match &self.0 {
+        match &self.body {
             Body::Circuits(function) => function,
             Body::Program(program) => program.typed.function(),
         }
@@ -213,7 +241,7 @@ impl Function {
             let name: String = name.extract()?;
             PyResult::Ok((name, value))
         });
-        match &self.0 {
+        match &self.body {
             Body::Program(program) => {
                 let values = named.map(|pair| {
                     let (name, value) = pair?;
@@ -244,7 +272,7 @@ impl Function {
         role: Role,
         inputs: Inputs,
     ) -> PyResult<BTreeMap<String, Value>> {
-        match (&self.0, inputs) {
+        match (&self.body, inputs) {
             (Body::Program(program), Inputs::Program(values)) => {
                 let mut failed = None;
                 let mut draw = |bytes: &mut [u8]| {
@@ -277,7 +305,7 @@ impl Function {
         results: &BTreeMap<String, Value>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let outputs = PyDict::new(py);
-        match &self.0 {
+        match &self.body {
             Body::Circuits(function) => {
                 for output in function.outputs() {
                     if let Some(value) = results.get(&output.port.name) {
@@ -346,6 +374,12 @@ fn evaluate_circuits(
         outputs.set_item(&port.name, python(py, &value)?)?;
     }
     Ok(())
+}
+
+/// The known name that `name` is most like, if one is like it.
+#[pyfunction]
+pub(crate) fn most_like(name: &str, known: Vec<String>) -> Option<String> {
+    tacit_language::most_like(name, known.iter().map(String::as_str))
 }
 
 fn row(port: &Port, whose: &str) -> PortRow {

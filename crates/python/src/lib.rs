@@ -30,7 +30,7 @@ mod wait;
 #[pyo3::pymodule(gil_used = false)]
 mod _tacit {
     #[pymodule_export]
-    use super::function::Function;
+    use super::function::{Function, most_like};
     #[pymodule_export]
     use super::party::{Cancel, Identity, Listener, connect};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Who the parties are to each other, and how they meet.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -167,7 +168,18 @@ pub(crate) fn connect(
 /// An address at which a peer connects.
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Listener {
-    listener: tacit::Listener,
+    /// Nothing once it is closed.
+    listener: Mutex<Option<Arc<tacit::Listener>>>,
+    address: String,
+}
+
+impl Listener {
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<tacit::Listener>> {
+        let listener = self.listener.lock();
+        let listener = listener.unwrap_or_else(PoisonError::into_inner);
+        let closed = || error::usage(py, "the listener is closed; make a new one");
+        listener.clone().ok_or_else(closed)
+    }
 }
 
 #[pymethods]
@@ -176,20 +188,28 @@ impl Listener {
     fn new(py: Python<'_>, address: &str) -> PyResult<Self> {
         let bound = tacit::Listener::bind(address);
         let listener = bound.map_err(|error| error::raise(py, error))?;
-        Ok(Self { listener })
+        let address = listener.local_address().to_string();
+        let listener = Mutex::new(Some(Arc::new(listener)));
+        Ok(Self { listener, address })
     }
 
     /// The address, with the port that was taken.
     #[getter]
-    fn address(&self) -> String {
-        self.listener.local_address().to_string()
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Gives the port back, once a wait that goes on has ended.
+    fn close(&self) {
+        let listener = self.listener.lock();
+        listener.unwrap_or_else(PoisonError::into_inner).take();
     }
 
     fn accept(&self, py: Python<'_>, identity: &Identity, meeting: Meeting) -> PyResult<Session> {
+        let listener = self.open(py)?;
         let bounds = Bounds::new(py, identity, &meeting)?;
         bounds.wait(py, identity, meeting, |bounds, identity| {
-            self.listener
-                .accept(identity, &bounds.peer, &bounds.settings)
+            listener.accept(identity, &bounds.peer, &bounds.settings)
         })
     }
 }

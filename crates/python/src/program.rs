@@ -11,9 +11,8 @@ use tacit_language::{
     TypedFunction, read_source,
 };
 
-use crate::error;
 use crate::shape::Shape;
-use crate::value;
+use crate::{error, value, wait};
 
 /// A run of a program with all that it is made of.
 pub(crate) struct Program {
@@ -53,21 +52,27 @@ impl Program {
                 (path.display().to_string(), read?, folder)
             }
         };
-        let loaded = py.detach(|| Loaded::new(&name, &text, &folder));
-        let map = loaded.source_map().clone();
+        let stem = Path::new(&name).file_stem().unwrap_or_default();
+        let stem = stem.to_string_lossy().trim_matches(['<', '>']).to_owned();
+        let run = run.map(str::to_owned);
+        let (folder, map, signature) = wait::apart(py, move || {
+            let loaded = Loaded::new(&name, &text, &folder);
+            let signature = Signature::new(&loaded, &params, run.as_deref());
+            (folder, loaded.source_map().clone(), signature)
+        })?;
         let failed = |error| raise(py, error, &map);
-        let signature = py
-            .detach(|| Signature::new(&loaded, &params, run))
-            .map_err(failed)?;
+        let signature = signature.map_err(failed)?;
         let mut values = BTreeMap::new();
         for (name, value) in public {
             let name: String = name.extract()?;
             let value = read(&signature, &map, &name, &value)?;
             values.insert(name, value);
         }
-        let stem = Path::new(&name).file_stem().unwrap_or_default();
-        let stem = stem.to_string_lossy().trim_matches(['<', '>']).to_owned();
-        let typed = py.detach(|| TypedFunction::new(signature, &stem, &values, &folder));
+        let public = values.clone();
+        let typed = wait::apart(py, move || {
+            let typed = TypedFunction::new(signature, &stem, &public, &folder);
+            typed.inspect(|typed| typed.function().compile())
+        })?;
         let typed = typed.map_err(failed)?;
         Ok(Self {
             typed,

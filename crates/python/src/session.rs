@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use tacit::cost::Cost;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::session::{BaseOtSource, Incompatibility};
-use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::stock::{BatchPreparation, ChainVersion, Preparation, StockName, Stocks};
 use tacit::{Error, Fingerprint, Job, Outcome, Role, SecurityScope};
 
 use crate::error;
@@ -42,6 +42,7 @@ struct Terms {
     timeout: Option<f64>,
     chain: Option<String>,
     replace: bool,
+    pin: Option<String>,
     progress: Option<Py<PyAny>>,
 }
 
@@ -275,6 +276,10 @@ impl Session {
         }
         if terms.replace {
             job = job.replacing();
+        }
+        if let Some(pin) = &terms.pin {
+            let pin: Result<ChainVersion, _> = pin.parse();
+            job = job.pin(pin.map_err(|error| error::raise(py, error))?);
         }
         job.check().map_err(|error| error::raise(py, error))?;
         let outcome = self.work(py, &run, terms.progress, |session| {

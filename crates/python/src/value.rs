@@ -136,9 +136,11 @@ fn columns(
     for (name, _) in fields {
         let column = column_of.call1((frame, name))?;
         if column.is_none() {
-            let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-            let names = names.join(", ");
-            let message = format!("{at} has no column {name:?}; its rows have {names}");
+            let message: String = py
+                .import("tacit._columns")?
+                .getattr("no_column")?
+                .call1((at.to_string(), frame, name))?
+                .extract()?;
             return Err(error::input(py, &message));
         }
         let at = ValueLocation::Field(&at, name);
@@ -212,7 +214,11 @@ fn read(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     }
     if let Ok(value) = value.cast::<PyFloat>() {
         return exact(value.value()).ok_or_else(|| {
-            let message = format!("{at} is no number; fill it, or leave its row out");
+            let what = match value.value().is_nan() {
+                true => "is missing, or no number (NaN)",
+                false => "is infinite and no number",
+            };
+            let message = format!("{at} {what}; fill it, or leave its row out");
             error::input(py, &message)
         });
     }

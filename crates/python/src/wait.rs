@@ -1,8 +1,9 @@
 //! Work without the GIL, which Ctrl-C, a deadline or a callback's exception ends.
 //!
-//! It is done on the thread that Python calls from. Another one would cost two changes of threads a
+//! A run is done on the thread that Python calls from. Another one would cost two changes of threads a
 //! call, each of which takes milliseconds on a busy machine.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -19,6 +20,37 @@ const SIGNAL_TICK: Duration = Duration::from_millis(40);
 
 /// How long progress waits until Python hears of it.
 const PROGRESS_TICK: Duration = Duration::from_millis(10);
+
+/// Does work that cannot be told to end, without the GIL and on a thread of its own, which is left
+/// alone where a signal ends the wait: it ends by itself, and drops what it has.
+///
+/// # Errors
+///
+/// A signal's exception.
+pub(crate) fn apart<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (report, mut done) = mpsc::sync_channel(1);
+    // Nobody listens any more once the wait has ended.
+    let worker = thread::Builder::new().spawn(move || drop(report.send(work())))?;
+    loop {
+        let heard = py.detach(move || {
+            let heard = done.recv_timeout(SIGNAL_TICK);
+            (heard, done)
+        });
+        done = heard.1;
+        match heard.0 {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    match worker.join() {
+        Err(panic) => std::panic::resume_unwind(panic),
+        Ok(()) => unreachable!("a thread that ends has told its result"),
+    }
+}
 
 /// Does work one after the other, and hears meanwhile what ends it.
 #[derive(Clone)]

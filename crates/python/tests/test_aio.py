@@ -50,6 +50,38 @@ def test_a_job_is_awaited(parties: Parties) -> None:
     assert [result["total"] for result in asyncio.run(both())] == [250, 250]
 
 
+def test_a_session_is_waited_for_by_its_block(parties: Parties) -> None:
+    async def richer(meeting: tacit.aio.Meeting, **amount: int) -> Any:
+        async with meeting as session:
+            return (await session.run(RICHER, **amount)).value
+
+    async def both() -> list[Any]:
+        with tacit.Listener("127.0.0.1:0") as free:
+            address = free.address
+        listens = tacit.aio.listen(
+            address, identity=parties.alice, peer=parties.bob.fingerprint
+        )
+        connects = tacit.aio.connect(
+            address, identity=parties.bob, peer=parties.alice.fingerprint
+        )
+        return await asyncio.gather(richer(listens, a=50), richer(connects, b=41))
+
+    assert asyncio.run(both()) == [True, True]
+
+
+def test_a_cancelled_wait_gives_its_port_back(parties: Parties) -> None:
+    with tacit.Listener("127.0.0.1:0") as free:
+        address = free.address
+
+    async def cancelled() -> None:
+        wait = tacit.aio.listen(address, identity=parties.alice, peer=parties.bob.fingerprint)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(wait, 0.05)
+        tacit.Listener(address).close()
+
+    asyncio.run(cancelled())
+
+
 def test_a_cancelled_task_ends_its_wait(parties: Parties) -> None:
     async def cancelled() -> None:
         wait = tacit.aio.listen(

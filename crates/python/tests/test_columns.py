@@ -296,3 +296,22 @@ def test_a_long_table_is_shown_in_part() -> None:
     with pytest.raises(InputError, match="pair has lists or structs"):
         pa.table(rows)
     assert pd.DataFrame(rows)["pair"].tolist() == [(1, 2)] * 1000
+
+
+def test_a_misspelt_column_is_told_with_those_that_are_there() -> None:
+    marked = tacit.function(
+        """
+        parties shop, bank;
+        struct Order { id: u32, name: text<8> }
+        main(orders: [Order; 2] of shop, limit: u32 of bank) -> (marks: [bool; 2] to both) {
+            [for o in orders { o.id > limit }]
+        }
+        """
+    )
+    frame = pd.DataFrame({"id": [7, 8], "nmae": ["a", "b"], "more": [1, 2]})
+    with pytest.raises(InputError, match="'name'; it has id, nmae, more; did you mean 'nmae'"):
+        marked.eval(frame, 7)
+    for missing in (None, float("nan")):
+        frame = pd.DataFrame({"id": [7, 8], "name": ["a", missing]})
+        with pytest.raises(InputError, match=r"orders\[1\].name is missing"):
+            marked.eval(frame, 7)

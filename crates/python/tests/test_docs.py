@@ -32,10 +32,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=[pair[0].split()[1] for pair in PAIRS])
 def test_the_scripts_of_two_parties_run_and_agree(folder: Path, pair: tuple[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = free_port()
     environment = {**os.environ, "XDG_DATA_HOME": ""}
     outputs = []
     running = []
@@ -60,4 +64,4 @@ def text_of_the_page() -> str:
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block not in SCRIPTS])
 def test_an_example_in_one_process_runs(folder: Path, block: str) -> None:
-    exec(compile(block, str(PAGE), "exec"), {})
+    exec(compile(block.replace("7000", free_port()), str(PAGE), "exec"), {})

@@ -62,6 +62,11 @@ def test_a_wrong_name_or_parameter_is_an_error_of_the_input() -> None:
         tacit.function("millionaires", bits=0)
 
 
+def test_a_misspelt_name_has_a_guess() -> None:
+    with pytest.raises(InputError, match='did you mean "millionaires"'):
+        tacit.function("milionaires", bits=32)
+
+
 def test_every_error_has_the_common_base() -> None:
     own = vars(tacit.errors).values()
     kinds = [kind for kind in own if getattr(kind, "__module__", "") == "tacit.errors"]

@@ -122,6 +122,27 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         groups.run(session, frame, party="left", id="id", group="g")
 
 
+def test_a_table_is_checked_before_anybody_is_met() -> None:
+    job = tacit.jobs.intersection(rows=2, id_bits=16)
+    job.check(pd.DataFrame({"id": [1, 2]}), party="left", id="id")
+    job.check(pd.DataFrame({"id": [1], "cents": [5]}), party="right", id="id", amount="cents")
+    for frame, words in [
+        ({"id": [1, 1]}, "more than once"),
+        ({"idd": [1]}, "no column id='id'; it has idd; did you mean 'idd'"),
+        ({"id": [1, 2, 3]}, "has 3"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            job.check(pd.DataFrame(frame), party="left", id="id")
+    tacit.jobs.auction(1).check([9], party="left")
+    with pytest.raises(UsageError, match="run_model"):
+        tacit.jobs.score(2).check([1.0, 2.0])
+
+
+def test_a_job_that_is_too_large_is_refused_before_it_is_made() -> None:
+    with pytest.raises(InputError, match="times the 33554432 .* fewer rows or narrower numbers"):
+        tacit.jobs.intersection(rows=20_000)
+
+
 def test_an_id_is_a_number_of_its_own() -> None:
     ids = ["", "a", "a\0", "\0a", "\0", "aa", "é", "b"]
     frame = {"id": ids}

@@ -71,6 +71,38 @@ def test_ctrl_c_ends_a_wait_within_a_tenth_of_a_second() -> None:
     assert float(fastest) < 0.1
 
 
+INTERRUPTED_MAKING = """
+    import os, signal, sys, threading, time, tacit
+
+    job = tacit.jobs.intersection(rows=1000)
+    works = {
+        "make": lambda _: tacit.jobs.intersection(rows=1000),
+        "cost": lambda runs: job.cost(runs=runs),
+    }
+    took = []
+    for number in range(1, 6):
+        sent = []
+        def interrupt():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.03, interrupt).start()
+        try:
+            works[sys.argv[1]](number)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            took.append(time.monotonic() - sent[0])
+    print(len(took), min(took))
+"""
+
+
+@pytest.mark.parametrize("what", ["make", "cost"])
+def test_ctrl_c_ends_what_is_computed_before_a_run(what: str) -> None:
+    with script(INTERRUPTED_MAKING, what) as works:
+        count, fastest = works.communicate(timeout=100)[0].split()
+    assert count == "5"
+    assert float(fastest) < 0.1
+
+
 INTERRUPTED_WORK = """
     import os, signal, sys, threading, time, tacit
 

@@ -115,7 +115,7 @@ def test_values_of_all_types_come_back(parties: Parties) -> None:
 def test_a_frame_without_a_column_or_with_a_gap_is_refused() -> None:
     function = tacit.function(ALL)
     frame = pd.DataFrame(ROWS)
-    with pytest.raises(InputError, match='no column "at"; its rows have id, name, colour, at'):
+    with pytest.raises(InputError, match="no column 'at'; it has id, name, colour"):
         function.eval(frame.drop(columns="at"), b"ab", 1, [[0, 0], [0, 0]])
     with pytest.raises(InputError, match=r"rows\[1\].at is missing"):
         function.eval(frame.assign(at=[1.0, float("nan")]), b"ab", 1, [[0, 0], [0, 0]])

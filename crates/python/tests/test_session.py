@@ -89,6 +89,33 @@ def test_what_is_prepared_is_used(parties: Parties) -> None:
     assert "on the spot" not in repr(alice.cost)
 
 
+def test_cost_is_what_a_run_sends_whatever_the_link(parties: Parties) -> None:
+    chain = tacit.function("sha-256-chain", n=2)
+
+    def twice(party: str) -> Any:
+        zeros = {port.name: _zero(port.type) for port in chain.inputs if port.party == party}
+        return lambda session: [session.run(chain, zeros, role=party) for _ in range(2)]
+
+    (_, second), _ = parties.meet(*map(twice, chain.parties))
+    phases = [row for row in second.cost if row["phase"] in ("preparation", "run")]
+    sent = sum(row["bytes_sent"] + row["bytes_received"] for row in phases)
+    for link in ("500us,1gbit", "33ms,5mbit"):
+        (direct,) = (row for row in chain.cost(link) if row["protocol"] == "direct")
+        assert direct["bytes"] == sent
+
+
+def test_other_security_is_told_in_the_words_of_python(parties: Parties) -> None:
+    def refused(**options: Any) -> Any:
+        def run(session: tacit.Session) -> None:
+            with pytest.raises(PeerIncompatible, match="protocol= and security=") as told:
+                session.run(RICHER, **options)
+            assert "--" not in str(told.value)
+
+        return run
+
+    parties.meet(refused(a=1), refused(b=1, security="malicious"))
+
+
 def test_a_second_session_takes_base_ots_of_the_first(parties: Parties) -> None:
     def base_ots(**options: Any) -> Any:
         def runs(**values: Any) -> Any:
@@ -155,6 +182,13 @@ def test_timeout_is_the_whole_wait_to_connect(parties: Parties) -> None:
         tacit.listen(
             "127.0.0.1:0", identity=parties.alice, peer=parties.bob.fingerprint, timeout=0.05
         )
+    with tacit.Listener("127.0.0.1:0") as nobody:
+        address = nobody.address
+    # Nobody listens, and the port is free again.
+    with pytest.raises(NetworkTimeout, match="could not reach"):
+        tacit.connect(address, identity=parties.alice, peer=parties.bob.fingerprint, timeout=0.3)
+    with pytest.raises(UsageError, match="closed"):
+        nobody.accept(identity=parties.alice, peer=parties.bob.fingerprint)
     closed = tacit.Listener("127.0.0.1:0")
     # Somebody listens and never answers the handshake: the wait ends all the same.
     with pytest.raises((NetworkTimeout, TimeoutError)):
@@ -272,3 +306,25 @@ def test_two_parties_keep_a_total(parties: Parties, protocol: str) -> None:
 
     shown = parties.meet(lambda s: again(s, "shop"), lambda s: again(s, "customer"))
     assert shown == (0, 0)
+
+
+def test_a_pin_finds_an_old_copy(parties: Parties) -> None:
+    start, look = (tacit.function(TOTAL, run=run) for run in ("start", "look"))
+    kept: dict[str, Any] = {"protocol": "prepared", "chain": "total"}
+
+    def party(role: str) -> Any:
+        def runs(session: tacit.Session) -> str:
+            begun = session.run(start, role=role, **kept).chain
+            assert begun and session.run(look, role=role, pin=begun, **kept).value == 0
+            with pytest.raises(UsageError, match="32 hex digits"):
+                session.run(look, role=role, pin="old", **kept)
+            name, _, version = begun.partition(":")
+            with pytest.raises(TacitError, match="version" if role == "shop" else ""):
+                ahead = f"{name}:{int(version) + 9}" if role == "shop" else None
+                session.run(look, role=role, pin=ahead, **kept)
+            return begun
+
+        return runs
+
+    shop, customer = parties.meet(party("shop"), party("customer"))
+    assert shop == customer

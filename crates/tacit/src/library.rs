@@ -10,6 +10,7 @@ mod problem;
 use std::collections::BTreeMap;
 
 use tacit_circuit::{Circuit, Function, Port, Recipient, Role};
+use tacit_language::most_like;
 
 use crate::Error;
 
@@ -29,10 +30,22 @@ pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Functi
         let typed = typed.map_err(|error| Error::Input(error.to_string()))?;
         return Ok(typed.function().clone());
     }
-    let circuit = find(name, parameters)?;
+    let circuit = find(name, parameters).map_err(|error| match (&error, like(name)) {
+        (LibraryError::UnknownComponent { .. }, Some(meant)) => Error::Input(format!(
+            "the library has no function {name:?}; did you mean {meant:?}?"
+        )),
+        _ => error.into(),
+    })?;
     let owner = usual_owner(&circuit);
     let function = Function::of_circuit(name, circuit, owner, |_| Recipient::Both);
     Ok(function?)
+}
+
+/// The function or component that `name` is most like, if one is like it.
+#[must_use]
+pub fn like(name: &str) -> Option<String> {
+    let components = list().iter().map(|entry| entry.name);
+    most_like(name, components.chain(shipped::names()))
 }
 
 /// Whose an input port of a library circuit is unless told otherwise.

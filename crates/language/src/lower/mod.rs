@@ -5,6 +5,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `size` | whether a run has more values than a function may have |
 //! | `trace` | runs functions over wires in place of values |
 //! | `place` | reads and writes parts of values, under secret indices and conditions |
 //! | `operators` | what each operator costs in gates |
@@ -21,6 +22,7 @@ mod lines;
 mod operators;
 mod place;
 mod run;
+mod size;
 mod trace;
 
 pub use lines::{CostFrame, CostStack, Line, LineCost, LineCosts};

@@ -77,6 +77,21 @@ fn a_component_has_at_most_2_to_the_24_gates() {
 }
 
 #[test]
+fn calls_of_components_give_at_most_2_to_the_25_elements() {
+    let items = "component fn wide(a: u8) -> u64 { a as u64 }
+                 component fn odd(a: u63) -> u63 { a ^ 1 }
+                 fn both(a: u8) -> u8 { wide(a) as u8 ^ odd(a as u63) as u8 }";
+    let body = "let mut x = a ^ b; for i in 0..300_000 { x ^= both(x); } x";
+    let program = program_of(&main(items, body));
+    let lowered = program.lower("main", EntryId(0), &NoCircuitFiles);
+    let Err(error) = lowered else {
+        panic!("too many elements");
+    };
+    let text = "38100016 elements, 1.14 times the 33554432";
+    assert!(error.message.contains(text), "{error:?}");
+}
+
+#[test]
 fn at_most_64_errors_are_told() {
     let body: String = (0..100)
         .map(|n| format!("let x{n} = unknown{n};\n"))

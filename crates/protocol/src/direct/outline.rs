@@ -1,6 +1,6 @@
 //! What a run of `direct` sends.
 
-use tacit_circuit::{Function, Role, Step, Values};
+use tacit_circuit::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_ot::Security;
@@ -8,13 +8,13 @@ use tacit_ot::source::Extension;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
 use crate::Error;
-use crate::outline::{HEADER_BYTES, Outline, Parts, bare};
+use crate::outline::{HEADER_BYTES, Outline, Parts, Walk, WalkedStep, bare};
 use crate::result::result_bytes;
 use crate::setup::extension_bytes;
 
-/// The messages of a run of `function` under `scheme`, in a session that has its base OTs and ran
-/// before: the first message of an `extension` is longer by its corrections, and the messages of a
-/// [`Refill`](crate::setup::Refill) are apart.
+/// The messages of a run of `function`, over which `walk` went, under `scheme`, in a session that
+/// has its base OTs and ran before: the first message of an `extension` is longer by its
+/// corrections, and the messages of a [`Refill`](crate::setup::Refill) are apart.
 ///
 /// # Errors
 ///
@@ -22,6 +22,7 @@ use crate::setup::extension_bytes;
 pub fn outline<S: Scheme>(
     scheme: S,
     function: &Function,
+    walk: &Walk,
     extension: Extension,
 ) -> Result<Outline, Error> {
     check(function)?;
@@ -42,24 +43,15 @@ pub fn outline<S: Scheme>(
         .map(|segments| segments.iter().map(|(_, weight)| weight).sum())
         .collect();
     let mut tables = Parts::of(function);
-    let mut values = Values::new(function, |_| Ok::<_, Error>(false))?;
-    let mut results = Vec::new();
-    loop {
-        match values.step(|_| false) {
-            Step::Call(call) => {
-                let component = call.component_index;
-                for (bytes, weight) in &segments[component] {
-                    tables.put(*bytes, component, weight / totals[component]);
-                    if tables.filled() >= FRAME_BYTES as u64 {
-                        tables.end();
-                    }
-                }
-                results.clear();
-                results.resize(call.component.circuit().output_bits(), false);
-                values.finish_call(&results);
+    for step in walk.steps() {
+        let WalkedStep::Call { component, .. } = step else {
+            continue;
+        };
+        for (bytes, weight) in &segments[component] {
+            tables.put(*bytes, component, weight / totals[component]);
+            if tables.filled() >= FRAME_BYTES as u64 {
+                tables.end();
             }
-            Step::Assigned(_) => {}
-            Step::End => break,
         }
     }
     let mut late = tables.finish();

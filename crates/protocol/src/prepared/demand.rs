@@ -77,7 +77,7 @@ impl Demand {
 
 /// Whether what comes in through `port`, an input or after these a loaded value, waits for the
 /// evaluator's choices.
-pub(super) fn comes_late(function: &Function, port: usize) -> bool {
+pub(crate) fn comes_late(function: &Function, port: usize) -> bool {
     let input = function.inputs().get(port);
     input.is_some_and(|input| input.owner == Role::Evaluator)
 }

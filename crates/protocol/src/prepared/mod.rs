@@ -55,6 +55,8 @@ mod saving;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use demand::comes_late;
+
 pub use demand::Demand;
 pub use evaluator::Evaluating;
 pub use garbler::Garbling;

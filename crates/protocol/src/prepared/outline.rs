@@ -1,29 +1,29 @@
 //! What a run of `prepared` sends.
 
-use tacit_circuit::{Function, Role, Step, Values};
+use tacit_circuit::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 
-use super::demand::comes_late;
-use super::{Demand, FRAME_BYTES, WORK, check};
+use super::{FRAME_BYTES, WORK, check};
 use crate::Error;
 use crate::bits::bytes_for;
-use crate::outline::{HEADER_BYTES, Outline, Part, Parts, bare};
+use crate::outline::{HEADER_BYTES, Outline, Part, Parts, Walk, WalkedStep, bare};
 use crate::result::result_bytes;
+use crate::saved::{GATE_BYTES, check_size};
 
-/// The messages of a run of `function` under `scheme`, once its leases are agreed.
+/// The messages of a run of `function`, over which `walk` went, under `scheme`, once its leases are
+/// agreed.
 ///
 /// # Errors
 ///
 /// The function saves or loads values, and the scheme is not for that, or more of them than is kept
 /// of one run.
-pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Error> {
+pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result<Outline, Error> {
     check(function, scheme.id())?;
-    let mut first = before_links(Demand::of(function)?.saved_bytes());
+    let [loaded_bits, _] = check_size(function)?;
+    let mut first = before_links(loaded_bits * GATE_BYTES);
     let link_bytes = scheme.link_bytes() as u64;
     let frame_bytes = FRAME_BYTES as u64;
-    let late_input = |port| Ok::<_, Error>(comes_late(function, port));
-    let mut values = Values::new(function, late_input)?;
     let mut early = Parts::of(function);
     // The mask comes first, and with it what waits for no late link.
     let none = vec![0.0; function.components().len()];
@@ -33,37 +33,33 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function) -> Result<Outline, Err
     };
     let mut late = vec![part(Block::BYTES as u64)];
     let (mut early_links, mut late_links, mut work) = (0, 0, 0);
-    let mut results = Vec::new();
-    loop {
+    for step in walk.steps() {
         // As `garbler::Run::fill` cuts its frames.
         if early.filled() >= frame_bytes || work >= WORK {
             early.end();
             work = 0;
         }
-        let call = match values.step(|_| false) {
-            Step::Call(call) => call,
-            Step::Assigned(bits) => {
+        let (component, arguments, of_call) = match step {
+            WalkedStep::Assigned(bits) => {
                 work += bits + 1;
                 continue;
             }
-            Step::End => break,
+            WalkedStep::Call {
+                component,
+                arguments,
+                late,
+            } => (component, arguments as u64, late as u64),
         };
-        let arguments = values.arguments();
-        work += arguments.len() + 1;
-        let of_call = arguments.iter().filter(|late| **late).count() as u64;
+        work += arguments as usize + 1;
         late_links += of_call;
-        early_links += arguments.len() as u64 - of_call;
-        let bytes = (arguments.len() as u64 - of_call) * link_bytes;
-        early.put(bytes, call.component_index, 0.0);
+        early_links += arguments - of_call;
+        early.put((arguments - of_call) * link_bytes, component, 0.0);
         // The frames of late links are whole but for the last.
         let needed = (late_links * link_bytes).div_ceil(frame_bytes) as usize;
         while late.len() <= needed {
             late.push(part(0));
         }
-        late[needed].calls[call.component_index] += 1.0;
-        results.clear();
-        results.resize(call.component.circuit().output_bits(), false);
-        values.finish_call(&results);
+        late[needed].calls[component] += 1.0;
     }
     let mut left = late_links * link_bytes;
     for frame in &mut late[1..] {

@@ -14,6 +14,7 @@ import numpy as np
 from arro3.core import ChunkedArray, Table
 from numpy.typing import NDArray
 
+from . import _tacit
 from .errors import InputError
 
 MISSING = ("NoneType", "NAType", "NaTType")
@@ -38,6 +39,15 @@ def names(frame: Any) -> list[str]:
     if not hasattr(frame, "columns"):
         frame = Table.from_arrow(frame)
     return list(getattr(frame, "column_names", None) or frame.columns)
+
+
+def no_column(at: str, frame: Any, name: str, argument: str = "") -> str:
+    """That there is no column `name`, for which `argument` asks: which there are, and which may be
+    meant."""
+    known = [str(one) for one in names(frame)]
+    meant = _tacit.most_like(name, known)
+    guess = f"; did you mean {meant!r}?" if meant else ""
+    return f"{at} has no column {argument}{name!r}; it has {', '.join(known) or 'none'}{guess}"
 
 
 def memory(column: Any) -> tuple[str, int, Sequence[int], bytes] | None:

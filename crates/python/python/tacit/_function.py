@@ -60,7 +60,9 @@ class Function:
         """What a run costs, a row for each protocol that is secure as asked.
 
         `link` is the delay one way and the rate of the link between the parties. Bytes follow from
-        the function and are exact. Times are predictions for this machine, which is measured for
+        the function, whatever the link is, and are exactly those of the phases `preparation` and
+        `run` of a session's second run. Each run agrees before that, and the first one makes base
+        OTs: kilobytes. Times are predictions for this machine, which is measured for
         less than a second. What is prepared ahead is for `runs` runs at once.
         """
         note = (

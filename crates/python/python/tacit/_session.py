@@ -115,6 +115,7 @@ class Session:
         timeout: float | None = None,
         chain: str | None = None,
         replace: bool = False,
+        pin: str | None = None,
         progress: _progress.Progress | bool | None = None,
         **values: Any,
     ) -> Outcome:
@@ -128,7 +129,9 @@ class Session:
         `timeout` bounds the whole run, in seconds.
 
         A program with a `state` keeps its values in the chain that both parties call `chain`, under
-        `prepared`; the run that begins it says `replace=True` where it discards another's values.
+        `prepared` or `authenticated`; the run that begins it says `replace=True` where it discards
+        another's values. `pin` is the `chain` of an earlier outcome: the run then goes on from that
+        version or a later one, and fails where both parties went back to an old copy.
         """
         _check(function)
         given = {**_inputs(function, inputs), **values}
@@ -141,6 +144,7 @@ class Session:
                 "timeout": timeout,
                 "chain": chain,
                 "replace": replace,
+                "pin": pin,
                 "progress": hears,
             }
             return Outcome(self._native.run(function._native, given, terms))
@@ -172,6 +176,7 @@ class Session:
                 "timeout": timeout,
                 "chain": None,
                 "replace": False,
+                "pin": None,
                 "progress": hears,
             }
             made = self._native.prepare(function._native, runs, terms)
@@ -216,6 +221,21 @@ class Listener:
 
     def __repr__(self) -> str:
         return f"Listener({self.address!r})"
+
+    def close(self) -> None:
+        """Gives the address back, as the end of a `with` block does. Sessions stay."""
+        self._native.close()
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def accept(
         self,
@@ -267,15 +287,15 @@ def listen(
 
     Whoever else connects is refused, and the wait goes on. The rest is as for `connect`.
     """
-    listener = Listener(address)
-    return listener.accept(
-        identity=identity,
-        peer=peer,
-        timeout=timeout,
-        patience=patience,
-        stock=stock,
-        keep_base_ots=keep_base_ots,
-    )
+    with Listener(address) as listener:
+        return listener.accept(
+            identity=identity,
+            peer=peer,
+            timeout=timeout,
+            patience=patience,
+            stock=stock,
+            keep_base_ots=keep_base_ots,
+        )
 
 
 def meeting(

@@ -3,8 +3,8 @@
 What waits is awaited: it runs in a thread, and a task that is cancelled ends it within a tenth of a
 second.
 
->>> session = await tacit.aio.connect("bob.example:7000", identity="alice.key", peer="tacit:...")
->>> async with session:
+>>> meeting = tacit.aio.connect("bob.example:7000", identity="alice.key", peer="tacit:...")
+>>> async with meeting as session:
 ...     outcome = await session.run(f, a=50)
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -46,12 +46,42 @@ def _of_session(
     return awaited
 
 
-def _meeting(
-    meet: Callable[P, _session.Session],
-) -> Callable[P, Coroutine[Any, Any, Session]]:
+class Meeting(Coroutine[Any, Any, "Session"]):
+    """A session to come: awaited it is the session, and `async with` waits for it and closes it."""
+
+    def __init__(self, wait: Coroutine[Any, Any, Session]) -> None:
+        self._wait = wait
+        self._session: Session | None = None
+
+    def send(self, value: Any, /) -> Any:
+        return self._wait.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._wait.throw(*error)
+
+    def close(self) -> None:
+        self._wait.close()
+
+    def __await__(self) -> Generator[Any, Any, Session]:
+        return self._wait.__await__()
+
+    async def __aenter__(self) -> Session:
+        self._session = await self._wait
+        return self._session
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.__aexit__(kind, error, trace)
+
+
+def _meeting(meet: Callable[P, _session.Session]) -> Callable[P, Meeting]:
     """What makes a session, awaited."""
 
-    @wraps(meet)
     async def awaited(*args: P.args, **named: P.kwargs) -> Session:
         cancel = _tacit.Cancel()
 
@@ -62,7 +92,11 @@ def _meeting(
 
         return Session(await _wait(cancel.cancel, work))
 
-    return awaited
+    @wraps(meet)
+    def meeting(*args: P.args, **named: P.kwargs) -> Meeting:
+        return Meeting(awaited(*args, **named))
+
+    return meeting
 
 
 class Session:

@@ -1,13 +1,14 @@
 //! One way to run a function, by one protocol, under one scheme, in one cut: what it sends, what it
 //! takes and what it needs.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tacit_circuit::{Component, Function, Role};
 use tacit_garble::{Rung, Scheme, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
-use tacit_protocol::outline::Outline;
+use tacit_protocol::outline::{Outline, Walk};
 use tacit_protocol::prepared::InstanceSeed;
 use tacit_protocol::setup::extension_bytes;
 use tacit_protocol::{direct, prepared};
@@ -105,9 +106,28 @@ pub struct Offline {
 pub(super) struct Candidate {
     pub(super) cut: Option<Cut>,
     pub(super) function: Arc<Function>,
+    walk: OnceCell<(Walk, f64)>,
 }
 
 impl Candidate {
+    pub(super) fn new(cut: Option<Cut>, function: Arc<Function>) -> Self {
+        let walk = OnceCell::new();
+        Self {
+            cut,
+            function,
+            walk,
+        }
+    }
+
+    /// A walk over all calls, and the seconds that it takes: a run walks the function once more.
+    fn walk(&self) -> &(Walk, f64) {
+        self.walk.get_or_init(|| {
+            let begun = Instant::now();
+            let walk = Walk::of(&self.function);
+            (walk, begun.elapsed().as_secs_f64())
+        })
+    }
+
     /// This candidate by `protocol` under the scheme of `rung`; by `batch` it is
     /// [`checked`](Self::checked).
     ///
@@ -122,7 +142,7 @@ impl Candidate {
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
         let function = &*self.function;
-        let begun = Instant::now();
+        let (walk, walking) = self.walk();
         let need = OtNeed {
             count: function.input_bits(Role::Evaluator) as u64,
             security: Security::SemiHonest,
@@ -131,18 +151,17 @@ impl Candidate {
         let sketch = Sketch {
             protocol,
             function,
-            extension: need.fastest_over(way.link()),
+            walk,
+            extension: need.extension_over(way.known_link()),
         };
         let outline = with_scheme(rung.id, sketch)
             .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
-        // A run walks the function once more, which takes about as long.
-        let walking = begun.elapsed().as_secs_f64();
         let components = function.components().iter();
         let measured = components.map(|component| calibration.of(rung.id, component));
         let costs = Costs {
             function,
             times: measured.collect::<Result<Vec<_>, _>>()?,
-            walking,
+            walking: *walking,
         };
         let work = match protocol {
             Protocol::Direct => costs.direct(),
@@ -182,6 +201,7 @@ impl Candidate {
 struct Sketch<'f> {
     protocol: Protocol,
     function: &'f Function,
+    walk: &'f Walk,
     /// That of a session over this link which is not told another.
     extension: OtExtension,
 }
@@ -191,8 +211,8 @@ impl SchemeVisitor for Sketch<'_> {
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
         Ok(match self.protocol {
-            Protocol::Direct => direct::outline(scheme, self.function, self.extension)?,
-            _ => prepared::outline(scheme, self.function)?,
+            Protocol::Direct => direct::outline(scheme, self.function, self.walk, self.extension)?,
+            _ => prepared::outline(scheme, self.function, self.walk)?,
         })
     }
 }
@@ -317,7 +337,7 @@ impl Costs<'_> {
             security: Security::Malicious,
             ..OtNeed::NONE
         };
-        let extension = need.fastest_over(way.link());
+        let extension = need.extension_over(way.known_link());
         let transfers = extension_bytes(extension, need.security, ots as usize);
         let bytes = tables + transfers;
         let garbling = self.all_calls(|time| time.garbler);

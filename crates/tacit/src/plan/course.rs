@@ -52,25 +52,26 @@ pub(super) struct Course {
 /// A link with what software adds to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeasuredLink {
-    link: Link,
+    /// The link, where sessions are told it.
+    known: Option<Link>,
     delay: f64,
     seconds_a_byte: f64,
     software_a_byte: f64,
 }
 
 impl MeasuredLink {
-    pub(super) fn new(link: Link, overhead: Overhead) -> Self {
+    pub(super) fn new(link: Link, overhead: Overhead, is_known: bool) -> Self {
         Self {
-            link,
+            known: is_known.then_some(link),
             delay: link.one_way_delay().as_secs_f64() + overhead.exchange.as_secs_f64() / 2.0,
             seconds_a_byte: 8.0 / link.rate_bits_per_s() as f64,
             software_a_byte: overhead.seconds_a_byte,
         }
     }
 
-    /// The link alone.
-    pub(super) fn link(&self) -> Link {
-        self.link
+    /// The link, where sessions are told it.
+    pub(super) fn known_link(&self) -> Option<Link> {
+        self.known
     }
 
     /// Seconds of a round trip without bytes.
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     fn way() -> MeasuredLink {
-        MeasuredLink::new("10ms,8mbit".parse().unwrap(), Overhead::default())
+        MeasuredLink::new("10ms,8mbit".parse().unwrap(), Overhead::default(), true)
     }
 
     fn close(found: f64, expected: f64) -> bool {
@@ -221,7 +222,7 @@ mod tests {
             exchange: Duration::from_millis(2),
             seconds_a_byte: 1e-6,
         };
-        let way = MeasuredLink::new("10ms,8mbit".parse().unwrap(), overhead);
+        let way = MeasuredLink::new("10ms,8mbit".parse().unwrap(), overhead, true);
         assert!(close(way.round_trip(), 0.022));
         assert!(close(way.arrival(0.0, 1000), 0.012));
     }

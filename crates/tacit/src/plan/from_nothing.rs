@@ -48,9 +48,9 @@ impl Candidate {
         let need = OtNeed {
             count: LotSize::cheapest(function.and_gates(), security).ots() as u64,
             security: Security::Malicious,
-            ..OtNeed::NONE
+            is_bulk: true,
         };
-        let outline = outline(function, security, need.fastest_over(way.link()))?;
+        let outline = outline(function, security, need.extension_over(way.known_link()))?;
         let work = calibration.leaky_and()? * outline.leaky_ands as f64;
         // Messages go one way at a time, and both parties work while they do.
         let sending = way.going_in(outline.garbler_bytes) + way.going_in(outline.evaluator_bytes);

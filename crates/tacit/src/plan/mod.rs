@@ -53,7 +53,7 @@ pub use course::Overhead;
 use crate::Error;
 use crate::library::SizedProblem;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use crate::scheme::best_scheme;
+use crate::scheme::{best_scheme, default_scheme};
 use crate::session::BaseOt;
 use crate::stock::{LotTerms, StockSummary, family, kind_of, serves};
 
@@ -67,6 +67,8 @@ pub struct Planner {
     threat_model: ThreatModel,
     assumption: Assumption,
     scheme: Option<SchemeId>,
+    /// Runs and sessions are told nothing beyond the protocol.
+    by_default: bool,
     runs: u64,
     stock: Option<InStock>,
     calibration: Calibration,
@@ -162,6 +164,7 @@ impl Planner {
             threat_model: ThreatModel::SemiHonest,
             assumption: Assumption::IdealCipher,
             scheme: None,
+            by_default: false,
             runs: MAX_EXECUTIONS,
             stock: None,
             calibration,
@@ -186,6 +189,15 @@ impl Planner {
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
         self.scheme = Some(scheme);
+        self
+    }
+
+    /// Plans runs as they are where nobody names a scheme or tells a session the link: under the
+    /// function's [`default_scheme`], with the OT extension for any link. What such a run sends
+    /// does not depend on the link.
+    #[must_use]
+    pub fn by_default(mut self) -> Self {
+        self.by_default = true;
         self
     }
 
@@ -226,13 +238,10 @@ impl Planner {
             for cut in problem.cuts() {
                 let function = Arc::new(cut.function()?);
                 let cut = Some(cut);
-                candidates.push(Candidate { cut, function });
+                candidates.push(Candidate::new(cut, function));
             }
         }
-        let asked = Candidate {
-            cut: None,
-            function: Arc::new(asked),
-        };
+        let asked = Candidate::new(None, Arc::new(asked));
         let is_asked = |one: &Candidate| one.function.digest() == asked.function.digest();
         if !candidates.iter().any(is_asked) {
             candidates.push(asked);
@@ -246,11 +255,7 @@ impl Planner {
     ///
     /// As [`Planner::plan`].
     pub fn plan_uncut(&mut self, asked: Function) -> Result<Plan, Error> {
-        let function = Arc::new(asked);
-        self.choose(&[Candidate {
-            cut: None,
-            function,
-        }])
+        self.choose(&[Candidate::new(None, Arc::new(asked))])
     }
 
     fn choose(&mut self, candidates: &[Candidate]) -> Result<Plan, Error> {
@@ -258,7 +263,7 @@ impl Planner {
         if protocols.is_empty() {
             return Err(no_protocol(self.threat_model));
         }
-        let way = MeasuredLink::new(self.link, self.calibration.overhead);
+        let way = MeasuredLink::new(self.link, self.calibration.overhead, !self.by_default);
         let mut alternatives = Vec::new();
         let mut refused = None;
         for candidate in candidates {
@@ -303,7 +308,8 @@ impl Planner {
     /// of the ideal cipher all, which trade bytes for work.
     fn rungs(&self, function: &Function) -> Result<Vec<&'static Rung>, Error> {
         let unknown = |_| Error::ApiMisuse("this scheme is not offered by any protocol");
-        if let Some(scheme) = self.scheme {
+        let by_default = || self.by_default.then(|| default_scheme(function));
+        if let Some(scheme) = self.scheme.or_else(by_default) {
             return Ok(vec![scheme.rung().map_err(unknown)?]);
         }
         let allowed = LADDER

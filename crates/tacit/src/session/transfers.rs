@@ -69,16 +69,14 @@ impl OtNeed {
         is_bulk: false,
     };
 
-    /// The extension where nobody knows the link.
-    fn over_any_link(self) -> Extension {
-        let four = Extension::from_name("softspoken-4");
-        let four = four.filter(|_| self.is_bulk && self.count >= BULK_OTS);
-        four.unwrap_or_default()
-    }
-
-    /// The extension that makes them fastest over `link`, of those that rest on symmetric
-    /// cryptography alone.
-    pub(crate) fn fastest_over(self, link: Link) -> Extension {
+    /// The extension of a session that is told none: over a link that it knows the fastest of those
+    /// that rest on symmetric cryptography alone.
+    pub(crate) fn extension_over(self, link: Option<Link>) -> Extension {
+        let Some(link) = link else {
+            let four = Extension::from_name("softspoken-4");
+            let four = four.filter(|_| self.is_bulk && self.count >= BULK_OTS);
+            return four.unwrap_or_default();
+        };
         let link = source::Link {
             round_trip: 2 * link.one_way_delay(),
             bits_per_s: link.rate_bits_per_s(),
@@ -145,8 +143,7 @@ impl Transfers {
     /// with these OTs: what it was told, else what the link says.
     pub(super) fn choose(&mut self, need: OtNeed) {
         if !self.told {
-            let link = self.link.map(|link| need.fastest_over(link));
-            self.settings.extension = link.unwrap_or_else(|| need.over_any_link());
+            self.settings.extension = need.extension_over(self.link);
         }
     }
 

@@ -52,8 +52,12 @@ fn over_slow_link<T: Send>(
 
 /// A job on inputs of zeros.
 fn job<'f>(function: &'f Function, role: Role, scheme: SchemeId) -> Job<'f> {
+    zeros(Job::new(function, role).scheme(scheme), function, role)
+}
+
+fn zeros<'f>(job: Job<'f>, function: &'f Function, role: Role) -> Job<'f> {
     let inputs = function.inputs().iter().filter(|input| input.owner == role);
-    inputs.fold(Job::new(function, role).scheme(scheme), |job, input| {
+    inputs.fold(job, |job, input| {
         let zeros = vec![false; input.port.ty.width()];
         let value = Value::from_bits(&input.port.ty, &zeros).expect("a value");
         job.input(&input.port.name, value)
@@ -149,6 +153,56 @@ fn bytes_are_those_of_runs() {
                 assert_eq!(planned, found, "{name:?} under {scheme}");
             }
         }
+    }
+}
+
+/// Whoever names no scheme and tells no session the link runs what is planned by default, which does
+/// not depend on the link.
+#[test]
+fn bytes_by_default_are_those_of_runs_that_are_told_nothing() {
+    let lengths = given(&[("n", 12), ("m", 15)]);
+    let function = library::function("levenshtein", &lengths).expect("a function");
+    let mut planned = Vec::new();
+    for asked in [ThreatModel::SemiHonest, ThreatModel::Malicious] {
+        let mut planner = planner().by_default().threat_model(asked);
+        planned.extend(
+            planner
+                .plan_uncut(function.clone())
+                .expect("a plan")
+                .alternatives,
+        );
+    }
+    assert_eq!(planned.len(), 4, "one of each protocol: {planned:?}");
+    for one in planned {
+        let of = |role| Job::new(&function, role);
+        let [_, evaluator] = Pair::in_folders().both(|party, session, stocks| {
+            let role = ROLES[party];
+            if one.protocol == Protocol::Prepared {
+                let order = Preparation::new(role).enough_for(&function, 2)?;
+                order.run(session, stocks)?;
+            }
+            let mut last = None;
+            for ahead in [1, 0] {
+                let job = match one.protocol {
+                    Protocol::Prepared => of(role).prepared(stocks).lease_ahead(ahead),
+                    Protocol::Authenticated => of(role).authenticated(),
+                    Protocol::Batch => return Ok(None),
+                    _ => of(role),
+                };
+                last = Some(zeros(job, &function, role).run(session)?.cost);
+            }
+            Ok::<_, Error>(last)
+        });
+        let Some(cost) = evaluator.expect("two runs") else {
+            continue;
+        };
+        let phases = cost.phases.iter();
+        let phases = phases.filter(|cost| [Phase::Preparation, Phase::Run].contains(&cost.phase));
+        let bytes = phases.map(|cost| cost.traffic.received.bytes + cost.traffic.sent.bytes);
+        let traffic = &one.traffic;
+        let all =
+            traffic.garbler_early_bytes + traffic.garbler_late_bytes + traffic.evaluator_bytes;
+        assert_eq!(bytes.sum::<u64>(), all, "{}", one.protocol.name());
     }
 }
 

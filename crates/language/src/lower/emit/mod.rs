@@ -17,7 +17,7 @@ use super::cut::{Levels, Live, Shape, Source, Traced, levels};
 use super::lines::LineCosts;
 use super::run::{Origin, Run, port_type, shape, trace};
 use super::trace::Call;
-use super::{CircuitFiles, Error, Lower, Lowered, component};
+use super::{CircuitFiles, Error, Lower, Lowered, component, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
 
@@ -30,6 +30,7 @@ pub(super) fn function(
     recorded: bool,
 ) -> Lower<(Lowered, LineCosts)> {
     let entry = &program.entries[id.0 as usize];
+    size::check(program, entry)?;
     let random = match program.draws_random {
         true => trace(program, entry, files, 0, false)?.drawn,
         false => 0,

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _columns
 from .._function import Function, function
-from .._session import Outcome
+from .._session import Outcome, Session
 from .._table import Table
 from ..errors import InputError, PeerMisbehaved, UsageError
 from ._noise import Budget
@@ -39,6 +39,19 @@ class Job:
         """What a run costs; see `tacit.Function.cost`."""
         return self.function.cost(link, **options)
 
+    def run(self, session: Session, /, *given: Any, **named: Any) -> Any:
+        """Runs the job; most jobs say here what they take."""
+        raise UsageError("this job has a run for each party: run_model and run_client")
+
+    def check(self, /, *given: Any, **named: Any) -> None:
+        """Checks what `run` takes, without a session: the same errors before anybody is met, such as
+        `job.check(frame, party="left", id="customer")`."""
+        session: Any = _InputsAlone()
+        try:
+            self.run(session, *given, **named)
+        except _Fits:
+            pass
+
     def _result(self, values: Mapping[str, Any], outcome: Outcome) -> Result:
         stated = {} if self.budget is None else {"budget": self.budget}
         return Result({**values, **stated}, outcome)
@@ -57,14 +70,14 @@ class Job:
         found = _columns.column(frame, name) if name else None
         if found is None:
             try:
-                known = ", ".join(_columns.names(frame))
+                known = ", ".join(map(str, _columns.names(frame)))
             except Exception:
                 raise InputError(
                     f"{type(frame).__name__} has no columns; give a DataFrame or a dict of columns"
                 ) from None
             if not name:
                 raise InputError(f"{argument} is not given; name a column of the frame: {known}")
-            raise InputError(f"the frame has no column {argument}={name!r}; it has {known}")
+            raise InputError(_columns.no_column("the frame", frame, name, f"{argument}="))
         listed = _columns.values(found)
         return [
             _columns.present(f"{name}[{row}]", value)
@@ -116,6 +129,18 @@ class Job:
         if distinct and len(set(ids)) < len(ids):
             raise InputError(f"{name} has an id more than once; add such rows up before")
         return ids
+
+
+class _Fits(Exception):
+    """Ends a check where a run would begin."""
+
+
+class _InputsAlone:
+    """In the place of a session: reads the inputs and sends nothing."""
+
+    def run(self, function: Function, inputs: Mapping[str, Any], **options: Any) -> None:
+        function._native.check(dict(inputs), function._role(inputs, None))
+        raise _Fits
 
 
 class Result(Mapping[str, Any]):
