@@ -10,6 +10,8 @@ use serde_json::json;
 use tacit::Category;
 use tacit::net::NetError;
 
+use crate::typed::escaped;
+
 /// Why a command did not do what it was told.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -232,6 +234,8 @@ impl Failure {
         if let Some(remedy) = &remedy {
             text.push_str(&format!("  what to do: {remedy}\n"));
         }
+        // It may name a file that somebody else named.
+        let text = text.split('\n').map(escaped).collect::<Vec<_>>().join("\n");
         // With standard error and output gone there is nobody left to tell.
         let _ = io::stderr().write_all(text.as_bytes());
         if json {

@@ -45,7 +45,7 @@ impl Program {
         let text = read_source(path)
             .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
         let folder = ProgramFolder::of(path);
-        let loaded = Loaded::new(&path.display().to_string(), &text, &folder);
+        let loaded = Loaded::new(&shown(path), &text, &folder);
         Ok(Self { loaded, folder })
     }
 
@@ -137,6 +137,11 @@ fn warn(loaded: &Loaded, program: &tacit_language::program::Program) {
 }
 
 /// Tells on standard error, whose reader may be gone.
+/// A file's name for a person, of which a terminal does nothing but show it.
+fn shown(path: &Path) -> String {
+    typed::escaped(&path.display().to_string())
+}
+
 fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -175,7 +180,7 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
         match args.json {
             true => all.extend(all_json(&errors, map)),
             false if errors.is_empty() => {
-                crate::print(format!("{}: right\n", path.display()).as_bytes())?;
+                crate::print(format!("{}: right\n", shown(path)).as_bytes())?;
             }
             false => tell(&rendered(&errors, map)),
         }
@@ -208,7 +213,7 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
         }
         let reports = loaded.run_tests(&params, &ProgramFolder::of(path));
         if reports.is_empty() && !args.json {
-            crate::print(format!("{}: no tests\n", path.display()).as_bytes())?;
+            crate::print(format!("{}: no tests\n", shown(path)).as_bytes())?;
         }
         for report in reports {
             run += 1;
@@ -238,7 +243,7 @@ fn print_report(path: &Path, report: &TestReport, map: &SourceMap) -> Result<(),
         false => "FAILED",
     };
     let mut text = String::new();
-    let _ = writeln!(text, "{}: {word}: {}", path.display(), report.name);
+    let _ = writeln!(text, "{}: {word}: {}", shown(path), report.name);
     crate::print(text.as_bytes())?;
     if !report.errors.is_empty() {
         tell(&rendered(&report.errors, map));
@@ -297,7 +302,7 @@ pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     for path in &args.files {
         let text = read_source(path)
             .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
-        let name = path.display().to_string();
+        let name = shown(path);
         let formatted = match tacit_language::format(&name, &text) {
             Ok(formatted) => formatted,
             Err((map, errors)) => {

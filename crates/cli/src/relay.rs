@@ -4,8 +4,8 @@ use std::io;
 use std::thread;
 
 use tacit::net::{NetError, SLICE};
-use tacit_serve::http;
 use tacit_serve::relay::{Relay, RelayLimits};
+use tacit_serve::{descriptors, http};
 
 use crate::args::RelayArgs;
 use crate::cancel;
@@ -27,6 +27,7 @@ pub(crate) fn relay(args: &RelayArgs) -> Result<(), Failure> {
         time: args.time,
         idle: args.idle,
     };
+    descriptors::allow(limits.descriptors()).map_err(|error| Failure::Usage(error.to_string()))?;
     let cancel = cancel::on_signal()?;
     let relay = Relay::start(&args.listen, limits).map_err(|error| failed(&args.listen, error))?;
     eprintln!("listening on {}", relay.local_address());

@@ -20,7 +20,7 @@ use serde_json::json;
 use tacit::net::NetError;
 use tacit::{Category, Error, Identity, Listener};
 use tacit_serve::event::Severity;
-use tacit_serve::{Event, Policy, Service, http};
+use tacit_serve::{Event, Policy, Service, descriptors, http};
 
 use crate::args::{LogFormat, ServeArgs};
 use crate::config::Config;
@@ -104,6 +104,8 @@ impl ServeConfig {
             stock_bytes: stock::limit_bytes(&config),
         };
         let policy = policy::policy(&config, serve)?;
+        descriptors::allow(policy.limits().descriptors())
+            .map_err(|error| Failure::Usage(format!("[serve] sessions: {error}")))?;
         Ok(Self {
             warnings: check::check(&fixed, &policy)?,
             fixed,

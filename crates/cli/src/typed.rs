@@ -11,7 +11,7 @@ use tacit::{Function, Role, Value};
 use tacit_language::{BorderError, PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
 
-pub(crate) use text::{results_text, signature_json, signature_text};
+pub(crate) use text::{escaped, results_text, signature_json, signature_text};
 pub(crate) use wanted::{OfAll, OfParty, Public};
 
 use crate::args::FunctionArgs;

@@ -28,7 +28,7 @@ impl ProgramFolder {
     }
 
     /// The path of a file that the program names. It is in the folder or below, after every link is
-    /// followed: a program that somebody else wrote reads no other file.
+    /// followed: a program that somebody else wrote reads no other file, and no pipe that it waits at.
     fn path_of(&self, name: &str) -> Result<PathBuf, String> {
         let mut parts = Path::new(name).components();
         if !parts.all(|part| matches!(part, Component::Normal(_))) {
@@ -39,7 +39,8 @@ impl ProgramFolder {
         let folder = canonical(&Path::new(".").join(&self.0))?;
         let file = canonical(&self.0.join(name))?;
         match file.starts_with(folder) {
-            true => Ok(file),
+            true if file.is_file() => Ok(file),
+            true => Err("it is no file".to_owned()),
             false => Err("it is a link out of the program's folder; copy the file".to_owned()),
         }
     }

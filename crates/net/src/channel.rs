@@ -328,6 +328,11 @@ impl Channel {
     /// The message could not be sent in that time.
     pub fn abort(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
         self.cancel = CancelHandle::new();
+        self.part(kind, payload, time)
+    }
+
+    /// As [`Channel::abort`], as long as the channel's handle is not used.
+    pub(crate) fn part(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
         self.limit = None;
         self.timeout = time;
         self.send(kind, payload)?;

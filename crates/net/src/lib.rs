@@ -25,6 +25,7 @@ mod identity;
 mod link;
 pub mod memory;
 mod meter;
+pub mod networks;
 pub mod pairing;
 pub mod plain;
 pub mod relay;

@@ -359,7 +359,10 @@ impl Inviter {
             let joined = relay::join(self.invitation.address(), hello, settings, patience);
             let transport = match joined {
                 Ok(transport) => transport,
-                Err(NetError::Relay(Answer::Late) | NetError::Timeout { .. }) => {
+                // Whoever has seen the room's name can take this side's place, and not for good.
+                Err(
+                    NetError::Relay(Answer::Late | Answer::Replaced) | NetError::Timeout { .. },
+                ) => {
                     // A relay that says so at once does not keep this side busy either.
                     std::thread::sleep(REJOIN_PAUSE);
                     continue;
@@ -405,6 +408,11 @@ impl Inviter {
     ) -> Result<Heard, NetError> {
         channel.set_timeout(time);
         let offer = receive(&mut channel, OFFER)?;
+        // A stranger has no more than a handshake has: this ends where the handshake is given up.
+        let refuse = |channel: Channel, refusal: Refusal| {
+            let _ = channel.part(REFUSED, &[refusal as u8], time);
+            NetError::Pairing(refusal)
+        };
         let Some(peer) = channel.peer() else {
             return Err(refuse(channel, Refusal::Malformed));
         };

@@ -9,20 +9,21 @@
 //! page in a browser could have a name of its own lead there; so only a request that names an
 //! address, `localhost` or the configured name is answered.
 
-use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use crate::silent::{Silent, Unheard};
 
 /// Most bytes of a request's head, and most of its fields.
 const MAX_HEAD_BYTES: usize = 8192;
 const MAX_FIELDS: usize = 64;
 /// For a request and its answer together.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Most clients that have not said all of their request; the one that came first gives way.
+/// Most clients that have not said all of their request; one of them gives way to the next.
 const MAX_SILENT: usize = 8;
 /// Most threads at once: one that has given way takes a moment to notice.
 const MAX_THREADS: usize = 2 * MAX_SILENT;
@@ -85,75 +86,40 @@ impl Drop for Server {
     }
 }
 
-/// Clients that have not said all of their request, in the order in which they came.
-#[derive(Clone, Default)]
-struct Silent(Arc<Mutex<VecDeque<(u64, TcpStream)>>>);
-
-impl Silent {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, number: u64, socket: TcpStream) {
-        let mut clients = self.lock();
-        if clients.len() >= MAX_SILENT
-            && let Some((_, first)) = clients.pop_front()
-        {
-            // One that is gone already needs no end.
-            let _ = first.shutdown(Shutdown::Both);
-        }
-        clients.push_back((number, socket));
-    }
-
-    fn remove(&self, number: u64) {
-        self.lock().retain(|(client, _)| *client != number);
-    }
-}
-
 fn serve(listener: &TcpListener, stop: &AtomicBool, name: &str, answers: &Arc<dyn Answers>) {
-    let (running, silent) = (Arc::new(()), Silent::default());
-    let mut next = 0;
+    let (running, silent) = (Arc::new(()), Arc::new(Silent::new(MAX_SILENT)));
     while !stop.load(Ordering::Acquire) {
         let accepted = match Arc::strong_count(&running) <= MAX_THREADS {
-            true => listener.accept().ok(),
+            true => silent.accept(listener),
             false => None,
         };
-        let Some((socket, _)) = accepted else {
+        let Some((socket, from)) = accepted else {
             thread::sleep(PAUSE);
             continue;
         };
-        let Ok(kept) = socket.try_clone() else {
-            continue;
-        };
-        let number = next;
-        next += 1;
-        silent.add(number, kept);
+        let socket = Arc::new(socket);
+        let unheard = silent.add(&socket, from.ip());
         let (answers, name) = (Arc::clone(answers), name.to_owned());
-        let (running, of_all) = (Arc::clone(&running), silent.clone());
+        let running = Arc::clone(&running);
         // Where no thread is to be had, or the client leaves, the client asks again.
-        let spawned = thread::Builder::new().spawn(move || {
-            let heard = || of_all.remove(number);
-            let _ = answer(socket, &name, answers.as_ref(), &heard);
-            heard();
+        let _ = thread::Builder::new().spawn(move || {
+            let _ = answer(&socket, &name, answers.as_ref(), unheard);
             drop(running);
         });
-        if spawned.is_err() {
-            silent.remove(number);
-        }
     }
 }
 
-/// Answers a request; calls `heard` when all of it was said.
+/// Answers a request, which is `unheard` until all of it was said.
 fn answer(
-    mut socket: TcpStream,
+    mut socket: &TcpStream,
     name: &str,
     answers: &dyn Answers,
-    heard: &dyn Fn(),
+    unheard: Unheard,
 ) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     let end = Instant::now() + PATIENCE;
-    let asked = request(&mut socket, name, end)?;
-    heard();
+    let asked = request(socket, name, end)?;
+    drop(unheard);
     let (status, kind, body) = match asked {
         Some(Asked::Metrics) => (
             "200 OK",
@@ -199,7 +165,7 @@ enum Asked {
 }
 
 /// What is asked for of the host called `name`; `None` where it is no GET.
-fn request(socket: &mut TcpStream, name: &str, end: Instant) -> io::Result<Option<Asked>> {
+fn request(mut socket: &TcpStream, name: &str, end: Instant) -> io::Result<Option<Asked>> {
     let (mut head, mut bytes) = (Vec::new(), [0; 1024]);
     loop {
         socket.set_read_timeout(Some(left(end)?))?;
@@ -362,6 +328,18 @@ mod tests {
         ] {
             assert_eq!(asked(other), Some(Some(Asked::Elsewhere)), "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_request_has_its_time() {
+        let server = Server::start("127.0.0.1:0", Arc::new(Fixed(true))).unwrap();
+        let mut socket = TcpStream::connect(server.local_address()).unwrap();
+        // A byte now and then, of half a minute's worth.
+        let cut = (0..100).position(|_| {
+            thread::sleep(Duration::from_millis(300));
+            socket.write_all(b"a").is_err()
+        });
+        assert!(cut.is_some());
     }
 
     #[test]

@@ -13,7 +13,9 @@
 //! | `turns` | which peers prepare, and who is next |
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
 //! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |
+//! | `silent` | connections that have not said what they want, and which of them gives way |
 //! | [`rate`] | how often something may happen |
+//! | [`descriptors`] | open files and connections, as many as limits take |
 //! | [`reading`] | bytes that may be secret, read into memory that is wiped |
 //!
 //! A [`Policy`] is checked when it is made, before a running service takes it. The service uses
@@ -22,6 +24,7 @@
 //! tells the peer, counts it and logs it. A peer that repeats it is ignored for a while.
 #![forbid(unsafe_code)]
 
+pub mod descriptors;
 pub mod event;
 pub mod http;
 pub mod inputs;
@@ -37,6 +40,7 @@ pub mod relay;
 mod replenish;
 pub mod results;
 pub mod service;
+mod silent;
 mod turns;
 mod visit;
 

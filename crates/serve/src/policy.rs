@@ -128,6 +128,21 @@ pub struct Limits {
     pub websocket_origins: Option<Arc<[String]>>,
 }
 
+impl Limits {
+    /// Descriptors that a service within these limits takes at most.
+    #[must_use]
+    pub fn descriptors(&self) -> u64 {
+        // A session has two connections at most, pipes to a command, and a stock's files and index.
+        // Handshakes, refusals, metrics and what the process itself has open are the rest.
+        12 * self.sessions as u64 + 256
+    }
+
+    /// Sessions that the other server of runs of three may have: all but those of one client.
+    pub(crate) fn sessions_of_server(&self) -> usize {
+        self.sessions.saturating_sub(self.sessions_per_peer).max(1)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -4,22 +4,24 @@
 //! It knows no identity and holds no key: what passes is TLS between the two parties
 //! ([`tacit::net::relay`]). It sees their addresses, the room's name, and how many bytes go when.
 //! Two threads serve each room in use, of which there is a bounded number, and one each connection
-//! that has not yet said its room.
+//! that has not yet said its room; where those are too many, one gives way to the next.
 
 mod metrics;
 mod pipe;
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tacit::net::networks::subnet;
 use tacit::net::relay::{Answer, Hello};
 
 use crate::http::Answers;
+use crate::silent::Silent;
 use metrics::RelayMetrics;
 
 /// The pause between two looks for a connection.
@@ -30,8 +32,8 @@ const SWEEP: Duration = Duration::from_millis(500);
 const HELLO_TIME: Duration = Duration::from_secs(5);
 /// Most connections that have not said their room.
 const MAX_SILENT: usize = 64;
-/// Most of them from one network, so that a single one does not keep all others out.
-const MAX_SILENT_OF_NETWORK: usize = 16;
+/// Descriptors of the process itself and of its metrics, and some to spare.
+const OTHERS: u64 = 64;
 
 /// What a relay serves at most.
 #[derive(Clone, Copy, Debug)]
@@ -71,45 +73,40 @@ impl Default for RelayLimits {
     }
 }
 
-/// A connection that counts against its network's limit as long as it is there.
+impl RelayLimits {
+    /// Descriptors that a relay within these limits takes at most, with its listener and metrics.
+    #[must_use]
+    pub fn descriptors(&self) -> u64 {
+        // Twice, since one that has given way takes a moment to notice.
+        let count = self.waiting + 2 * self.rooms + 2 * MAX_SILENT;
+        count as u64 + OTHERS
+    }
+}
+
+/// A connection that has said its room, and counts against its subnet's limit as long as it is
+/// there.
 struct Seat {
-    socket: TcpStream,
-    network: IpAddr,
+    socket: Arc<TcpStream>,
+    subnet: IpAddr,
     shared: Arc<Shared>,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.shared.uncount(self.network, |count| count.all -= 1);
-    }
-}
-
-/// Connections of a network.
-#[derive(Default)]
-struct Count {
-    all: usize,
-    /// Those that have not said their room.
-    silent: usize,
-}
-
-/// A connection that has not said its room, and counts as such as long as this is there.
-struct Silent {
-    network: IpAddr,
-    shared: Arc<Shared>,
-    _one: Arc<()>,
-}
-
-impl Drop for Silent {
-    fn drop(&mut self) {
-        self.shared.uncount(self.network, |count| count.silent -= 1);
+        let mut seats = self.shared.lock_seats();
+        if let Some(count) = seats.get_mut(&self.subnet) {
+            *count -= 1;
+            if *count == 0 {
+                seats.remove(&self.subnet);
+            }
+        }
     }
 }
 
 impl Seat {
     /// Says why there will be no room, as far as it is heard.
-    fn refuse(mut self, answer: Answer) {
-        self.shared.metrics.refused(answer);
-        let _ = self.socket.write_all(&[answer as u8]);
+    fn refuse(self, answer: Answer) {
+        self.shared.refuse(&self.socket, answer);
     }
 
     /// Whether the party is still there; it has nothing to say before it hears an answer.
@@ -136,9 +133,8 @@ struct Shared {
     limits: RelayLimits,
     metrics: RelayMetrics,
     rooms: Mutex<HashMap<[u8; 32], Room>>,
-    seats: Mutex<HashMap<IpAddr, Count>>,
-    /// Held by each connection that has not said its room.
-    silent: Arc<()>,
+    /// How many connections of a subnet have said their room.
+    seats: Mutex<HashMap<IpAddr, usize>>,
     /// Held by each room in use.
     used: Arc<()>,
     stop: AtomicBool,
@@ -149,18 +145,14 @@ impl Shared {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_seats(&self) -> MutexGuard<'_, HashMap<IpAddr, Count>> {
+    fn lock_seats(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn uncount(&self, network: IpAddr, less: impl FnOnce(&mut Count)) {
-        let mut seats = self.lock_seats();
-        if let Some(count) = seats.get_mut(&network) {
-            less(count);
-            if count.all == 0 && count.silent == 0 {
-                seats.remove(&network);
-            }
-        }
+    /// Says why there will be no room, as far as it is heard.
+    fn refuse(&self, mut socket: &TcpStream, answer: Answer) {
+        self.metrics.refused(answer);
+        let _ = socket.write_all(&[answer as u8]);
     }
 
     fn is_stopped(&self) -> bool {
@@ -203,7 +195,6 @@ impl Relay {
             metrics: RelayMetrics::new(),
             rooms: Mutex::default(),
             seats: Mutex::default(),
-            silent: Arc::new(()),
             used: Arc::new(()),
             stop: AtomicBool::new(false),
         });
@@ -246,99 +237,77 @@ fn waiting(rooms: &HashMap<[u8; 32], Room>) -> usize {
     rooms.values().flatten().flatten().count()
 }
 
-/// Who connects from an address: in IPv6 whoever has one has the 2^64 of its subnet.
-fn network(ip: IpAddr) -> IpAddr {
-    match ip.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-        address => address,
-    }
-}
-
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let silent = Arc::new(Silent::new(MAX_SILENT));
     let mut swept = Instant::now();
     while !shared.is_stopped() {
         if swept.elapsed() > SWEEP {
             sweep(shared);
             swept = Instant::now();
         }
-        let is_open = Arc::strong_count(&shared.silent) <= MAX_SILENT;
-        let accepted = if is_open {
-            listener.accept().ok()
-        } else {
-            None
-        };
-        let Some((socket, from)) = accepted else {
+        let Some((socket, from)) = silent.accept(listener) else {
             thread::sleep(PAUSE);
             continue;
         };
-        if let Some((seat, silent)) = seat(socket, from, shared) {
-            // Where no thread is to be had, the party comes again.
-            let _ = thread::Builder::new().spawn(move || {
-                let heard = hear(seat);
-                drop(silent);
-                if let Some((seat, hello)) = heard {
-                    enter(seat, hello);
+        let socket = Arc::new(socket);
+        let unheard = silent.add(&socket, from.ip());
+        let shared = Arc::clone(shared);
+        // Where no thread is to be had, the party comes again.
+        let _ = thread::Builder::new().spawn(move || {
+            let bytes = hear(&socket);
+            drop(unheard);
+            let Ok(bytes) = bytes else { return };
+            match Hello::from_bytes(&bytes) {
+                Some(hello) => {
+                    if let Some(seat) = seat(socket, from, shared) {
+                        enter(seat, hello);
+                    }
                 }
-            });
-        }
+                None => shared.refuse(&socket, Answer::Malformed),
+            }
+        });
     }
-}
-
-/// A place for a connection, unless its network has as many as it may.
-fn seat(mut socket: TcpStream, from: SocketAddr, shared: &Arc<Shared>) -> Option<(Seat, Silent)> {
-    let network = network(from.ip());
-    let mut seats = shared.lock_seats();
-    let count = seats.entry(network).or_default();
-    if count.all >= shared.limits.per_network || count.silent >= MAX_SILENT_OF_NETWORK {
-        shared.metrics.refused(Answer::TooMany);
-        let _ = socket.write_all(&[Answer::TooMany as u8]);
-        return None;
-    }
-    count.all += 1;
-    count.silent += 1;
-    drop(seats);
-    let silent = Silent {
-        network,
-        shared: Arc::clone(shared),
-        _one: Arc::clone(&shared.silent),
-    };
-    let seat = Seat {
-        socket,
-        network,
-        shared: Arc::clone(shared),
-    };
-    Some((seat, silent))
 }
 
 /// The first words of a connection, within their time.
-fn hear(mut seat: Seat) -> Option<(Seat, Hello)> {
+fn hear(mut socket: &TcpStream) -> io::Result<[u8; Hello::BYTES]> {
     let end = Instant::now() + HELLO_TIME;
     let mut bytes = [0; Hello::BYTES];
     let mut heard = 0;
-    seat.socket.set_nonblocking(false).ok()?;
-    seat.socket.set_nodelay(true).ok()?;
-    seat.socket.set_write_timeout(Some(pipe::SLICE)).ok()?;
+    socket.set_nonblocking(false)?;
+    socket.set_nodelay(true)?;
+    socket.set_write_timeout(Some(pipe::SLICE))?;
     while heard < bytes.len() {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return None;
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        seat.socket.set_read_timeout(Some(left)).ok()?;
-        match seat.socket.read(&mut bytes[heard..]) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => heard += count,
-        }
-    }
-    match Hello::from_bytes(&bytes) {
-        Some(hello) => Some((seat, hello)),
-        None => {
-            seat.refuse(Answer::Malformed);
-            None
+        socket.set_read_timeout(Some(left))?;
+        match socket.read(&mut bytes[heard..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => heard += count,
         }
     }
+    Ok(bytes)
+}
+
+/// A place for a connection, unless its subnet has as many as it may.
+fn seat(socket: Arc<TcpStream>, from: SocketAddr, shared: Arc<Shared>) -> Option<Seat> {
+    let subnet = subnet(from.ip());
+    let mut seats = shared.lock_seats();
+    let count = seats.entry(subnet).or_default();
+    if *count >= shared.limits.per_network {
+        drop(seats);
+        shared.refuse(&socket, Answer::TooMany);
+        return None;
+    }
+    *count += 1;
+    drop(seats);
+    Some(Seat {
+        socket,
+        subnet,
+        shared,
+    })
 }
 
 /// Puts a party into its room, and serves the room if the other one is there.

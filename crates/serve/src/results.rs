@@ -1,7 +1,7 @@
 //! Where this party's results of a run go: nowhere, into a file, to a command, or to the program.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -62,7 +62,8 @@ where
 }
 
 /// A line of JSON for each run at the end of a file, which is made for the owner alone and opened
-/// anew for each, so that it can be renamed away.
+/// anew for each, so that it can be renamed away. A file that others may read is not written, nor
+/// is one behind a link.
 pub struct ToFile {
     path: PathBuf,
     border: Arc<dyn Border>,
@@ -83,19 +84,14 @@ impl Results for ToFile {
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
         let line = line(asked, &*self.border, outputs)?;
         let _turn = self.turn.lock().unwrap_or_else(|error| error.into_inner());
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let written = options
-            .open(&self.path)
-            .and_then(|mut file| file.write_all(&line));
+        let opened = open_alone(&self.path, OpenOptions::new().create(true));
+        let written = opened.and_then(|mut file| file.write_all(&line));
         written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
     }
 
     fn check(&self) -> Result<(), String> {
         let path = self.path.display();
-        match OpenOptions::new().append(true).open(&self.path) {
+        match open_alone(&self.path, &mut OpenOptions::new()) {
             Ok(_) => Ok(()),
             // It is made by the first run, as the user of the service: not by a check.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -111,6 +107,37 @@ impl Results for ToFile {
             Err(error) => Err(format!("cannot write {path}: {error}")),
         }
     }
+}
+
+/// Opens a file at whose end to write what its owner alone may read.
+#[cfg(unix)]
+fn open_alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    let opened = options.append(true).mode(0o600).custom_flags(no_link);
+    let file = opened
+        .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
+                io::Error::other("it is a link; name the file itself")
+            }
+            _ => error,
+        })?;
+    let metadata = file.metadata()?;
+    // A check may be run by root in place of the service's user.
+    let own = rustix::process::geteuid();
+    let is_own = own.is_root() || metadata.uid() == own.as_raw();
+    match is_own && metadata.mode() & 0o077 == 0 {
+        true => Ok(file),
+        false => Err(io::Error::other(
+            "others may read it; let it be the service's own and `chmod 600` it",
+        )),
+    }
+}
+
+#[cfg(not(unix))]
+fn open_alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.append(true).open(path)
 }
 
 /// A command that gets that line on its standard input, the run in its environment as
@@ -241,14 +268,17 @@ impl Drop for Ended {
 mod tests {
     use std::collections::BTreeMap;
     use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::Path;
+    use std::sync::Arc;
     use std::thread;
     use std::time::Duration;
 
     use tacit::session::ProtocolId;
-    use tacit::{Identity, Role, library};
+    use tacit::{Function, Identity, Role, library};
 
-    use super::{Asked, command};
+    use super::{Asked, Results, ToFile, command};
+    use crate::inputs::Ports;
 
     /// Whether there is a process of this number that has not ended.
     fn runs(number: &str) -> bool {
@@ -257,20 +287,58 @@ mod tests {
         state.is_ok_and(|state| !state.contains(") Z"))
     }
 
+    fn millionaires() -> Function {
+        library::function("millionaires", &BTreeMap::new()).unwrap()
+    }
+
+    fn asked(function: &Function) -> Asked<'_> {
+        Asked {
+            offer: "millionaires",
+            function,
+            role: Role::Garbler,
+            peer: Identity::generate().unwrap().fingerprint(),
+            peer_name: "bob",
+            protocol: ProtocolId::Direct,
+        }
+    }
+
+    #[test]
+    fn results_go_into_no_file_that_others_may_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        let function = millionaires();
+        let all = |name| {
+            let file = ToFile::new(path(name), Arc::new(Ports));
+            let taken = file.take(&asked(&function), &BTreeMap::new());
+            [file.check(), taken]
+        };
+        // It is made, and written again.
+        for result in [all("new"), all("new")].as_flattened() {
+            assert_eq!(*result, Ok(()));
+        }
+        let made = fs::metadata(path("new")).unwrap();
+        assert_eq!(made.mode() & 0o777, 0o600);
+        symlink(path("new"), path("link")).unwrap();
+        for error in all("link").map(Result::unwrap_err) {
+            assert!(error.contains("it is a link"), "{error}");
+        }
+        for mode in [0o640, 0o602] {
+            fs::set_permissions(path("new"), fs::Permissions::from_mode(mode)).unwrap();
+            let length = fs::metadata(path("new")).unwrap().len();
+            for error in all("new").map(Result::unwrap_err) {
+                assert!(error.contains("others may read it"), "{error}");
+            }
+            assert_eq!(fs::metadata(path("new")).unwrap().len(), length);
+        }
+    }
+
     #[test]
     fn a_command_that_is_late_ends_with_all_that_it_started() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("number");
         let script = format!("sleep 600 & echo $! > {}; wait", file.display());
-        let function = library::function("millionaires", &BTreeMap::new()).unwrap();
-        let asked = Asked {
-            offer: "millionaires",
-            function: &function,
-            role: Role::Garbler,
-            peer: Identity::generate().unwrap().fingerprint(),
-            peer_name: "bob",
-            protocol: ProtocolId::Direct,
-        };
+        let function = millionaires();
+        let asked = asked(&function);
         let words = ["sh", "-c", &script].map(str::to_owned);
         let mut patience = Duration::from_secs(1);
         // A busy machine may need longer than that to start a shell.

@@ -380,7 +380,8 @@ impl Shared {
         let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
         let of_late = state.peer(peer.fingerprint, limits, now);
         // The other server comes with every run of every client, each of which is bounded there,
-        // and what a client asks for by way of it is not to keep all others out.
+        // and what a client asks for by way of it is not to keep all others out. It leaves sessions
+        // to clients all the same, whatever it is up to.
         let is_server = policy.is_server(&peer.fingerprint);
         if !is_server && !of_late.refusals.has(now) {
             return Err("it was refused too often of late");
@@ -388,7 +389,11 @@ impl Shared {
         if !is_server && !of_late.arrivals.take(now) {
             return Err("it begins sessions too often");
         }
-        if !is_server && of_peer >= limits.sessions_per_peer {
+        let most = match is_server {
+            true => limits.sessions_of_server(),
+            false => limits.sessions_per_peer,
+        };
+        if of_peer >= most {
             return Err("it has as many sessions as it may");
         }
         if all >= limits.sessions {

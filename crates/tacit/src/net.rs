@@ -3,5 +3,5 @@
 
 pub use tacit_net::{
     CancelHandle, Channel, Interrupt, Link, Meter, NetError, SLICE, Sink, Source, Transport, Wait,
-    memory, pairing, relay,
+    memory, networks, pairing, relay,
 };

@@ -149,6 +149,12 @@ impl Running {
         }
     }
 
+    /// Its number among the system's processes.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends the signal that Ctrl-C sends.
     pub fn interrupt(&self) {
         self.signal("INT");

@@ -127,4 +127,18 @@ mod tests {
             assert!(file(&folder, path).is_none(), "{path}");
         }
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_folder_is_not_followed() {
+        let folder = std::env::temp_dir().join(format!("tacit-web-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let folder = folder.canonicalize().unwrap();
+        fs::write(folder.join("file.json"), "{}").unwrap();
+        let outside = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        std::os::unix::fs::symlink(outside, folder.join("link.json")).unwrap();
+        let found = ["/file.json", "/link.json"].map(|path| file(&folder, path).is_some());
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, [true, false]);
+    }
 }

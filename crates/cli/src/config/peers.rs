@@ -145,6 +145,22 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "peers = {}\n");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_link_and_a_mode_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["mine.toml", "tacit.toml"].map(|name| folder.path().join(name));
+        fs::write(&file, "# mine\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        add_peer(&link, "bob", &bob()).unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), file);
+        assert!(fs::read_to_string(&file).unwrap().contains("[peers.bob]"));
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+
     #[test]
     fn names_are_plain_and_new() {
         let file = Path::new("tacit.toml");

@@ -24,7 +24,7 @@ pub(crate) fn results_text(signature: &Signature, results: &[(&str, PortValue)])
 
 fn push_table(text: &mut String, name: &str, names: &[String], rows: &[Vec<String>]) {
     let shown = &rows[..rows.len().min(MAX_ROWS)];
-    let escaped = |cell: &String| -> String { cell.chars().flat_map(escaped_character).collect() };
+    let escaped = |cell: &String| escaped(cell);
     let cells: Vec<Vec<String>> = std::iter::once(names)
         .chain(shown.iter().map(Vec::as_slice))
         .map(|row| row.iter().map(escaped).collect())
@@ -54,6 +54,11 @@ fn push_table(text: &mut String, name: &str, names: &[String], rows: &[Vec<Strin
             rows.len() - MAX_ROWS
         );
     }
+}
+
+/// A text for a person that somebody else may have written, or a name that he may have given.
+pub(crate) fn escaped(text: &str) -> String {
+    text.chars().flat_map(escaped_character).collect()
 }
 
 /// A character that a terminal would act on is escaped: a text may come from the peer.

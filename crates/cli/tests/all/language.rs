@@ -202,3 +202,34 @@ fn no_link_out_of_the_programs_folder_is_followed() {
     std::os::unix::fs::symlink("other.tacit", &module).unwrap();
     tacit(folder.path(), &["check", "gap.tacit"]).succeeded();
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_programs_folder_is_not_waited_at() {
+    let folder = folder_with("use pipe::LIMIT;\n\nfn main() {}\n");
+    let pipe = folder.path().join("pipe.tacit");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("the command mkfifo").success());
+    tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &["pipe", "it is no file"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_files_name_does_nothing_to_a_terminal() {
+    let folder = folder_with(GAP);
+    let name = "\u{1b}[2J\u{202e}gap.tacit";
+    let path = folder.path().join(name);
+    std::fs::copy(folder.path().join("gap.tacit"), &path).unwrap();
+    let shown = "\\u{1b}[2J\\u{202e}gap.tacit";
+    let right = tacit(folder.path(), &["check", name]);
+    assert_eq!(right.succeeded(), format!("{shown}: right\n"));
+    std::fs::write(&path, "fn").unwrap();
+    let wrong = tacit(folder.path(), &["check", name]);
+    wrong.failed(3, &[shown]);
+    std::fs::remove_file(&path).unwrap();
+    let absent = tacit(folder.path(), &["check", name]);
+    absent.failed(3, &[shown]);
+    for ended in [wrong, absent] {
+        assert!(!ended.stderr.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
+    }
+}

@@ -79,3 +79,29 @@ fn two_parties_pair_and_run_through_a_relay() {
         &["could not reach the relay", "`tacit relay` runs there"],
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_relay_may_have_as_many_connections_as_its_limits_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = |ulimit: &str| {
+        let program = env!("CARGO_BIN_EXE_tacit");
+        let line = format!("{ulimit}; exec '{program}' relay --listen 127.0.0.1:0");
+        Running::start("sh", folder.path(), &["-c", &line], "")
+    };
+    // Its own limit it raises.
+    let mut relay = limited("ulimit -S -n 256");
+    relay.line_after("listening on ");
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", relay.id())).unwrap();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let own = line.and_then(|line| line.split_whitespace().nth(3));
+    let own: u64 = own.unwrap().parse().unwrap();
+    assert!(own >= 1024 + 2 * 256, "{limits}");
+    relay.interrupt();
+    relay.end().succeeded();
+    limited("ulimit -n 256")
+        .end()
+        .failed(2, &["allows this process 256", "ulimit -Hn"]);
+}

@@ -1,7 +1,10 @@
 //! Honest pairings, and those of a man in the middle, a replayer and a late comer.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use super::exchange::{Accepting, Invited, commitment};
 use super::*;
@@ -215,6 +218,58 @@ fn who_knows_no_secret_uses_nothing_up() {
     let error = met.unwrap_err();
     assert!(matches!(error, NetError::Pairing(Refusal::Malformed)));
     assert!(alice.meets_bob(&alice.invitation).iter().all(Result::is_ok));
+}
+
+#[test]
+fn a_stranger_is_refused_within_its_handshake() {
+    let alice = Alice::new(in_time);
+    let (here, there) = memory::raw_pair(1 << 16);
+    let settings = Settings {
+        handshake_timeout: Duration::from_secs(40),
+        ..Settings::default()
+    };
+    let began = Instant::now();
+    thread::scope(|scope| {
+        let transport = here.into_transport();
+        let met = scope.spawn(|| alice.inviter.meet(transport, &alice.identity, &settings));
+        let (mallory, other) = (identity(), Settings::default());
+        let to = alice.identity.fingerprint();
+        let channel = tls::pairing_client(there.into_transport(), &mallory, &to, &other);
+        let mut channel = channel.unwrap();
+        channel.send(OFFER, &[1; MAX_BYTES]).unwrap();
+        // She hears it and stays, until her handshake is given up for another.
+        receive(&mut channel, NONCE).unwrap_err();
+        settings.cancel.cancel();
+        let error = met.join().unwrap().unwrap_err();
+        assert!(matches!(error, NetError::Pairing(Refusal::Unknown)));
+    });
+    assert!(began.elapsed() < settings.handshake_timeout / 2);
+}
+
+#[test]
+fn whoever_takes_the_inviters_place_at_a_relay_does_not_end_the_wait() {
+    let relay = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = relay.local_addr().unwrap().to_string();
+    let (identity, folder) = (identity(), tempfile::tempdir().unwrap());
+    let of = identity.fingerprint();
+    let invitation = Invitation::new(of, Route::Relay, &address, EXPIRES).unwrap();
+    let ledger = Ledger::open(folder.path()).unwrap();
+    let inviter = Inviter::by_clock(invitation, ledger, || EXPIRES - 60).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for answer in [Answer::Replaced, Answer::Full] {
+                let (mut socket, _) = relay.accept().unwrap();
+                if socket.read_exact(&mut [0; Hello::BYTES]).is_ok() {
+                    socket.write_all(&[answer as u8]).unwrap();
+                }
+            }
+        });
+        let met = inviter.wait_at_relay(&identity, &Settings::default(), &mut |_| ());
+        // Nobody is waited for in vain.
+        drop(TcpStream::connect(&address));
+        let error = met.unwrap_err();
+        assert!(matches!(error, NetError::Relay(Answer::Full)), "{error:?}");
+    });
 }
 
 /// Mallory has read the invitation and given Bob one that names her.

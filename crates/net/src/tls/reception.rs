@@ -2,13 +2,12 @@
 //!
 //! Handshakes run at the same time, each on a thread of its own and within its own time, so that
 //! one that is slow, silent or wrong delays no other. There are at most [`MAX_HANDSHAKES`];
-//! where one more comes, the oldest of the address that has most of them is given up, so that a
-//! flood from few addresses gives way to itself, and one from many must bring as many in the time
+//! where one more comes, the oldest of the network that has most of them is given up, so that a
+//! flood from few networks gives way to itself, and one from many must bring as many in the time
 //! of one honest handshake to keep the peer out.
 
-use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -18,7 +17,7 @@ use rustls::ServerConfig;
 
 use super::{HandshakeTerms, arrived, serve};
 use crate::tcp::{self, Listening};
-use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait};
+use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks};
 
 /// Most handshakes at once.
 const MAX_HANDSHAKES: usize = 32;
@@ -154,8 +153,10 @@ impl<T: Send + 'static> Reception<T> {
         from: SocketAddr,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) {
+        let begun = self.begun.iter().map(|begun| begun.from.ip());
         if self.begun.len() == MAX_HANDSHAKES
-            && let Some(given_up) = self.begun.remove(self.to_give_up())
+            && let Some(place) = networks::gives_way(begun)
+            && let Some(given_up) = self.begun.remove(place)
         {
             given_up.cancel.cancel();
             let awaited = Awaited::Handshake;
@@ -193,15 +194,6 @@ impl<T: Send + 'static> Reception<T> {
                 self.refuse(from, NetError::Io { awaited, reason }, refused);
             }
         }
-    }
-
-    /// The place of the oldest handshake of whoever has most of them.
-    fn to_give_up(&self) -> usize {
-        let networks: Vec<_> = self.begun.iter().map(|begun| network(begun.from)).collect();
-        let count = |of: &IpAddr| networks.iter().filter(|network| *network == of).count();
-        let places = networks.iter().enumerate();
-        let most = places.max_by_key(|(place, network)| (count(network), Reverse(*place)));
-        most.map_or(0, |(place, _)| place)
     }
 
     /// Waits for `pause` at most for a handshake to end; its channel if it succeeded.
@@ -253,59 +245,8 @@ impl<T: Send + 'static> Reception<T> {
     }
 }
 
-/// Who connects from an address: in IPv6 whoever has one has the 2^64 of its subnet.
-fn network(from: SocketAddr) -> IpAddr {
-    match from.ip().to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-        address => address,
-    }
-}
-
 impl<T> Drop for Reception<T> {
     fn drop(&mut self) {
         self.begun.iter().for_each(|begun| begun.cancel.cancel());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Identity;
-
-    #[test]
-    fn whoever_has_most_handshakes_gives_one_up() {
-        let identity = Identity::generate().expect("randomness");
-        let own = identity.fingerprint();
-        let config =
-            super::super::pinned::server_config(&identity, &[own]).expect("a configuration");
-        let terms = HandshakeTerms::session(own);
-        let mut reception = Reception::new(config, terms, &Settings::default());
-        let mut begin = |from: &[&str]| {
-            let from = from.iter().enumerate().map(|(number, from)| Begun {
-                number: number as u64,
-                from: from.parse().expect("an address"),
-                cancel: CancelHandle::new(),
-            });
-            reception.begun = from.collect();
-            reception.to_give_up()
-        };
-        // The honest one came first, and the others are of one address, or of one subnet.
-        assert_eq!(begin(&["10.0.0.1:1", "10.0.0.2:1", "10.0.0.2:2"]), 1);
-        assert_eq!(
-            begin(&["10.0.0.1:1", "[::ffff:10.0.0.2]:1", "10.0.0.2:2"]),
-            1
-        );
-        assert_eq!(
-            begin(&[
-                "[2001:db8::1]:1",
-                "[2001:db8:0:1::1]:1",
-                "[2001:db8:0:1:9::2]:1"
-            ]),
-            1
-        );
-        assert_eq!(begin(&["10.0.0.3:1", "10.0.0.1:1", "10.0.0.2:1"]), 0);
     }
 }

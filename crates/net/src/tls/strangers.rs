@@ -9,7 +9,8 @@ use rustls::client::ResolvesClientCert;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::sign::CertifiedKey;
 use rustls::{
-    ClientConfig, ClientConnection, Connection, NamedGroup, ServerConnection, SignatureScheme,
+    ClientConfig, ClientConnection, Connection, NamedGroup, ServerConfig, ServerConnection,
+    SignatureScheme,
 };
 
 use super::hybrid::X25519MlKem768;
@@ -49,14 +50,15 @@ fn refused_client(groups: Groups, change: impl FnOnce(&mut ClientConfig)) -> Str
     })
 }
 
-/// Connects a party of Tacit to a server with these key exchanges, and returns why that party
-/// refuses it.
-fn refused_server(groups: Groups) -> String {
+/// Connects a party of Tacit to a server with these key exchanges, changed by `change`, and returns
+/// why that party refuses it.
+fn refused_server(groups: Groups, change: impl FnOnce(&mut ServerConfig)) -> String {
     let (client, server) = (identity(), identity());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let allowed = [client.fingerprint()];
-    let config = pinned::server_config_with(with_groups(groups), &server, &allowed).unwrap();
+    let mut config = pinned::server_config_with(with_groups(groups), &server, &allowed).unwrap();
+    change(&mut config);
     thread::scope(|scope| {
         let stranger = scope.spawn(move || {
             let connection = ServerConnection::new(Arc::new(config)).unwrap();
@@ -104,7 +106,7 @@ fn a_peer_without_the_post_quantum_key_exchange_is_refused() {
     for groups in classical {
         let reason = refused_client(groups.clone(), |_| ());
         assert!(reason.contains("NoKxGroupsInCommon"), "{reason}");
-        let reason = refused_server(groups);
+        let reason = refused_server(groups, |_| ());
         assert!(reason.contains("HandshakeFailure"), "{reason}");
     }
 }
@@ -144,6 +146,16 @@ fn another_application_protocol_is_refused() {
         config.alpn_protocols = vec![b"h2".to_vec(), b"tacit/2".to_vec()];
     });
     assert!(reason.contains("known protocol"), "{reason}");
+}
+
+#[test]
+fn a_peer_that_names_no_application_protocol_is_refused() {
+    let hybrid: Groups = vec![&X25519MlKem768];
+    let client = refused_client(hybrid.clone(), |config| config.alpn_protocols.clear());
+    let server = refused_server(hybrid, |config| config.alpn_protocols.clear());
+    for reason in [client, server] {
+        assert!(reason.contains("did not agree to speak"), "{reason}");
+    }
 }
 
 #[test]

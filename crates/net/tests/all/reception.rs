@@ -125,6 +125,26 @@ fn of_too_many_silent_connections_the_oldest_give_way() {
     assert!(refused.iter().all(|reason| reason.contains("Cancelled")));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flood_from_one_address_gives_way_to_itself() {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let people = People::new();
+    people.meet_after(|| {
+        let first = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&first, &SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
+        connect(&first, &people.address()).unwrap();
+        let mut first = TcpStream::from(first);
+        let mut flood: Vec<TcpStream> = (0..40).map(|_| people.socket()).collect();
+        flood[0].set_read_timeout(Some(LONG)).unwrap();
+        assert!(matches!(flood[0].read(&mut [0]), Ok(0) | Err(_)));
+        // The oldest of all is the only one of its network.
+        first.set_read_timeout(Some(SOON)).unwrap();
+        let alive = first.read(&mut [0]).unwrap_err();
+        assert_eq!(alive.kind(), std::io::ErrorKind::WouldBlock);
+    });
+}
+
 #[test]
 fn a_wait_in_vain_says_who_came_instead() {
     let people = People::new();

@@ -154,6 +154,23 @@ fn a_page_of_another_origin_is_refused_and_an_allowed_one_is_not() {
 }
 
 #[test]
+fn of_a_long_origin_little_is_told() {
+    let settings = Settings {
+        connect_timeout: Duration::from_secs(1),
+        ..settings()
+    };
+    let long = format!("https://{}.example", "a".repeat(8000));
+    let (met, told, _) = meet(&settings, identity().fingerprint(), |address, _| {
+        ask(&address, Some(&long)).1
+    });
+    assert!(met.is_err());
+    assert!(
+        matches!(&told[..], [NetError::Origin { origin }] if *origin == long[..100]),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn websockets_are_refused_where_none_are_allowed() {
     let settings = Settings {
         connect_timeout: Duration::from_secs(1),

@@ -3,6 +3,7 @@
 mod kept_ots;
 mod memory;
 mod outsourced;
+mod refusals;
 mod relay;
 mod replenish;
 mod scene;

@@ -11,7 +11,7 @@ use tacit::net::CancelHandle;
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket};
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
-use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::session::{AbortReason, BaseOt, OtExtension, Proposal, ProtocolId};
 use tacit::stock::Stocks;
 use tacit::{
     Error, Fingerprint, Function, Identity, Listener, Outcome, Role, Session, Settings, Value,
@@ -374,7 +374,7 @@ fn a_run_in_another_clients_name_is_refused_by_both() {
         let (kind, reason) = three
             .asks(0, server, &rich, 1, ROLES[server])
             .expect("an answer");
-        let due = tacit::session::AbortReason::Misbehaved.byte();
+        let due = AbortReason::Misbehaved.byte();
         assert_eq!((kind, &reason[..]), (Kind::Abort.byte(), &[due][..]));
         let is_told = |event: &Event| {
             matches!(event, Event::Refused { peer: Some(peer), what: "request", reason, .. }
@@ -391,7 +391,7 @@ fn servers_that_a_client_mixes_up_refuse_it_before_anything_is_touched() {
     for server in [GENERATOR, CLOUD] {
         let other = ROLES[1 - server];
         let (kind, reason) = three.asks(0, server, &rich, 0, other).expect("an answer");
-        let due = tacit::session::AbortReason::OtherServer.byte();
+        let due = AbortReason::OtherServer.byte();
         assert_eq!((kind, &reason[..]), (Kind::Abort.byte(), &[due][..]));
         let is_told = |event: &Event| {
             matches!(event, Event::Refused { peer: Some(peer), what: "request", reason, .. }
@@ -425,4 +425,28 @@ fn what_a_client_asks_for_by_way_of_the_cloud_keeps_nobody_out() {
     assert_eq!(told, 4, "the generator refuses what it does not offer");
     let richer = three.runs(1, &millionaires(4), ("b", 4), "a_is_richer");
     assert_eq!(richer, "1");
+}
+
+#[test]
+fn the_other_server_leaves_sessions_to_clients() {
+    let limits = Limits {
+        sessions: 3,
+        sessions_per_peer: 1,
+        ..Limits::default()
+    };
+    let three = Three::new(1, limits);
+    let session = |who: &Identity| {
+        let (at, peer) = (three.address(GENERATOR), &three.servers[GENERATOR]);
+        let mut session = Session::connect(&at, who, &peer.fingerprint(), &Three::settings())?;
+        session.greeted()?;
+        Ok::<_, Error>(session)
+    };
+    let cloud = &three.servers[CLOUD];
+    let _open = [session(cloud), session(cloud)].map(|session| session.expect("a session"));
+    let refused = session(cloud).err();
+    assert!(
+        matches!(refused, Some(Error::PeerAborted(AbortReason::Busy))),
+        "{refused:?}"
+    );
+    session(&three.clients[0]).expect("the session that is left to clients");
 }

@@ -187,20 +187,47 @@ fn a_room_has_its_rate() {
     assert!(began.elapsed() >= Duration::from_millis(300));
 }
 
+/// A connection from this address of the machine.
+#[cfg(target_os = "linux")]
+fn connect_from(last: u8, relay: &Relay) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let own = std::net::SocketAddr::from(([127, 0, 0, last], 0));
+    let connected = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&connected, &own).unwrap();
+    connect(&connected, &relay.local_address()).unwrap();
+    TcpStream::from(connected)
+}
+
+#[cfg(target_os = "linux")]
 #[test]
-fn a_network_that_says_nothing_leaves_room_for_others() {
+fn a_network_that_says_nothing_gives_way_to_others_and_to_itself() {
     let relay = relay(|_| ());
-    let connect = || TcpStream::connect(relay.local_address()).unwrap();
-    // A quarter of the connections that may be silent at once.
-    let silent: Vec<TcpStream> = (0..16).map(|_| connect()).collect();
-    hears(&mut connect(), Answer::TooMany);
-    drop(silent);
-    let is_freed = (0..200).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        let mut one = party(&relay, 1, true);
-        one.set_read_timeout(Some(Duration::from_millis(20)))
-            .unwrap();
-        one.read(&mut [0]).is_err()
+    let mut first = connect_from(2, &relay);
+    let mut silent: Vec<TcpStream> = (0..100).map(|_| connect_from(1, &relay)).collect();
+    // More than may be silent at once: those that came first have given way.
+    ends(&mut silent[0]);
+    // Whoever is not of the flood still has its time.
+    let hello = Hello {
+        room: [1; 32],
+        listens: true,
+    };
+    first.write_all(&hello.to_bytes()).unwrap();
+    hears(&mut party(&relay, 1, false), Answer::Go);
+    hears(&mut first, Answer::Go);
+}
+
+#[test]
+fn a_connection_has_its_time_to_say_its_room() {
+    let relay = relay(|_| ());
+    let mut slow = TcpStream::connect(relay.local_address()).unwrap();
+    let hello = Hello {
+        room: [1; 32],
+        listens: true,
+    };
+    // A byte now and then, of more than a minute's worth.
+    let sent = hello.to_bytes().iter().position(|byte| {
+        std::thread::sleep(Duration::from_millis(700));
+        slow.write_all(&[*byte]).is_err()
     });
-    assert!(is_freed, "connections that ended are still counted");
+    assert!(sent.is_some(), "all of it was heard");
 }

@@ -30,7 +30,8 @@ impl Database {
     pub(super) fn open(file: &Path) -> io::Result<Self> {
         // SQLite gives its log the mode of this file.
         super::options().create(true).truncate(false).open(file)?;
-        let connection = Connection::open(file).map_err(as_io)?;
+        // SQLite is built to take what begins with `file:` for a URI; no whole path does.
+        let connection = Connection::open(std::path::absolute(file)?).map_err(as_io)?;
         connection.busy_timeout(WAIT).map_err(as_io)?;
         let mode = set_up_when_free(&connection).map_err(as_io)?;
         if mode != "wal" {
@@ -161,4 +162,30 @@ fn as_io(error: rusqlite::Error) -> io::Error {
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_durable_and_what_is_removed_is_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("index")).unwrap();
+        for (pragma, expected) in [("synchronous", 2), ("secure_delete", 1)] {
+            let row = |row: &rusqlite::Row<'_>| row.get(0);
+            let found = database.connection.pragma_query_value(None, pragma, row);
+            assert_eq!(found, Ok(expected), "{pragma}");
+        }
+    }
+
+    #[test]
+    fn a_folder_called_like_a_uri_is_one() {
+        // Only a relative path begins like this.
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("file:").tempdir_in(".").unwrap();
+        let name = Path::new(folder.path().file_name().unwrap());
+        drop(Database::open(&name.join("index")).unwrap());
+        assert!(name.join("index").metadata().unwrap().len() > 0);
+    }
 }

@@ -4,6 +4,7 @@ mod chains;
 mod crash;
 mod first_opening;
 mod leases;
+mod modes;
 mod one_sided;
 mod parties;
 mod remedies;

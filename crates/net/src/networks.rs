@@ -1,0 +1,94 @@
+//! The networks that an address is in: whoever has one address of a network may have them all.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// Prefixes in bits, the largest network first: a site, a customer and a subnet in IPv6. In IPv4 an
+/// address counts by itself last, since a subnet may be of many customers.
+const OF_V6: [u32; 3] = [48, 56, 64];
+const OF_V4: [u32; 3] = [16, 24, 32];
+
+/// The subnet of an address: in IPv6 whoever has one has the 2^64 of its /64, in IPv4 it is the
+/// address itself.
+#[must_use]
+pub fn subnet(address: IpAddr) -> IpAddr {
+    let [.., subnet] = networks(address);
+    IpAddr::V6(subnet).to_canonical()
+}
+
+/// The place of the connection that gives way where there are too many, from whose addresses they
+/// come, the oldest first. It is the oldest of the subnet with most, in the larger network with
+/// most, in the largest with most: a flood out of one network gives way to itself, however that
+/// network is cut into subnets.
+#[must_use]
+pub fn gives_way(addresses: impl Iterator<Item = IpAddr>) -> Option<usize> {
+    let all: Vec<_> = addresses.map(networks).collect();
+    let counts = all.iter().map(|of_one| {
+        let places = [0, 1, 2];
+        places.map(|place| all.iter().filter(|of| of[place] == of_one[place]).count())
+    });
+    // Of several that are the same, `max_by_key` takes the last.
+    let places = counts.enumerate().rev();
+    let most = places.max_by_key(|(_, counts)| *counts);
+    most.map(|(place, _)| place)
+}
+
+/// The networks of an address, the largest first. Those of IPv4 are as IPv6 maps them.
+fn networks(address: IpAddr) -> [Ipv6Addr; 3] {
+    let (bits, prefixes) = match address.to_canonical() {
+        IpAddr::V6(address) => (address.to_bits(), OF_V6),
+        IpAddr::V4(address) => (
+            address.to_ipv6_mapped().to_bits(),
+            OF_V4.map(|prefix| 96 + prefix),
+        ),
+    };
+    prefixes.map(|prefix| Ipv6Addr::from_bits(bits & (u128::MAX << (128 - prefix))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn place(addresses: &[&str]) -> Option<usize> {
+        gives_way(addresses.iter().map(|text| address(text)))
+    }
+
+    #[test]
+    fn a_subnet_of_ipv6_is_one_and_ipv4_is_itself_in_any_form() {
+        let same = |a, b| subnet(address(a)) == subnet(address(b));
+        assert!(same("2001:db8::1", "2001:db8::ffff:0:0:9"));
+        assert!(!same("2001:db8::1", "2001:db8:0:1::1"));
+        assert!(same("::ffff:10.0.0.1", "10.0.0.1"));
+        assert!(!same("::ffff:10.0.0.1", "::ffff:10.0.0.2"));
+        assert_eq!(subnet(address("::ffff:10.0.0.1")), address("10.0.0.1"));
+    }
+
+    #[test]
+    fn the_oldest_of_the_subnet_with_most_gives_way() {
+        assert_eq!(place(&[]), None);
+        assert_eq!(place(&["192.0.2.1", "10.0.0.1", "198.51.100.1"]), Some(0));
+        // The honest one came first, and the others are of one address, or of one subnet.
+        assert_eq!(place(&["10.0.0.1", "10.0.0.2", "10.0.0.2"]), Some(1));
+        assert_eq!(place(&["10.0.0.1", "::ffff:10.0.0.2", "10.0.0.2"]), Some(1));
+        let subnet = ["2001:db8::1", "2001:db8:0:1::1", "2001:db8:0:1:9::2"];
+        assert_eq!(place(&subnet), Some(1));
+    }
+
+    #[test]
+    fn a_network_cut_into_subnets_is_one() {
+        // A /58 has 64 subnets, as many as may connect at once and more.
+        let flood = (0..40).map(|subnet| address(&format!("2001:db8:0:{subnet:x}::1")));
+        let honest = address("2001:db8:1::1");
+        assert_eq!(gives_way(std::iter::once(honest).chain(flood)), Some(1));
+        // So has a /48, and the honest one may be in it, as one customer of several.
+        let flood = (0..40).map(|subnet| address(&format!("2001:db8:0:1{subnet:02x}::1")));
+        let honest = address("2001:db8::1");
+        assert_eq!(gives_way(std::iter::once(honest).chain(flood)), Some(1));
+        let flood = (0..40).map(|host| address(&format!("192.0.2.{host}")));
+        let honest = address("192.0.3.1");
+        assert_eq!(gives_way(std::iter::once(honest).chain(flood)), Some(1));
+    }
+}
