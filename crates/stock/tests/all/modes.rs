@@ -48,7 +48,10 @@ fn nothing_in_the_folder_is_open_to_others() {
         let mut names = paths.iter().filter_map(|path| path.to_str());
         names.any(|name| name.ends_with(end))
     };
-    assert!(is_there("root.key") && is_there("-wal") && is_there("-shm"), "{paths:?}");
+    assert!(
+        is_there("root.key") && is_there("-wal") && is_there("-shm"),
+        "{paths:?}"
+    );
     for path in paths {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());
