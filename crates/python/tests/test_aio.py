@@ -51,11 +51,11 @@ def test_a_job_is_awaited(parties: Parties) -> None:
 
 
 def test_a_session_is_waited_for_by_its_block(parties: Parties) -> None:
-    async def richer(meeting: tacit.aio.Meeting, **amount: int) -> Any:
+    async def richer(meeting: tacit.aio.Meeting, amount: dict[str, int]) -> Any:
         async with meeting as session:
-            return (await session.run(RICHER, **amount)).value
+            return (await session.run(RICHER, amount)).value
 
-    async def both() -> list[Any]:
+    async def both() -> tuple[Any, Any]:
         with tacit.Listener("127.0.0.1:0") as free:
             address = free.address
         listens = tacit.aio.listen(
@@ -64,9 +64,9 @@ def test_a_session_is_waited_for_by_its_block(parties: Parties) -> None:
         connects = tacit.aio.connect(
             address, identity=parties.bob, peer=parties.alice.fingerprint
         )
-        return await asyncio.gather(richer(listens, a=50), richer(connects, b=41))
+        return await asyncio.gather(richer(listens, {"a": 50}), richer(connects, {"b": 41}))
 
-    assert asyncio.run(both()) == [True, True]
+    assert list(asyncio.run(both())) == [True, True]
 
 
 def test_a_cancelled_wait_gives_its_port_back(parties: Parties) -> None:
