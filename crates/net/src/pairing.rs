@@ -408,7 +408,7 @@ impl Inviter {
     ) -> Result<Heard, NetError> {
         channel.set_timeout(time);
         let offer = receive(&mut channel, OFFER)?;
-        // A stranger has no more than a handshake has: this ends where the handshake is given up.
+        // It ends where the handshake of a stranger is given up for another.
         let refuse = |channel: Channel, refusal: Refusal| {
             let _ = channel.part(REFUSED, &[refusal as u8], time);
             NetError::Pairing(refusal)

@@ -70,8 +70,53 @@ impl Outline {
 /// function takes seconds.
 #[derive(Clone, Debug)]
 pub struct Walk {
-    /// Each with how often it is there in a row.
-    steps: Vec<(WalkedStep, u32)>,
+    steps: Vec<Steps>,
+}
+
+/// Equal steps in a row. There may be tens of millions of these, so they are small.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    /// Of a call; [`NO_CALL`] where bits are assigned.
+    component: u32,
+    /// Bits of a call's arguments, or bits that are assigned.
+    bits: u32,
+    late: u32,
+    times: u32,
+}
+
+/// In the place of a component.
+const NO_CALL: u32 = u32::MAX;
+
+impl Steps {
+    /// A function's limits keep all its numbers within 32 bits.
+    fn once(step: WalkedStep) -> Self {
+        let (component, bits, late) = match step {
+            WalkedStep::Assigned(bits) => (NO_CALL, bits as u32, 0),
+            WalkedStep::Call {
+                component,
+                arguments,
+                late,
+            } => (component as u32, arguments as u32, late as u32),
+        };
+        let times = 1;
+        Self {
+            component,
+            bits,
+            late,
+            times,
+        }
+    }
+
+    fn step(self) -> WalkedStep {
+        match self.component {
+            NO_CALL => WalkedStep::Assigned(self.bits as usize),
+            component => WalkedStep::Call {
+                component: component as usize,
+                arguments: self.bits as usize,
+                late: self.late as usize,
+            },
+        }
+    }
 }
 
 /// A step of a function.
@@ -96,7 +141,7 @@ impl Walk {
     pub fn of(function: &Function) -> Self {
         let late_input = |port| Ok::<_, Infallible>(comes_late(function, port));
         let Ok(mut values) = Values::new(function, late_input);
-        let mut steps: Vec<(WalkedStep, u32)> = Vec::new();
+        let mut steps: Vec<Steps> = Vec::new();
         let mut results = Vec::new();
         loop {
             let step = match values.step(|_| false) {
@@ -116,8 +161,8 @@ impl Walk {
                 }
             };
             match steps.last_mut() {
-                Some((last, times)) if *last == step => *times += 1,
-                _ => steps.push((step, 1)),
+                Some(last) if last.step() == step => last.times += 1,
+                _ => steps.push(Steps::once(step)),
             }
         }
         Self { steps }
@@ -125,7 +170,7 @@ impl Walk {
 
     pub(crate) fn steps(&self) -> impl Iterator<Item = WalkedStep> {
         let steps = self.steps.iter();
-        steps.flat_map(|(step, times)| iter::repeat_n(*step, *times as usize))
+        steps.flat_map(|steps| iter::repeat_n(steps.step(), steps.times as usize))
     }
 }
 

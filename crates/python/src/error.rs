@@ -54,6 +54,7 @@ const KEYWORDS: [(&str, &str); 12] = [
 /// Python has not it is said who is to leave it out.
 fn in_python(message: &str) -> String {
     let is_flag = |c: char| c == '-' || c.is_ascii_lowercase();
+    let is_apart = |before: &str| before.is_empty() || before.ends_with([' ', '(']);
     let (mut text, mut without) = (String::new(), Vec::new());
     for (number, part) in message.split('`').enumerate() {
         if number > 0 {
@@ -67,6 +68,7 @@ fn in_python(message: &str) -> String {
             let flag = &rest[at..at + length];
             text.push_str(&rest[..at]);
             match KEYWORDS.iter().find(|(known, _)| *known == flag) {
+                _ if !is_apart(&rest[..at]) => text.push_str(flag),
                 Some((_, keyword)) => text.push_str(keyword),
                 None => {
                     text.push_str(flag);

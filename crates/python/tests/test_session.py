@@ -185,7 +185,7 @@ def test_timeout_is_the_whole_wait_to_connect(parties: Parties) -> None:
     with tacit.Listener("127.0.0.1:0") as nobody:
         address = nobody.address
     # Nobody listens, and the port is free again.
-    with pytest.raises(NetworkTimeout, match="could not reach"):
+    with pytest.raises(NetworkTimeout):
         tacit.connect(address, identity=parties.alice, peer=parties.bob.fingerprint, timeout=0.3)
     with pytest.raises(UsageError, match="closed"):
         nobody.accept(identity=parties.alice, peer=parties.bob.fingerprint)
@@ -319,7 +319,7 @@ def test_a_pin_finds_an_old_copy(parties: Parties) -> None:
             with pytest.raises(UsageError, match="32 hex digits"):
                 session.run(look, role=role, pin="old", **kept)
             name, _, version = begun.partition(":")
-            with pytest.raises(TacitError, match="version" if role == "shop" else ""):
+            with pytest.raises(PeerIncompatible, match="version" if role == "shop" else None):
                 ahead = f"{name}:{int(version) + 9}" if role == "shop" else None
                 session.run(look, role=role, pin=ahead, **kept)
             return begun

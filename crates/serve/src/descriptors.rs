@@ -31,10 +31,14 @@ pub fn allow(wanted: u64) -> Result<(), TooFew> {
         current: Some(wanted),
         ..limit
     };
-    let allowed = limit.maximum.unwrap_or(u64::MAX);
-    match wanted <= allowed && setrlimit(Resource::Nofile, raised).is_ok() {
+    let is_within = limit.maximum.is_none_or(|maximum| wanted <= maximum);
+    match is_within && setrlimit(Resource::Nofile, raised).is_ok() {
         true => Ok(()),
-        false => Err(TooFew { wanted, allowed }),
+        false => {
+            let allowed = limit.maximum.filter(|_| !is_within).or(limit.current);
+            let allowed = allowed.unwrap_or(u64::MAX);
+            Err(TooFew { wanted, allowed })
+        }
     }
 }
 

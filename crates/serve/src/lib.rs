@@ -49,6 +49,6 @@ pub use inputs::{Asked, Inputs};
 pub use metrics::Metrics;
 pub use outsourced::{Outsourced, Server};
 pub use policy::{Error, Level, Limits, Offer, Peer, Policy};
-pub use rate::Rate;
+pub use rate::{Rate, read_time};
 pub use results::Results;
 pub use service::{Service, Stopped};

@@ -137,9 +137,11 @@ impl Limits {
         12 * self.sessions as u64 + 256
     }
 
-    /// Sessions that the other server of runs of three may have: all but those of one client.
+    /// Sessions that the other server of runs of three may have: all but those of one client, and
+    /// no fewer than half.
     pub(crate) fn sessions_of_server(&self) -> usize {
-        self.sessions.saturating_sub(self.sessions_per_peer).max(1)
+        let but_one_clients = self.sessions.saturating_sub(self.sessions_per_peer);
+        but_one_clients.max(self.sessions.div_ceil(2))
     }
 }
 

@@ -36,23 +36,35 @@ impl FromStr for Rate {
         let per = per.trim();
         // `100/m` is in one minute.
         let per = match per.starts_with(|c: char| c.is_ascii_digit()) {
-            true => humantime::parse_duration(per),
-            false => humantime::parse_duration(&format!("1{per}")),
+            true => read_time(per),
+            false => read_time(&format!("1{per}")),
         };
-        let per = per.map_err(|_| NotARate)?;
-        // A hundred years are for ever.
-        let range = Duration::from_secs(1)..=100 * 366 * Duration::from_hours(24);
-        if times == 0 || !range.contains(&per) {
-            return Err(NotARate);
+        match per {
+            Some(per) if times > 0 && per >= Duration::from_secs(1) => Ok(Self { times, per }),
+            _ => Err(NotARate),
         }
-        Ok(Self { times, per })
     }
 }
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}s", self.times, self.per.as_secs())
+        match self.per.subsec_millis() {
+            0 => write!(f, "{}/{}s", self.times, self.per.as_secs()),
+            _ => write!(f, "{}/{}ms", self.times, self.per.as_millis()),
+        }
     }
+}
+
+/// A time with its units: `500ms`, `30s`, `5m`, `1h 30m`, `7d`. A hundred years are the longest.
+#[must_use]
+pub fn read_time(text: &str) -> Option<Duration> {
+    // Of the units that humantime knows, those that nobody takes for others: `M` is its month.
+    let mut units = text.split(|c: char| c.is_ascii_digit() || c == ' ');
+    if !units.all(|unit| ["", "ms", "s", "m", "h", "d"].contains(&unit)) {
+        return None;
+    }
+    let time = humantime::parse_duration(text).ok()?;
+    (time <= 100 * 366 * Duration::from_hours(24)).then_some(time)
 }
 
 /// A token bucket: how much of a rate is left.

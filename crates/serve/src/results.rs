@@ -84,14 +84,14 @@ impl Results for ToFile {
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
         let line = line(asked, &*self.border, outputs)?;
         let _turn = self.turn.lock().unwrap_or_else(|error| error.into_inner());
-        let opened = open_alone(&self.path, OpenOptions::new().create(true));
+        let opened = open_alone(&self.path, OpenOptions::new().create(true), By::Service);
         let written = opened.and_then(|mut file| file.write_all(&line));
         written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
     }
 
     fn check(&self) -> Result<(), String> {
         let path = self.path.display();
-        match open_alone(&self.path, &mut OpenOptions::new()) {
+        match open_alone(&self.path, &mut OpenOptions::new(), By::Check) {
             Ok(_) => Ok(()),
             // It is made by the first run, as the user of the service: not by a check.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -109,12 +109,25 @@ impl Results for ToFile {
     }
 }
 
+/// Who opens a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Service,
+    /// Which root may run in place of the service's user.
+    Check,
+}
+
 /// Opens a file at whose end to write what its owner alone may read.
 #[cfg(unix)]
-fn open_alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+fn open_alone(path: &Path, options: &mut OpenOptions, by: By) -> io::Result<File> {
+    use rustix::fs::OFlags;
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-    let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-    let opened = options.append(true).mode(0o600).custom_flags(no_link);
+    // Opening a pipe would wait for its reader.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = options
+        .append(true)
+        .mode(0o600)
+        .custom_flags(flags.bits() as i32);
     let file = opened
         .open(path)
         .map_err(|error| match error.raw_os_error() {
@@ -124,19 +137,22 @@ fn open_alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
             _ => error,
         })?;
     let metadata = file.metadata()?;
-    // A check may be run by root in place of the service's user.
     let own = rustix::process::geteuid();
-    let is_own = own.is_root() || metadata.uid() == own.as_raw();
-    match is_own && metadata.mode() & 0o077 == 0 {
-        true => Ok(file),
-        false => Err(io::Error::other(
-            "others may read it; let it be the service's own and `chmod 600` it",
-        )),
-    }
+    let is_own = metadata.uid() == own.as_raw() || by == By::Check && own.is_root();
+    let wrong = if !metadata.is_file() {
+        "it is no file"
+    } else if !is_own {
+        "it is another user's; let it be the service's own"
+    } else if metadata.mode() & 0o077 != 0 {
+        "others may read or write it; `chmod 600` it"
+    } else {
+        return Ok(file);
+    };
+    Err(io::Error::other(wrong))
 }
 
 #[cfg(not(unix))]
-fn open_alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+fn open_alone(path: &Path, options: &mut OpenOptions, _by: By) -> io::Result<File> {
     options.append(true).open(path)
 }
 

@@ -36,12 +36,10 @@ pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
         .map_err(|_| "expected a whole number of threads, at least 1".to_owned())
 }
 
-/// A time with its unit: `500ms`, `30s`, `5m`, `1h 30m`. A hundred years are the longest.
+/// A time, as [`tacit_serve::read_time`] reads it.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).ok();
-    let time = time.filter(|time| *time <= 100 * 366 * Duration::from_hours(24));
-    match time {
-        Some(Duration::ZERO) => {
+    match tacit_serve::read_time(text) {
+        Some(time) if time < Duration::from_millis(1) => {
             Err("a time of 0 leaves the peer no chance; allow at least 1ms".to_owned())
         }
         Some(time) => Ok(time),
@@ -76,6 +74,8 @@ mod tests {
             "s",
             "-1s",
             "1x",
+            "1M",
+            "1ns",
             "99999999999999999999s",
             "18446744073709551615s",
             "0s",

@@ -149,6 +149,14 @@ class Listener:
         """The address, with the port that was taken."""
         self.accept = _meeting(listener.accept)
         """Waits for the other party, as `listen` does."""
+        self.close = listener.close
+        """Gives the port up; `with` does so at its end."""
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 connect = _meeting(_session.connect)

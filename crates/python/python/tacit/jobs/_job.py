@@ -139,7 +139,7 @@ class _InputsAlone:
     """In the place of a session: reads the inputs and sends nothing."""
 
     def run(self, function: Function, inputs: Mapping[str, Any], **options: Any) -> None:
-        function._native.check(dict(inputs), function._role(inputs, None))
+        function._native.check(dict(inputs), function._role(inputs, options.get("role")))
         raise _Fits
 
 
