@@ -136,12 +136,12 @@ fn warn(loaded: &Loaded, program: &tacit_language::program::Program) {
     }
 }
 
-/// Tells on standard error, whose reader may be gone.
 /// A file's name for a person, of which a terminal does nothing but show it.
 fn shown(path: &Path) -> String {
     typed::escaped(&path.display().to_string())
 }
 
+/// Tells on standard error, whose reader may be gone.
 fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
