@@ -206,7 +206,7 @@ fn no_link_out_of_the_programs_folder_is_followed() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_programs_folder_is_not_waited_at() {
-    let folder = folder_with("use pipe::LIMIT;\n\nfn main() {}\n");
+    let folder = folder_with(&format!("use pipe::LIMIT;\n{GAP}"));
     let pipe = folder.path().join("pipe.tacit");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("the command mkfifo").success());
