@@ -155,15 +155,20 @@ impl<'a> Elaborator<'a> {
         let term = self.expression(value, None)?;
         let mut statements = Vec::new();
         // A value is computed once, whatever the number of arms.
+        let (term, is_list) = match term {
+            Term::List(..) => (Term::Value(self.typed(term, value.span)?), true),
+            term => (term, false),
+        };
         let term = match term {
-            Term::Value(value) if value.as_constant().is_none() => {
+            Term::Value(value)
+                if value.as_constant().is_none() && (!is_list || value.has_effects()) =>
+            {
                 let local = self.unnamed(value.ty);
                 let (ty, at) = (value.ty, value.span);
                 let kind = StatementKind::Let(local, value);
                 statements.push(Statement { kind, span: at });
                 read_of(Root::Local(local), ty, at)
             }
-            Term::List(..) => Term::Value(self.typed(term, value.span)?),
             term => term,
         };
         self.check_exhaustive(&term, arms, span)?;

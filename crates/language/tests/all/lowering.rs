@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::both::{Chance, compare, lower, program_of, rendered};
+use crate::both::{Chance, compare, lower, program_of, rendered, run_tests};
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::Program;
 use tacit_language::{Loaded, NoFiles, ParamValues};
@@ -317,6 +317,34 @@ fn random_bits_are_drawn_in_both_branches_and_in_order() {
     let body = "let x = if c { random::<u8>() } else { random::<u4>() as u8 }; \
                 x ^ random::<u8>()";
     agree(declared, "c: bool of alice, d: bool of bob", "u8", body);
+}
+
+/// An index of what is read and written, what is matched, and what becomes a table.
+#[test]
+fn what_has_effects_is_computed_once() {
+    let text = "parties alice, bob;
+use std::random::random;
+struct Row { n: u8 }
+main(a: u8 of alice, b: u8 of bob) -> (changed: [u8; 4] to both, indexed: [u8; 4] to both,
+    field: u8 to both, drawn: u8 to both, matched: u8 to both, table: [u8; ..4] to both) {
+    let mut z: u2 = 0;
+    let mut u = [10, 20, 30, 40 as u8];
+    u[z] += { z += 1; a };
+    let mut v = [10, 20, 30, 40 as u8];
+    v[{ z += 1; z }] += a;
+    let mut rows = [Row { n: b }; 4];
+    rows[{ z += 1; z }].n += a;
+    let mut d = [0 as u8; 4];
+    d[random::<u2>()] += a;
+    let matched = match ({ z += 1; z }, a) { (1, _) => 1, (0, 5) => 2, _ => 3 as u8 };
+    let table: [u8; ..4] = { z += 1; [z as u8, z as u8] };
+    (u, v, rows[3].n, d[0] + d[1] + d[2] + d[3], matched, table)
+}
+test \"once\" {
+    assert main(5, 1) == ([15, 20, 30, 40], [10, 20, 35, 40], 6, 5, 2, [1, 1]);
+}
+";
+    run_tests(&Loaded::new("once.tacit", text, &NoFiles));
 }
 
 /// FIPS 197, appendix C.1, by the library's circuit.
