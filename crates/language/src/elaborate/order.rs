@@ -212,11 +212,17 @@ impl<'p> Known<'p> {
         made.unwrap_or(Part::Other)
     }
 
-    /// Whether a conversion keeps the order of all values.
+    /// Whether a conversion keeps all values apart and in their order: none wraps, and nothing
+    /// behind the point is rounded away.
     fn widens(&self, from: TypeId, to: TypeId) -> bool {
         let types = &self.program.types;
-        let ranges = (types.range(from), types.range(to));
-        matches!(ranges, (Some(from), Some(to)) if to.0 <= from.0 && from.1 <= to.1)
+        let (Some((least, greatest)), Some(range)) = (types.range(from), types.range(to)) else {
+            return false;
+        };
+        let converted = |number| operators::rescaled(types, from, to, number);
+        operators::fraction_bits(types, from) <= operators::fraction_bits(types, to)
+            && range.0 <= converted(&least)
+            && converted(&greatest) <= range.1
     }
 
     fn part_at(&mut self, place: &'p ValuePath) -> Part {
