@@ -5,5 +5,5 @@
 pub use tacit_circuit::{
     CircuitError, Component, Digest, FunctionError, FunctionFamily, FunctionParameter, Given,
     Graph, GraphCall, GraphSource, NumberFormat, Numbers, Optimised, Pass, Port, Promise, Size,
-    Statistics, builder, formats, wipe_json,
+    Statistics, UniqueJson, builder, formats, wipe_json,
 };
