@@ -345,6 +345,20 @@ impl<'a> Elaborator<'a> {
         match entry.kind {
             EntryKind::Main if entry.outputs.is_empty() => {
                 let error = Diagnostic::new(name.span, "`main` has no results");
+        for output in &entry.outputs {
+            let states = self.program.states.iter().enumerate();
+            let mut saved = states.filter(|(number, _)| {
+                entry.kind == EntryKind::Start
+                    || context.assigned.contains(&StateId(*number as u32))
+            });
+            if saved.any(|(_, state)| state.name == output.name.name) {
+                let result = &output.name.name;
+                let message = format!("the result `{result}` has the name of a state");
+                let error = Diagnostic::new(output.name.span, message);
+                let label = format!("`{name}` changes the state `{result}`", name = name.name);
+                return self.fail(error.label(label).help("rename the one or the other"));
+            }
+        }
                 self.fail(error.help("write `-> (total: u32 to both)` before its block"))
             }
             EntryKind::Start => {

@@ -395,7 +395,7 @@ fn a_chain_begins_without_inputs() {
     for own in ["", "start begin() { count = 5; }\n"] {
         let text = format!(
             "parties alice, bob;\nstate count: u8 = 5;\nstate other: bool = true;\n{own}\
-             run next(by: u8 of alice) -> (count: u8 to bob) {{ count += by; count }}\n"
+             run next(by: u8 of alice) -> (now: u8 to bob) {{ count += by; count }}\n"
         );
         let program = program_of(&text);
         let name = if own.is_empty() { "start" } else { "begin" };
