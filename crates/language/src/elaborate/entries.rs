@@ -194,6 +194,9 @@ impl<'a> Elaborator<'a> {
                 let local = this.local(port.name.clone(), port.ty);
                 this.bind(port.name.clone(), Binding::Local(local, false));
                 locals.push(local);
+                if port.owner.is_none() {
+                    this.context.public.push(local);
+                }
             }
             let has_result = !outputs.is_empty() || reported.is_some();
             if let Some(reported) = reported {
@@ -342,9 +345,6 @@ impl<'a> Elaborator<'a> {
     /// Reports a `main` that nobody learns anything from, and a `start` that leaves states open.
     fn check_outputs(&mut self, entry: &syntax::Entry, context: &Context) -> Done<()> {
         let name = &entry.name;
-        match entry.kind {
-            EntryKind::Main if entry.outputs.is_empty() => {
-                let error = Diagnostic::new(name.span, "`main` has no results");
         for output in &entry.outputs {
             let states = self.program.states.iter().enumerate();
             let mut saved = states.filter(|(number, _)| {
@@ -359,6 +359,9 @@ impl<'a> Elaborator<'a> {
                 return self.fail(error.label(label).help("rename the one or the other"));
             }
         }
+        match entry.kind {
+            EntryKind::Main if entry.outputs.is_empty() => {
+                let error = Diagnostic::new(name.span, "`main` has no results");
                 self.fail(error.help("write `-> (total: u32 to both)` before its block"))
             }
             EntryKind::Start => {

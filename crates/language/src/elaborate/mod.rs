@@ -143,6 +143,8 @@ struct Context {
     used_at: Option<(Span, String)>,
     /// States that are assigned.
     assigned: Vec<StateId>,
+    /// Inputs that are public.
+    public: Vec<LocalId>,
     /// Names of numbers that are rounded quotients, or made of such.
     rounded: Vec<(Symbol, Quotient)>,
 }
@@ -172,6 +174,7 @@ impl Context {
             counters: Vec::new(),
             used_at: None,
             assigned: Vec::new(),
+            public: Vec::new(),
             rounded: Vec::new(),
         }
     }

@@ -277,7 +277,13 @@ impl<'a> Elaborator<'a> {
                     .related(a, format!("`{first}`"))
                     .related(b, format!("`{second}`"));
                 let types = &self.program.types;
-                if types.is_number(ty) && types.is_number(other) {
+                if let (&TypeKind::Unsigned(unsigned), &TypeKind::Signed(signed))
+                | (&TypeKind::Signed(signed), &TypeKind::Unsigned(unsigned)) =
+                    (types.kind(ty), types.kind(other))
+                {
+                    let both = signed.max(unsigned + 1);
+                    error = error.help(format!("one has a sign: convert both to `i{both}`"));
+                } else if types.is_number(ty) && types.is_number(other) {
                     let wider = match types.width(ty) >= types.width(other) {
                         true => (first, "right"),
                         false => (second, "left"),
