@@ -34,5 +34,5 @@ pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use promise::Promise;
 pub use statistics::Statistics;
 pub use types::{Kind, Type};
-pub use value::{Given, NumberFormat, Numbers, Value, wipe_json};
+pub use value::{Given, NumberFormat, Numbers, UniqueJson, Value, wipe_json};
 pub use xor_levels::{XorLevel, XorLevels};

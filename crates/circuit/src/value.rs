@@ -21,9 +21,11 @@ mod given;
 mod json;
 mod number;
 mod text;
+mod unique;
 
 pub use given::{Given, NumberFormat, Numbers};
 pub use json::wipe_json;
+pub use unique::UniqueJson;
 
 /// A value of a [`Type`].
 #[derive(Clone)]

@@ -403,12 +403,16 @@ fn read_bytes(from: impl Read, length: u64, what: &str) -> Result<Zeroizing<Vec<
     Ok(bytes)
 }
 
-/// Bytes that are UTF-8.
+/// Bytes that are UTF-8, without the byte order mark that some editors put before them.
 fn text_of(bytes: Zeroizing<Vec<u8>>, what: &str) -> Result<Zeroizing<String>, Failure> {
     match std::str::from_utf8(&bytes) {
-        Ok(text) => Ok(Zeroizing::new(text.to_owned())),
+        Ok(text) => {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            Ok(Zeroizing::new(text.to_owned()))
+        }
         Err(_) => Err(Failure::Input(format!(
-            "{what}: it is no text; write byte strings in hexadecimal, such as xxd -p prints them"
+            "{what}: it is not UTF-8; save a text as UTF-8, and write byte strings in hexadecimal, \
+             such as xxd -p prints them"
         ))),
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use tacit::circuit::wipe_json;
+use tacit::circuit::{UniqueJson, wipe_json};
 use tacit::session::ProtocolId;
 use tacit::{Fingerprint, Function, Role, Value};
 use zeroize::Zeroizing;
@@ -209,7 +209,7 @@ fn pairs(text: &[u8]) -> Result<Pairs, String> {
     })
 }
 
-/// A JSON object's members in order; a name that comes twice is an error. Wiped when dropped.
+/// A JSON object's members in order; a name that comes twice, in it or in what is in it, is an error. Wiped when dropped.
 pub struct Pairs(pub Vec<(String, serde_json::Value)>);
 
 impl Pairs {
@@ -250,7 +250,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
         let mut pairs = Pairs(Vec::new());
-        while let Some((name, value)) = map.next_entry::<String, _>()? {
+        while let Some((name, UniqueJson(value))) = map.next_entry::<String, _>()? {
             if pairs.find(&name).is_some() {
                 return Err(A::Error::custom("a name comes twice"));
             }

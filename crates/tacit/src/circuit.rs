@@ -4,6 +4,6 @@
 
 pub use tacit_circuit::{
     CircuitError, Component, Digest, FunctionError, Given, Graph, GraphCall, GraphSource,
-    NumberFormat, Numbers, Optimised, Pass, Port, Promise, Size, Statistics, builder, formats,
-    wipe_json,
+    NumberFormat, Numbers, Optimised, Pass, Port, Promise, Size, Statistics, UniqueJson, builder,
+    formats, wipe_json,
 };

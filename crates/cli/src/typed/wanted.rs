@@ -38,6 +38,13 @@ fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortVal
                     input.name, table.name
                 );
             }
+            if table.tells && table.column.is_none() && signature.is_column_of_texts(input.ty) {
+                eprintln!(
+                    "input {}: the first line of {} is taken for the name of the column, not for a \
+                     text",
+                    input.name, table.name
+                );
+            }
             signature.read_csv(input, table.name, table.text, table.column)
         }
     };

@@ -1,7 +1,9 @@
 //! Values from JSON, from text and as other languages hold them.
 
 use serde_json::Value as Json;
-use tacit_circuit::{CircuitError, Given, Kind, Numbers, Type, Value as Leaf, wipe_json};
+use tacit_circuit::{
+    CircuitError, Given, Kind, Numbers, Type, UniqueJson, Value as Leaf, wipe_json,
+};
 use zeroize::Zeroizing;
 
 use crate::elaborate::most_like;
@@ -91,10 +93,13 @@ impl<'t> Reader<'t> {
             wipe_json(json);
             return result;
         }
-        let json = serde_json::from_str(text).map_err(|error| {
+        let UniqueJson(json) = serde_json::from_str(text).map_err(|error| {
             // The error's own text may quote the value.
             let (line, column) = (error.line(), error.column());
             let found = match text.trim_start().starts_with(['[', '{']) {
+                true if error.is_data() => {
+                    format!("an object with a name twice in line {line} at column {column}")
+                }
                 true => format!("text that is no JSON from line {line} column {column} on"),
                 false => "text that is no JSON: it begins with no bracket".to_owned(),
             };

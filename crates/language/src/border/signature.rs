@@ -161,6 +161,13 @@ impl Signature {
         table::takes_columns_in_order(&self.program.types, ty)
     }
 
+    /// Whether a CSV file for values of this type is a column of texts, so that any first line may
+    /// be its name.
+    #[must_use]
+    pub fn is_column_of_texts(&self, ty: TypeId) -> bool {
+        table::is_column_of_texts(&self.program.types, ty)
+    }
+
     /// An input as a program declares it: `bids: [u32; 8] of alice sorted`.
     #[must_use]
     pub fn input_text(&self, input: &InputPort) -> String {

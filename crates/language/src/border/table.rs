@@ -71,6 +71,15 @@ pub(super) fn takes_columns_in_order(types: &TypeTable, ty: TypeId) -> bool {
     })
 }
 
+/// Whether rows are one text each, so that any first line may be the name of their column.
+pub(super) fn is_column_of_texts(types: &TypeTable, ty: TypeId) -> bool {
+    rows_of(types, ty).is_some_and(|(row, ..)| {
+        let is_named = matches!(types.kind(row), TypeKind::Struct(_));
+        let cells = cells(types, row).unwrap_or_default();
+        !is_named && matches!(&cells[..], [(_, ty)] if is_text(types, *ty))
+    })
+}
+
 /// A table file as it is read.
 struct Table<'r, 't> {
     reader: &'r mut Reader<'t>,
@@ -234,11 +243,7 @@ impl<'t> Table<'_, 't> {
     /// A first line that is a row would be lost: where no names are compared, it must not be one.
     fn refuse_values_as_names(&self, cells: &[Cell]) -> Result<(), CircuitError> {
         let is_value = |(cell, header): (&Cell, &str)| {
-            let is_text = matches!(
-                self.types.kind(cell.1),
-                TypeKind::Text(_) | TypeKind::Bytes(_)
-            );
-            !is_text
+            !is_text(self.types, cell.1)
                 && Reader::new(self.types, cell.1, "")
                     .text(cell.1, header)
                     .is_ok()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use tacit_circuit::Given;
+use tacit_circuit::{Given, UniqueJson};
 
 use super::read::Reader;
 use super::{BorderError, PortValue, Signature, table, write};
@@ -51,7 +51,7 @@ impl Signature {
     /// It does not fit the type.
     pub fn read_text(&self, input: &InputPort, text: &str) -> Result<PortValue, BorderError> {
         if self.may_be_filled(input).is_some()
-            && let Ok(json) = serde_json::from_str(text)
+            && let Ok(UniqueJson(json)) = serde_json::from_str(text)
         {
             let value = self.read_json(input, &json);
             tacit_circuit::wipe_json(json);

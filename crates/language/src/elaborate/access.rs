@@ -11,7 +11,7 @@ use crate::load::Definition;
 use crate::program::{
     Expression, ExpressionKind, Number, Root, StateId, Step, TypeId, TypeKind, Value, ValuePath,
 };
-use crate::source::Span;
+use crate::source::{Span, Symbol};
 use crate::syntax::{self, ExpressionKind as Syntax, Ident, ItemKind, Path};
 
 /// What an expression with fields and indices leads to.
@@ -315,7 +315,11 @@ impl<'a> Elaborator<'a> {
                 let is_parameter = self.context.scopes[0]
                     .iter()
                     .any(|(parameter, _)| parameter == name);
+                let states = &self.program.states;
                 let help = match is_parameter {
+                    true if states.iter().any(|state| state.name == *name) => {
+                        format!("the input `{name}` hides the state `{name}`: rename one")
+                    }
                     true => format!("`let mut {name} = {name};` makes a copy that can be"),
                     false => format!("declare it as `let mut {name} = …`"),
                 };
@@ -349,6 +353,11 @@ impl<'a> Elaborator<'a> {
             return Ok(Number::Constant(number));
         }
         if let Term::Value(_) = term {
+            if let Some(public) = self.public_input(&term) {
+                let message = format!("{what} is const, and `{public}` is a public input");
+                let error = Diagnostic::new(from.span, message);
+                return self.fail(error.help(format!("make `{public}` a `param`")));
+            }
             let message = format!("{what} is no secret, and this is one");
             let error = Diagnostic::new(from.span, message).label("depends on the inputs");
             return self.fail(error.help(
@@ -358,6 +367,24 @@ impl<'a> Elaborator<'a> {
         }
         let message = format!("{what} is a whole number");
         self.fail(Diagnostic::new(from.span, message))
+    }
+
+    /// The public input that a term is.
+    fn public_input(&self, term: &Term) -> Option<Symbol> {
+        let Term::Value(Expression {
+            kind: ExpressionKind::Read(place),
+            ..
+        }) = term
+        else {
+            return None;
+        };
+        let public = &self.context.public;
+        match place.root {
+            Root::Local(local) if public.contains(&local) => {
+                Some(self.context.locals[local.0 as usize].name.clone())
+            }
+            _ => None,
+        }
     }
 
     /// The read of a variable.

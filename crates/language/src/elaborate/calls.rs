@@ -5,7 +5,7 @@ use super::expression::block_of;
 use super::generics::{BodyProgress, Instance, InstanceKey};
 use super::names::Meaning;
 use super::term::Term;
-use super::{Binding, Context, Done, Elaborator, Lambda, Surroundings};
+use super::{Binding, Context, Done, Elaborator, Lambda, Surroundings, order};
 use crate::diagnostic::Diagnostic;
 use crate::interpret;
 use crate::load::Definition;
@@ -402,11 +402,18 @@ impl<'a> Elaborator<'a> {
             .iter()
             .map(|value| value.as_constant().cloned())
             .collect();
-        let Some(constants) = constants.filter(|_| is_plain && function.result.is_some()) else {
+        // An order by what a function computes stays with the call.
+        let result_sorted = &self.program.functions[id.0 as usize].result_sorted;
+        let keeps_order = result_sorted.as_ref().is_some_and(order::is_computed);
+        let is_plain = is_plain && !keeps_order && function.result.is_some();
+        let Some(constants) = constants.filter(|_| is_plain) else {
             return Ok(None);
         };
         if !self.deeper(span, |this| this.make_reachable(id))? {
             return Ok(None);
+        }
+        if let Some(error) = order::constant_error(&self.program, id, values) {
+            return self.fail(error);
         }
         if let Body::Block(_) = self.program.functions[id.0 as usize].body {
             return match interpret::call(&self.program, id, constants, &mut self.fuel) {

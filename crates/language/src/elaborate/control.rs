@@ -123,7 +123,7 @@ impl<'a> Elaborator<'a> {
         };
         let unit = self.program.types.unit();
         let is_lone = second.span == span;
-        if is_lone && ty != unit {
+        if is_lone && (ty != unit || first.term.ty().is_none()) {
             let error = Diagnostic::new(span, "this `if` has a value, but no `else`");
             return self.fail(error.help("add `else { … }`, or end the block with `;`"));
         }
@@ -155,15 +155,20 @@ impl<'a> Elaborator<'a> {
         let term = self.expression(value, None)?;
         let mut statements = Vec::new();
         // A value is computed once, whatever the number of arms.
+        let (term, is_list) = match term {
+            Term::List(..) => (Term::Value(self.typed(term, value.span)?), true),
+            term => (term, false),
+        };
         let term = match term {
-            Term::Value(value) if value.as_constant().is_none() => {
+            Term::Value(value)
+                if value.as_constant().is_none() && (!is_list || value.has_effects()) =>
+            {
                 let local = self.unnamed(value.ty);
                 let (ty, at) = (value.ty, value.span);
                 let kind = StatementKind::Let(local, value);
                 statements.push(Statement { kind, span: at });
                 read_of(Root::Local(local), ty, at)
             }
-            Term::List(..) => Term::Value(self.typed(term, value.span)?),
             term => term,
         };
         self.check_exhaustive(&term, arms, span)?;
@@ -287,12 +292,22 @@ impl<'a> Elaborator<'a> {
         if patterns().any(|pattern| matches!(pattern.kind, PatternKind::Any)) {
             return Ok(());
         }
+        for pattern in patterns() {
+            if let PatternKind::Value(value) = &pattern.kind
+                && let Syntax::Path(path) = &value.kind
+                && self.is_new(path)
+            {
+                let error = Diagnostic::new(pattern.span, "a pattern gives no names");
+                return self.fail(error.help("write `_ => …`"));
+            }
+        }
         let names: Vec<String> = match value.ty().map(|ty| self.program.types.kind(ty).clone()) {
             Some(TypeKind::Enum(number)) => {
                 let ty = self.program.types.enum_type(number);
                 ty.variants.iter().map(ToString::to_string).collect()
             }
             Some(TypeKind::Bool) => vec!["false".to_owned(), "true".to_owned()],
+            Some(TypeKind::Unsigned(1)) => vec!["0".to_owned(), "1".to_owned()],
             _ => {
                 let error = Diagnostic::new(span, "this `match` is not for all values");
                 return self.fail(error.help("add `_ => …` for the others"));
@@ -303,9 +318,12 @@ impl<'a> Elaborator<'a> {
             let PatternKind::Value(value) = &pattern.kind else {
                 continue;
             };
-            let code = match self.expression(value, None)?.as_constant() {
-                Some(Value::Integer(code)) => usize::try_from(code).ok(),
-                Some(Value::Bool(value)) => Some(usize::from(*value)),
+            let term = self.expression(value, None)?;
+            let code = match (&term, term.as_constant()) {
+                (Term::Integer(code), _) | (_, Some(Value::Integer(code))) => {
+                    usize::try_from(code).ok()
+                }
+                (_, Some(Value::Bool(value))) => Some(usize::from(*value)),
                 _ => None,
             };
             if let Some(covered) = code.and_then(|code| covered.get_mut(code)) {

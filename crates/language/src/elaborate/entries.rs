@@ -194,6 +194,9 @@ impl<'a> Elaborator<'a> {
                 let local = this.local(port.name.clone(), port.ty);
                 this.bind(port.name.clone(), Binding::Local(local, false));
                 locals.push(local);
+                if port.owner.is_none() {
+                    this.context.public.push(local);
+                }
             }
             let has_result = !outputs.is_empty() || reported.is_some();
             if let Some(reported) = reported {
@@ -342,6 +345,20 @@ impl<'a> Elaborator<'a> {
     /// Reports a `main` that nobody learns anything from, and a `start` that leaves states open.
     fn check_outputs(&mut self, entry: &syntax::Entry, context: &Context) -> Done<()> {
         let name = &entry.name;
+        for output in &entry.outputs {
+            let states = self.program.states.iter().enumerate();
+            let mut saved = states.filter(|(number, _)| {
+                entry.kind == EntryKind::Start
+                    || context.assigned.contains(&StateId(*number as u32))
+            });
+            if saved.any(|(_, state)| state.name == output.name.name) {
+                let result = &output.name.name;
+                let message = format!("the result `{result}` has the name of a state");
+                let error = Diagnostic::new(output.name.span, message);
+                let label = format!("`{name}` changes the state `{result}`", name = name.name);
+                return self.fail(error.label(label).help("rename the one or the other"));
+            }
+        }
         match entry.kind {
             EntryKind::Main if entry.outputs.is_empty() => {
                 let error = Diagnostic::new(name.span, "`main` has no results");

@@ -5,7 +5,7 @@ use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
 use super::term::Term;
-use super::{Done, Elaborator};
+use super::{Done, Elaborator, Quotient};
 use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
 use crate::program::{
@@ -164,7 +164,15 @@ impl<'a> Elaborator<'a> {
                 let error = Diagnostic::new(of.span, "a const is divided by zero");
                 return self.fail(error);
             }
-            B::Divide => a / b,
+            B::Divide => {
+                let value = a / b;
+                if &value * b != *a {
+                    let span = of.span;
+                    let value = value.clone();
+                    self.rounded.insert(span, Quotient { value, span });
+                }
+                value
+            }
             B::Remainder => a % b,
             B::And => a & b,
             B::Or => a | b,
@@ -269,7 +277,13 @@ impl<'a> Elaborator<'a> {
                     .related(a, format!("`{first}`"))
                     .related(b, format!("`{second}`"));
                 let types = &self.program.types;
-                if types.is_number(ty) && types.is_number(other) {
+                if let (&TypeKind::Unsigned(unsigned), &TypeKind::Signed(signed))
+                | (&TypeKind::Signed(signed), &TypeKind::Unsigned(unsigned)) =
+                    (types.kind(ty), types.kind(other))
+                {
+                    let both = signed.max(unsigned + 1);
+                    error = error.help(format!("one has a sign: convert both to `i{both}`"));
+                } else if types.is_number(ty) && types.is_number(other) {
                     let wider = match types.width(ty) >= types.width(other) {
                         true => (first, "right"),
                         false => (second, "left"),

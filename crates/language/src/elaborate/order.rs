@@ -21,8 +21,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
-    Body, COMPUTED, Expression, ExpressionKind as K, Function, LocalId, Number, Program, Root,
-    SortKey, Step, TypeId, TypeKind, Value, ValuePath,
+    Body, COMPUTED, Expression, ExpressionKind as K, Function, FunctionId, LocalId, Number,
+    Program, Root, SortKey, Step, TypeId, TypeKind, Value, ValuePath,
 };
 
 /// Most parts that one key is taken apart into.
@@ -65,8 +65,24 @@ pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics
     }
 }
 
+/// What is wrong with a call of a function of constants, all of which are arguments.
+pub(super) fn constant_error(
+    program: &Program,
+    callee: FunctionId,
+    arguments: &[Expression],
+) -> Option<Diagnostic> {
+    let callee = &program.functions[callee.0 as usize];
+    let mut known = Known::new(program, callee);
+    let mut numbered = arguments.iter().zip(&callee.sorted).enumerate();
+    let (number, (argument, _)) = numbered.find(|(_, (argument, key))| {
+        let key = key.as_ref();
+        key.is_some_and(|key| !known.is_in_order(argument, key))
+    })?;
+    Some(known.argument_error(callee, number, argument))
+}
+
 /// Whether an order is by what a function computes, which no input promises.
-fn is_computed(key: &SortKey) -> bool {
+pub(super) fn is_computed(key: &SortKey) -> bool {
     key.iter().any(|part| part.first() == Some(&COMPUTED))
 }
 
@@ -113,6 +129,9 @@ impl<'p> Known<'p> {
     fn is_in_order(&mut self, value: &'p Expression, key: &SortKey) -> bool {
         if let TypeKind::Array(_, 0..=1) = self.program.types.kind(value.ty) {
             return true;
+        }
+        if let (K::Constant(Value::List(values)), false) = (&value.kind, is_computed(key)) {
+            return values.is_sorted_by(|a, b| parts::order(a, b, key).is_le());
         }
         self.steps = MAX_STEPS;
         let found = self.order(value);
@@ -193,11 +212,17 @@ impl<'p> Known<'p> {
         made.unwrap_or(Part::Other)
     }
 
-    /// Whether a conversion keeps the order of all values.
+    /// Whether a conversion keeps all values apart and in their order: none wraps, and nothing
+    /// behind the point is rounded away.
     fn widens(&self, from: TypeId, to: TypeId) -> bool {
         let types = &self.program.types;
-        let ranges = (types.range(from), types.range(to));
-        matches!(ranges, (Some(from), Some(to)) if to.0 <= from.0 && from.1 <= to.1)
+        let (Some((least, greatest)), Some(range)) = (types.range(from), types.range(to)) else {
+            return false;
+        };
+        let converted = |number| operators::rescaled(types, from, to, number);
+        operators::fraction_bits(types, from) <= operators::fraction_bits(types, to)
+            && range.0 <= converted(&least)
+            && converted(&greatest) <= range.1
     }
 
     fn part_at(&mut self, place: &'p ValuePath) -> Part {

@@ -5,8 +5,8 @@ use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Expression, ExpressionKind, Statement, StatementKind, TypeId, TypeKind,
-    ValuePath,
+    BinaryOperator, Expression, ExpressionKind, Root, Statement, StatementKind, Step, TypeId,
+    TypeKind, ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -109,7 +109,7 @@ impl<'a> Elaborator<'a> {
             let error = Diagnostic::new(value.span, message).label("depends on the inputs");
             return self.fail(error.help(format!("write `let {} = …`", name.name)));
         }
-        self.bind(name.name.clone(), Binding::Term(term));
+        self.bind_number(name.name.clone(), term, value.span);
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl<'a> Elaborator<'a> {
                 // A number without a type is that number wherever its name stands.
                 let has_type = matches!(term, Term::Value(_));
                 if !is_mutable && !has_type {
-                    self.bind(name.name.clone(), Binding::Term(term));
+                    self.bind_number(name.name.clone(), term, span);
                     return Ok(());
                 }
                 if !has_type && matches!(term, Term::Integer(_) | Term::Number(_)) {
@@ -160,7 +160,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A value that is taken apart is computed once, into a variable of its own.
-    fn in_variable(&mut self, term: Term, out: &mut Vec<Statement>) -> Term {
+    pub(super) fn in_variable(&mut self, term: Term, out: &mut Vec<Statement>) -> Term {
         match term {
             Term::Value(value)
                 if !matches!(
@@ -193,7 +193,7 @@ impl<'a> Elaborator<'a> {
             }
             return self.tuple_assignment(parts, value, span, out);
         }
-        let (place, ty) = self.assignable(target)?;
+        let (mut place, ty) = self.assignable(target)?;
         let assigned = match operator {
             None => self.value(value, ty)?,
             Some((operator, sign)) => {
@@ -203,6 +203,7 @@ impl<'a> Elaborator<'a> {
                 );
                 let hint = (!is_shift).then_some(ty);
                 let right = self.expression(value, hint)?;
+                self.keep_indices(&mut place, &right, out);
                 let left = Term::Value(read_place(place.clone(), ty, target.span));
                 let of = Operands {
                     operator,
@@ -217,6 +218,29 @@ impl<'a> Elaborator<'a> {
         let kind = StatementKind::Assign(place, assigned);
         out.push(Statement { kind, span });
         Ok(())
+    }
+
+    /// Keeps the secret indices of a place that is read and then written, where computing them again
+    /// may give others.
+    fn keep_indices(&mut self, place: &mut ValuePath, right: &Term, out: &mut Vec<Statement>) {
+        let mut indices: Vec<&mut Expression> = Vec::new();
+        for step in &mut place.path {
+            if let Step::AtSecret(index) = step {
+                indices.push(index);
+            }
+        }
+        let is_changed = matches!(right, Term::Value(value) if value.has_effects());
+        if !is_changed && !indices.iter().any(|index| index.has_effects()) {
+            return;
+        }
+        for index in indices {
+            let (ty, span) = (index.ty, index.span);
+            let local = self.unnamed(ty);
+            let (root, path) = (Root::Local(local), Vec::new());
+            let read = read_place(ValuePath { root, path }, ty, span);
+            let kind = StatementKind::Let(local, std::mem::replace(index, read));
+            out.push(Statement { kind, span });
+        }
     }
 
     fn tuple_assignment(

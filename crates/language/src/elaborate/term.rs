@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
+use super::expression::block_of;
 use super::{Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
@@ -254,9 +255,18 @@ impl Elaborator<'_> {
         let expected = self.program.types.kind(ty).clone();
         match (found, expected) {
             (TypeKind::Array(a, n), TypeKind::Table(b, size)) if a == b && n <= size => {
+                let mut statements = Vec::new();
+                let is_list = matches!(value.kind, ExpressionKind::Aggregate(_));
+                // What gives other elements each time is computed once.
+                let value = match !is_list && value.has_effects() {
+                    true => self.in_variable(Term::Value(value), &mut statements),
+                    false => Term::Value(value),
+                };
+                let value = self.typed(value, span)?;
                 let part = |i: u32| (Term::Value(element_of(&value, i, a)), value.span);
                 let parts = (0..n).map(part).collect();
-                self.meet_table(parts, ty, (b, size), span)
+                let table = self.meet_table(parts, ty, (b, size), span)?;
+                Ok(block_of(statements, table))
             }
             (found, expected) => {
                 let name = self.type_name(value.ty);
@@ -294,7 +304,10 @@ impl Elaborator<'_> {
     fn integer(&mut self, number: BigInt, ty: TypeId, span: Span) -> Done<Value> {
         let kind = self.program.types.kind(ty).clone();
         let scaled = match kind {
-            TypeKind::Fixed(_, fraction) => number.clone() << fraction,
+            TypeKind::Fixed(_, fraction) => {
+                self.warn_of_rounded(span);
+                number.clone() << fraction
+            }
             TypeKind::Unsigned(_) | TypeKind::Signed(_) => number.clone(),
             TypeKind::Bool => {
                 let help = "write `true` or `false`";

@@ -166,7 +166,7 @@ pub(crate) fn rescaled(types: &TypeTable, from: TypeId, to: TypeId, number: &Big
     }
 }
 
-fn fraction_bits(types: &TypeTable, ty: TypeId) -> u32 {
+pub(crate) fn fraction_bits(types: &TypeTable, ty: TypeId) -> u32 {
     match types.kind(ty) {
         TypeKind::Fixed(_, fraction) => *fraction,
         _ => 0,

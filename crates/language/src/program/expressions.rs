@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Root, Statement,
-    StatementKind, Step, ValuePath,
+    Body, Condition, Expression, ExpressionKind, Function, FunctionId, Intrinsic, LocalId, Root,
+    Statement, StatementKind, Step, ValuePath,
 };
 use crate::source::Span;
 
@@ -81,6 +81,33 @@ impl Expression {
             }
         });
         is_bound
+    }
+
+    /// Whether it draws random bits, is a run, or assigns what is not its own: computed twice, it
+    /// does that twice.
+    pub(crate) fn has_effects(&self) -> bool {
+        let (mut has_effects, mut bound, mut assigned) = (false, HashSet::new(), HashSet::new());
+        in_expression(self, &mut |node| match node {
+            Node::Statement(statement) => match &statement.kind {
+                StatementKind::Let(local, _) => {
+                    bound.insert(*local);
+                }
+                StatementKind::Assign(place, _) => match place.root {
+                    Root::Local(local) => {
+                        assigned.insert(local);
+                    }
+                    _ => has_effects = true,
+                },
+                _ => {}
+            },
+            Node::Expression(expression) => {
+                has_effects |= matches!(
+                    expression.kind,
+                    ExpressionKind::Run(..) | ExpressionKind::Intrinsic(Intrinsic::Random, _)
+                );
+            }
+        });
+        has_effects || !assigned.is_subset(&bound)
     }
 }
 

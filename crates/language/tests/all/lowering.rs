@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::both::{Chance, compare, lower, program_of, rendered};
+use crate::both::{Chance, compare, lower, program_of, rendered, run_tests};
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::Program;
 use tacit_language::{Loaded, NoFiles, ParamValues};
@@ -96,7 +96,7 @@ fn programs_cost_no_more_than_they_did() {
         ("05_kmeans.tacit", "begin", 0),
         ("05_kmeans.tacit", "step", 459_288),
         ("05_kmeans.tacit", "show", 0),
-        ("06_logistic.tacit", "main", 10_803),
+        ("06_logistic.tacit", "main", 10_804),
         ("07_decision_tree.tacit", "main", 1_300),
         ("08_edit_distance_band.tacit", "main", 2_941_424),
         ("09_order_book.tacit", "order", 21_927),
@@ -319,6 +319,34 @@ fn random_bits_are_drawn_in_both_branches_and_in_order() {
     agree(declared, "c: bool of alice, d: bool of bob", "u8", body);
 }
 
+/// An index of what is read and written, what is matched, and what becomes a table.
+#[test]
+fn what_has_effects_is_computed_once() {
+    let text = "parties alice, bob;
+use std::random::random;
+struct Row { n: u8 }
+main(a: u8 of alice, b: u8 of bob) -> (changed: [u8; 4] to both, indexed: [u8; 4] to both,
+    field: u8 to both, drawn: u8 to both, matched: u8 to both, table: [u8; ..4] to both) {
+    let mut z: u2 = 0;
+    let mut u = [10, 20, 30, 40 as u8];
+    u[z] += { z += 1; a };
+    let mut v = [10, 20, 30, 40 as u8];
+    v[{ z += 1; z }] += a;
+    let mut rows = [Row { n: b }; 4];
+    rows[{ z += 1; z }].n += a;
+    let mut d = [0 as u8; 4];
+    d[random::<u2>()] += a;
+    let matched = match ({ z += 1; z }, a) { (1, _) => 1, (0, 5) => 2, _ => 3 as u8 };
+    let table: [u8; ..4] = { z += 1; [z as u8, z as u8] };
+    (u, v, rows[3].n, d[0] + d[1] + d[2] + d[3], matched, table)
+}
+test \"once\" {
+    assert main(5, 1) == ([15, 20, 30, 40], [10, 20, 35, 40], 6, 5, 2, [1, 1]);
+}
+";
+    run_tests(&Loaded::new("once.tacit", text, &NoFiles));
+}
+
 /// FIPS 197, appendix C.1, by the library's circuit.
 #[test]
 fn a_component_of_the_library_is_called() {
@@ -367,7 +395,7 @@ fn a_chain_begins_without_inputs() {
     for own in ["", "start begin() { count = 5; }\n"] {
         let text = format!(
             "parties alice, bob;\nstate count: u8 = 5;\nstate other: bool = true;\n{own}\
-             run next(by: u8 of alice) -> (count: u8 to bob) {{ count += by; count }}\n"
+             run next(by: u8 of alice) -> (now: u8 to bob) {{ count += by; count }}\n"
         );
         let program = program_of(&text);
         let name = if own.is_empty() { "start" } else { "begin" };

@@ -177,8 +177,9 @@ fn scores() {
         (linear(w, bias, x), logistic(w, bias, x))\n}\n\
         test \"zero is a half\" {\n\
         assert main([0.5, -0.25, 0.0], 0.0, [1.0, 2.0, 3.0]) == (0.0, 0.5);\n\
-        assert main([2.0, 2.0, 2.0], -1.0, [1.0, 1.0, 1.0]) == (5.0, 1.0);\n}\n";
-    check(text, 1203);
+        assert main([2.0, 2.0, 2.0], -1.0, [1.0, 1.0, 1.0]) == (5.0, 1.0);\n\
+        assert main([8.0, -8.0, 0.0], -16.0, [-1.0, 1.0, 0.0]) == (-32.0, 0.0);\n}\n";
+    check(text, 1204);
 }
 
 #[test]

@@ -98,3 +98,33 @@ fn columns_are_read_as_their_rows_are() {
         "{error}"
     );
 }
+
+/// Of two values one would be lost.
+#[test]
+fn a_name_that_comes_twice_is_refused() {
+    let signature = with_input("Person", "of alice");
+    let read = |text: &str| {
+        let value = signature.read_text(&signature.inputs()[0], text);
+        value.map(drop).map_err(|error| error.to_string())
+    };
+    let person = r#"{"name": "Ada", "age": 1, "colour": "Red"}"#;
+    assert_eq!(read(person), Ok(()));
+    let error = read(&person.replace("\"colour", "\"age\": 2, \"colour")).unwrap_err();
+    assert!(error.contains("a name twice in line 1"), "{error}");
+}
+
+/// A file without a line of names would lose its first row.
+#[test]
+fn a_first_line_of_bytes_is_no_name() {
+    let signature = with_input("[bytes<2>; ..3]", "of alice");
+    let read = |text: &str| {
+        let value = signature.read_csv(&signature.inputs()[0], "x.csv", text.as_bytes(), None);
+        value.map_err(|error| error.to_string())
+    };
+    assert!(read("id\n0102\nffff\n").is_ok());
+    let error = read("0102\nffff\n").unwrap_err();
+    assert!(error.contains("names of the columns in line 1"), "{error}");
+    assert!(!signature.is_column_of_texts(signature.inputs()[0].ty));
+    let texts = with_input("[text<8>; ..5]", "of alice");
+    assert!(texts.is_column_of_texts(texts.inputs()[0].ty));
+}

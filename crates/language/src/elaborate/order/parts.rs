@@ -1,7 +1,10 @@
 //! How an array is in order, and what its elements are made of: parts of another array's elements,
 //! and constants.
 
-use crate::program::{CounterId, LocalId, Number, NumberOperator, SortKey};
+use std::cmp::Ordering;
+
+use crate::interpret::operators;
+use crate::program::{CounterId, LocalId, Number, NumberOperator, SortKey, Value};
 
 /// A part of an array's element, or a value made of such parts.
 #[derive(Clone)]
@@ -37,6 +40,19 @@ impl From<SortKey> for Order {
             constant: SortKey::new(),
         }
     }
+}
+
+/// The order of two elements by these parts of them.
+pub(super) fn order(a: &Value, b: &Value, key: &SortKey) -> Ordering {
+    let part = |value: &Value, path: &[u32]| -> Value {
+        let parts = path.iter();
+        let found = parts.fold(value, |value, part| &value.as_list()[*part as usize]);
+        found.clone()
+    };
+    let orders = key
+        .iter()
+        .map(|path| operators::order(&part(a, path), &part(b, path)));
+    orders.fold(Ordering::Equal, Ordering::then)
 }
 
 /// The array of which the first part is, and the number of its element.
