@@ -42,7 +42,7 @@ pub struct RelayLimits {
     pub rooms: usize,
     /// Parties that wait for another.
     pub waiting: usize,
-    /// Connections from one address, or from one subnet of IPv6.
+    /// Connections that said their room, from one address or from one subnet of IPv6.
     pub per_network: usize,
     /// Bytes through one room.
     pub room_bytes: u64,
