@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tacit::Category;
 use tacit::net::NetError;
 
@@ -45,7 +45,10 @@ pub(crate) enum Failure {
         other: String,
     },
     /// There is no configuration where one is needed.
-    #[error("{} is not there; give --config FILE", path.display())]
+    #[error(
+        "{} is not there; give --config FILE, whose settings `tacit config schema` shows",
+        path.display()
+    )]
     NoConfig {
         /// The file.
         path: PathBuf,
@@ -82,9 +85,14 @@ pub(crate) enum Failure {
     /// Ctrl-C cannot be caught.
     #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
     Signal(String),
-    /// Programs of the language that are wrong, or whose tests fail; how many.
-    #[error("{0}; change each place as the messages above say")]
-    Program(String),
+    /// Programs of the language that are wrong, or whose tests fail.
+    #[error("{what}; change each place as the messages say")]
+    Program {
+        /// How many.
+        what: String,
+        /// The fields of JSON that say which.
+        fields: serde_json::Map<String, Json>,
+    },
     /// Public circuit files that do not compute what they should.
     #[error(
         "of {checked} circuit files {wrong} are not what their names say and {unreadable} cannot \
@@ -190,7 +198,7 @@ impl Failure {
             | Self::Read { .. }
             | Self::Write { .. }
             | Self::Exists { .. }
-            | Self::Program(_)
+            | Self::Program { .. }
             | Self::Unproven { .. }
             | Self::WrongResult { .. }
             | Self::Output(_)
@@ -239,17 +247,29 @@ impl Failure {
         // With standard error and output gone there is nobody left to tell.
         let _ = io::stderr().write_all(text.as_bytes());
         if json {
-            print_json(self.category(), &what, remedy.as_deref());
+            let fields = match self {
+                Self::Program { fields, .. } => fields.clone(),
+                _ => serde_json::Map::new(),
+            };
+            print_json(self.category(), &what, remedy.as_deref(), fields);
         }
     }
 }
 
-/// Tells a program that asked for JSON, on standard output.
-pub(crate) fn print_json(category: Category, what: &str, remedy: Option<&str>) {
-    let error = json!({
+/// Tells a program that asked for JSON, on standard output, with these fields in the same object.
+pub(crate) fn print_json(
+    category: Category,
+    what: &str,
+    remedy: Option<&str>,
+    fields: serde_json::Map<String, Json>,
+) {
+    let mut error = json!({
         "version": crate::report::JSON_VERSION,
         "error": { "exit_code": category as u8, "message": what, "remedy": remedy },
     });
+    fields
+        .into_iter()
+        .for_each(|(name, value)| error[name] = value);
     // With standard output gone there is nobody left to tell.
     let _ = writeln!(io::stdout(), "{error:#}");
 }
@@ -296,7 +316,13 @@ mod tests {
                 },
                 3,
             ),
-            (Failure::Program("1 error was found".to_owned()), 3),
+            (
+                Failure::Program {
+                    what: "1 error was found".to_owned(),
+                    fields: serde_json::Map::new(),
+                },
+                3,
+            ),
             (Failure::WrongResult { what: "AES-128" }, 3),
             (
                 Failure::NothingChecked {

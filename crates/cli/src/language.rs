@@ -42,8 +42,16 @@ impl Program {
     ///
     /// There is none.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = read_source(path)
-            .map_err(|error| Failure::read(format!("program {}", path.display()), error))?;
+        let text = read_source(path).map_err(|error| {
+            match error.kind() == std::io::ErrorKind::NotFound && !is_program(path) {
+                true => Failure::Input(format!(
+                    "there is no program {0}; give a file that ends in .tacit, and run what is of \
+                     the library by `tacit run {0}`",
+                    path.display()
+                )),
+                false => Failure::read(format!("program {}", path.display()), error),
+            }
+        })?;
         let folder = ProgramFolder::of(path);
         let loaded = Loaded::new(&shown(path), &text, &folder);
         Ok(Self { loaded, folder })
@@ -89,8 +97,9 @@ impl Program {
     pub(crate) fn failure(&self, error: BorderError) -> Failure {
         match error {
             BorderError::Program(errors) => {
-                tell(&rendered(&errors, self.loaded.source_map()));
-                found(errors.len())
+                let map = self.loaded.source_map();
+                tell(&rendered(&errors, map));
+                found(errors.len(), [("errors", all_json(&errors, map))])
             }
             other => typed::plain_failure(other),
         }
@@ -153,9 +162,18 @@ fn count(number: usize, what: &str) -> String {
     }
 }
 
-fn found(errors: usize) -> Failure {
+fn found<const N: usize>(errors: usize, fields: [(&str, Vec<Json>); N]) -> Failure {
     let were = if errors == 1 { "was" } else { "were" };
-    Failure::Program(format!("{} {were} found", count(errors, "error")))
+    wrong(format!("{} {were} found", count(errors, "error")), fields)
+}
+
+fn wrong<const N: usize>(what: String, fields: [(&str, Vec<Json>); N]) -> Failure {
+    let fields = fields.into_iter();
+    let fields = fields.map(|(name, all)| (name.to_owned(), Json::Array(all)));
+    Failure::Program {
+        what,
+        fields: fields.collect(),
+    }
 }
 
 /// Runs `tacit check`.
@@ -185,14 +203,14 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
             false => tell(&rendered(&errors, map)),
         }
     }
+    if wrong > 0 {
+        return Err(found(wrong, [("errors", all), ("warnings", warnings)]));
+    }
     if args.json {
         let told = json!({ "version": JSON_VERSION, "errors": all, "warnings": warnings });
         crate::print(pretty(&told).as_bytes())?;
     }
-    match wrong {
-        0 => Ok(()),
-        wrong => Err(found(wrong)),
-    }
+    Ok(())
 }
 
 /// Runs `tacit test`.
@@ -208,8 +226,13 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
         let loaded = load(path)?;
         let errors = loaded.check(&params);
         if !errors.is_empty() {
-            tell(&rendered(&errors, loaded.source_map()));
-            return Err(found(errors.len()));
+            let map = loaded.source_map();
+            tell(&rendered(&errors, map));
+            let errors_json = all_json(&errors, map);
+            return Err(found(
+                errors.len(),
+                [("errors", errors_json), ("tests", all)],
+            ));
         }
         let reports = loaded.run_tests(&params, &ProgramFolder::of(path));
         if reports.is_empty() && !args.json {
@@ -224,17 +247,15 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
             }
         }
     }
+    if failed > 0 {
+        let what = format!("{failed} of {} failed", count(run, "test"));
+        return Err(wrong(what, [("tests", all)]));
+    }
     if args.json {
         let text = pretty(&json!({ "version": JSON_VERSION, "tests": all }));
         crate::print(text.as_bytes())?;
     }
-    match failed {
-        0 => Ok(()),
-        failed => Err(Failure::Program(format!(
-            "{failed} of {} failed",
-            count(run, "test")
-        ))),
-    }
+    Ok(())
 }
 
 fn print_report(path: &Path, report: &TestReport, map: &SourceMap) -> Result<(), Failure> {
@@ -307,7 +328,7 @@ pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
             Ok(formatted) => formatted,
             Err((map, errors)) => {
                 tell(&rendered(&errors, &map));
-                return Err(found(errors.len()));
+                return Err(found(errors.len(), []));
             }
         };
         if formatted == text {

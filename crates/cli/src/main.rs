@@ -90,7 +90,7 @@ fn misused(error: &clap::Error) -> ExitCode {
             (None, Some(usage)) => format!("the command is `{usage}`; {help}"),
             (None, None) => help.to_owned(),
         };
-        failure::print_json(Category::Usage, what, Some(&remedy));
+        failure::print_json(Category::Usage, what, Some(&remedy), serde_json::Map::new());
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Category::Usage as u8))
 }

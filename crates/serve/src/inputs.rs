@@ -209,7 +209,8 @@ fn pairs(text: &[u8]) -> Result<Pairs, String> {
     })
 }
 
-/// A JSON object's members in order; a name that comes twice, in it or in what is in it, is an error. Wiped when dropped.
+/// A JSON object's members in order; a name that comes twice, also further in, is an error.
+/// Wiped when dropped.
 pub struct Pairs(pub Vec<(String, serde_json::Value)>);
 
 impl Pairs {

@@ -52,6 +52,42 @@ fn errors_have_a_place_and_a_remedy() {
     assert!(json.stdout.contains("\"line\": 7"), "{json:?}");
 }
 
+/// Whatever goes wrong, what a program reads is one object.
+#[test]
+fn json_is_one_object_where_something_is_wrong() {
+    let wrong = folder_with(&GAP.replace("b: u32", "b: u16"));
+    let failing = folder_with(&GAP.replace("(true, 8)", "(true, 9)"));
+    let eval = [
+        "eval",
+        "--json",
+        "gap.tacit",
+        "--input",
+        "a=1",
+        "--input",
+        "b=2",
+    ];
+    for (folder, arguments, fields) in [
+        (
+            &wrong,
+            &["check", "--json", "gap.tacit"][..],
+            &["errors", "warnings"][..],
+        ),
+        (
+            &wrong,
+            &["test", "--json", "gap.tacit"],
+            &["errors", "tests"],
+        ),
+        (&failing, &["test", "--json", "gap.tacit"], &["tests"]),
+        (&wrong, &eval, &["errors"]),
+        (&wrong, &["inspect", "--json", "gap.tacit"], &["errors"]),
+    ] {
+        let told = tacit(folder.path(), arguments);
+        let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("one object");
+        assert_eq!(json["error"]["exit_code"], 3, "{arguments:?}");
+        assert!(fields.iter().all(|field| json[field].is_array()), "{json}");
+    }
+}
+
 /// What may wrap is told wherever the program is read, and changes nothing else.
 #[test]
 fn a_sum_that_may_wrap_is_told() {

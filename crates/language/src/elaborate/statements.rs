@@ -220,8 +220,8 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Keeps the secret indices of a place that is read and then written, where computing them again
-    /// may give others.
+    /// Keeps the secret indices of a place that is read and then written, where computing them
+    /// again may give others.
     fn keep_indices(&mut self, place: &mut ValuePath, right: &Term, out: &mut Vec<Statement>) {
         let mut indices: Vec<&mut Expression> = Vec::new();
         for step in &mut place.path {

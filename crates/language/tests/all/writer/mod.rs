@@ -284,23 +284,16 @@ impl Writer<'_> {
                 }
             }
             0 | 1 => self.chance.below(n).to_string(),
-            2 => match self.changed_number() {
-                Some(name) => format!("{{ {name} += 1; {name} }}"),
-                None => self.chance.below(n).to_string(),
-            },
-            _ => {
+            chosen => {
+                let is_one = |v: &&Variable| v.mutable && matches!(v.ty, T::Unsigned(_));
+                let changed = self.variables.iter().find(is_one);
+                if let (2, Some(Variable { name, .. })) = (chosen, changed) {
+                    return format!("{{ {name} += 1; {name} }}");
+                }
                 let width = 1 + self.chance.below(4);
                 self.expression(&T::Unsigned(width), 1)
             }
         }
-    }
-
-    /// A variable without a sign that may be assigned.
-    fn changed_number(&mut self) -> Option<String> {
-        let is_one = |v: &&Variable| v.mutable && matches!(v.ty, T::Unsigned(_));
-        let found: Vec<&Variable> = self.variables.iter().filter(is_one).collect();
-        let found = found.get(self.chance.below(found.len().max(1)));
-        found.map(|variable| variable.name.clone())
     }
 
     /// A place of a variable that has this type.
