@@ -353,6 +353,12 @@ fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
     let service = start();
     for _ in 0..2 {
         prepare(&service, 4).expect_err("a stock that went back");
+        // The peer hears of it a moment before its turn is over here.
+        let is_over = (0..1000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            service.answers().health().1.contains("\"preparing\":0")
+        });
+        assert!(is_over, "the turn does not end");
     }
     scene.refused("behaviour", "restored");
     prepare(&service, 4).expect_err("a peer that was refused twice");
