@@ -139,7 +139,10 @@ fn a_flood_from_one_address_gives_way_to_itself() {
         flood[0].set_read_timeout(Some(LONG)).unwrap();
         let given_up = flood[0].read(&mut [0]);
         let is_late = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
-        assert!(!given_up.is_err_and(|error| is_late(&error)), "it is closed");
+        assert!(
+            !given_up.is_err_and(|error| is_late(&error)),
+            "it is closed"
+        );
         // The oldest of all is the only one of its network.
         first.set_read_timeout(Some(SOON)).unwrap();
         let alive = first.read(&mut [0]).unwrap_err();
