@@ -284,7 +284,6 @@ fn what_cannot_be_promised_is_refused() {
                 "n = meet(copy, theirs)",
             ],
         ),
-        ("u8[3]", &["n = meet([mine[0], 1, 2], theirs)"]),
     ];
     for (ty, steps) in refused {
         let error = promises(&mut meeting(ty, steps)).unwrap_err();

@@ -38,7 +38,7 @@ fn wrong_inputs_are_named() {
         (&["--input", "a="], 3, &["input a", "u32"]),
         (&["--input", "41"], 2, &["NAME=VALUE"]),
         (&["--input", "a=@absent"], 3, &["input a", "absent"]),
-        (&["--input", "a=@binary"], 3, &["input a", "no text"]),
+        (&["--input", "a=@binary"], 3, &["input a", "not UTF-8"]),
         (&["--input-file", "absent.json"], 3, &["absent.json"]),
         (&["--input-file", "twice.json"], 3, &["twice"]),
         (
