@@ -197,9 +197,10 @@ impl Cpu {
 
 /// CPUs that work on vectors of 512 bits in two halves.
 ///
-/// AMD's Zen 4 does. What it saves in instructions it loses around them: there `vaes-256` transposes
-/// in 1.21 ns for 1.95, garbles SHA-256 under the two-call hash in 11.0 for 14.2 and independent gates
-/// in 7.8 for 9.1. Key schedules alone gain by the width: 9.3 ns under the re-keyed hash for 15.1.
+/// AMD's Zen 4 does. What it saves in instructions it loses around them: there `vaes-256`
+/// transposes in 1.21 ns for 1.95, garbles SHA-256 under the two-call hash in 11.0 for 14.2 and
+/// independent gates in 7.8 for 9.1. Key schedules alone gain by the width: 9.3 ns under the
+/// re-keyed hash for 15.1.
 #[cfg(target_arch = "x86_64")]
 mod halves {
     use core::arch::x86_64::__cpuid;

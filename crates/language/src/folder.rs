@@ -28,7 +28,8 @@ impl ProgramFolder {
     }
 
     /// The path of a file that the program names. It is in the folder or below, after every link is
-    /// followed: a program that somebody else wrote reads no other file, and no pipe that it waits at.
+    /// followed: a program that somebody else wrote reads no other file, and no pipe, at which it
+    /// would wait.
     fn path_of(&self, name: &str) -> Result<PathBuf, String> {
         let mut parts = Path::new(name).components();
         if !parts.all(|part| matches!(part, Component::Normal(_))) {

@@ -66,8 +66,8 @@ impl Outline {
     }
 }
 
-/// The steps of a function in order, which the outlines under all schemes go by: a walk over a large
-/// function takes seconds.
+/// The steps of a function in order, which the outlines under all schemes go by: a walk over a
+/// large function takes seconds.
 #[derive(Clone, Debug)]
 pub struct Walk {
     steps: Vec<Steps>,

@@ -1,7 +1,7 @@
 //! Work without the GIL, which Ctrl-C, a deadline or a callback's exception ends.
 //!
-//! A run is done on the thread that Python calls from. Another one would cost two changes of threads a
-//! call, each of which takes milliseconds on a busy machine.
+//! A run is done on the thread that Python calls from. Another one would cost two changes of
+//! threads a call, each of which takes milliseconds on a busy machine.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard};

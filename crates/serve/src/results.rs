@@ -342,10 +342,13 @@ mod tests {
             fs::set_permissions(path("new"), fs::Permissions::from_mode(mode)).unwrap();
             let length = fs::metadata(path("new")).unwrap().len();
             for error in all("new").map(Result::unwrap_err) {
-                assert!(error.contains("others may read it"), "{error}");
+                assert!(error.contains("others may read or write it"), "{error}");
             }
             assert_eq!(fs::metadata(path("new")).unwrap().len(), length);
         }
+        // Nobody reads from a pipe, and nobody waits for that.
+        let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+        assert!(made.success() && all("pipe").iter().all(Result::is_err));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Whether a run has more values than a function may have, before anything is built.
 //!
 //! The inputs of a run and the results of its calls stand in one value of the function, which is
-//! cut into elements ([`Function::MAX_ELEMENTS`]): none is wider than the greatest common divisor of
-//! the results' widths. Each function is counted once, and its
+//! cut into elements ([`Function::MAX_ELEMENTS`]): none is wider than the greatest common divisor
+//! of the results' widths. Each function is counted once, and its
 //! loops turn by turn, without a wire. What lies between the calls is not counted, so that a run
 //! which passes may still be too large.
 
@@ -43,8 +43,8 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
     Err(Error::At(
         entry.span,
         format!(
-            "the inputs of this run and what its components give have {elements} elements, {times:.2} \
-             times the {} (2^25) that a function may have: give it fewer rows or narrower numbers, \
+            "the inputs of this run and what its components give have {elements} elements, \
+             {times:.2} times the {} (2^25) that a function may have: give it fewer rows or narrower numbers, \
              or compute it in several runs",
             Function::MAX_ELEMENTS
         ),

@@ -156,8 +156,8 @@ fn bytes_are_those_of_runs() {
     }
 }
 
-/// Whoever names no scheme and tells no session the link runs what is planned by default, which does
-/// not depend on the link.
+/// Whoever names no scheme and tells no session the link runs what is planned by default, which
+/// does not depend on the link.
 #[test]
 fn bytes_by_default_are_those_of_runs_that_are_told_nothing() {
     let lengths = given(&[("n", 12), ("m", 15)]);
