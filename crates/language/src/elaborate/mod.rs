@@ -98,6 +98,8 @@ pub(crate) struct Elaborator<'a> {
     lambdas: Vec<Lambda<'a>>,
     /// What lambdas by which arrays are sorted compute of elements of a type, and its number.
     computed: HashMap<(FileId, TypeId, String), u32>,
+    /// Results of folded calls that are in order by what a function computes.
+    folded: Vec<order::Folded>,
     /// The names of the results of the run whose body is made.
     result_names: Vec<Symbol>,
     context: Context,
@@ -184,6 +186,7 @@ impl<'a> Elaborator<'a> {
             made: Vec::new(),
             lambdas: Vec::new(),
             computed: HashMap::new(),
+            folded: Vec::new(),
             result_names: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }
@@ -202,7 +205,7 @@ impl<'a> Elaborator<'a> {
             return;
         }
         ranges::check(&self.program, &mut self.errors);
-        order::check(&self.program, self.loaded, &mut self.errors);
+        order::check(&self.program, self.loaded, &self.folded, &mut self.errors);
         if self.errors.is_empty() {
             let mut warnings = sums::warnings(&self.program);
             warnings.extend(narrow::warnings(&self.program, self.loaded));
