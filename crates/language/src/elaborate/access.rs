@@ -5,7 +5,7 @@ use num_traits::ToPrimitive;
 use super::expression::read_of;
 use super::names::Meaning;
 use super::term::Term;
-use super::{Binding, Done, Elaborator};
+use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::load::Definition;
 use crate::program::{
@@ -320,14 +320,16 @@ impl<'a> Elaborator<'a> {
         }
         let error = match self.meaning(path)? {
             Meaning::Binding(Binding::Local(_, true)) => return Ok(()),
-            Meaning::Binding(Binding::Local(..)) => {
+            Meaning::Binding(Binding::Local(found, _)) => {
                 let message = format!("`{name}` is assigned, but not mutable");
-                let is_parameter = self.context.scopes[0]
-                    .iter()
-                    .any(|(parameter, _)| parameter == name);
-                let states = &self.program.states;
+                let mut parameters = self.context.scopes[0].iter();
+                let is_parameter = parameters.any(|(_, binding)| {
+                    matches!(binding, Binding::Local(parameter, _) if *parameter == found)
+                });
+                let is_input = matches!(self.context.surroundings, Surroundings::Entry(_));
+                let mut states = self.program.states.iter();
                 let help = match is_parameter {
-                    true if states.iter().any(|state| state.name == *name) => {
+                    true if is_input && states.any(|state| state.name == *name) => {
                         format!("the input `{name}` hides the state `{name}`: rename one")
                     }
                     true => format!("`let mut {name} = {name};` makes a copy that can be"),
