@@ -283,7 +283,7 @@ impl<'a> Elaborator<'a> {
             let (from, to) = (self.type_name(value.ty), self.type_name(ty));
             let error = Diagnostic::new(span, format!("`{from}` does not convert to `{to}`"));
             return self.fail(error.help(
-                "`as` converts between numbers, from bools and enums to numbers, between \
+                "`as` converts between numbers, from bools and enums to integers, between \
                  `u<n>` and `[bool; n]`, and between `bytes<n>`, `text<n>` and `[u8; n]`",
             ));
         }

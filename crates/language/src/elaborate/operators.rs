@@ -274,7 +274,7 @@ impl<'a> Elaborator<'a> {
                     (types.kind(ty), types.kind(other))
                 {
                     let both = signed.max(unsigned + 1);
-                    error = error.help(format!("one has a sign: convert both to `i{both}`"));
+                    error = error.help(format!("one has a sign: convert both: `… as i{both}`"));
                 } else if types.is_number(ty) && types.is_number(other) {
                     let wider = match types.width(ty) >= types.width(other) {
                         true => (first, "right"),
