@@ -68,19 +68,26 @@ impl CircuitFiles for ProgramFolder {
     }
 }
 
-/// The text of a program's file. It reads at most one byte more than a program may have.
+/// The byte order mark.
+const MARK: char = '\u{feff}';
+
+/// The text of a program's file, without the byte order mark that some editors put before it. It
+/// reads a few bytes more than a program may have at most.
 ///
 /// # Errors
 ///
 /// The file cannot be read, or is no UTF-8.
 pub fn read_source(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let most = SourceMap::MAX_BYTES as u64 + 1;
+    let most = (SourceMap::MAX_BYTES + MARK.len_utf8()) as u64 + 1;
     let read = File::open(path)?.take(most).read_to_string(&mut text);
     match read {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(io::Error::new(error.kind(), "it is not text in UTF-8"))
         }
-        read => read.map(|_| text),
+        read => read.map(|_| match text.strip_prefix(MARK) {
+            Some(marked) => marked.to_owned(),
+            None => text,
+        }),
     }
 }

@@ -198,8 +198,9 @@ fn read(file: File) -> std::io::Result<Zeroizing<Vec<u8>>> {
     Ok(text)
 }
 
-/// The names and values in a JSON object.
+/// The names and values in a JSON object, maybe behind a byte order mark.
 fn pairs(text: &[u8]) -> Result<Pairs, String> {
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     serde_json::from_slice(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         format!(

@@ -38,14 +38,16 @@ fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortVal
                     input.name, table.name
                 );
             }
-            if table.tells && table.column.is_none() && signature.is_column_of_texts(input.ty) {
+            let value = signature.read_csv(input, table.name, table.text, table.column);
+            let names_are_texts = table.column.is_none() && signature.has_rows_of_texts(input.ty);
+            if table.tells && value.is_ok() && names_are_texts {
                 eprintln!(
-                    "input {}: the first line of {} is taken for the name of the column, not for a \
-                     text",
+                    "input {}: the first line of {} is taken for the names of its columns, not for \
+                     texts",
                     input.name, table.name
                 );
             }
-            signature.read_csv(input, table.name, table.text, table.column)
+            value
         }
     };
     value.map_err(plain_failure)

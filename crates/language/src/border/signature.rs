@@ -161,11 +161,11 @@ impl Signature {
         table::takes_columns_in_order(&self.program.types, ty)
     }
 
-    /// Whether a CSV file for values of this type is a column of texts, so that any first line may
-    /// be its name.
+    /// Whether a CSV file for values of this type has texts alone, so that any first line may be the
+    /// names of its columns.
     #[must_use]
-    pub fn is_column_of_texts(&self, ty: TypeId) -> bool {
-        table::is_column_of_texts(&self.program.types, ty)
+    pub fn has_rows_of_texts(&self, ty: TypeId) -> bool {
+        table::has_rows_of_texts(&self.program.types, ty)
     }
 
     /// An input as a program declares it: `bids: [u32; 8] of alice sorted`.

@@ -71,12 +71,12 @@ pub(super) fn takes_columns_in_order(types: &TypeTable, ty: TypeId) -> bool {
     })
 }
 
-/// Whether rows are one text each, so that any first line may be the name of their column.
-pub(super) fn is_column_of_texts(types: &TypeTable, ty: TypeId) -> bool {
+/// Whether rows are texts alone, so that any first line may be the names of their columns.
+pub(super) fn has_rows_of_texts(types: &TypeTable, ty: TypeId) -> bool {
     rows_of(types, ty).is_some_and(|(row, ..)| {
         let is_named = matches!(types.kind(row), TypeKind::Struct(_));
         let cells = cells(types, row).unwrap_or_default();
-        !is_named && matches!(&cells[..], [(_, ty)] if is_text(types, *ty))
+        !is_named && !cells.is_empty() && cells.iter().all(|(_, ty)| is_text(types, *ty))
     })
 }
 
@@ -251,7 +251,10 @@ impl<'t> Table<'_, 't> {
         match cells.iter().zip(self.headers()).any(is_value) {
             false => Ok(()),
             true => {
-                let found = "a value there; put a line of names before it";
+                let mut found = "a value there; put a line of names before it".to_owned();
+                if cells.len() == 1 {
+                    found += ", or, if it is a name, ask for it as in table.csv:NAME";
+                }
                 Err(self.error("names of the columns in line 1", found))
             }
         }

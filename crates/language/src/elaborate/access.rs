@@ -5,7 +5,7 @@ use num_traits::ToPrimitive;
 use super::expression::read_of;
 use super::names::Meaning;
 use super::term::Term;
-use super::{Binding, Done, Elaborator};
+use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::load::Definition;
 use crate::program::{
@@ -81,7 +81,9 @@ impl<'a> Elaborator<'a> {
     }
 
     fn field(&mut self, access: Access, name: &Ident, span: Span) -> Done<Access> {
-        if let Access::Term(Term::List(parts, is_tuple)) = &access {
+        if let Access::Term(list @ Term::List(parts, is_tuple)) = &access
+            && !has_effects(list)
+        {
             let place = name.as_str().parse::<usize>().ok().filter(|_| *is_tuple);
             if let Some((part, _)) = place.and_then(|place| parts.get(place)) {
                 return Ok(Access::Term(part.clone()));
@@ -104,6 +106,12 @@ impl<'a> Elaborator<'a> {
             &TypeKind::Array(_, n) | &TypeKind::Bytes(n) | &TypeKind::Text(n)
                 if name.as_str() == "len" =>
             {
+                let kind = ExpressionKind::Read(place);
+                if (Expression { kind, ty, span }).has_effects() {
+                    let message = "`.len` of what assigns or draws random bits is not computed";
+                    let error = Diagnostic::new(span, message);
+                    return self.fail(error.help("write `let x = …;` before, and `x.len` here"));
+                }
                 return Ok(Access::Term(Term::Integer(n.into())));
             }
             _ => None,
@@ -135,7 +143,9 @@ impl<'a> Elaborator<'a> {
 
     fn index(&mut self, access: Access, index: &'a syntax::Expression, span: Span) -> Done<Access> {
         let term = self.expression(index, None)?;
-        if let (Access::Term(Term::List(parts, false)), Term::Integer(at)) = (&access, &term) {
+        if let (Access::Term(list @ Term::List(parts, false)), Term::Integer(at)) = (&access, &term)
+            && !has_effects(list)
+        {
             let part = at.to_usize().and_then(|at| parts.get(at));
             return match part {
                 Some((part, _)) => Ok(Access::Term(part.clone())),
@@ -310,14 +320,16 @@ impl<'a> Elaborator<'a> {
         }
         let error = match self.meaning(path)? {
             Meaning::Binding(Binding::Local(_, true)) => return Ok(()),
-            Meaning::Binding(Binding::Local(..)) => {
+            Meaning::Binding(Binding::Local(found, _)) => {
                 let message = format!("`{name}` is assigned, but not mutable");
-                let is_parameter = self.context.scopes[0]
-                    .iter()
-                    .any(|(parameter, _)| parameter == name);
-                let states = &self.program.states;
+                let mut parameters = self.context.scopes[0].iter();
+                let is_parameter = parameters.any(|(_, binding)| {
+                    matches!(binding, Binding::Local(parameter, _) if *parameter == found)
+                });
+                let is_input = matches!(self.context.surroundings, Surroundings::Entry(_));
+                let mut states = self.program.states.iter();
                 let help = match is_parameter {
-                    true if states.iter().any(|state| state.name == *name) => {
+                    true if is_input && states.any(|state| state.name == *name) => {
                         format!("the input `{name}` hides the state `{name}`: rename one")
                     }
                     true => format!("`let mut {name} = {name};` makes a copy that can be"),
@@ -391,6 +403,15 @@ impl<'a> Elaborator<'a> {
     pub(super) fn read_local(&self, local: crate::program::LocalId, span: Span) -> Term {
         let ty = self.context.locals[local.0 as usize].ty;
         read_of(Root::Local(local), ty, span)
+    }
+}
+
+/// Whether a part of what has no type yet assigns or draws random bits.
+fn has_effects(term: &Term) -> bool {
+    match term {
+        Term::Value(value) => value.has_effects(),
+        Term::List(parts, _) => parts.iter().any(|(part, _)| has_effects(part)),
+        _ => false,
     }
 }
 

@@ -402,24 +402,29 @@ impl<'a> Elaborator<'a> {
             .iter()
             .map(|value| value.as_constant().cloned())
             .collect();
-        // An order by what a function computes stays with the call.
-        let result_sorted = &self.program.functions[id.0 as usize].result_sorted;
-        let keeps_order = result_sorted.as_ref().is_some_and(order::is_computed);
-        let is_plain = is_plain && !keeps_order && function.result.is_some();
+        let is_plain = is_plain && function.result.is_some();
         let Some(constants) = constants.filter(|_| is_plain) else {
             return Ok(None);
         };
         if !self.deeper(span, |this| this.make_reachable(id))? {
             return Ok(None);
         }
-        if let Some(error) = order::constant_error(&self.program, id, values) {
+        if let Some(error) = order::constant_error(&self.program, &self.folded, id, values) {
             return self.fail(error);
         }
         if let Body::Block(_) = self.program.functions[id.0 as usize].body {
-            return match interpret::call(&self.program, id, constants, &mut self.fuel) {
-                Ok(value) => Ok(Some(value)),
-                Err(error) => self.fail(Diagnostic::new(error.span, error.message)),
+            let value = match interpret::call(&self.program, id, constants, &mut self.fuel) {
+                Ok(value) => value,
+                Err(error) => return self.fail(Diagnostic::new(error.span, error.message)),
             };
+            let sorted = &self.program.functions[id.0 as usize].result_sorted;
+            if let Some(key) = sorted.as_ref().filter(|key| order::is_computed(key)) {
+                let found = (value.clone(), key.clone());
+                if !self.folded.contains(&found) {
+                    self.folded.push(found);
+                }
+            }
+            return Ok(Some(value));
         }
         Ok(None)
     }

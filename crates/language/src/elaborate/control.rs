@@ -1,6 +1,9 @@
 //! Blocks, `if` and `match`.
 
+use std::ops::Range;
+
 use super::expression::{block_of, read_of};
+use super::names::habit;
 use super::operators::Operands;
 use super::term::Term;
 use super::{Done, Elaborator};
@@ -171,6 +174,9 @@ impl<'a> Elaborator<'a> {
             }
             term => term,
         };
+        for pattern in arms.iter().flat_map(|arm| &arm.patterns) {
+            self.check_names(pattern, term.ty())?;
+        }
         self.check_exhaustive(&term, arms, span)?;
         let chosen = self.arms(&term, arms, hint, span)?;
         let branch = Branch {
@@ -292,15 +298,6 @@ impl<'a> Elaborator<'a> {
         if patterns().any(|pattern| matches!(pattern.kind, PatternKind::Any)) {
             return Ok(());
         }
-        for pattern in patterns() {
-            if let PatternKind::Value(value) = &pattern.kind
-                && let Syntax::Path(path) = &value.kind
-                && self.is_new(path)
-            {
-                let error = Diagnostic::new(pattern.span, "a pattern gives no names");
-                return self.fail(error.help("write `_ => …`"));
-            }
-        }
         let names: Vec<String> = match value.ty().map(|ty| self.program.types.kind(ty).clone()) {
             Some(TypeKind::Enum(number)) => {
                 let ty = self.program.types.enum_type(number);
@@ -318,16 +315,10 @@ impl<'a> Elaborator<'a> {
             let PatternKind::Value(value) = &pattern.kind else {
                 continue;
             };
-            let term = self.expression(value, None)?;
-            let code = match (&term, term.as_constant()) {
-                (Term::Integer(code), _) | (_, Some(Value::Integer(code))) => {
-                    usize::try_from(code).ok()
+            if let Some(codes) = self.codes(value)? {
+                for (code, covered) in covered.iter_mut().enumerate() {
+                    *covered |= codes.contains(&code);
                 }
-                (_, Some(Value::Bool(value))) => Some(usize::from(*value)),
-                _ => None,
-            };
-            if let Some(covered) = code.and_then(|code| covered.get_mut(code)) {
-                *covered = true;
             }
         }
         let missing = names.iter().zip(covered).filter(|(_, covered)| !covered);
@@ -338,6 +329,69 @@ impl<'a> Elaborator<'a> {
         let message = format!("this `match` has no arm for {}", missing.join(", "));
         let error = Diagnostic::new(span, message);
         self.fail(error.help("add an arm, or `_ => …` for all others"))
+    }
+
+    /// The codes of the values that a pattern is for.
+    fn codes(&mut self, pattern: &'a syntax::Expression) -> Done<Option<Range<usize>>> {
+        let (from, to, is_inclusive) = match &pattern.kind {
+            Syntax::Range(from, to, is_inclusive) => (&**from, &**to, *is_inclusive),
+            _ => (pattern, pattern, true),
+        };
+        let mut code = |of: &'a syntax::Expression| -> Done<Option<usize>> {
+            let term = self.expression(of, None)?;
+            Ok(match (&term, term.as_constant()) {
+                (Term::Integer(code), _) | (_, Some(Value::Integer(code))) => {
+                    usize::try_from(code).ok()
+                }
+                (_, Some(Value::Bool(value))) => Some(usize::from(*value)),
+                _ => None,
+            })
+        };
+        let ends = code(from)?.zip(code(to)?);
+        Ok(ends.map(|(from, to)| from..to.saturating_add(usize::from(is_inclusive))))
+    }
+
+    /// Reports names in a pattern that mean nothing.
+    fn check_names(&mut self, pattern: &'a Pattern, ty: Option<TypeId>) -> Done<()> {
+        let kind = ty.map(|ty| self.program.types.kind(ty).clone());
+        let path = match (&pattern.kind, &kind) {
+            (PatternKind::Tuple(parts), Some(TypeKind::Tuple(types))) => {
+                let mut parts = parts.iter().zip(types);
+                return parts.try_for_each(|(part, ty)| self.check_names(part, Some(*ty)));
+            }
+            (PatternKind::Value(value), _) => match &value.kind {
+                Syntax::Path(path) => path,
+                _ => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        let name = &path.last().name;
+        let enum_type = match (ty, kind) {
+            (Some(ty), Some(TypeKind::Enum(number))) => {
+                let variants = &self.program.types.enum_type(number).variants;
+                let named = variants.iter().find(|variant| *variant == name);
+                let variant = named.or(variants.first()).cloned();
+                variant.map(|variant| (self.type_name(ty), named.is_some(), variant))
+            }
+            _ => None,
+        };
+        let error = match enum_type {
+            Some((of, true, variant)) if self.is_unknown(path) => {
+                let error = Diagnostic::new(path.span, format!("nothing here is called `{name}`"));
+                error.help(format!("a variant is written `{of}::{variant}`"))
+            }
+            Some((of, false, variant)) if self.is_new(path) => {
+                let error = Diagnostic::new(path.span, format!("nothing here is called `{name}`"));
+                let help = "and `_ => …` is for all others";
+                error.help(format!("a variant is written `{of}::{variant}`, {help}"))
+            }
+            None if self.is_new(path) && habit(name.as_str()).is_none() => {
+                let error = Diagnostic::new(path.span, "a pattern gives no names");
+                error.help("write `_ => …`")
+            }
+            _ => return Ok(()),
+        };
+        self.fail(error)
     }
 
     /// A term in the place of a statement.

@@ -104,14 +104,7 @@ impl<'a> Elaborator<'a> {
                 let ty = self.context.locals[local.0 as usize].ty;
                 Ok(read_of(Root::Local(local), ty, span))
             }
-            Meaning::Binding(Binding::Term(term)) => {
-                let mut names = self.context.rounded.iter().rev();
-                let found = names.find(|(name, _)| *name == path.last().name);
-                if let (Some((_, quotient)), Term::Integer(_)) = (found, &term) {
-                    self.rounded.insert(span, quotient.clone());
-                }
-                Ok(term)
-            }
+            Meaning::Binding(Binding::Term(term)) => Ok(term),
             Meaning::Binding(Binding::Type(_)) => {
                 let message = format!("`{}` is a type, not a value", path.last().name);
                 self.fail(Diagnostic::new(span, message))
@@ -135,15 +128,9 @@ impl<'a> Elaborator<'a> {
 
     fn item_value(&mut self, key: ItemKey, path: &'a Path) -> Done<Term> {
         let (name, span) = (&path.last().name, path.span);
-        let item = &self.loaded.item(key).kind;
-        match item {
+        match &self.loaded.item(key).kind {
             ItemKind::Const(..) | ItemKind::Param(_) => {
                 let term = self.const_item(key, span)?;
-                if let (ItemKind::Const(_, _, value), Term::Integer(_)) = (item, &term)
-                    && let Some(quotient) = self.rounded_in(value.span)
-                {
-                    self.rounded.insert(span, quotient);
-                }
                 Ok(match term {
                     Term::Value(value) => Term::Value(Expression { span, ..value }),
                     term => term,
@@ -296,7 +283,7 @@ impl<'a> Elaborator<'a> {
             let (from, to) = (self.type_name(value.ty), self.type_name(ty));
             let error = Diagnostic::new(span, format!("`{from}` does not convert to `{to}`"));
             return self.fail(error.help(
-                "`as` converts between numbers, from bools and enums to numbers, between \
+                "`as` converts between numbers, from bools and enums to integers, between \
                  `u<n>` and `[bool; n]`, and between `bytes<n>`, `text<n>` and `[u8; n]`",
             ));
         }

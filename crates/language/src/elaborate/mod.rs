@@ -98,19 +98,11 @@ pub(crate) struct Elaborator<'a> {
     lambdas: Vec<Lambda<'a>>,
     /// What lambdas by which arrays are sorted compute of elements of a type, and its number.
     computed: HashMap<(FileId, TypeId, String), u32>,
+    /// Results of folded calls that are in order by what a function computes.
+    folded: Vec<order::Folded>,
     /// The names of the results of the run whose body is made.
     result_names: Vec<Symbol>,
-    /// Quotients of whole numbers that are rounded, where they or their names stand.
-    rounded: BTreeMap<Span, Quotient>,
-    warnings: Vec<Diagnostic>,
     context: Context,
-}
-
-/// A rounded quotient of whole numbers, and where it is written.
-#[derive(Clone, Debug)]
-struct Quotient {
-    value: BigInt,
-    span: Span,
 }
 
 /// A lambda and what its names mean: consts, types and other lambdas.
@@ -145,8 +137,6 @@ struct Context {
     assigned: Vec<StateId>,
     /// Inputs that are public.
     public: Vec<LocalId>,
-    /// Names of numbers that are rounded quotients, or made of such.
-    rounded: Vec<(Symbol, Quotient)>,
 }
 
 /// What a name means in a function.
@@ -175,7 +165,6 @@ impl Context {
             used_at: None,
             assigned: Vec::new(),
             public: Vec::new(),
-            rounded: Vec::new(),
         }
     }
 }
@@ -197,9 +186,8 @@ impl<'a> Elaborator<'a> {
             made: Vec::new(),
             lambdas: Vec::new(),
             computed: HashMap::new(),
+            folded: Vec::new(),
             result_names: Vec::new(),
-            rounded: BTreeMap::new(),
-            warnings: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }
     }
@@ -217,10 +205,9 @@ impl<'a> Elaborator<'a> {
             return;
         }
         ranges::check(&self.program, &mut self.errors);
-        order::check(&self.program, self.loaded, &mut self.errors);
+        order::check(&self.program, self.loaded, &self.folded, &mut self.errors);
         if self.errors.is_empty() {
-            let mut warnings = std::mem::take(&mut self.warnings);
-            warnings.extend(sums::warnings(&self.program));
+            let mut warnings = sums::warnings(&self.program);
             warnings.extend(narrow::warnings(&self.program, self.loaded));
             warnings.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
             warnings.dedup_by_key(|warning| warning.span);
@@ -289,44 +276,6 @@ impl<'a> Elaborator<'a> {
     fn bind(&mut self, name: Symbol, binding: Binding) {
         let scope = self.context.scopes.last_mut().expect("a scope");
         scope.push((name, binding));
-    }
-
-    /// A name for a number without a type.
-    fn bind_number(&mut self, name: Symbol, term: Term, at: Span) {
-        if let Some(quotient) = self.rounded_in(at) {
-            self.context.rounded.push((name.clone(), quotient));
-        }
-        self.bind(name, Binding::Term(term));
-    }
-
-    /// A rounded quotient in what stands at `span`.
-    fn rounded_in(&self, span: Span) -> Option<Quotient> {
-        let first = Span {
-            end: span.start,
-            ..span
-        };
-        let mut found = self
-            .rounded
-            .range(first..)
-            .take_while(|(at, _)| (at.file, at.start) < (span.file, span.end));
-        let found = found.find(|(at, _)| at.end <= span.end);
-        found.map(|(_, quotient)| quotient.clone())
-    }
-
-    /// Warns of a whole number for a `fixed` that is a rounded quotient.
-    fn warn_of_rounded(&mut self, span: Span) {
-        let Some(Quotient { value, span }) = self.rounded_in(span) else {
-            return;
-        };
-        if self.loaded.is_std(span.file) {
-            return;
-        }
-        let message = format!("this quotient of whole numbers is rounded to {value}");
-        let warning = Diagnostic::warning(span, message).label("becomes a `fixed`");
-        let warning = warning.help("with a point it is exact, as `1.0 / 3` is");
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
     }
 
     /// What a name means in the function, if it means something there.

@@ -118,18 +118,23 @@ impl Elaborator<'_> {
         most_like(name, known.map(|symbol| symbol.as_str()))
     }
 
-    /// Whether a path is a name that means nothing here and is like no other.
-    pub(super) fn is_new(&self, path: &Path) -> bool {
+    /// Whether a path is a name that means nothing here.
+    pub(super) fn is_unknown(&self, path: &Path) -> bool {
         path.as_name().is_some_and(|name| {
             let name = name.as_str();
             let known = self.loaded.lookup(self.context.module, name);
-            self.binding(name).is_none() && known.is_none() && self.like(name).is_none()
+            self.binding(name).is_none() && known.is_none()
         })
+    }
+
+    /// Whether a path is a name that means nothing here and is like no other.
+    pub(super) fn is_new(&self, path: &Path) -> bool {
+        self.is_unknown(path) && self.like(path.last().as_str()).is_none()
     }
 }
 
 /// What stands here for a name that people know from other languages.
-fn habit(name: &str) -> Option<&'static str> {
+pub(super) fn habit(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "isize" | "long" | "sint" => "an integer with a sign is `i32`, or `i<N>`",
         "uint" | "usize" | "unsigned" => "an integer without a sign is `u32`, or `u<N>`",

@@ -5,7 +5,7 @@ use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
 use super::term::Term;
-use super::{Done, Elaborator, Quotient};
+use super::{Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
 use crate::program::{
@@ -164,15 +164,7 @@ impl<'a> Elaborator<'a> {
                 let error = Diagnostic::new(of.span, "a const is divided by zero");
                 return self.fail(error);
             }
-            B::Divide => {
-                let value = a / b;
-                if &value * b != *a {
-                    let span = of.span;
-                    let value = value.clone();
-                    self.rounded.insert(span, Quotient { value, span });
-                }
-                value
-            }
+            B::Divide => a / b,
             B::Remainder => a % b,
             B::And => a & b,
             B::Or => a | b,
@@ -282,7 +274,7 @@ impl<'a> Elaborator<'a> {
                     (types.kind(ty), types.kind(other))
                 {
                     let both = signed.max(unsigned + 1);
-                    error = error.help(format!("one has a sign: convert both to `i{both}`"));
+                    error = error.help(format!("one has a sign: convert both: `… as i{both}`"));
                 } else if types.is_number(ty) && types.is_number(other) {
                     let wider = match types.width(ty) >= types.width(other) {
                         true => (first, "right"),

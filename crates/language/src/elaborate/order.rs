@@ -32,10 +32,18 @@ const MAX_DEPTH: usize = 64;
 /// Most values that are looked at for one argument.
 const MAX_STEPS: u32 = 1 << 14;
 
+/// A constant that a call gave, and the order by what a function computes that the call promised.
+pub(super) type Folded = (Value, SortKey);
+
 /// Checks the arguments of all calls, and results that are declared `sorted`.
-pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics) {
+pub(super) fn check(
+    program: &Program,
+    loaded: &Loaded,
+    folded: &[Folded],
+    errors: &mut Diagnostics,
+) {
     for function in &program.functions {
-        let mut known = Known::new(program, function);
+        let mut known = Known::new(program, folded, function);
         function.expressions(&mut |expression| {
             if let K::Call(id, arguments) = &expression.kind {
                 let callee = &program.functions[id.0 as usize];
@@ -68,11 +76,12 @@ pub(super) fn check(program: &Program, loaded: &Loaded, errors: &mut Diagnostics
 /// What is wrong with a call of a function of constants, all of which are arguments.
 pub(super) fn constant_error(
     program: &Program,
+    folded: &[Folded],
     callee: FunctionId,
     arguments: &[Expression],
 ) -> Option<Diagnostic> {
     let callee = &program.functions[callee.0 as usize];
-    let mut known = Known::new(program, callee);
+    let mut known = Known::new(program, folded, callee);
     let mut numbered = arguments.iter().zip(&callee.sorted).enumerate();
     let (number, (argument, _)) = numbered.find(|(_, (argument, key))| {
         let key = key.as_ref();
@@ -101,6 +110,7 @@ fn help(key: &SortKey) -> String {
 /// What is known of a function's variables.
 struct Known<'p> {
     program: &'p Program,
+    folded: &'p [Folded],
     function: &'p Function,
     /// The values of variables that nothing assigns.
     values: HashMap<LocalId, &'p Expression>,
@@ -110,12 +120,13 @@ struct Known<'p> {
 }
 
 impl<'p> Known<'p> {
-    fn new(program: &'p Program, function: &'p Function) -> Self {
+    fn new(program: &'p Program, folded: &'p [Folded], function: &'p Function) -> Self {
         let (values, changed) = function.values();
         let parameters = function.parameters.iter().zip(&function.sorted);
         let kept = parameters.filter(|(local, _)| !changed.contains(*local));
         Self {
             program,
+            folded,
             function,
             values,
             orders: kept
@@ -133,9 +144,30 @@ impl<'p> Known<'p> {
         if let (K::Constant(Value::List(values)), false) = (&value.kind, is_computed(key)) {
             return values.is_sorted_by(|a, b| parts::order(a, b, key).is_le());
         }
+        if let (Some(constant), true) = (self.constant(value), is_computed(key)) {
+            let mut folded = self.folded.iter();
+            return folded.any(|(value, by)| by.starts_with(key) && value == constant);
+        }
         self.steps = MAX_STEPS;
         let found = self.order(value);
         found.is_some_and(|found| found.ascends_by(key))
+    }
+
+    /// The constant that an array is, maybe by the name of a variable.
+    fn constant(&self, array: &'p Expression) -> Option<&'p Value> {
+        let mut array = array;
+        for _ in 0..MAX_DEPTH {
+            array = match &array.kind {
+                K::Constant(value) => return Some(value),
+                K::Block(block) => &block.value,
+                K::Read(ValuePath { root, path }) if path.is_empty() => match root {
+                    Root::Local(local) => self.values.get(local)?,
+                    _ => return None,
+                },
+                _ => return None,
+            };
+        }
+        None
     }
 
     /// How an array is known to be in order.

@@ -109,7 +109,7 @@ impl<'a> Elaborator<'a> {
             let error = Diagnostic::new(value.span, message).label("depends on the inputs");
             return self.fail(error.help(format!("write `let {} = …`", name.name)));
         }
-        self.bind_number(name.name.clone(), term, value.span);
+        self.bind(name.name.clone(), Binding::Term(term));
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl<'a> Elaborator<'a> {
                 // A number without a type is that number wherever its name stands.
                 let has_type = matches!(term, Term::Value(_));
                 if !is_mutable && !has_type {
-                    self.bind_number(name.name.clone(), term, span);
+                    self.bind(name.name.clone(), Binding::Term(term));
                     return Ok(());
                 }
                 if !has_type && matches!(term, Term::Integer(_) | Term::Number(_)) {

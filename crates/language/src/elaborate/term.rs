@@ -304,10 +304,7 @@ impl Elaborator<'_> {
     fn integer(&mut self, number: BigInt, ty: TypeId, span: Span) -> Done<Value> {
         let kind = self.program.types.kind(ty).clone();
         let scaled = match kind {
-            TypeKind::Fixed(_, fraction) => {
-                self.warn_of_rounded(span);
-                number.clone() << fraction
-            }
+            TypeKind::Fixed(_, fraction) => number.clone() << fraction,
             TypeKind::Unsigned(_) | TypeKind::Signed(_) => number.clone(),
             TypeKind::Bool => {
                 let help = "write `true` or `false`";

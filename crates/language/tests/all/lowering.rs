@@ -334,14 +334,14 @@ main(a: u8 of alice, b: u8 of bob) -> (changed: [u8; 4] to both, indexed: [u8; 4
     v[{ z += 1; z }] += a;
     let mut rows = [Row { n: b }; 4];
     rows[{ z += 1; z }].n += a;
-    let mut d = [0 as u8; 4];
+    let mut d = [10, 20, 30, 40 as u8];
     d[random::<u2>()] += a;
     let matched = match ({ z += 1; z }, a) { (1, _) => 1, (0, 5) => 2, _ => 3 as u8 };
     let table: [u8; ..4] = { z += 1; [z as u8, z as u8] };
     (u, v, rows[3].n, d[0] + d[1] + d[2] + d[3], matched, table)
 }
 test \"once\" {
-    assert main(5, 1) == ([15, 20, 30, 40], [10, 20, 35, 40], 6, 5, 2, [1, 1]);
+    assert main(5, 1) == ([15, 20, 30, 40], [10, 20, 35, 40], 6, 105, 2, [1, 1]);
 }
 ";
     run_tests(&Loaded::new("once.tacit", text, &NoFiles));

@@ -82,6 +82,19 @@ fn set_intersection() {
     check(text, 1308);
 }
 
+/// What a call of constants gives is constant, also where it is in order by what a lambda computes.
+#[test]
+fn constants_are_sorted_by_what_is_computed() {
+    let text = "parties alice, bob;\nuse std::order::{merge_by, sort_by};\n\
+        const VIP: [u8; 3] = [23, 11, 42];\nconst BY_DIGIT = sort_by(VIP, |v| v % 10);\n\
+        const FIRST = BY_DIGIT[0];\nconst ALL = merge_by(BY_DIGIT, BY_DIGIT, |v| v % 10);\n\
+        main(a: u8 of alice) -> (r: [u8; 4] to both) {\n\
+        let s = sort_by(VIP, |v| v % 10);\nconst BY_REST = sort_by(VIP, |v| v % 7);\n\
+        [s[0] ^ a, BY_REST[0] ^ a, ALL[3] ^ a, match a { FIRST => 1, _ => 0 }]\n}\n\
+        test \"constants\" {\nassert main(0) == [11, 42, 42, 0];\n}\n";
+    check(text, 7);
+}
+
 /// Elements of a sorted array that are taken in their order are sorted, and so is one alone.
 #[test]
 fn keys_in_order_are_known_to_be() {

@@ -124,7 +124,14 @@ fn a_first_line_of_bytes_is_no_name() {
     assert!(read("id\n0102\nffff\n").is_ok());
     let error = read("0102\nffff\n").unwrap_err();
     assert!(error.contains("names of the columns in line 1"), "{error}");
-    assert!(!signature.is_column_of_texts(signature.inputs()[0].ty));
-    let texts = with_input("[text<8>; ..5]", "of alice");
-    assert!(texts.is_column_of_texts(texts.inputs()[0].ty));
+    assert!(error.contains("ask for it as in table.csv:NAME"), "{error}");
+    assert!(!signature.has_rows_of_texts(signature.inputs()[0].ty));
+    for texts in [
+        "[text<8>; ..5]",
+        "[(text<4>, text<4>); ..3]",
+        "[[text<4>; 2]; ..3]",
+    ] {
+        let texts = with_input(texts, "of alice");
+        assert!(texts.has_rows_of_texts(texts.inputs()[0].ty));
+    }
 }
