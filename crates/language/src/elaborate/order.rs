@@ -160,10 +160,10 @@ impl<'p> Known<'p> {
             array = match &array.kind {
                 K::Constant(value) => return Some(value),
                 K::Block(block) => &block.value,
-                K::Read(ValuePath { root, path }) if path.is_empty() => match root {
-                    Root::Local(local) => self.values.get(local)?,
-                    _ => return None,
-                },
+                K::Read(ValuePath {
+                    root: Root::Local(local),
+                    path,
+                }) if path.is_empty() => self.values.get(local)?,
                 _ => return None,
             };
         }
