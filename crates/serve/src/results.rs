@@ -347,7 +347,7 @@ mod tests {
             assert_eq!(fs::metadata(path("new")).unwrap().len(), length);
         }
         // Nobody reads from a pipe, and nobody waits for that.
-        let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+        let made = process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
         assert!(made.success() && all("pipe").iter().all(Result::is_err));
     }
 
