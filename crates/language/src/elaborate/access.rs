@@ -370,7 +370,10 @@ impl<'a> Elaborator<'a> {
                 let error = Diagnostic::new(from.span, message);
                 return self.fail(error.help(format!("make `{public}` a `param`")));
             }
-            let message = format!("{what} is no secret, and this is one");
+            let message = match self.context.public.is_empty() {
+                true => format!("{what} is no secret, and this is one"),
+                false => format!("{what} is const, and this is not"),
+            };
             let error = Diagnostic::new(from.span, message).label("depends on the inputs");
             return self.fail(error.help(
                 "take the greatest value that it can have as a `param` or `const`, and write \

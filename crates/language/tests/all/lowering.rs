@@ -326,7 +326,8 @@ fn what_has_effects_is_computed_once() {
 use std::random::random;
 struct Row { n: u8 }
 main(a: u8 of alice, b: u8 of bob) -> (changed: [u8; 4] to both, indexed: [u8; 4] to both,
-    field: u8 to both, drawn: u8 to both, matched: u8 to both, table: [u8; ..4] to both) {
+    field: u8 to both, drawn: u8 to both, matched: u8 to both, table: [u8; ..4] to both,
+    parts: [u8; 2] to both) {
     let mut z: u2 = 0;
     let mut u = [10, 20, 30, 40 as u8];
     u[z] += { z += 1; a };
@@ -338,10 +339,11 @@ main(a: u8 of alice, b: u8 of bob) -> (changed: [u8; 4] to both, indexed: [u8; 4
     d[random::<u2>()] += a;
     let matched = match ({ z += 1; z }, a) { (1, _) => 1, (0, 5) => 2, _ => 3 as u8 };
     let table: [u8; ..4] = { z += 1; [z as u8, z as u8] };
-    (u, v, rows[3].n, d[0] + d[1] + d[2] + d[3], matched, table)
+    let parts = [[{ z += 1; a }, z as u8][1], ({ z += 1; a }, z as u8).1];
+    (u, v, rows[3].n, d[0] + d[1] + d[2] + d[3], matched, table, parts)
 }
 test \"once\" {
-    assert main(5, 1) == ([15, 20, 30, 40], [10, 20, 35, 40], 6, 105, 2, [1, 1]);
+    assert main(5, 1) == ([15, 20, 30, 40], [10, 20, 35, 40], 6, 105, 2, [1, 1], [2, 3]);
 }
 ";
     run_tests(&Loaded::new("once.tacit", text, &NoFiles));

@@ -114,3 +114,14 @@ main(a: u8 of alice) -> (r: u8 to both) {
     let formatted = tacit_language::format("items.tacit", text).expect("a right program");
     assert_eq!(formatted, text);
 }
+
+/// Some editors write a byte order mark before what they save.
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_program() {
+    let name = format!("tacit-mark-{}.tacit", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    fs::write(&path, "\u{feff}parties alice, bob;\n").expect("to write a program");
+    let text = tacit_language::read_source(&path);
+    fs::remove_file(&path).expect("to remove the program");
+    assert_eq!(text.expect("a program"), "parties alice, bob;\n");
+}
