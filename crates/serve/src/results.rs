@@ -286,6 +286,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::Path;
+    use std::process;
     use std::sync::Arc;
     use std::thread;
     use std::time::Duration;
@@ -347,7 +348,10 @@ mod tests {
             assert_eq!(fs::metadata(path("new")).unwrap().len(), length);
         }
         // Nobody reads from a pipe, and nobody waits for that.
-        let made = process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+        let made = process::Command::new("mkfifo")
+            .arg(path("pipe"))
+            .status()
+            .unwrap();
         assert!(made.success() && all("pipe").iter().all(Result::is_err));
     }
 
