@@ -161,8 +161,8 @@ impl Signature {
         table::takes_columns_in_order(&self.program.types, ty)
     }
 
-    /// Whether a CSV file for values of this type has texts alone, so that any first line may be the
-    /// names of its columns.
+    /// Whether a CSV file for values of this type has texts alone, so that any first line may be
+    /// the names of its columns.
     #[must_use]
     pub fn has_rows_of_texts(&self, ty: TypeId) -> bool {
         table::has_rows_of_texts(&self.program.types, ty)

@@ -44,8 +44,8 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
         entry.span,
         format!(
             "the inputs of this run and what its components give have {elements} elements, \
-             {times:.2} times the {} (2^25) that a function may have: give it fewer rows or narrower numbers, \
-             or compute it in several runs",
+             {times:.2} times the {} (2^25) that a function may have: give it fewer rows or \
+             narrower numbers, or compute it in several runs",
             Function::MAX_ELEMENTS
         ),
     ))
