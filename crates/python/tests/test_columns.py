@@ -108,7 +108,7 @@ def test_floats_are_rounded_as_others_are() -> None:
         pl.Series([Decimal(str(value)) for value in given]),
     ):
         assert function.eval(column, 0).tolist() == [0.0, 0.5, 0.0]
-    with pytest.raises(InputError, match=r"^x\[2\] is no number"):
+    with pytest.raises(InputError, match=r"^x\[2\] is infinite and no number"):
         function.eval(pl.Series([0.0, 1.0, float("inf")]), 0)
 
 

@@ -129,7 +129,7 @@ def test_a_table_is_checked_before_anybody_is_met() -> None:
     for frame, words in [
         ({"id": [1, 1]}, "more than once"),
         ({"idd": [1]}, "no column id='id'; it has idd; did you mean 'idd'"),
-        ({"id": [1, 2, 3]}, "has 3"),
+        ({"id": [1, 2, 3]}, "a list of 3"),
     ]:
         with pytest.raises(InputError, match=words):
             job.check(pd.DataFrame(frame), party="left", id="id")
