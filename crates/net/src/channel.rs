@@ -331,7 +331,7 @@ impl Channel {
         self.part(kind, payload, time)
     }
 
-    /// As [`Channel::abort`], as long as the channel's handle is not used.
+    /// As [`Channel::abort`], but ends at once where the channel is cancelled.
     pub(crate) fn part(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
         self.limit = None;
         self.timeout = time;

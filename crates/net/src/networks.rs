@@ -15,10 +15,10 @@ pub fn subnet(address: IpAddr) -> IpAddr {
     IpAddr::V6(subnet).to_canonical()
 }
 
-/// The place of the connection that gives way where there are too many, from whose addresses they
-/// come, the oldest first. It is the oldest of the subnet with most, in the larger network with
-/// most, in the largest with most: a flood out of one network gives way to itself, however that
-/// network is cut into subnets.
+/// The index of the connection to drop when there are too many, given the addresses of all of them,
+/// the oldest first. It takes the largest network with the most connections, in it the next smaller
+/// one with the most, in that the subnet with the most, and there the oldest: a flood from one
+/// network drops its own, however that network is cut into subnets.
 #[must_use]
 pub fn gives_way(addresses: impl Iterator<Item = IpAddr>) -> Option<usize> {
     let all: Vec<_> = addresses.map(networks).collect();

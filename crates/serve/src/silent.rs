@@ -49,8 +49,8 @@ impl Silent {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection that waits at `listener`, if there is one, and as many threads at most hear
-    /// as twice the connections: one that has given way takes a moment to notice.
+    /// The next connection at `listener`. `None` if none waits, or if twice `most` threads are at
+    /// work: the thread of a connection that has given way takes a moment to end.
     pub(crate) fn accept(
         self: &Arc<Self>,
         listener: &TcpListener,
