@@ -51,7 +51,7 @@ mod handle;
 mod integer;
 mod multiply;
 mod ports;
-mod sharing;
+mod run_counter;
 mod shift;
 mod sort;
 
@@ -68,11 +68,11 @@ pub use choose::{Ordered, exchange_if};
 pub use fixed::Fixed;
 pub use handle::Handle;
 pub use integer::{Int, UInt};
+pub use run_counter::RunCounter;
 
-use crate::netlist::Literal;
+use crate::netlist::{Literal, Sharing};
+use ports::Draft;
 
-pub(crate) use ports::{Draft, circuit_of};
-pub(crate) use sharing::Sharing;
 pub(crate) use sort::sorting_network;
 
 /// A circuit under construction.

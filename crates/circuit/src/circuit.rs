@@ -52,7 +52,8 @@ impl Port {
     }
 
     /// Whether a port may have this name.
-    pub(crate) fn is_valid_name(name: &str) -> bool {
+    #[must_use]
+    pub fn is_valid_name(name: &str) -> bool {
         name.len() <= Self::MAX_NAME_BYTES
             && name.bytes().next().is_some_and(|c| c.is_ascii_alphabetic())
             && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')

@@ -106,7 +106,7 @@ impl Circuit {
     ///
     /// As [`Circuit::evaluate_values`].
     pub fn encode_inputs(&self, inputs: &[Value]) -> Result<Zeroizing<Vec<bool>>, CircuitError> {
-        encode(self.inputs().iter(), inputs)
+        encode_values(self.inputs().iter(), inputs)
     }
 
     /// The values of the output ports from all output bits.
@@ -117,12 +117,17 @@ impl Circuit {
     #[must_use]
     pub fn decode_outputs(&self, bits: &[bool]) -> Vec<Value> {
         assert_eq!(bits.len(), self.output_bits(), "output bits");
-        decode(self.outputs().iter(), bits)
+        decode_values(self.outputs().iter(), bits)
     }
 }
 
 /// The bits of these values, one for each of the ports, each converted to its port's type.
-pub(crate) fn encode<'p>(
+///
+/// # Errors
+///
+/// [`CircuitError::ValueCount`] if the values are not as many as the ports,
+/// [`CircuitError::Value`] if one does not fit its port.
+pub fn encode_values<'p>(
     ports: impl Iterator<Item = &'p Port> + Clone,
     values: &[Value],
 ) -> Result<Zeroizing<Vec<bool>>, CircuitError> {
@@ -139,7 +144,12 @@ pub(crate) fn encode<'p>(
 }
 
 /// The values of these ports from all their bits.
-pub(crate) fn decode<'p>(ports: impl Iterator<Item = &'p Port>, mut bits: &[bool]) -> Vec<Value> {
+///
+/// # Panics
+///
+/// If `bits` are fewer than the ports are wide.
+#[must_use]
+pub fn decode_values<'p>(ports: impl Iterator<Item = &'p Port>, mut bits: &[bool]) -> Vec<Value> {
     let value = |port: &Port| {
         let (own, after) = bits.split_at(port.ty.width());
         bits = after;

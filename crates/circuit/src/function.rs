@@ -45,8 +45,6 @@ mod syntax;
 mod tests;
 mod values;
 
-use std::sync::{Arc, OnceLock};
-
 use zeroize::Zeroizing;
 
 pub use builder::FunctionBuilder;
@@ -54,8 +52,8 @@ pub use error::{ErrorLocation, FunctionError};
 pub use graph::{Graph, GraphCall, GraphSource};
 pub use values::{Call, Outputs, Step, Values};
 
-use crate::evaluate::{decode, encode};
-use crate::{Circuit, CircuitError, Digest, Port, Program, Value};
+use crate::evaluate::{decode_values, encode_values};
+use crate::{Circuit, CircuitError, Component, Digest, Port, Program, Value};
 use check::Counts;
 use plan::Plan;
 use source::Source;
@@ -119,70 +117,6 @@ impl Recipient {
             Self::Evaluator => "evaluator",
             Self::Both => "both",
         }
-    }
-}
-
-/// A circuit with a name, compiled once and when that is first asked for; its identity is its
-/// circuit's digest. Clones share all of it.
-#[derive(Clone)]
-pub struct Component {
-    name: String,
-    body: Arc<Body>,
-}
-
-/// What components of any name share.
-struct Body {
-    circuit: Circuit,
-    digest: Digest,
-    program: OnceLock<Program>,
-}
-
-impl core::fmt::Debug for Component {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Component({}, {})", self.name, self.digest())
-    }
-}
-
-impl Component {
-    /// `circuit` as the component `name`.
-    #[must_use]
-    pub fn new(name: impl Into<String>, circuit: Circuit) -> Self {
-        let body = Body {
-            digest: circuit.digest(),
-            circuit,
-            program: OnceLock::new(),
-        };
-        Self {
-            name: name.into(),
-            body: Arc::new(body),
-        }
-    }
-
-    /// Its name, for people.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its circuit's digest.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        self.body.digest
-    }
-
-    /// The circuit.
-    #[must_use]
-    pub fn circuit(&self) -> &Circuit {
-        &self.body.circuit
-    }
-
-    /// The circuit compiled for garbling: at the first call, which takes the time and memory of
-    /// [`Program::compile`]. Of several threads that ask one compiles and the others wait.
-    #[must_use]
-    pub fn program(&self) -> &Program {
-        let body = &*self.body;
-        body.program
-            .get_or_init(|| Program::compile_known(&body.circuit, body.digest))
     }
 }
 
@@ -458,10 +392,10 @@ impl Function {
     /// [`CircuitError::Value`] if one does not fit its port.
     pub fn evaluate_values(&self, inputs: &[Value]) -> Result<Vec<Value>, CircuitError> {
         let ports = self.inputs.iter().map(|input| &input.port);
-        let bits = encode(ports.chain(&self.loads), inputs)?;
+        let bits = encode_values(ports.chain(&self.loads), inputs)?;
         let results = Zeroizing::new(self.evaluate(&bits));
         let ports = self.outputs.iter().map(|output| &output.port);
-        Ok(decode(ports.chain(&self.saves), &results))
+        Ok(decode_values(ports.chain(&self.saves), &results))
     }
 
     fn plan(&self) -> &Plan {

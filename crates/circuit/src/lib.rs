@@ -4,13 +4,14 @@
 pub mod builder;
 mod circuit;
 mod compile;
+mod component;
 mod digest;
 mod error;
 mod evaluate;
 pub mod formats;
 mod function;
 pub mod library;
-mod netlist;
+pub mod netlist;
 mod optimise;
 mod ordering;
 mod program;
@@ -21,14 +22,15 @@ mod value;
 mod xor_levels;
 
 pub use circuit::{Circuit, Gate, Port, Wire};
+pub use component::Component;
 pub use digest::{Digest, NotADigest};
 pub use error::CircuitError;
-pub use evaluate::{LANES, Lanes};
+pub use evaluate::{LANES, Lanes, decode_values, encode_values};
 pub use function::{
-    Call, Component, ErrorLocation, Function, FunctionBuilder, FunctionError, FunctionInput,
-    FunctionOutput, Graph, GraphCall, GraphSource, Outputs, Recipient, Role, Step, Values,
+    Call, ErrorLocation, Function, FunctionBuilder, FunctionError, FunctionInput, FunctionOutput,
+    Graph, GraphCall, GraphSource, Outputs, Recipient, Role, Step, Values,
 };
-pub use optimise::{Optimised, Pass, PassName, Size};
+pub use optimise::{Optimised, Pass, PassName, Size, optimise};
 pub use ordering::{Bridge, Level, OrderingRule, Translation, WireOrdering};
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use promise::Promise;

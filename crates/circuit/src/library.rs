@@ -48,7 +48,7 @@ pub use sealed_state::StateKeys;
 pub use sha256::{sha_256, sha_256_compress};
 pub use sha512::{sha_512, sha_512_compress};
 pub use subsequence::{
-    RunCounter, Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
+    Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
 };
 pub use tables::{keyed_database, matrix_product, median, set_intersection_size};
 

@@ -2,25 +2,29 @@
 //!
 //! A [`Literal`] names a node or its negation, so that NOT costs no node, and XOR nodes pull
 //! their inputs' negations out to their own literal. This is the representation that XOR-AND
-//! graphs share in logic synthesis; both the builder and the compiler stand on it.
+//! graphs share in logic synthesis; the builder, the compiler and optimisers stand on it.
 //!
 //! # Invariants
 //!
 //! A node reads nodes of smaller number only; no node reads a constant; the two inputs of a node
 //! are different nodes; the inputs of a XOR node are not negated.
 
+mod sharing;
+
+pub use sharing::Sharing;
+
 /// A node's value, its negation, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Literal(u32);
+pub struct Literal(u32);
 
 impl Literal {
     /// The constant zero.
-    pub(crate) const FALSE: Self = Self(u32::MAX - 1);
+    pub const FALSE: Self = Self(u32::MAX - 1);
     /// The constant one.
-    pub(crate) const TRUE: Self = Self(u32::MAX);
+    pub const TRUE: Self = Self(u32::MAX);
 
     /// The value of node `node`, which is below [`Netlist::MAX_NODES`].
-    pub(crate) fn of(node: u32) -> Self {
+    pub fn of(node: u32) -> Self {
         debug_assert!((node as usize) < Netlist::MAX_NODES);
         Self(node << 1)
     }
@@ -37,27 +41,27 @@ impl Literal {
     }
 
     /// The constant `value`.
-    pub(crate) fn constant(value: bool) -> Self {
+    pub fn constant(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
     }
 
     /// The node it names; of a constant, a number that no node has.
-    pub(crate) fn node(self) -> u32 {
+    pub fn node(self) -> u32 {
         self.0 >> 1
     }
 
     /// Whether it is the negation of its node.
-    pub(crate) fn is_negated(self) -> bool {
+    pub fn is_negated(self) -> bool {
         self.0 & 1 == 1
     }
 
     /// The constant that it is, if it is one.
-    pub(crate) fn as_constant(self) -> Option<bool> {
+    pub fn as_constant(self) -> Option<bool> {
         (self.0 >= Self::FALSE.0).then_some(self.is_negated())
     }
 
     /// The negation, if `condition`.
-    pub(crate) fn negated_if(self, condition: bool) -> Self {
+    pub fn negated_if(self, condition: bool) -> Self {
         Self(self.0 ^ u32::from(condition))
     }
 
@@ -77,7 +81,7 @@ impl core::ops::Not for Literal {
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
+pub enum Node {
     /// An input bit, by its number.
     Input(u32),
     /// Exclusive or of two literals, neither negated.
@@ -208,27 +212,27 @@ pub(crate) fn fold_and(a: Literal, b: Literal) -> Folded {
 
 /// Nodes in topological order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Netlist {
+pub struct Netlist {
     nodes: Vec<PackedNode>,
     inputs: u32,
 }
 
 impl Netlist {
     /// Most nodes that a netlist may have.
-    pub(crate) const MAX_NODES: usize = 1 << 30;
+    pub const MAX_NODES: usize = 1 << 30;
 
     /// Number of nodes, inputs among them.
-    pub(crate) fn len(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Number of inputs.
-    pub(crate) fn inputs(&self) -> u32 {
+    pub fn inputs(&self) -> u32 {
         self.inputs
     }
 
     /// What node `node` is.
-    pub(crate) fn node(&self, node: u32) -> Node {
+    pub fn node(&self, node: u32) -> Node {
         self.nodes[node as usize].unpack()
     }
 
@@ -238,14 +242,14 @@ impl Netlist {
     }
 
     /// Appends the next input.
-    pub(crate) fn push_input(&mut self) -> Literal {
+    pub fn push_input(&mut self) -> Literal {
         let number = self.inputs;
         self.inputs += 1;
         self.push(Node::Input(number))
     }
 
     /// Appends a node as it is; the caller has folded it.
-    pub(crate) fn push(&mut self, node: Node) -> Literal {
+    pub fn push(&mut self, node: Node) -> Literal {
         self.push_packed(PackedNode::pack(node))
     }
 
@@ -267,7 +271,7 @@ impl Netlist {
     }
 
     /// For each node whether a root depends on it, or it is an input.
-    pub(crate) fn live(&self, roots: &[Literal]) -> Vec<bool> {
+    pub fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
             live[root.node() as usize] = true;
@@ -287,7 +291,7 @@ impl Netlist {
     }
 
     /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.
-    pub(crate) fn retain_live(&mut self, roots: &mut [Literal]) {
+    pub fn retain_live(&mut self, roots: &mut [Literal]) {
         let live = self.live(roots);
         let mut renamed = vec![0_u32; self.nodes.len()];
         let rename = |renamed: &[u32], literal: Literal| match literal.as_constant() {
@@ -360,7 +364,7 @@ mod tests {
         let kept = netlist.push(Node::And(x, !z));
         let mut roots = [!kept, Literal::TRUE];
         netlist.retain_live(&mut roots);
-        assert_eq!(netlist.len(), 4);
+        assert_eq!(netlist.node_count(), 4);
         assert_eq!(roots, [!Literal::of(3), Literal::TRUE]);
         assert_eq!(netlist.node(3), Node::And(x, !z));
     }

@@ -38,9 +38,8 @@ use core::fmt;
 
 use classes::Classes;
 
-use crate::builder::{Draft, Sharing, circuit_of};
-use crate::netlist::{Literal, Netlist, Node};
-use crate::{Circuit, CircuitError, Digest};
+use crate::netlist::{Literal, Netlist, Node, Sharing};
+use crate::{Circuit, Digest};
 
 /// Most rounds of the passes that lessen AND gates.
 pub(crate) const MAX_ROUNDS: usize = 12;
@@ -128,36 +127,35 @@ pub struct Optimised {
     pub passes: Vec<Pass>,
 }
 
-impl Circuit {
-    /// An equal circuit with no more AND gates, and with as many of them no more XOR gates.
-    ///
-    /// Takes time linear in the number of gates and rounds, and about 100 bytes of memory a gate.
-    #[must_use]
-    pub fn optimise(&self) -> Optimised {
-        let mut work = Optimisation::new(self);
-        let mut classes = Classes::new();
-        for _ in 0..MAX_ROUNDS {
-            let before = work.size;
-            work.pass(PassName::Linear, linear::run);
-            work.pass(PassName::Rewrite, |network| {
-                rewrite::run(network, &mut classes)
-            });
-            work.pass(PassName::Factor, factor::run);
-            if !work.size.is_well_below(before) {
-                break;
-            }
+/// A circuit equal to `circuit` with no more AND gates, and with as many of them no more XOR
+/// gates.
+///
+/// Takes time linear in the number of gates and rounds, and about 100 bytes of memory a gate.
+#[must_use]
+pub fn optimise(circuit: &Circuit) -> Optimised {
+    let mut work = Optimisation::new(circuit);
+    let mut classes = Classes::new();
+    for _ in 0..MAX_ROUNDS {
+        let before = work.size;
+        work.pass(PassName::Linear, linear::run);
+        work.pass(PassName::Rewrite, |network| {
+            rewrite::run(network, &mut classes)
+        });
+        work.pass(PassName::Factor, factor::run);
+        if !work.size.is_well_below(before) {
+            break;
         }
-        for _ in 0..MAX_ROUNDS {
-            let before = work.size;
-            work.pass(PassName::Sums, sums::extract_pairs);
-            work.pass(PassName::Sums, sums::reuse_and_extract_pairs);
-            work.pass(PassName::Linear, linear::run);
-            if !work.size.is_well_below(before) {
-                break;
-            }
-        }
-        work.finish(self)
     }
+    for _ in 0..MAX_ROUNDS {
+        let before = work.size;
+        work.pass(PassName::Sums, sums::extract_pairs);
+        work.pass(PassName::Sums, sums::reuse_and_extract_pairs);
+        work.pass(PassName::Linear, linear::run);
+        if !work.size.is_well_below(before) {
+            break;
+        }
+    }
+    work.finish(circuit)
 }
 
 /// A circuit between passes: its gates, all live, and its outputs.
@@ -174,8 +172,8 @@ impl Network {
         let mut size = Size::default();
         // The gate by which a circuit makes a constant.
         size.xor += usize::from(self.roots.iter().any(|root| root.as_constant().is_some()));
-        let mut depths: Vec<(u32, u32)> = Vec::with_capacity(self.netlist.len());
-        for number in 0..self.netlist.len() as u32 {
+        let mut depths: Vec<(u32, u32)> = Vec::with_capacity(self.netlist.node_count());
+        for number in 0..self.netlist.node_count() as u32 {
             let (count, a, b, and) = match self.netlist.node(number) {
                 Node::Input(_) => {
                     depths.push((0, 0));
@@ -192,16 +190,6 @@ impl Network {
             depths.push(depth);
         }
         size
-    }
-
-    /// The circuit, with the ports of `given`.
-    fn into_circuit(self, given: &Circuit) -> Result<Circuit, CircuitError> {
-        let draft = Draft {
-            inputs: given.inputs().to_vec(),
-            outputs: given.outputs().to_vec(),
-            roots: self.roots,
-        };
-        circuit_of(self.netlist, draft)
     }
 
     /// The network of `sharing`, or `self` where it grew past a netlist's limit.
@@ -221,8 +209,8 @@ impl Network {
 
     /// How often each node is read, by gates and by outputs.
     fn uses(&self) -> Vec<u32> {
-        let mut uses = vec![0_u32; self.netlist.len()];
-        for number in 0..self.netlist.len() as u32 {
+        let mut uses = vec![0_u32; self.netlist.node_count()];
+        for number in 0..self.netlist.node_count() as u32 {
             if let Node::Xor(a, b) | Node::And(a, b) = self.netlist.node(number) {
                 uses[a.node() as usize] += 1;
                 uses[b.node() as usize] += 1;
@@ -303,7 +291,8 @@ impl Optimisation {
     }
 
     fn finish(self, given: &Circuit) -> Optimised {
-        match self.network.into_circuit(given) {
+        let Network { netlist, roots, .. } = self.network;
+        match netlist.into_circuit(given, roots) {
             Ok(circuit) if self.size.gates() < self.given.gates() => Optimised {
                 circuit,
                 passes: self.passes,

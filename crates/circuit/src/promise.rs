@@ -19,8 +19,7 @@
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::Zeroizing;
 
-use crate::builder::sorting_network;
-use crate::library::RunCounter;
+use crate::builder::{RunCounter, sorting_network};
 use crate::{CircuitError, Kind, Port, Type, Value};
 
 /// A condition on the value of an input port.

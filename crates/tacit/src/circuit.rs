@@ -5,5 +5,5 @@
 pub use tacit_circuit::{
     CircuitError, Component, Digest, FunctionError, Given, Graph, GraphCall, GraphSource,
     NumberFormat, Numbers, Optimised, Pass, Port, Promise, Size, Statistics, UniqueJson, builder,
-    formats, wipe_json,
+    formats, optimise, wipe_json,
 };

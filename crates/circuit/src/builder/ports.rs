@@ -1,18 +1,17 @@
 //! Ports of a circuit under construction, and its end.
 
-use super::sharing::Sharing;
 use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
 use crate::circuit::{GateKind, Growing};
-use crate::netlist::{Literal, Netlist, Node, PackedNode};
+use crate::netlist::{Literal, Netlist, Node, PackedNode, Sharing};
 use crate::{Circuit, CircuitError, Gate, Port, Promise, Type, Wire};
 
 /// The ports that were declared so far.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
-    pub(crate) inputs: Vec<Port>,
-    pub(crate) outputs: Vec<Port>,
+pub(super) struct Draft {
+    pub(super) inputs: Vec<Port>,
+    pub(super) outputs: Vec<Port>,
     /// The bits of the outputs.
-    pub(crate) roots: Vec<Literal>,
+    pub(super) roots: Vec<Literal>,
 }
 
 impl Builder {
@@ -90,13 +89,13 @@ impl Builder {
 }
 
 /// Makes the circuit. Constants at outputs are written as `x ⊕ x` of the first input bit.
-pub(crate) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
+pub(super) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
     circuit_of(netlist_of(gates)?, draft)
 }
 
 /// The same, and for each gate of the circuit how many gates the builder had before the one that
 /// it was written for.
-pub(crate) fn finish_numbered(
+pub(super) fn finish_numbered(
     gates: Sharing,
     draft: Draft,
 ) -> Result<(Circuit, Vec<u32>), CircuitError> {
@@ -134,9 +133,34 @@ fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
 /// The circuit of a netlist's gates that a root depends on, in their order; see [`finish`] for
 /// constants. The netlist's memory serves for the wires of what is written: apart from it there is
 /// a byte a node, and the circuit.
-pub(crate) fn circuit_of(netlist: Netlist, draft: Draft) -> Result<Circuit, CircuitError> {
+fn circuit_of(netlist: Netlist, draft: Draft) -> Result<Circuit, CircuitError> {
     let live = netlist.live(&draft.roots);
     write(netlist, &live, draft)
+}
+
+impl Netlist {
+    /// The circuit of the gates that a root depends on, in their order, with the ports of `given`.
+    /// `roots` are the bits of its outputs.
+    ///
+    /// # Errors
+    ///
+    /// With its INV gates the circuit has more wires than [`Circuit::MAX_WIRES`].
+    ///
+    /// # Panics
+    ///
+    /// If `roots` are not as many as the output bits, or the inputs as the input bits.
+    pub fn into_circuit(
+        self,
+        given: &Circuit,
+        roots: Vec<Literal>,
+    ) -> Result<Circuit, CircuitError> {
+        let draft = Draft {
+            inputs: given.inputs().to_vec(),
+            outputs: given.outputs().to_vec(),
+            roots,
+        };
+        circuit_of(self, draft)
+    }
 }
 
 /// The same where the gates that a root depends on are known.
@@ -167,7 +191,7 @@ impl Writer {
 
     fn new(netlist: Netlist, inputs: Vec<Port>) -> Result<Self, CircuitError> {
         let mut gates = Growing::new(inputs)?;
-        gates.reserve(netlist.len() - netlist.inputs() as usize);
+        gates.reserve(netlist.node_count() - netlist.inputs() as usize);
         Ok(Self {
             gates,
             nodes: netlist.into_words(),

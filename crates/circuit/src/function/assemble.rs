@@ -8,7 +8,8 @@ use super::source::{
     ValueSource, function_digest,
 };
 use super::syntax::{Assigned, Assignment, Item, Reference};
-use super::{Component, Function, FunctionError, FunctionInput, FunctionOutput, Recipient, Role};
+use super::{Function, FunctionError, FunctionInput, FunctionOutput, Recipient, Role};
+use crate::Component;
 use crate::{Circuit, Port};
 
 impl Source {

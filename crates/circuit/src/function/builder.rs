@@ -26,7 +26,8 @@ use super::source::{
     ValueSource, shown,
 };
 use super::syntax::{Assignment, Head, parse_value};
-use super::{Component, ErrorLocation, Function, FunctionError, Recipient, Role};
+use super::{ErrorLocation, Function, FunctionError, Recipient, Role};
+use crate::Component;
 use crate::{Type, library};
 
 /// Makes a [`Function`] step by step. [`FunctionBuilder::finish`] returns the first error.

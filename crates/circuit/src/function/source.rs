@@ -37,7 +37,8 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 
 use super::syntax::{Assignment, Head, Value, value_text};
-use super::{Component, ErrorLocation, FunctionError, Recipient, Role};
+use super::{ErrorLocation, FunctionError, Recipient, Role};
+use crate::Component;
 use crate::{Digest, Port, Type};
 
 /// Most steps that are written, loops among them.

@@ -9,7 +9,8 @@ use core::fmt;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::plan::{Cursor, Operation, Part, Piece, Places, Plan};
-use super::{Component, Function, Role};
+use super::{Function, Role};
+use crate::Component;
 
 /// A call whose arguments have been gathered.
 #[derive(Clone, Copy, Debug)]

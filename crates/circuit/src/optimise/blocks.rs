@@ -23,9 +23,9 @@ pub(super) fn blocks(network: &Network) -> Vec<Block> {
     let netlist = &network.netlist;
     let is_xor = |node: u32| matches!(netlist.node(node), Node::Xor(..));
     // A node that is read once, by this XOR gate.
-    let mut reader = vec![u32::MAX; netlist.len()];
+    let mut reader = vec![u32::MAX; netlist.node_count()];
     let uses = network.uses();
-    for node in 0..netlist.len() as u32 {
+    for node in 0..netlist.node_count() as u32 {
         if let Node::Xor(a, b) = netlist.node(node) {
             for child in [a.node(), b.node()] {
                 if uses[child as usize] == 1 && is_xor(child) {
@@ -36,7 +36,7 @@ pub(super) fn blocks(network: &Network) -> Vec<Block> {
     }
     let mut open: std::collections::HashMap<u32, Vec<u32>> = Default::default();
     let mut blocks = Vec::new();
-    for node in 0..netlist.len() as u32 {
+    for node in 0..netlist.node_count() as u32 {
         let Node::Xor(a, b) = netlist.node(node) else {
             continue;
         };

@@ -7,16 +7,15 @@ use std::collections::HashMap;
 
 use super::blocks::{Block, blocks};
 use super::{Network, moved};
-use crate::builder::Sharing;
-use crate::netlist::{Literal, Node};
+use crate::netlist::{Literal, Node, Sharing};
 
 /// Runs the pass.
 pub(super) fn run(network: &Network) -> Network {
     let uses = network.uses();
     let mut sums = blocks(network).into_iter().peekable();
     let mut gates = Sharing::default();
-    let mut places: Vec<Literal> = Vec::with_capacity(network.netlist.len());
-    for node in 0..network.netlist.len() as u32 {
+    let mut places: Vec<Literal> = Vec::with_capacity(network.netlist.node_count());
+    for node in 0..network.netlist.node_count() as u32 {
         let literal = match (network.netlist.node(node), sums.peek()) {
             (Node::Input(_), _) => gates.input(),
             (_, Some(sum)) if sum.root == node => {

@@ -15,14 +15,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Network, moved};
 use crate::Digest;
-use crate::builder::Sharing;
-use crate::netlist::{Literal, Node};
+use crate::netlist::{Literal, Node, Sharing};
 
 /// Runs the pass.
 pub(super) fn run(network: &Network) -> Network {
-    let mut sums = Sums::new(network.digest, network.netlist.len());
-    let mut places: Vec<Literal> = Vec::with_capacity(network.netlist.len());
-    for number in 0..network.netlist.len() as u32 {
+    let mut sums = Sums::new(network.digest, network.netlist.node_count());
+    let mut places: Vec<Literal> = Vec::with_capacity(network.netlist.node_count());
+    for number in 0..network.netlist.node_count() as u32 {
         let literal = match network.netlist.node(number) {
             Node::Input(_) => sums.input(),
             Node::Xor(a, b) => sums.xor(moved(&places, a), moved(&places, b)),

@@ -7,8 +7,7 @@
 use super::classes::{Classes, Plan};
 use super::cuts::{Cut, Cuts};
 use super::{Network, moved};
-use crate::builder::Sharing;
-use crate::netlist::{Literal, Netlist, Node};
+use crate::netlist::{Literal, Netlist, Node, Sharing};
 
 /// Most nodes whose going is followed for one change.
 const MOST_RELEASED: usize = 256;
@@ -18,13 +17,13 @@ pub(super) fn run(network: &Network, classes: &mut Classes) -> Network {
     let mut rewriting = Rewriting {
         netlist: &network.netlist,
         uses: network.uses(),
-        changes: vec![0; network.netlist.len()],
+        changes: vec![0; network.netlist.node_count()],
         changed: Vec::new(),
         classes,
         log: Vec::new(),
     };
     let mut cuts = Cuts::default();
-    for node in 0..network.netlist.len() as u32 {
+    for node in 0..network.netlist.node_count() as u32 {
         let cuts = cuts.next(&network.netlist, node);
         rewriting.choose(node, cuts);
     }
@@ -142,11 +141,11 @@ impl Rewriting<'_> {
 
     /// The nodes that are read from the roots on.
     fn live(&self, roots: &[Literal]) -> Vec<bool> {
-        let mut live = vec![false; self.netlist.len()];
+        let mut live = vec![false; self.netlist.node_count()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
             live[root.node() as usize] = true;
         }
-        for node in (0..self.netlist.len() as u32).rev() {
+        for node in (0..self.netlist.node_count() as u32).rev() {
             if !live[node as usize] {
                 continue;
             }
@@ -168,8 +167,8 @@ impl Rewriting<'_> {
     fn build(&self, roots: &[Literal]) -> (Sharing, Vec<Literal>) {
         let live = self.live(roots);
         let mut gates = Sharing::default();
-        let mut places = Vec::with_capacity(self.netlist.len());
-        for node in 0..self.netlist.len() as u32 {
+        let mut places = Vec::with_capacity(self.netlist.node_count());
+        for node in 0..self.netlist.node_count() as u32 {
             let literal = match (self.change(node), self.netlist.node(node)) {
                 (_, Node::Input(_)) => gates.input(),
                 // Nothing reads it.

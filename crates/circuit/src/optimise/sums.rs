@@ -12,8 +12,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use super::blocks::{Block, blocks, difference};
 use super::{Network, moved};
-use crate::builder::Sharing;
-use crate::netlist::{Literal, Node};
+use crate::netlist::{Literal, Node, Sharing};
 
 /// Most pairs of terms that are counted at one time; some 60 bytes each.
 const MOST_PAIRS: usize = 1 << 21;
@@ -36,7 +35,7 @@ pub(super) fn reuse_and_extract_pairs(network: &Network) -> Network {
 
 fn share(network: &Network, mut blocks: Vec<Block>) -> Network {
     let mut pairs = Vec::new();
-    let first = network.netlist.len() as u32;
+    let first = network.netlist.node_count() as u32;
     let mut rest = blocks.as_mut_slice();
     while !rest.is_empty() {
         let mut count = 0;
@@ -191,7 +190,7 @@ impl<'b> Pairs<'b> {
 
 /// The network with these sums.
 fn build(network: &Network, blocks: &[Block], pairs: &[[u32; 2]]) -> Network {
-    let first = network.netlist.len();
+    let first = network.netlist.node_count();
     let mut gates = Sharing::default();
     let mut places = vec![Literal::FALSE; first];
     let mut made: Vec<Option<Literal>> = vec![None; pairs.len()];

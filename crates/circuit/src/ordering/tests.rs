@@ -1,8 +1,7 @@
-use std::collections::BTreeMap;
-
 use super::phi::{Phi, Step, slot, starts, steps};
 use super::*;
-use crate::{Circuit, Gate, Port, Type, library};
+use crate::builder::Builder;
+use crate::{Circuit, Gate, Port, Type};
 
 const RULES: [OrderingRule; 3] = [
     OrderingRule::Monotone,
@@ -10,19 +9,27 @@ const RULES: [OrderingRule; 3] = [
     OrderingRule::SafeMon2,
 ];
 
-fn component(name: &str, parameters: &[(&str, u64)]) -> Program {
-    let parameters: BTreeMap<String, u64> = parameters
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), *value))
-        .collect();
-    Program::compile(&library::find(name, &parameters).unwrap())
+fn program(describe: impl FnOnce(&Builder)) -> Program {
+    let builder = Builder::new();
+    describe(&builder);
+    Program::compile(&builder.finish().unwrap())
 }
 
+/// A product is many XOR gates between batches of AND gates, a quotient is batch after batch.
 fn programs() -> Vec<Program> {
     vec![
-        component("aes-128", &[]),
-        component("sha-256-compress", &[]),
-        component("adder", &[("bits", 64)]),
+        program(|builder| {
+            let (a, b) = (builder.uint("a", 64), builder.uint("b", 64));
+            builder.output("sum", &(a + b));
+        }),
+        program(|builder| {
+            let (a, b) = (builder.uint("a", 160), builder.uint("b", 160));
+            builder.output("product", &a.mul_widening(&b));
+        }),
+        program(|builder| {
+            let (a, b) = (builder.uint("a", 48), builder.uint("b", 48));
+            builder.output("quotient", &a.div_rem(&b).0);
+        }),
     ]
 }
 

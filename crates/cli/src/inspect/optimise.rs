@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::Circuit;
-use tacit::circuit::{Optimised, Size};
+use tacit::circuit::{self, Optimised, Size};
 
 use super::{circuit_of, write_circuit};
 use crate::args::InspectArgs;
@@ -24,7 +24,7 @@ const COMPARED_PASSES: usize = 16;
 pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure> {
     let found = circuit_of(found)?;
     let circuit = &found.circuit;
-    let optimised = circuit.optimise();
+    let optimised = circuit::optimise(circuit);
     let compared = circuit.compare(&optimised.circuit, COMPARED_PASSES);
     let compared = compared.map_err(|_| Failure::WrongResult {
         what: "the optimised circuit",

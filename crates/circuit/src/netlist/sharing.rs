@@ -1,6 +1,6 @@
 //! Structural hashing: a gate that exists is never made again.
 
-use crate::netlist::{Folded, Literal, Netlist, PackedNode, fold_and, fold_xor};
+use super::{Folded, Literal, Netlist, PackedNode, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
 /// A netlist in which no two gates are alike, up to the order of inputs.
@@ -8,7 +8,7 @@ use crate::{Circuit, Gate};
 /// A gate is looked for among the first two readers of its younger input, which mostly is a gate
 /// that was just made and has no others; then among the [`Crowd`] of those that came later.
 #[derive(Debug, Default)]
-pub(crate) struct Sharing {
+pub struct Sharing {
     netlist: Netlist,
     /// For each node the first two gates whose younger input it is, or [`NONE`].
     readers: Vec<[u32; 2]>,
@@ -20,12 +20,14 @@ pub(crate) struct Sharing {
 const NONE: u32 = u32::MAX;
 
 impl Sharing {
-    pub(crate) fn gate_count(&self) -> usize {
-        self.netlist.len() - self.netlist.inputs() as usize
+    /// Number of gates.
+    #[must_use]
+    pub fn gate_count(&self) -> usize {
+        self.netlist.node_count() - self.netlist.inputs() as usize
     }
 
     /// Appends the next input; a constant once the netlist is full.
-    pub(crate) fn input(&mut self) -> Literal {
+    pub fn input(&mut self) -> Literal {
         if self.is_full() {
             Literal::FALSE
         } else {
@@ -35,7 +37,7 @@ impl Sharing {
     }
 
     /// The exclusive or. Besides constants, `(p ⊕ q) ⊕ p` folds to `q`.
-    pub(crate) fn xor(&mut self, a: Literal, b: Literal) -> Literal {
+    pub fn xor(&mut self, a: Literal, b: Literal) -> Literal {
         let (node, negated) = match fold_xor(a, b) {
             Folded::Literal(literal) => return literal,
             Folded::Gate(node, negated) => (PackedNode::pack(node), negated),
@@ -50,7 +52,7 @@ impl Sharing {
 
     /// The conjunction. Besides constants, `(p ∧ q) ∧ p` folds to `p ∧ q`, and `(p ∧ q) ∧ ¬p`
     /// to zero.
-    pub(crate) fn and(&mut self, a: Literal, b: Literal) -> Literal {
+    pub fn and(&mut self, a: Literal, b: Literal) -> Literal {
         let node = match fold_and(a, b) {
             Folded::Literal(literal) => return literal,
             Folded::Gate(node, _) => PackedNode::pack(node),
@@ -63,7 +65,7 @@ impl Sharing {
     }
 
     /// Appends a whole circuit on `wires`, its input bits, and gives its output bits.
-    pub(crate) fn splice(&mut self, circuit: &Circuit, mut wires: Vec<Literal>) -> Vec<Literal> {
+    pub fn splice(&mut self, circuit: &Circuit, mut wires: Vec<Literal>) -> Vec<Literal> {
         wires.reserve(circuit.gate_count());
         for gate in circuit.gates() {
             let literal = match gate {
@@ -81,7 +83,7 @@ impl Sharing {
     }
 
     /// The netlist, or nothing where more gates were asked for than one holds.
-    pub(crate) fn into_netlist(self) -> Option<Netlist> {
+    pub fn into_netlist(self) -> Option<Netlist> {
         (!self.overflow).then_some(self.netlist)
     }
 
@@ -109,7 +111,7 @@ impl Sharing {
         }
         let netlist = &self.netlist;
         let is_it = |number| netlist.packed(number) == node;
-        let next = netlist.len() as u32;
+        let next = netlist.node_count() as u32;
         let readers = &mut self.readers[younger.node() as usize];
         let place = readers
             .iter_mut()
@@ -135,7 +137,7 @@ impl Sharing {
     }
 
     fn is_full(&mut self) -> bool {
-        self.overflow |= self.netlist.len() >= Netlist::MAX_NODES;
+        self.overflow |= self.netlist.node_count() >= Netlist::MAX_NODES;
         self.overflow
     }
 }
@@ -179,7 +181,7 @@ impl Crowd {
         match self.find(inputs, tag, is_it) {
             Ok(number) => number,
             Err(place) => {
-                let number = netlist.len() as u32;
+                let number = netlist.node_count() as u32;
                 (self.table[place], self.tags[place]) = (number, tag);
                 self.count += 1;
                 number
@@ -218,7 +220,7 @@ impl Crowd {
         // The old table goes before the new one comes.
         (self.table, self.tags) = Default::default();
         (self.table, self.tags) = (vec![0; places], vec![EMPTY; places]);
-        for number in 0..netlist.len() as u32 {
+        for number in 0..netlist.node_count() as u32 {
             let node = netlist.packed(number);
             let Some([a, b]) = node.inputs() else {
                 continue;
