@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
-use tacit_circuit::library::{self, LibraryError};
 use tacit_circuit::{Circuit, Gate, Port, Program, Type};
+use tacit_components::library::{self, LibraryError};
 use tacit_garble::{
     Evaluator, Garbler, LADDER, ProgramCost, Scheme, SchemeVisitor, with_scheme_on,
 };

@@ -1,4 +1,7 @@
-//! Boolean circuits, typed ports, functions and programs; no cryptography but digests.
+//! Boolean circuits, typed ports and values, and the programs that circuits are compiled to.
+//!
+//! No cryptography but digests. `tacit-components` has circuits worth a name and the optimiser,
+//! `tacit-function` what two parties agree to compute.
 #![forbid(unsafe_code)]
 
 pub mod builder;
@@ -6,13 +9,11 @@ mod circuit;
 mod compile;
 mod component;
 mod digest;
+mod equivalence;
 mod error;
 mod evaluate;
 pub mod formats;
-mod function;
-pub mod library;
 pub mod netlist;
-mod optimise;
 mod ordering;
 mod program;
 mod promise;
@@ -26,11 +27,6 @@ pub use component::Component;
 pub use digest::{Digest, NotADigest};
 pub use error::CircuitError;
 pub use evaluate::{LANES, Lanes, decode_values, encode_values};
-pub use function::{
-    Call, ErrorLocation, Function, FunctionBuilder, FunctionError, FunctionInput, FunctionOutput,
-    Graph, GraphCall, GraphSource, Outputs, Recipient, Role, Step, Values,
-};
-pub use optimise::{Optimised, Pass, PassName, Size, optimise};
 pub use ordering::{Bridge, Level, OrderingRule, Translation, WireOrdering};
 pub use program::{AndGate, Batch, NEGATED, Output, Program, Segment, XorGate};
 pub use promise::Promise;

@@ -219,7 +219,7 @@ pub struct Netlist {
 
 impl Netlist {
     /// Most nodes that a netlist may have.
-    pub const MAX_NODES: usize = 1 << 30;
+    pub(crate) const MAX_NODES: usize = 1 << 30;
 
     /// Number of nodes, inputs among them.
     pub fn node_count(&self) -> usize {
@@ -227,7 +227,7 @@ impl Netlist {
     }
 
     /// Number of inputs.
-    pub fn inputs(&self) -> u32 {
+    pub(crate) fn inputs(&self) -> u32 {
         self.inputs
     }
 
@@ -242,14 +242,14 @@ impl Netlist {
     }
 
     /// Appends the next input.
-    pub fn push_input(&mut self) -> Literal {
+    pub(crate) fn push_input(&mut self) -> Literal {
         let number = self.inputs;
         self.inputs += 1;
         self.push(Node::Input(number))
     }
 
     /// Appends a node as it is; the caller has folded it.
-    pub fn push(&mut self, node: Node) -> Literal {
+    pub(crate) fn push(&mut self, node: Node) -> Literal {
         self.push_packed(PackedNode::pack(node))
     }
 
@@ -271,7 +271,7 @@ impl Netlist {
     }
 
     /// For each node whether a root depends on it, or it is an input.
-    pub fn live(&self, roots: &[Literal]) -> Vec<bool> {
+    pub(crate) fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
             live[root.node() as usize] = true;

@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn program(name: &str) -> Program {
-        let circuit = tacit_circuit::library::find(name, &BTreeMap::new());
+        let circuit = tacit_components::library::find(name, &BTreeMap::new());
         Program::compile(&circuit.expect("the library has it"))
     }
 

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_aes_128_costs_what_the_pages_say() {
-        let circuit = tacit_circuit::library::find("aes-128", &BTreeMap::new());
+        let circuit = tacit_components::library::find("aes-128", &BTreeMap::new());
         let program = Program::compile(&circuit.expect("the library has it"));
         let cost = |id: SchemeId| {
             let rung = id.rung().expect("it is on the ladder");

@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use tacit_circuit::{Program, library};
+use tacit_circuit::Program;
+use tacit_components::library;
 use tacit_garble::{Evaluator, Garbler, Scheme, SchemeId, SchemeVisitor, with_scheme_on};
 use tacit_kernels::{Backend, Block, Cpu, Prg};
 

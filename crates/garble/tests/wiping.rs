@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Program, library};
+use tacit_circuit::Program;
+use tacit_components::library;
 use tacit_garble::{
     Evaluator, Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, WholeGarbling, with_scheme,
     with_scheme_on,

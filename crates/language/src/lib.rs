@@ -8,7 +8,7 @@
 //!                                             ▼
 //!                                         elaborate ─▶ program: typed, all sizes known
 //!                                                        ├─▶ interpret: tests, in the clear
-//!                                                        └─▶ lower: circuit::Function
+//!                                                        └─▶ lower: function::Function
 //! ```
 //!
 //! | folder or file | what it does | border |

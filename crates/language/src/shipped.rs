@@ -55,7 +55,7 @@ const FUNCTIONS: &[(&str, File, &str)] = &[
 ];
 
 /// The names of the functions, in the order in which they are shown. None is the name of a
-/// component of [`tacit_circuit::library`], so that a name means one thing.
+/// component of [`tacit_components::library`], so that a name means one thing.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, ..)| *name)
 }
@@ -175,7 +175,7 @@ fn in_a_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tacit_circuit::library;
+    use tacit_components::library;
 
     use super::*;
 

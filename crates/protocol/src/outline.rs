@@ -9,7 +9,7 @@
 use std::convert::Infallible;
 use std::iter;
 
-use tacit_circuit::{Function, Step, Values};
+use tacit_function::{Function, Step, Values};
 
 use crate::prepared::comes_late;
 

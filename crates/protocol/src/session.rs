@@ -30,7 +30,8 @@ mod opening;
 use core::fmt;
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Digest, Role};
+use tacit_circuit::Digest;
+use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;

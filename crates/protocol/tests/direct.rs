@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use rand_core::UnwrapErr;
-use tacit_circuit::{Function, FunctionBuilder, Recipient, Role, library};
+use tacit_components::library;
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId};
 use tacit_kernels::Construction;
 use tacit_ot::source::Extension;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, Port, Recipient, Role, library};
+use tacit_circuit::Port;
+use tacit_components::library;
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::HalfGates;
 use tacit_kernels::Construction;
 use tacit_kernels::leftovers::{Memory, Watching, watch};

@@ -2,7 +2,7 @@
 
 mod chained;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_kernels::Construction;
 use tacit_protocol::authenticated::{

@@ -3,7 +3,8 @@
 //! and made smaller.
 
 pub use tacit_circuit::{
-    CircuitError, Component, Digest, FunctionError, Given, Graph, GraphCall, GraphSource,
-    NumberFormat, Numbers, Optimised, Pass, Port, Promise, Size, Statistics, UniqueJson, builder,
-    formats, optimise, wipe_json,
+    CircuitError, Component, Digest, Given, NumberFormat, Numbers, Port, Promise, Statistics,
+    UniqueJson, builder, formats, wipe_json,
 };
+pub use tacit_components::{Optimised, Pass, Size, optimise};
+pub use tacit_function::{FunctionError, Graph, GraphCall, GraphSource};

@@ -2,8 +2,9 @@
 
 use std::{fmt, io};
 
-use tacit_circuit::library::LibraryError;
-use tacit_circuit::{CircuitError, Digest, Function, FunctionError};
+use tacit_circuit::{CircuitError, Digest};
+use tacit_components::library::LibraryError;
+use tacit_function::{Function, FunctionError};
 use tacit_garble::SchemeId;
 use tacit_net::NetError;
 use tacit_net::pairing::Refusal;

@@ -145,7 +145,7 @@ impl Measure<'_> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use tacit_circuit::library;
+    use tacit_components::library;
     use tacit_garble::LADDER;
 
     use super::*;

@@ -4,7 +4,8 @@ mod runs;
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, Role, Value};
+use tacit_circuit::Value;
+use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{self, LotSize};

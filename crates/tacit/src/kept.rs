@@ -5,7 +5,8 @@
 
 mod by_two;
 
-use tacit_circuit::{Function, Port, Role};
+use tacit_circuit::Port;
+use tacit_function::{Function, Role};
 use tacit_protocol::message::Kind;
 use tacit_protocol::saved::{ChainVersion, StoredChain, StoredValue};
 use tacit_protocol::{Incompatibility, Misbehaviour};

@@ -1,7 +1,7 @@
 //! Functions of the library by name.
 //!
 //! A name is that of a function that comes with Tacit ([`shipped`]), or of a component.
-//! A component of [`tacit_circuit::library`] becomes a function when its ports have owners and its
+//! A component of [`tacit_components::library`] becomes a function when its ports have owners and its
 //! results recipients. [`function`] gives the usual ones: the first input belongs to the garbler
 //! and every other to the evaluator (a single one to the evaluator), and both get every result.
 
@@ -9,13 +9,14 @@ mod problem;
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Circuit, Function, Port, Recipient, Role};
+use tacit_circuit::{Circuit, Port};
+use tacit_function::{Function, Recipient, Role};
 use tacit_language::most_like;
 
 use crate::Error;
 
 pub use problem::{Cut, Problem, SizedProblem, problems};
-pub use tacit_circuit::library::{Entry, LibraryError, Parameter, find, list};
+pub use tacit_components::library::{Entry, LibraryError, Parameter, find, list};
 pub use tacit_language::shipped;
 
 /// The library's `name` with these parameters; for a component with the usual owners and

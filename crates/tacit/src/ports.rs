@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, Role, Value};
+use tacit_circuit::Value;
+use tacit_function::{Function, Role};
 use zeroize::Zeroizing;
 
 use crate::Error;

@@ -4,7 +4,8 @@
 //! is there when the function runs. The rule looks at the function alone, so both parties compute
 //! the same scheme on any machine.
 
-use tacit_circuit::{Component, Function, Program};
+use tacit_circuit::{Component, Program};
+use tacit_function::Function;
 use tacit_garble::{Assumption, SchemeId, Shape};
 
 /// The scheme of a run of `function` that names none: half-gates, re-keyed where most AND gates

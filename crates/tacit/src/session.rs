@@ -8,7 +8,8 @@ mod transfers;
 
 use std::time::Duration;
 
-use tacit_circuit::{Digest, Role};
+use tacit_circuit::Digest;
+use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, Transport, plain, tls,

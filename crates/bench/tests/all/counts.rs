@@ -5,7 +5,8 @@
 
 use tacit_bench::record::Traffic;
 use tacit_bench::{Figures, Options, Suite, run};
-use tacit_circuit::{Program, library};
+use tacit_circuit::Program;
+use tacit_components::library;
 use tacit_garble::LADDER;
 
 /// The figures of the cases with these words in their names.

@@ -2,15 +2,10 @@
 
 mod bounds;
 mod builder;
-mod components;
-mod data_components;
-mod gate_table;
-mod library;
 mod messages;
 mod operations;
+#[allow(dead_code, reason = "the tests of components use the rest")]
 mod oracle;
-mod plain;
 mod program;
-mod promises;
 mod values;
 mod vectors;

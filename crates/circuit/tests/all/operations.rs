@@ -1,7 +1,7 @@
 //! The builder's operations: each equals its plain function, and what it costs.
 
+use crate::oracle::numbers;
 use crate::oracle::{self, Bits, agrees, agrees_on, build};
-use crate::plain;
 use tacit_circuit::builder::{Array, Builder, Bus, Fixed, Handle, Int, Ordered, UInt, exchange_if};
 use tacit_circuit::{Circuit, Type};
 
@@ -49,7 +49,7 @@ fn products_of_every_width() {
 fn products_wider_than_any_machine_word() {
     for width in [100, 129, 201] {
         agrees("a wide product", &product(width, false, true), |ports| {
-            vec![Bits(plain::long_product(
+            vec![Bits(numbers::long_product(
                 &ports[0].0,
                 &ports[1].0,
                 2 * width,
@@ -63,7 +63,7 @@ fn products_wider_than_any_machine_word() {
                 let extended =
                     |bits: &Bits| [&bits.0[..], &vec![bits.0[width - 1]; width]].concat();
                 let (a, b) = (extended(&ports[0]), extended(&ports[1]));
-                vec![Bits(plain::long_product(&a, &b, 2 * width))]
+                vec![Bits(numbers::long_product(&a, &b, 2 * width))]
             },
         );
     }
@@ -160,8 +160,8 @@ fn division_of_every_width() {
             builder.output("signed_remainder", &remainder);
         });
         agrees(&format!("division of {width} bits"), &circuit, |ports| {
-            let (q, r) = plain::unsigned_division(ports[0].uint(), ports[1].uint());
-            let (sq, sr) = plain::signed_division(ports[0].int(), ports[1].int());
+            let (q, r) = numbers::unsigned_division(ports[0].uint(), ports[1].uint());
+            let (sq, sr) = numbers::signed_division(ports[0].int(), ports[1].int());
             vec![
                 Bits::of(q, width),
                 Bits::of(r, width),
@@ -182,8 +182,8 @@ fn every_division_of_five_bits() {
         builder.output("signed_remainder", &(a.as_signed() % b.as_signed()));
     });
     for (a, b) in (0..32).flat_map(|a| (0..32).map(move |b| (Bits::of(a, 5), Bits::of(b, 5)))) {
-        let (q, r) = plain::unsigned_division(a.uint(), b.uint());
-        let (sq, sr) = plain::signed_division(a.int(), b.int());
+        let (q, r) = numbers::unsigned_division(a.uint(), b.uint());
+        let (sq, sr) = numbers::signed_division(a.int(), b.int());
         let expected = [
             Bits::of(q, 5),
             Bits::of(r, 5),
@@ -412,7 +412,7 @@ fn fixed_point_numbers() {
         });
         agrees("fixed-point arithmetic", &circuit, |ports| {
             let (a, b) = (ports[0].int(), ports[1].int());
-            let (quotient, _) = plain::signed_division(a << fraction, b);
+            let (quotient, _) = numbers::signed_division(a << fraction, b);
             vec![
                 Bits::of_int(a + b, width),
                 Bits::of_int(a - b, width),

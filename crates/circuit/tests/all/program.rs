@@ -2,10 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tacit_circuit::{Circuit, Digest, Gate, LANES, Lanes, Output, Port, Program, Type};
+use tacit_circuit::{Circuit, Gate, LANES, Lanes, Output, Port, Program, Type};
 
-use crate::oracle::{Random, component};
-use crate::vectors::vectors;
+use crate::oracle::{Random, compiled};
 
 fn circuit(inputs: usize, gates: Vec<Gate>, outputs: Vec<u32>) -> Circuit {
     let input = Port::new("in", Type::bits(inputs));
@@ -34,20 +33,6 @@ fn random_circuit(inputs: u32, gates: u32, reach: u32, random: &mut Random) -> C
     )
 }
 
-/// Compiles, checks the invariants, and compares with the circuit on 64 inputs.
-fn check(circuit: &Circuit, random: &mut Random) -> Program {
-    let program = Program::compile(circuit);
-    program.check_invariants().unwrap();
-    assert_eq!(program.inputs(), circuit.input_bits());
-    assert_eq!(program.digest(), circuit.digest());
-    let inputs: Vec<Lanes> = (0..circuit.input_bits()).map(|_| random.next()).collect();
-    assert_eq!(
-        program.interpret_lanes(&inputs),
-        circuit.evaluate_lanes(&inputs)
-    );
-    program
-}
-
 #[test]
 fn degenerate_gates_vanish() {
     let (x, y) = (0, 1);
@@ -66,7 +51,7 @@ fn degenerate_gates_vanish() {
         Gate::Xor(12, 4), // 13: ¬9
     ];
     let circuit = circuit(2, gates, vec![2, 3, 4, 6, 8, 9, 10, 12, 13]);
-    let program = check(&circuit, &mut Random(1));
+    let program = compiled(&circuit, &mut Random(1));
     assert_eq!((program.ands().len(), program.xors().len()), (1, 0));
     assert_eq!(
         (
@@ -95,7 +80,7 @@ fn degenerate_gates_vanish() {
 
 #[test]
 fn without_gates_there_is_no_segment() {
-    let program = check(&circuit(3, vec![], vec![2, 0, 2]), &mut Random(2));
+    let program = compiled(&circuit(3, vec![], vec![2, 0, 2]), &mut Random(2));
     assert!(program.segments().is_empty() && program.batches().is_empty());
     assert_eq!(program.slots(), 3);
 }
@@ -103,7 +88,7 @@ fn without_gates_there_is_no_segment() {
 #[test]
 fn a_chain_is_one_batch_a_gate() {
     let gates = (0..40_000).map(|i| Gate::And(i % 2, i + 1)).collect();
-    let program = check(&circuit(2, gates, vec![40_001]), &mut Random(3));
+    let program = compiled(&circuit(2, gates, vec![40_001]), &mut Random(3));
     assert!(program.batches().iter().all(|batch| batch.ands == 1));
     assert!(program.slots() <= 4, "{}", program.slots());
 }
@@ -111,7 +96,7 @@ fn a_chain_is_one_batch_a_gate() {
 #[test]
 fn a_wide_layer_fills_its_batches() {
     let gates = (0..5_000).map(|i| Gate::And(i, i + 1)).collect();
-    let program = check(
+    let program = compiled(
         &circuit(5_001, gates, (5_001..10_001).collect()),
         &mut Random(4),
     );
@@ -123,7 +108,7 @@ fn a_wide_layer_fills_its_batches() {
 fn narrow_layers_go_by_eights() {
     // Thirteen chains side by side.
     let gates = (0..13 * 100).map(|i| Gate::And(i, i + 13)).collect();
-    let program = check(&circuit(26, gates, (1313..1326).collect()), &mut Random(5));
+    let program = compiled(&circuit(26, gates, (1313..1326).collect()), &mut Random(5));
     assert!(program.batches().iter().all(|batch| batch.ands <= 8));
     let full = program
         .batches()
@@ -136,7 +121,7 @@ fn narrow_layers_go_by_eights() {
 #[test]
 fn xor_gates_alone_are_cut_into_segments() {
     let gates = (0..20_000).map(|i| Gate::Xor(i, i + 1)).collect();
-    let program = check(&circuit(2, gates, vec![20_001]), &mut Random(6));
+    let program = compiled(&circuit(2, gates, vec![20_001]), &mut Random(6));
     let sizes: Vec<u32> = program.batches().iter().map(|batch| batch.xors).collect();
     assert_eq!(sizes, [8192, 8192, 3616]);
     assert_eq!((program.segments().len(), program.slots()), (3, 2));
@@ -164,64 +149,7 @@ fn circuits_past_the_window() {
     let mut random = Random(7);
     for reach in [3, 100, 10_000, u32::MAX] {
         let circuit = random_circuit(40, 60_000, reach, &mut random);
-        check(&circuit, &mut random);
-    }
-}
-
-#[test]
-fn the_library_compiles() {
-    let mut random = Random(8);
-    // Component, parameters, AND gates, XOR gates, most slots.
-    for (name, pairs, ands, xors, slots) in [
-        ("aes-128", [].as_slice(), 6400, 22976, 800),
-        ("sha-256-compress", &[], 22271, 89487, 1500),
-        ("sha-256", &[("bytes", 64)], 37999, 147624, 1200),
-        ("aes-128-copies", &[("copies", 5)], 32000, 114880, 3200),
-        ("millionaires", &[("bits", 64)], 64, 189, 130),
-    ] {
-        let program = check(&component(name, pairs), &mut random);
-        assert_eq!(
-            (program.ands().len(), program.xors().len()),
-            (ands, xors),
-            "{name}"
-        );
-        assert!(
-            program.slots() <= slots,
-            "{name}: {} slots",
-            program.slots()
-        );
-    }
-}
-
-#[test]
-fn batches_are_wide_where_the_circuit_is() {
-    let width = |name, pairs| {
-        let program = Program::compile(&component(name, pairs));
-        let batches = program
-            .batches()
-            .iter()
-            .filter(|batch| batch.ands > 0)
-            .count();
-        program.ands().len() / batches
-    };
-    assert!(width("aes-128", &[]) >= 75);
-    assert!(width("aes-128-copies", &[("copies", 8)]) >= 120);
-    assert!(width("sha-256-compress", &[]) >= 10);
-}
-
-#[test]
-fn programs_are_frozen() {
-    for vector in vectors("program-", 2) {
-        let circuit = component(vector.name.strip_prefix("program-").unwrap(), &[]);
-        let program = Program::compile(&circuit);
-        let digest = |name| vector.one(name).parse::<Digest>().unwrap();
-        let number = |name| vector.one(name).parse::<usize>().unwrap();
-        assert_eq!(circuit.digest(), digest("circuit-digest"));
-        assert_eq!(usize::from(Program::VERSION), number("version"));
-        assert_eq!(program.slots(), number("slots"));
-        assert_eq!(program.batches().len(), number("batches"));
-        assert_eq!(program.segments().len(), number("segments"));
-        assert_eq!(program.fingerprint(), digest("fingerprint"));
+        compiled(&circuit, &mut random);
     }
 }
 

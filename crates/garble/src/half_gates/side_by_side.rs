@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn small_components_share_vectors_and_wide_ones_do_not() {
         let program = |name| {
-            let circuit = tacit_circuit::library::find(name, &BTreeMap::new());
+            let circuit = tacit_components::library::find(name, &BTreeMap::new());
             Program::compile(&circuit.expect("the library has it"))
         };
         assert!(is_worth_it(&program("adder")));

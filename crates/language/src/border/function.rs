@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use num_traits::ToPrimitive;
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Digest, Function, Value as Bits};
+use tacit_circuit::{Digest, Value as Bits};
+use tacit_function::Function;
 use zeroize::Zeroizing;
 
 use super::{BorderError, PortValue, Signature};

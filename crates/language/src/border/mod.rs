@@ -5,7 +5,7 @@
 //! Loaded + params ─▶ Signature ── values: JSON, text, CSV ⇄ bits
 //!                        │  public values, circuit files
 //!                        ▼
-//!                   TypedFunction ── circuit::Function, inputs of a party, results
+//!                   TypedFunction ── function::Function, inputs of a party, results
 //! ```
 //!
 //! | file | what it does |

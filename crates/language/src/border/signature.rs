@@ -1,7 +1,8 @@
 //! The ports of a run as people know them.
 
 use serde_json::{Value as Json, json};
-use tacit_circuit::{Digest, Role};
+use tacit_circuit::Digest;
+use tacit_function::Role;
 
 use super::{BorderError, meaning, table};
 use crate::elaborate::{ParamValues, most_like};

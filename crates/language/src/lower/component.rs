@@ -1,7 +1,8 @@
 //! The circuits of `component fn`s.
 
 use tacit_circuit::builder::{Builder, Bus};
-use tacit_circuit::{Circuit, Gate, library};
+use tacit_circuit::{Circuit, Gate};
+use tacit_components::library;
 
 use super::lines::{LineCosts, Recorder, SiteCosts, SiteId};
 use super::operators::Bits;

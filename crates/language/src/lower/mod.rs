@@ -26,7 +26,8 @@ mod size;
 mod trace;
 
 pub use lines::{CostFrame, CostStack, Line, LineCost, LineCosts};
-use tacit_circuit::{Circuit, Function};
+use tacit_circuit::Circuit;
+use tacit_function::Function;
 
 use crate::diagnostic::Diagnostic;
 use crate::program::{BitOrder, EntryId, Program};

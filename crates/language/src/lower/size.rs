@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 
 use super::{Error, Lower};
 use crate::program::{

@@ -387,7 +387,7 @@ fn a_component_of_the_library_has_parameters() {
     let expected: Vec<bool> = bits((200 + 99) % 256).collect();
     assert_eq!(lowered.function.evaluate(&inputs), expected);
     let parameters = BTreeMap::from([("bits".to_owned(), 8)]);
-    let adder = tacit_circuit::library::find("adder", &parameters).expect("a circuit");
+    let adder = tacit_components::library::find("adder", &parameters).expect("a circuit");
     assert_eq!(lowered.function.components()[0].digest(), adder.digest());
 }
 

@@ -6,7 +6,9 @@ mod kept;
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Function, Value, library};
+use tacit_circuit::Value;
+use tacit_components::library;
+use tacit_function::Function;
 use tacit_language::shipped;
 
 /// A function that comes with Tacit.

@@ -14,7 +14,7 @@
 //! | 129 · 16 | this party's Δ, and the key of each OT in which it chose with it |
 //! | 256 · 16 | both keys of each OT in which it offered |
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::Block;
 use tacit_ot::Delta;
 use tacit_ot::base::BaseOt;

@@ -7,7 +7,7 @@
 //! check** it does not come back: both Δ and all that rests on them are gone.
 
 use rand_core::CryptoRng;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::{Block, Construction, TweakableHash};
 use tacit_ot::base::BaseOt;
 use tacit_ot::spare::SpareSet;

@@ -8,7 +8,7 @@
 //! is L_o ⊕ Λ_oΔ_A: the notation is that of [`garbling`](super::garbling). **Cost** of an AND: two
 //! hashes.
 
-use tacit_circuit::Outputs as Results;
+use tacit_function::Outputs as Results;
 use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

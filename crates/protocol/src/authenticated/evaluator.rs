@@ -1,6 +1,6 @@
 //! The evaluator of a run.
 
-use tacit_circuit::{Outputs as Results, Role};
+use tacit_function::{Outputs as Results, Role};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 

@@ -1,7 +1,7 @@
 //! The garbler of a run.
 
 use subtle::Choice;
-use tacit_circuit::{Outputs as Results, Role};
+use tacit_function::{Outputs as Results, Role};
 use tacit_kernels::Prg;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

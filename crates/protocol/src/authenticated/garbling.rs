@@ -14,7 +14,7 @@
 //! four hashes; 32 bytes and a bit. XOR and negations are free.
 
 use subtle::Choice;
-use tacit_circuit::Outputs as Results;
+use tacit_function::Outputs as Results;
 use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

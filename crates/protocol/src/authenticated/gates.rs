@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use subtle::Choice;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::{Block, Simd, prefetch_beyond};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

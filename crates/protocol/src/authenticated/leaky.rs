@@ -19,7 +19,7 @@
 
 use std::ops::Range;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::{Block, Simd, Tweak, TweakableHash, Use};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

@@ -7,7 +7,7 @@
 
 use blake3::Hasher;
 use subtle::ConstantTimeEq;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::Block;
 use zeroize::Zeroize;
 

@@ -1,6 +1,6 @@
 //! What a run sends, without running it.
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_ot::source::Extension;

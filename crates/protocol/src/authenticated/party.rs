@@ -1,6 +1,6 @@
 //! How a run starts and ends, the same at both parties.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use zeroize::Zeroizing;
 
 use super::epoch::Epoch;

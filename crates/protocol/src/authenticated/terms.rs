@@ -1,6 +1,6 @@
 //! The terms of a run, the same at both parties, and the steps that both take.
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_kernels::{Block, Construction, Prg, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

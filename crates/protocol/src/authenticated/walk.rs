@@ -6,7 +6,8 @@
 
 use std::ops::BitXor;
 
-use tacit_circuit::{Function, Output, Outputs, Program, Step, Values};
+use tacit_circuit::{Output, Program};
+use tacit_function::{Function, Outputs, Step, Values};
 use tacit_kernels::{Tweak, Use};
 use zeroize::{Zeroize, Zeroizing};
 

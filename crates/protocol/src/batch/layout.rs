@@ -18,7 +18,8 @@
 
 use core::ops::Range;
 
-use tacit_circuit::{Component, Function, Role};
+use tacit_circuit::Component;
+use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 

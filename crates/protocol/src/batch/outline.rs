@@ -5,7 +5,7 @@
 //! Work is counted in circuits garbled, in *commitments* to a label (two calls of a cipher), and in
 //! *hashes*, compressions of SHA-256 over 64 bytes.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 

@@ -21,7 +21,7 @@
 
 use core::fmt;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 
 use super::layout::KEY_BITS;
 use super::parameters::{Bucket, CircuitCost, Cut, Factorials, MAX_CIRCUITS, cheapest};
@@ -281,8 +281,10 @@ fn cost(function: &Function, security_bits: usize) -> CircuitCost {
 mod tests {
     use std::collections::BTreeMap;
 
+    use tacit_circuit::Port;
     use tacit_circuit::builder::Builder;
-    use tacit_circuit::{Port, Recipient, library};
+    use tacit_components::library;
+    use tacit_function::Recipient;
 
     use super::*;
 

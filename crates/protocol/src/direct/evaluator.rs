@@ -1,6 +1,6 @@
 //! The evaluator of `direct`.
 
-use tacit_circuit::{Function, Outputs, Role, Step, Values};
+use tacit_function::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;

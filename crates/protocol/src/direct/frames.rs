@@ -1,6 +1,7 @@
 //! The walk over a function's segments, whose tables are packed into frames.
 
-use tacit_circuit::{Function, Program};
+use tacit_circuit::Program;
+use tacit_function::Function;
 use tacit_garble::Scheme;
 
 use crate::Error;

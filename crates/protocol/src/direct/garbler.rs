@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use tacit_circuit::{Function, Outputs, Role, Step, Values};
+use tacit_function::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;

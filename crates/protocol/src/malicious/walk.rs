@@ -5,7 +5,8 @@
 
 use core::convert::Infallible;
 
-use tacit_circuit::{Component, Function, Program, Role, Values};
+use tacit_circuit::{Component, Program};
+use tacit_function::{Function, Role, Values};
 use tacit_garble::{Evaluator, Garbler, Scheme};
 use tacit_kernels::{Block, Prg, Tweak, Use};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

@@ -10,7 +10,7 @@
 
 use core::mem;
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;

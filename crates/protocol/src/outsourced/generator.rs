@@ -7,7 +7,7 @@
 use core::mem;
 use core::ops::Range;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;

@@ -22,7 +22,7 @@
 
 use core::fmt;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 
 use crate::Error;
 use crate::batch::parameters::Factorials;
@@ -335,7 +335,7 @@ impl PointEncoding {
 
 #[cfg(test)]
 mod tests {
-    use tacit_circuit::Recipient;
+    use tacit_function::Recipient;
 
     use super::*;
     use crate::malicious::encoding::Encoding;

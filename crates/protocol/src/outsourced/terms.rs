@@ -22,7 +22,8 @@
 //! the three nonces.
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Digest, Function, Role};
+use tacit_circuit::Digest;
+use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 
 use super::parameters::Parameters;

@@ -19,7 +19,8 @@
 //! | tables | of all calls, then of what masks results |
 //! | ⌈n/8⌉ | select bits of the labels of 0 of the n masked outputs |
 
-use tacit_circuit::{Component, Function, Role};
+use tacit_circuit::Component;
+use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_ot::Security;

@@ -1,6 +1,6 @@
 //! What a run of a function needs: a dry walk over its calls.
 
-use tacit_circuit::{Function, Role, Values};
+use tacit_function::{Function, Role, Values};
 
 use super::MAX_LINK_BYTES;
 use crate::Error;

@@ -1,6 +1,6 @@
 //! The evaluator of `prepared`.
 
-use tacit_circuit::{Call, Function, Outputs, Role, Step, Values};
+use tacit_function::{Call, Function, Outputs, Role, Step, Values};
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};

@@ -1,6 +1,6 @@
 //! The evaluator before its inputs matter: it gathers the links that do not depend on them.
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 

@@ -245,7 +245,7 @@ mod tests {
     /// different instances of a lot differ outside bytes 3 to 8 alone.
     #[test]
     fn instances_of_a_lot_share_no_cipher_key() {
-        let circuit = tacit_circuit::library::find("adder", &BTreeMap::new());
+        let circuit = tacit_components::library::find("adder", &BTreeMap::new());
         let program = Program::compile(&circuit.expect("the library has it"));
         let mut prg = Prg::new(Block::from_u128(5));
         let delta = prg.next_block().with_lsb(1.into());

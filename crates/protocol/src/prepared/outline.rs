@@ -1,6 +1,6 @@
 //! What a run of `prepared` sends.
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 

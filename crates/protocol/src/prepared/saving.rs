@@ -1,6 +1,6 @@
 //! Values that a run goes on from and leaves: the labels that both keep.
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_garble::{Garbler, Scheme, SchemeId};
 use tacit_kernels::Block;
 use zeroize::Zeroizing;

@@ -4,7 +4,8 @@ mod saved;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tacit_circuit::{Function, Recipient, Role, library};
+use tacit_components::library;
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::{Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;

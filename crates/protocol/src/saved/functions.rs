@@ -1,6 +1,6 @@
 //! Functions that save values and load them, for the tests of the protocols that keep any.
 
-use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 
 /// The function that `fill` writes.
 pub(crate) fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {

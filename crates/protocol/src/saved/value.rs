@@ -24,7 +24,8 @@
 
 use core::fmt;
 
-use tacit_circuit::{Function, Port};
+use tacit_circuit::Port;
+use tacit_function::Function;
 use tacit_kernels::Block;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 

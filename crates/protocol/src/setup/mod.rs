@@ -123,7 +123,7 @@ mod tests {
     use core::cell::Cell;
 
     use rand_core::UnwrapErr;
-    use tacit_circuit::Role;
+    use tacit_function::Role;
     use tacit_kernels::Block;
     use tacit_ot::PeerMisbehaved;
 

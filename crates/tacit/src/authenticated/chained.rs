@@ -2,7 +2,7 @@
 //! Δ, and both parties keep what it saves before either has a result.
 
 use rand_core::UnwrapErr;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_protocol::authenticated::{
     AuthenticatedParty, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
 };

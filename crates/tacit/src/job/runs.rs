@@ -1,6 +1,6 @@
 //! A job run by its protocol, once both parties have agreed to it.
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
 use tacit_protocol::authenticated::{self, blocks_for};
 use tacit_protocol::direct::{Evaluating, Garbling};

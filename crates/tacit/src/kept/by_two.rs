@@ -1,7 +1,7 @@
 //! A chain in a run of the two parties that keep it: what both are agreed on before the run takes
 //! anything.
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::saved::{SavedState, StoredChain, StoredValue};

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, library};
+use tacit_components::library;
+use tacit_function::Function;
 use tacit_language::shipped;
 
 use super::function;

@@ -1,7 +1,7 @@
 //! The evaluator's run: the thin client, which needs no circuit, no thread and no disk. Its
 //! function's components are not compiled.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms};
 
 use super::OutsourcedJob;

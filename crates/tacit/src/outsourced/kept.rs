@@ -76,7 +76,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use tacit_circuit::Role;
+    use tacit_function::Role;
     use tacit_net::{Awaited, NetError};
     use tacit_stock::{ChainAgreement, ChainStatus, Memory, Policy};
 

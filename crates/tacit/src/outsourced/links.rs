@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_net::{Awaited, Meter, NetError, SLICE};
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer, RunTicket, Step, ThreeParty};

@@ -18,7 +18,8 @@ mod servers;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tacit_circuit::{Function, Role, Value};
+use tacit_circuit::Value;
+use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_kernels::Block;
 use tacit_ot::Security;

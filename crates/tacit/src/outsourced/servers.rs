@@ -1,6 +1,6 @@
 //! The runs of generator and cloud.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::outsourced::{

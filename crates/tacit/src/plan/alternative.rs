@@ -5,7 +5,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tacit_circuit::{Component, Function, Role};
+use tacit_circuit::Component;
+use tacit_function::{Function, Role};
 use tacit_garble::{Rung, Scheme, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
 use tacit_protocol::outline::{Outline, Walk};

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::{Rung, Scheme};
 use tacit_kernels::Block;
 use tacit_protocol::batch::outline::{Outline, PartyWork, Preparation};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rand_core::UnwrapErr;
-use tacit_circuit::{Function, Recipient, Role, library};
+use tacit_components::library;
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::{Rung, SchemeId};
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{

@@ -39,7 +39,8 @@ mod rehearsal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tacit_circuit::{Component, Function};
+use tacit_circuit::Component;
+use tacit_function::Function;
 use tacit_garble::{Assumption, LADDER, Rung, SchemeId};
 use tacit_net::Link;
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;

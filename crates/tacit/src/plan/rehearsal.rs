@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tacit_circuit::Component;
 use tacit_circuit::builder::{Builder, Bytes};
-use tacit_circuit::{Component, Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::{Block, Prg};
 use tacit_protocol::party::{Action, Party};

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand_core::UnwrapErr;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_net::Fingerprint;
 use tacit_ot::spare::{self, Batch, BatchName, SpareSet};
 use tacit_ot::{Security, SessionTag};

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use rand_core::UnwrapErr;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};

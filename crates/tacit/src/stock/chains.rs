@@ -8,7 +8,8 @@
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 
-use tacit_circuit::{Digest, Role};
+use tacit_circuit::Digest;
+use tacit_function::Role;
 use tacit_net::Fingerprint;
 use tacit_stock::{
     Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock, StockError, StockId,
@@ -275,7 +276,7 @@ impl Stocks {
     /// party does the same. What its runs load they read as they declare it: that the values mean
     /// this to the new program is for the caller to know.
     ///
-    /// [`Function::program`]: tacit_circuit::Function::program
+    /// [`Function::program`]: tacit_function::Function::program
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_net::Fingerprint;
 use tacit_protocol::prepared::Demand;

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use rand_core::{Rng, UnwrapErr};
-use tacit_circuit::{Component, Role};
+use tacit_circuit::Component;
+use tacit_function::Role;
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
 use tacit_ot::{Delta, Security};

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rand_core::UnwrapErr;
-use tacit_circuit::{Component, Role};
+use tacit_circuit::Component;
+use tacit_function::Role;
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 use tacit_ot::Delta;

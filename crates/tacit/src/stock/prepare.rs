@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Component, Digest, Function, Role};
+use tacit_circuit::{Component, Digest};
+use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
 use tacit_protocol::prepared::Demand;

@@ -1,7 +1,7 @@
 //! A run of `prepared`: what both parties have leased, linked in one round trip. One that saves
 //! values takes a second, so that both have kept them before either has a result.
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
 use tacit_protocol::party::{Party, Progress};
 use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};

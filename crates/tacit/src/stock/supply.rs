@@ -5,7 +5,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 
-use tacit_circuit::{Component, Function, Role};
+use tacit_circuit::Component;
+use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::message::Kind;

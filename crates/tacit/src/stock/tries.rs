@@ -1,7 +1,7 @@
 //! Tries of a peer that were started and not finished: what this party has recorded of them, and
 //! the security that the next one is planned at.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_net::Fingerprint;
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::party::{Action, Party};

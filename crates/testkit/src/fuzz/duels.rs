@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme as _};
 use tacit_kernels::{Block, Construction, Prg};
 use tacit_ot::Security;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_garble::{HalfGates, Scheme as _};
 use tacit_kernels::{Block, Prg};
 use tacit_ot::Security;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Circuit, Gate, Port, Program, Type, Wire, library};
+use tacit_circuit::{Circuit, Gate, Port, Program, Type, Wire};
+use tacit_components::library;
 use tacit_kernels::{Block, Prg};
 
 /// A circuit, with known answers where a standard gives some.

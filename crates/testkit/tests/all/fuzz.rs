@@ -79,7 +79,7 @@ fn no_input_of_the_corpus_and_no_mutation_of_one_breaks_a_target() {
 fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let proposal = Proposal {
         protocol: ProtocolId::Batch,
-        role: tacit_circuit::Role::Garbler,
+        role: tacit_function::Role::Garbler,
         statistical_security_bits: 40,
         base_ot: BaseOt::default(),
         ot_extension: Extension::default(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tacit::library;
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_garble::{LADDER, SchemeId};
 use tacit_ot::FieldBits;
 use tacit_ot::source::Extension;

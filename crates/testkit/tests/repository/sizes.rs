@@ -11,9 +11,9 @@ const MAX_COLUMNS: usize = 100;
 
 /// Longer files, each with the reason.
 const LONG_FILES: &[(&str, &str)] = &[
-    ("crates/circuit/src/library/catalogue.rs", "a table"),
+    ("crates/components/src/library/catalogue.rs", "a table"),
     (
-        "crates/circuit/tests/all/components.rs",
+        "crates/components/tests/all/components.rs",
         "known answers, one after another",
     ),
     (

@@ -2,20 +2,11 @@ use std::fs::{self, File};
 
 use super::*;
 use crate::formats::{BristolFormat, write_bristol};
-use crate::{Gate, Port, Type, library};
+use crate::{Gate, Port, Type};
 
 fn write(directory: &Path, name: &str, circuit: &Circuit, format: BristolFormat, order: BitOrder) {
     let file = File::create(directory.join(name)).unwrap();
     write_bristol(circuit, file, format, order).unwrap();
-}
-
-fn findings(directory: &Path) -> Vec<(String, Finding)> {
-    let reports = check_directory(directory, &Limits::default()).unwrap();
-    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    reports
-        .into_iter()
-        .map(|report| (name(&report.path), report.finding))
-        .collect()
 }
 
 /// XOR of two bits, as the low bit of a 64-bit sum is.
@@ -33,38 +24,6 @@ fn xor_of_first_bits() -> Circuit {
         outputs,
     )
     .unwrap()
-}
-
-#[test]
-fn tacits_own_aes_passes_under_the_default_order_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let aes = library::find("aes-128", &std::collections::BTreeMap::new()).unwrap();
-    let names = ["aes_128.txt", "AES_128.bristol"];
-    for name in names {
-        write(
-            directory.path(),
-            name,
-            &aes,
-            BristolFormat::Fashion,
-            BitOrder::default(),
-        );
-    }
-    let correct = Finding::Correct { cases: 2 };
-    let expected =
-        ["AES_128.bristol", "aes_128.txt"].map(|name| (name.to_owned(), correct.clone()));
-    assert_eq!(findings(directory.path()), expected);
-    for order in [
-        BitOrder::AsGiven,
-        BitOrder::ReversedBits,
-        BitOrder::Reversed,
-    ] {
-        write(directory.path(), names[0], &aes, BristolFormat::Old, order);
-        assert_eq!(
-            findings(directory.path())[1].1,
-            Finding::Wrong { case: 0 },
-            "{order}"
-        );
-    }
 }
 
 #[test]

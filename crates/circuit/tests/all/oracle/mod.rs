@@ -1,20 +1,12 @@
 //! Compares a circuit with the plain function that it must equal, on random inputs.
+//!
+//! The tests of the component library use it too.
 
-use std::collections::BTreeMap;
+pub(crate) mod numbers;
+pub(crate) mod vectors;
 
 use tacit_circuit::builder::Builder;
-use tacit_circuit::{Circuit, Kind, Type, library};
-
-/// Parameters by name.
-pub(crate) fn parameters(given: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    let given = given.iter().map(|&(name, value)| (name.to_owned(), value));
-    given.collect()
-}
-
-/// A component of the library.
-pub(crate) fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
-    library::find(name, &parameters(given)).unwrap_or_else(|error| panic!("{error}"))
-}
+use tacit_circuit::{Circuit, Kind, Lanes, Program, Type};
 
 /// What `describe` builds.
 pub(crate) fn build(describe: impl FnOnce(&Builder)) -> Circuit {
@@ -193,11 +185,6 @@ pub(crate) fn agrees(name: &str, circuit: &Circuit, plain: impl Fn(&[Bits]) -> V
     agrees_on(name, circuit, draw, plain);
 }
 
-/// Panics unless a component of the library computes `plain` on random inputs.
-pub(crate) fn computes(name: &str, given: &[(&str, u64)], plain: impl Fn(&[Bits]) -> Vec<Bits>) {
-    agrees(name, &component(name, given), plain);
-}
-
 /// Panics unless the circuit computes `plain` on inputs drawn by `draw`.
 pub(crate) fn agrees_on(
     name: &str,
@@ -229,4 +216,18 @@ pub(crate) fn agrees_on(
         }
         left -= size;
     }
+}
+
+/// Compiles, checks the invariants, and compares with the circuit on 64 inputs.
+pub(crate) fn compiled(circuit: &Circuit, random: &mut Random) -> Program {
+    let program = Program::compile(circuit);
+    program.check_invariants().unwrap();
+    assert_eq!(program.inputs(), circuit.input_bits());
+    assert_eq!(program.digest(), circuit.digest());
+    let inputs: Vec<Lanes> = (0..circuit.input_bits()).map(|_| random.next()).collect();
+    assert_eq!(
+        program.interpret_lanes(&inputs),
+        circuit.evaluate_lanes(&inputs)
+    );
+    program
 }

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 
 use costs::Costs;
 use roll::Steps;
-use tacit_circuit::{Component, Digest, FunctionBuilder, Port, Recipient, Role, Wire};
+use tacit_circuit::{Component, Digest, Port, Wire};
+use tacit_function::{FunctionBuilder, Recipient, Role};
 
 use super::cut::{Levels, Live, Shape, Source, Traced, levels};
 use super::lines::LineCosts;

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use tacit_circuit::FunctionBuilder;
+use tacit_function::FunctionBuilder;
 
 use super::text::{Piece, pieces_text};
 

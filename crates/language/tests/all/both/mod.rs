@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_language::lower::{Lowered, NoCircuitFiles};
 use tacit_language::program::{Entry, EntryId, Program, Value};
 use tacit_language::{Diagnostic, Loaded, NoFiles, ParamValues, render_all};

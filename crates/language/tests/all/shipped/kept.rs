@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 
 use super::{Draws, run, shipped_with};
 

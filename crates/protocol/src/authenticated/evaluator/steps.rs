@@ -1,6 +1,6 @@
 //! What the evaluator does at each stage of a run.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::Block;
 
 use super::super::garbling::frame_bytes;

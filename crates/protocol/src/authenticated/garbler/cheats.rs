@@ -7,7 +7,7 @@ use crate::Misbehaviour;
 use crate::authenticated::Evaluator;
 use crate::authenticated::tests::{component, epochs, seed, terms};
 use crate::party::Party;
-use tacit_circuit::Recipient;
+use tacit_function::Recipient;
 
 /// The garbler changes its tables, does not look at the evaluator's labels, and sends
 /// the proof of an honest garbler. Returns what the evaluator finds, and whether it opened the

@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 
 use super::super::fold::FOLD_BYTES;
 use super::super::garbling::frame_bytes;

@@ -33,7 +33,7 @@ pub(super) use parts::EXTENSION_OTS;
 
 use std::ops::Range;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::{Block, Construction, Prg};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;

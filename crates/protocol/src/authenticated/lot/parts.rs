@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 
 use super::super::leaky::CHUNK;
 use super::super::parameters::LotSize;

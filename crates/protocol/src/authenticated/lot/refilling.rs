@@ -1,6 +1,6 @@
 //! OTs that are made before a lot takes them, where the extension has that.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 
 use super::{Context, Unchecked, random};
 use crate::Error;

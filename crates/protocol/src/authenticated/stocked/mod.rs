@@ -14,7 +14,7 @@
 
 mod making;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 

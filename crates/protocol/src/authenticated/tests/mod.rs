@@ -12,7 +12,9 @@ mod transcript;
 use std::collections::{BTreeMap, VecDeque};
 
 use rand_core::{Rng, UnwrapErr};
-use tacit_circuit::{Circuit, Function, Port, Recipient, Role, library};
+use tacit_circuit::{Circuit, Port};
+use tacit_components::library;
+use tacit_function::{Function, Recipient, Role};
 use tacit_kernels::{Construction, Prg};
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;

@@ -3,7 +3,7 @@
 use core::mem;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

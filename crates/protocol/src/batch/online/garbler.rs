@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

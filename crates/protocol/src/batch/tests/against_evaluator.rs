@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use tacit_circuit::{Function, Recipient, Role};
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::HalfGates;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;

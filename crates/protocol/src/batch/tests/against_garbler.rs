@@ -1,7 +1,7 @@
 //! A cheating evaluator: every strategy ends in the right result, or the garbler catches it; and
 //! what the garbler does does not depend on its input.
 
-use tacit_circuit::{Function, Recipient, Role};
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::HalfGates;
 use zeroize::Zeroizing;
 
@@ -345,7 +345,7 @@ fn an_execution_finds_every_change_whatever_the_input() {
 /// Bits beyond an input that is no whole number of bytes.
 #[test]
 fn unused_bits_are_refused() {
-    let circuit = tacit_circuit::library::find(
+    let circuit = tacit_components::library::find(
         "adder",
         &std::collections::BTreeMap::from([("bits".to_owned(), 5)]),
     );

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 
-use tacit_circuit::Function;
+use tacit_function::Function;
 use tacit_garble::HalfGates;
 use tacit_kernels::{Block, Construction, Prg};
 use zeroize::Zeroizing;

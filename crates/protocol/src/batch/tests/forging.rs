@@ -10,7 +10,7 @@ use crate::batch::oracle::{Domain, HASH_BYTES};
 use crate::bits::bit;
 use crate::message::Kind;
 use crate::party::{Action, Party, Progress};
-use tacit_circuit::Recipient;
+use tacit_function::Recipient;
 use tacit_garble::HalfGates;
 
 /// Bytes of randomness with which W is committed.

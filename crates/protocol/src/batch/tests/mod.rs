@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 
 use rand_core::{CryptoRng, Rng, UnwrapErr};
 use sha2::Digest as _;
-use tacit_circuit::{Function, Port, Recipient, Role, library};
+use tacit_circuit::Port;
+use tacit_components::library;
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
 use tacit_ot::Security;

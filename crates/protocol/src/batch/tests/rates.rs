@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use tacit_circuit::{Function, Recipient};
+use tacit_function::{Function, Recipient};
 use tacit_garble::HalfGates;
 use zeroize::Zeroizing;
 

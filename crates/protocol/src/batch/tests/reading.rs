@@ -1,7 +1,7 @@
 //! A party that reads: it follows the protocol, and computes from what it legitimately holds what
 //! it is not to know.
 
-use tacit_circuit::{Function, Recipient, Role};
+use tacit_function::{Function, Recipient, Role};
 use tacit_garble::HalfGates;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;

@@ -1,6 +1,6 @@
 //! What a party refuses before or after all messages were as they should be.
 
-use tacit_circuit::{Recipient, Role};
+use tacit_function::{Recipient, Role};
 use tacit_ot::Security;
 
 use super::against_evaluator::{against, of_buckets, plan};

@@ -10,7 +10,7 @@ use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
 use crate::outsourced::cut::Fate;
 use crate::outsourced::{Cheat, Peer, kills_chain};
 use crate::saved::GATE_BYTES;
-use tacit_circuit::Recipient;
+use tacit_function::Recipient;
 
 fn is_checked(cheat: Cheat) -> bool {
     matches!(cheat, Cheat::CheckedCopy(..))

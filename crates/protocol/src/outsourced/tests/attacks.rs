@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use tacit_circuit::Recipient;
+use tacit_function::Recipient;
 use tacit_garble::Scheme as _;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;

@@ -1,6 +1,6 @@
 //! Cheating over a chain of runs: older versions, keys and gates of earlier attempts, other splits.
 
-use tacit_circuit::{Function, FunctionBuilder, Recipient};
+use tacit_function::{Function, FunctionBuilder, Recipient};
 
 use super::cheats::{COPIES, CheatPlace, Due, Strategy, check};
 use super::honest::{opened, paid, run};

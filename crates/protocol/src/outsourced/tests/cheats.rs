@@ -1,6 +1,6 @@
 //! What cheating is made of: where in a message something lies, and how a run has to end.
 
-use tacit_circuit::{Function, Recipient};
+use tacit_function::{Function, Recipient};
 use tacit_garble::HalfGates;
 use tacit_kernels::Block;
 

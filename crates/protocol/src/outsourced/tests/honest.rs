@@ -1,7 +1,7 @@
 //! Runs of honest parties.
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::SchemeId;
 use zeroize::Zeroizing;
 

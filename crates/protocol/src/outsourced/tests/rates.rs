@@ -2,7 +2,7 @@
 //! run is from fixed seeds, so that a test gives the same counts each time, and bounds can be as
 //! narrow as to fail a model that is a little wrong.
 
-use tacit_circuit::Recipient;
+use tacit_function::Recipient;
 
 use super::cheats::CheatPlace;
 use super::trio::{Past, Trio, adder, bits, malicious};

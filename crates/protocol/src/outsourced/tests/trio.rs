@@ -1,7 +1,7 @@
 //! Three parties in memory, one of which may have its messages rewritten.
 
 use rand_core::UnwrapErr;
-use tacit_circuit::{Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme as _};
 use tacit_kernels::{Block, Construction, Prg};
 use zeroize::Zeroizing;

@@ -1,6 +1,6 @@
 //! The garbler's run when the evaluator's inputs are wires.
 
-use tacit_circuit::{Outputs, Role};
+use tacit_function::{Outputs, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;

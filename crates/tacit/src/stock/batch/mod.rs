@@ -24,7 +24,7 @@ mod prepare;
 mod run;
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
 use tacit_kernels::{Block, Construction};
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;

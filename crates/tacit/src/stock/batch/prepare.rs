@@ -2,7 +2,8 @@
 
 use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Digest, Function, Role};
+use tacit_circuit::Digest;
+use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 use tacit_ot::Security;

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::batch::{

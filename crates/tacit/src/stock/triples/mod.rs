@@ -19,7 +19,7 @@ mod prepare;
 mod run;
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_protocol::authenticated::{BLOCK_BYTES, BLOCK_TRIPLES, blocks_for};

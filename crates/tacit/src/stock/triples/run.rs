@@ -3,7 +3,7 @@
 
 use core::ops::RangeInclusive;
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_protocol::authenticated::{
     AuthenticatedParty, BLOCK_BYTES, Evaluator, Garbler, StockedTriples, Terms, TripleBlocks,
     blocks_for,

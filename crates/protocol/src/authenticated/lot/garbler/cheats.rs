@@ -1,6 +1,6 @@
 //! A garbler that cheats in a leaky AND and tries not to be caught.
 
-use tacit_circuit::Role;
+use tacit_function::Role;
 use tacit_kernels::{Block, Prg};
 
 use super::*;

@@ -1,0 +1,159 @@
+//! What a large circuit file takes: seconds and memory to parse, to digest and to compile; what
+//! well-known circuits take to build and to compile, and how many labels they keep at once.
+//!
+//! `cargo bench -p tacit-components --bench import -- 10000000` writes a file of this many AND gates,
+//! AES-128 under one key again and again, and reads it. The argument may be left out. Prints a
+//! JSON record a line; the memory is the process's peak so far.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use tacit_circuit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
+use tacit_circuit::{Circuit, Program};
+use tacit_components::library;
+
+/// AND gates of the file, unless told otherwise.
+const AND_GATES: usize = 10_000_000;
+
+/// Bits of the key, and of a block.
+const BLOCK_BITS: usize = 128;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let given = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("chain.txt");
+    let begun = Instant::now();
+    let bytes = write_chain(given.unwrap_or(AND_GATES), &path)?;
+    record("write", begun, &format!(",\"file_bytes\":{bytes}"));
+    import(&path)?;
+    for (name, parameters) in [
+        ("aes-128", vec![]),
+        ("sha-256-compress", vec![]),
+        ("sha-512-compress", vec![]),
+        ("matrix-product", vec![("n", 8), ("bits", 32)]),
+        ("matrix-product", vec![("n", 12), ("bits", 64)]),
+        ("min-cut-250k-synthetic", vec![]),
+    ] {
+        let begun = Instant::now();
+        let circuit = component(name, &parameters)?;
+        record("build", begun, &format!(",\"circuit\":\"{name}\""));
+        compile(&circuit, &format!(",\"circuit\":\"{name}\""));
+    }
+    Ok(())
+}
+
+/// Parses, digests and compiles the file.
+fn import(path: &Path) -> Result<(), Box<dyn Error>> {
+    let begun = Instant::now();
+    let circuit = read_bristol_file(path, &Import::default())?;
+    record(
+        "parse",
+        begun,
+        &format!(",\"gates\":{}", circuit.gate_count()),
+    );
+    let begun = Instant::now();
+    let digest = circuit.digest();
+    record("digest", begun, &format!(",\"digest\":\"{digest}\""));
+    compile(&circuit, "");
+    Ok(())
+}
+
+/// Compiles a circuit, and records the program's size after `what`.
+fn compile(circuit: &Circuit, what: &str) {
+    let begun = Instant::now();
+    let program = Program::compile(circuit);
+    record(
+        "compile",
+        begun,
+        &format!(
+            "{what},\"ands\":{},\"xors\":{},\"inputs\":{},\"slots\":{}",
+            program.ands().len(),
+            program.xors().len(),
+            program.inputs(),
+            program.slots()
+        ),
+    );
+}
+
+fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, Box<dyn Error>> {
+    let parameters: BTreeMap<String, u64> = parameters
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value))
+        .collect();
+    Ok(library::find(name, &parameters)?)
+}
+
+/// Writes AES-128 under one key, each block the ciphertext of the one before, until it has at least
+/// this many AND gates. Returns the file's length. Takes the memory of one AES-128.
+fn write_chain(and_gates: usize, path: &Path) -> Result<u64, Box<dyn Error>> {
+    let mut text = Vec::new();
+    let aes = component("aes-128", &[])?;
+    write_bristol(&aes, &mut text, BristolFormat::Fashion, BitOrder::default())?;
+    let text = String::from_utf8(text)?;
+    let mut lines = text.lines();
+    let header: Vec<usize> = lines
+        .next()
+        .ok_or("no header")?
+        .split(' ')
+        .map(str::parse)
+        .collect::<Result<_, _>>()?;
+    let [gates, wires] = header[..] else {
+        return Err("the header has two numbers".into());
+    };
+    let copies = and_gates.div_ceil(aes.statistics().and);
+    let mut file = BufWriter::new(File::create(path)?);
+    writeln!(
+        file,
+        "{} {}",
+        copies * gates,
+        2 * BLOCK_BITS + copies * gates
+    )?;
+    writeln!(file, "2 {BLOCK_BITS} {BLOCK_BITS}\n1 {BLOCK_BITS}\n")?;
+    let gate_lines: Vec<Vec<&str>> = lines
+        .skip(2)
+        .filter(|line| !line.is_empty())
+        .map(|line| line.split(' ').collect())
+        .collect();
+    for copy in 0..copies {
+        // What follows the inputs moves up by what the copies before have.
+        let place = |wire: usize| match wire {
+            key if key < BLOCK_BITS => key,
+            // The outputs are a file's last wires.
+            block if block < 2 * BLOCK_BITS && copy > 0 => {
+                block - 2 * BLOCK_BITS + wires + (copy - 1) * gates
+            }
+            block if block < 2 * BLOCK_BITS => block,
+            gate => gate + copy * gates,
+        };
+        for line in &gate_lines {
+            let (kind, numbers) = line.split_last().ok_or("an empty line")?;
+            write!(file, "{} {}", numbers[0], numbers[1])?;
+            for number in &numbers[2..] {
+                write!(file, " {}", place(number.parse()?))?;
+            }
+            writeln!(file, " {kind}")?;
+        }
+    }
+    file.flush()?;
+    Ok(file.get_ref().metadata()?.len())
+}
+
+/// Prints what a step took, and more of it.
+fn record(step: &str, begun: Instant, more: &str) {
+    let seconds = begun.elapsed().as_secs_f64();
+    let memory = peak_memory_mib().map_or("null".to_owned(), |mib| mib.to_string());
+    println!("{{\"step\":\"{step}\",\"seconds\":{seconds:.3},\"peak_memory_mib\":{memory}{more}}}");
+}
+
+/// The process's peak resident set, where the system tells it.
+fn peak_memory_mib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mut lines = status.lines();
+    let peak = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib >> 10)
+}

@@ -1,0 +1,179 @@
+//! The component library: generators of circuits that are worth a name.
+//!
+//! A generator is a plain function over handles of a [`Builder`], so that components nest. The
+//! registry gives finished circuits by name: [`list`] says which there are, [`find`] makes one.
+//! All circuits keep the library's bit order: byte strings in order, each byte least significant
+//! bit first, integers least significant bit first.
+
+mod aes;
+mod aes_rounds;
+mod alike;
+mod arithmetic;
+mod catalogue;
+mod cell_map;
+mod chacha20;
+mod classify;
+mod edit_distance;
+mod error;
+mod hmac;
+mod integers;
+mod keccak;
+mod min_cut;
+mod sealed_state;
+mod sha2;
+mod sha256;
+mod sha512;
+mod subsequence;
+mod tables;
+
+pub use aes::{aes_128, aes_128_copies};
+pub use aes_rounds::{
+    aes, aes_cbc, aes_expand_key, aes_last_round, aes_round, aes_with_round_keys,
+};
+pub use alike::{Alike, Kinds, alike};
+pub use cell_map::{cell_map_get, cell_map_set};
+pub use chacha20::chacha20_block;
+pub use classify::{DecisionNode, decision_tree, linear_classifier, naive_bayes};
+pub use edit_distance::{
+    edit_distance, edit_distance_plain, levenshtein_cell, levenshtein_distance,
+    levenshtein_plain_tile, levenshtein_tile,
+};
+pub use error::LibraryError;
+pub use hmac::hmac_sha_256;
+pub use integers::{adder, comparator, millionaires};
+pub use keccak::{keccak_f_1600, sha3_256};
+pub use sealed_state::StateKeys;
+pub use sha256::{sha_256, sha_256_compress};
+pub use sha512::{sha_512, sha_512_compress};
+pub use subsequence::{
+    Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
+};
+pub use tables::{keyed_database, matrix_product, median, set_intersection_size};
+
+use std::collections::BTreeMap;
+
+use tacit_circuit::builder::Builder;
+use tacit_circuit::{Circuit, CircuitError};
+
+use catalogue::ENTRIES;
+
+/// A number that a component of the library takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, as on the command line.
+    pub name: &'static str,
+    /// What it counts.
+    pub description: &'static str,
+    /// Least value.
+    pub minimum: u64,
+    /// Greatest value.
+    pub maximum: u64,
+    /// The value where none is given; without it, one must be.
+    pub default: Option<u64>,
+}
+
+/// A component of the library.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it computes, in a line.
+    pub description: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    generate: fn(&[usize]) -> Result<Circuit, CircuitError>,
+}
+
+/// The components of the library, in the order in which they are shown.
+#[must_use]
+pub fn list() -> &'static [Entry] {
+    ENTRIES
+}
+
+/// The circuit `name` with these parameters.
+///
+/// # Errors
+///
+/// There is no such component, a parameter is missing, unknown or out of range.
+pub fn find(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Circuit, LibraryError> {
+    let unknown = || LibraryError::UnknownComponent { name: shown(name) };
+    let entry = ENTRIES
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(unknown)?;
+    entry.circuit(parameters)
+}
+
+impl Entry {
+    /// The circuit with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// A parameter is missing, unknown or out of range.
+    pub fn circuit(&self, parameters: &BTreeMap<String, u64>) -> Result<Circuit, LibraryError> {
+        let is_known = |name: &String| self.parameters.iter().any(|known| known.name == name);
+        if let Some(name) = parameters.keys().find(|&name| !is_known(name)) {
+            let known: Vec<&str> = self.parameters.iter().map(|known| known.name).collect();
+            return Err(LibraryError::UnknownParameter {
+                component: self.name,
+                parameter: shown(name),
+                known: if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                },
+            });
+        }
+        let values = self.parameters.iter().map(|parameter| {
+            let given = parameters
+                .get(parameter.name)
+                .copied()
+                .or(parameter.default);
+            self.check(parameter, given).map(|value| value as usize)
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        (self.generate)(&values).map_err(LibraryError::Circuit)
+    }
+
+    fn check(&self, parameter: &Parameter, given: Option<u64>) -> Result<u64, LibraryError> {
+        let &Parameter {
+            name,
+            description,
+            minimum,
+            maximum,
+            ..
+        } = parameter;
+        let component = self.name;
+        match given {
+            None => Err(LibraryError::MissingParameter {
+                component,
+                parameter: name,
+                description,
+                minimum,
+                maximum,
+            }),
+            Some(found) if !(minimum..=maximum).contains(&found) => {
+                Err(LibraryError::ParameterRange {
+                    component,
+                    parameter: name,
+                    found,
+                    minimum,
+                    maximum,
+                })
+            }
+            Some(value) => Ok(value),
+        }
+    }
+}
+
+/// A name for a message, cut to 64 characters.
+fn shown(name: &str) -> String {
+    name.chars().take(64).collect()
+}
+
+/// Builds one circuit.
+fn build(describe: impl FnOnce(&Builder)) -> Result<Circuit, CircuitError> {
+    let builder = Builder::new();
+    describe(&builder);
+    builder.finish()
+}

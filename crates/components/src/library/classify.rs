@@ -1,0 +1,185 @@
+//! Classification of one party's sample by the other party's model.
+//!
+//! The three classifiers of Bost, Popa, Tu and Goldwasser, "Machine learning classification over
+//! encrypted data", NDSS 2015: hyperplane decision, naive Bayes, decision trees. The model's
+//! shape (numbers of features, classes and values, depth) is public; all its numbers are inputs.
+//! Scores are held in as many bits as they can need, so that none wraps around.
+
+use std::collections::VecDeque;
+
+use tacit_circuit::builder::{Array, Bit, Int, UInt};
+use tacit_circuit::{Circuit, CircuitError, Promise, Type};
+
+use super::build;
+
+/// Whether the sample lies on the positive side of the plane: Σ weightᵢ·featureᵢ + bias ≥ 0.
+///
+/// # Panics
+///
+/// If there are not as many weights as features, or widths differ.
+#[must_use]
+pub fn linear_classifier<'b>(
+    features: &Array<Int<'b>>,
+    weights: &Array<Int<'b>>,
+    bias: &Int<'b>,
+) -> Bit<'b> {
+    let (features, weights): (Vec<_>, Vec<_>) =
+        (features.iter().collect(), weights.iter().collect());
+    let score = Int::dot_product_widening(&features, &weights);
+    let width = score.width() + 1;
+    !(score.resize(width) + bias.resize(width)).sign()
+}
+
+/// The most probable class of a sample, the first of them if there are several: the greatest of
+/// log P(class) + Σ log P(featureᵢ = valueᵢ | class).
+///
+/// `likelihoods[class][feature][value]` are logarithms, as `priors` are; a value past the last
+/// counts as the last one.
+///
+/// # Panics
+///
+/// If there are not as many priors as classes, or not as many likelihoods as features, or widths
+/// differ, or a value has too few bits for its table.
+#[must_use]
+pub fn naive_bayes<'b>(
+    sample: &Array<UInt<'b>>,
+    priors: &Array<Int<'b>>,
+    likelihoods: &Array<Array<Array<Int<'b>>>>,
+) -> UInt<'b> {
+    assert_eq!(
+        priors.len(),
+        likelihoods.len(),
+        "classes of priors and likelihoods"
+    );
+    assert_eq!(
+        sample.len(),
+        likelihoods[0].len(),
+        "features of sample and likelihoods"
+    );
+    let width = priors[0].width() + sample.len().ilog2() as usize + 1;
+    let scores = priors.iter().zip(likelihoods).map(|(prior, tables)| {
+        let terms = tables
+            .iter()
+            .zip(sample)
+            .map(|(table, value)| table.lookup(value));
+        let terms: Vec<UInt<'b>> = [prior.clone()]
+            .into_iter()
+            .chain(terms)
+            .map(|term| term.resize(width).as_unsigned())
+            .collect();
+        UInt::sum(&terms.iter().collect::<Vec<_>>()).as_signed()
+    });
+    Array::new(scores.collect()).arg_max().0
+}
+
+/// A node of a decision tree: it compares one feature with a threshold.
+#[derive(Clone, Debug)]
+pub struct DecisionNode<'b> {
+    /// The feature's index; past the last it means the last one.
+    pub feature: UInt<'b>,
+    /// A greater feature goes to the second child, any other to the first.
+    pub threshold: Int<'b>,
+}
+
+/// The label of the leaf that the sample reaches in a complete binary tree. `nodes` are level by
+/// level from the root, the children of node k at 2k + 1 and 2k + 2; `labels` are those of the
+/// leaves from left to right.
+///
+/// All nodes are evaluated, so that the path stays hidden: each selects its feature and compares
+/// it, and the labels are selected upwards.
+///
+/// # Panics
+///
+/// If there is not one more label than nodes, a power of two, or widths differ, or an index has
+/// too few bits.
+#[must_use]
+pub fn decision_tree<'b>(
+    sample: &Array<Int<'b>>,
+    nodes: &[DecisionNode<'b>],
+    labels: &Array<UInt<'b>>,
+) -> UInt<'b> {
+    assert!(
+        labels.len() == nodes.len() + 1 && labels.len().is_power_of_two(),
+        "the labels of a complete tree of {} nodes",
+        nodes.len()
+    );
+    let mut reached: VecDeque<UInt<'b>> = labels.iter().cloned().collect();
+    for node in nodes.iter().rev() {
+        let second = sample.lookup(&node.feature).greater_than(&node.threshold);
+        // The nodes from the last on meet the subtrees from the right on, level by level.
+        let (right, left) = (reached.pop_back(), reached.pop_back());
+        let (right, left) = (right.expect("a right child"), left.expect("a left child"));
+        reached.push_front(second.select(&right, &left));
+    }
+    reached.pop_back().expect("the root's label")
+}
+
+/// Bits of an index into `len` values, at least one.
+fn index_bits(len: usize) -> usize {
+    (len - 1).max(1).ilog2() as usize + 1
+}
+
+/// What an index into `len` values must be.
+fn index_below(len: usize) -> Promise {
+    Promise::Within {
+        least: 0,
+        greatest: len as i64 - 1,
+    }
+}
+
+pub(super) fn circuit_of_linear_classifier(
+    features: usize,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let ty = Type::signed(bits).array(features);
+        let (sample, weights) = (
+            builder.input("sample", ty.clone()),
+            builder.input("weights", ty),
+        );
+        let bias = builder.int("bias", bits);
+        builder.output("is_positive", &linear_classifier(&sample, &weights, &bias));
+    })
+}
+
+pub(super) fn circuit_of_naive_bayes(
+    classes: usize,
+    features: usize,
+    values: usize,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let value = Type::unsigned(index_bits(values));
+        let sample = builder.input("sample", value.array(features));
+        builder.promise("sample", index_below(values));
+        let logarithm = Type::signed(bits);
+        let priors = builder.input("priors", logarithm.clone().array(classes));
+        let likelihoods = logarithm.array(values).array(features).array(classes);
+        let likelihoods = builder.input("likelihoods", likelihoods);
+        builder.output("class", &naive_bayes(&sample, &priors, &likelihoods));
+    })
+}
+
+pub(super) fn circuit_of_decision_tree(
+    depth: usize,
+    features: usize,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    let leaves = 1 << depth;
+    build(|builder| {
+        let sample = builder.input("sample", Type::signed(bits).array(features));
+        let index = Type::unsigned(index_bits(features));
+        let indices: Array<UInt<'_>> = builder.input("features", index.array(leaves - 1));
+        builder.promise("features", index_below(features));
+        let thresholds: Array<Int<'_>> =
+            builder.input("thresholds", Type::signed(bits).array(leaves - 1));
+        let labels = builder.input("labels", Type::unsigned(8).array(leaves));
+        let nodes: Vec<DecisionNode<'_>> = indices
+            .iter()
+            .cloned()
+            .zip(thresholds.iter().cloned())
+            .map(|(feature, threshold)| DecisionNode { feature, threshold })
+            .collect();
+        builder.output("label", &decision_tree(&sample, &nodes, &labels));
+    })
+}

@@ -1,0 +1,67 @@
+//! What can be wrong with a request to the library.
+
+use tacit_circuit::CircuitError;
+use thiserror::Error;
+
+/// A component that the library cannot make.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LibraryError {
+    /// No component of that name.
+    #[error("the library has no component {name:?}; there are: {}", names())]
+    UnknownComponent {
+        /// The name, cut to 64 characters.
+        name: String,
+    },
+    /// A parameter that the component does not take.
+    #[error("{component} takes no parameter {parameter:?}; it takes: {known}")]
+    UnknownParameter {
+        /// The component.
+        component: &'static str,
+        /// The parameter's name, cut to 64 characters.
+        parameter: String,
+        /// The parameters that it takes.
+        known: String,
+    },
+    /// A parameter without a value.
+    #[error(
+        "{component} needs the parameter {parameter} ({description}); give it a value from \
+         {minimum} to {maximum}"
+    )]
+    MissingParameter {
+        /// The component.
+        component: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What it counts.
+        description: &'static str,
+        /// Least value.
+        minimum: u64,
+        /// Greatest value.
+        maximum: u64,
+    },
+    /// A parameter's value out of its range.
+    #[error(
+        "{component}: the parameter {parameter} is {found}; it must be from {minimum} to {maximum}"
+    )]
+    ParameterRange {
+        /// The component.
+        component: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The value given.
+        found: u64,
+        /// Least value.
+        minimum: u64,
+        /// Greatest value.
+        maximum: u64,
+    },
+    /// The generator made a circuit that is not valid; the ranges are to rule this out.
+    #[error(transparent)]
+    Circuit(CircuitError),
+}
+
+fn names() -> String {
+    let names: Vec<&str> = super::list().iter().map(|entry| entry.name).collect();
+    names.join(", ")
+}

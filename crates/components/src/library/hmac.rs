@@ -1,0 +1,45 @@
+//! HMAC with SHA-256 (FIPS 198-1, RFC 2104).
+//!
+//! Cost: a compression each for the key's two blocks, and one for the digest of the inner hash,
+//! besides those of the message: four for a message of up to 55 bytes. Of a key longer than 64
+//! bytes the hash is taken first.
+
+use tacit_circuit::builder::{Builder, Bytes};
+use tacit_circuit::{Circuit, CircuitError};
+
+use super::build;
+use super::sha256::sha_256;
+
+/// Bytes of a block of SHA-256.
+const BLOCK_BYTES: usize = 64;
+
+/// HMAC-SHA-256 of a message of any fixed length under a key of any fixed length.
+#[must_use]
+pub fn hmac_sha_256<'b>(key: &Bytes<'b>, message: &Bytes<'b>) -> Bytes<'b> {
+    let builder = key.bus().builder();
+    let key = if key.len() > BLOCK_BYTES {
+        sha_256(key)
+    } else {
+        key.clone()
+    };
+    let key = key.concat(&filled(builder, 0, BLOCK_BYTES - key.len()));
+    // The bytes of ipad and opad (FIPS 198-1, section 3).
+    let inner_key = &key ^ filled(builder, 0x36, BLOCK_BYTES);
+    let outer_key = &key ^ filled(builder, 0x5c, BLOCK_BYTES);
+    let inner = sha_256(&inner_key.concat(message));
+    sha_256(&outer_key.concat(&inner))
+}
+
+fn filled(builder: &Builder, byte: u8, len: usize) -> Bytes<'_> {
+    Bytes::constant(builder, &vec![byte; len])
+}
+
+pub(super) fn circuit(key_bytes: usize, bytes: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let (key, message) = (
+            builder.bytes("key", key_bytes),
+            builder.bytes("message", bytes),
+        );
+        builder.output("tag", &hmac_sha_256(&key, &message));
+    })
+}

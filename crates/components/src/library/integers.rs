@@ -1,0 +1,76 @@
+//! Small components on integers.
+
+use tacit_circuit::builder::{Bit, UInt};
+use tacit_circuit::{Circuit, CircuitError, Type};
+
+use super::build;
+
+/// Whether `a` is richer than `b`. Costs as many AND gates as the width.
+///
+/// # Panics
+///
+/// If the widths differ.
+#[must_use]
+pub fn millionaires<'b>(a: &UInt<'b>, b: &UInt<'b>) -> Bit<'b> {
+    a.greater_than(b)
+}
+
+/// The wrapping sum. Costs an AND gate less than the width.
+///
+/// # Panics
+///
+/// If the widths differ.
+#[must_use]
+pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
+    a + b
+}
+
+/// Whether `a` is less than, equal to, and greater than `b`. Costs two AND gates a bit, less
+/// one.
+///
+/// # Panics
+///
+/// If the widths differ.
+#[must_use]
+pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
+    let (less, equal) = (a.less_than(b), a.equals(b));
+    // They exclude each other, so that their disjunction is their sum.
+    [less, equal, !(less ^ equal)]
+}
+
+/// No number type is as wide as some benchmarks compare, so that past its limit the ports are bit
+/// strings.
+pub(super) fn circuit_of_millionaires(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let input = |name| match bits <= Type::MAX_NUMBER_BITS as usize {
+            true => builder.uint(name, bits),
+            false => UInt::new(builder.bus(name, bits)),
+        };
+        builder.output("a_is_richer", &millionaires(&input("a"), &input("b")));
+    })
+}
+
+pub(super) fn circuit_of_selector(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let condition = builder.bit("condition");
+        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+        builder.output("selected", &condition.select(&a, &b));
+    })
+}
+
+pub(super) fn circuit_of_adder(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+        builder.output("sum", &adder(&a, &b));
+    })
+}
+
+pub(super) fn circuit_of_comparator(bits: usize) -> Result<Circuit, CircuitError> {
+    build(|builder| {
+        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+        let [less, equal, greater] = comparator(&a, &b);
+        builder.output("less", &less);
+        builder.output("equal", &equal);
+        builder.output("greater", &greater);
+    })
+}

@@ -1,0 +1,115 @@
+//! From a function as it is written to the function.
+
+use tacit_circuit::{Circuit, Component, Port};
+
+use crate::check::check;
+use crate::lower::Lowering;
+use crate::promises::promise;
+use crate::source::{
+    ComponentSource, Destination, InputSource, OutputSource, Owner, Source, StepSource,
+    ValueSource, function_digest,
+};
+use crate::syntax::{Assigned, Assignment, Item, Reference};
+use crate::{Function, FunctionError, FunctionInput, FunctionOutput, Recipient, Role};
+
+impl Source {
+    /// One call of `circuit`; see [`Function::of_circuit`].
+    pub(super) fn of_circuit(
+        name: &str,
+        circuit: Circuit,
+        owner: impl Fn(&Port) -> Role,
+        recipient: impl Fn(&Port) -> Recipient,
+    ) -> Self {
+        let mut source = Self {
+            name: name.to_owned(),
+            ..Self::default()
+        };
+        let (mut arguments, mut targets) = (Vec::new(), Vec::new());
+        for port in circuit.inputs() {
+            arguments.push(vec![Item::Reference(Reference::whole(&port.name))]);
+            source.inputs.push(InputSource {
+                name: port.name.clone(),
+                ty: port.ty.clone(),
+                owner: Owner::Party(owner(port)),
+            });
+        }
+        for port in circuit.outputs() {
+            // A result may have an input's name, and no value may.
+            let mut inner = format!("result_{}", source.values.len());
+            while circuit.inputs().iter().any(|port| port.name == inner) {
+                inner.push('_');
+            }
+            let whole = Reference::whole(&inner);
+            source.values.push(ValueSource {
+                name: inner,
+                ty: port.ty.clone(),
+            });
+            source.outputs.push(OutputSource {
+                name: port.name.clone(),
+                ty: port.ty.clone(),
+                destination: Destination::Parties(recipient(port)),
+                value: vec![Item::Reference(whole.clone())],
+            });
+            targets.push(Some(whole));
+        }
+        let assigned = Assigned::Call("circuit".to_owned(), arguments);
+        let call = Assignment { targets, assigned };
+        source.steps.push(StepSource::Assignment(call));
+        source.components.push(ComponentSource {
+            name: "circuit".to_owned(),
+            component: Component::new(name, circuit),
+            library: None,
+        });
+        source
+    }
+}
+
+impl Function {
+    pub(super) fn of_source(source: Source) -> Result<Self, FunctionError> {
+        source.check()?;
+        let mut plan = Lowering::lower(&source)?;
+        let components = source.components.iter();
+        let components: Vec<Component> = components.map(|c| c.component.clone()).collect();
+        let counts = check(&mut plan, components.len())?;
+        let text = source.canonical_text();
+        let digest = function_digest(&text, &components);
+        let (mut ports, mut owners, mut loads) = (Vec::new(), Vec::new(), Vec::new());
+        for input in &source.inputs {
+            let port = Port::new(&input.name, input.ty.clone());
+            match input.owner {
+                Owner::Party(owner) => {
+                    ports.push(port);
+                    owners.push(owner);
+                }
+                Owner::Saved => loads.push(port),
+            }
+        }
+        promise(&source, &mut ports)?;
+        let inputs = ports.into_iter().zip(owners);
+        let inputs = inputs.map(|(port, owner)| FunctionInput { port, owner });
+        let (mut outputs, mut saves) = (Vec::new(), Vec::new());
+        for output in &source.outputs {
+            let port = Port::new(&output.name, output.ty.clone());
+            match output.destination {
+                Destination::Parties(recipient) => outputs.push(FunctionOutput { port, recipient }),
+                Destination::Saved => saves.push(port),
+            }
+        }
+        Ok(Self {
+            name: source.name,
+            parameters: Vec::new(),
+            inputs: inputs.collect(),
+            loads,
+            outputs,
+            saves,
+            components,
+            plan,
+            counts,
+            text,
+            digest_of_bits: digest,
+            digest,
+            meaning: None,
+            program: None,
+        })
+    }
+}

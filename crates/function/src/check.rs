@@ -1,0 +1,316 @@
+//! The check of a plan: two walks over its steps without any values.
+//!
+//! The first holds every index to its dimension, finds elements that are assigned twice or read
+//! before they are assigned, and counts calls and reads. The second moves values that are none
+//! between the places of [`Places`], to know how many it takes.
+
+use crate::expression::Affine;
+use crate::plan::{
+    Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan,
+};
+use crate::source::MAX_LOOPS;
+use crate::{ErrorLocation, FunctionError};
+
+/// What is counted on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Calls of components.
+    pub(super) calls: u32,
+    /// Calls of each component.
+    pub(super) by_component: Vec<u32>,
+}
+
+type Counters = [i64; MAX_LOOPS];
+
+/// Checks `plan`, which calls this many components, and completes it with how often each granule is
+/// read and how many places there must be.
+pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, FunctionError> {
+    let widest = widest(plan);
+    if widest > MAX_LIVE_BITS {
+        return Err(FunctionError::TooMany {
+            place: ErrorLocation::new("the function"),
+            what: "the bits that a step, or all outputs together, read",
+            limit: MAX_LIVE_BITS,
+        });
+    }
+    plan.widest = widest as usize;
+    let mut uses = std::mem::take(&mut plan.uses);
+    let counts = Walk {
+        plan,
+        written: vec![false; uses.len()],
+        uses: &mut uses,
+        touched: 0,
+        counts: Counts {
+            by_component: vec![0; components],
+            ..Counts::default()
+        },
+    }
+    .run()?;
+    plan.uses = uses;
+    plan.places = places(plan)? as usize;
+    Ok(counts)
+}
+
+/// Most bits that an operation, or all outputs together, read.
+fn widest(plan: &Plan) -> u64 {
+    let operations = plan
+        .operations
+        .iter()
+        .map(|operation| read_bits(plan, operation));
+    let outputs = plan
+        .outputs
+        .iter()
+        .map(|operation| read_bits(plan, operation))
+        .sum();
+    operations.fold(outputs, u64::max)
+}
+
+fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
+    let bits = |piece: &Piece| match piece {
+        Piece::Part(part) => {
+            u64::from(part.granules) * u64::from(plan.arrays[part.array as usize].granule)
+        }
+        Piece::Constant(bits) => bits.len() as u64,
+    };
+    operation.arguments.iter().map(bits).sum()
+}
+
+/// The first walk.
+struct Walk<'p> {
+    plan: &'p Plan,
+    written: Vec<bool>,
+    uses: &'p mut [u32],
+    /// Granules read and written so far.
+    touched: u64,
+    counts: Counts,
+}
+
+impl Walk<'_> {
+    fn run(mut self) -> Result<Counts, FunctionError> {
+        let plan = self.plan;
+        for array in &plan.arrays[..plan.given] {
+            let first = array.first as usize;
+            let end = first + (array.width / u64::from(array.granule)) as usize;
+            self.written[first..end].fill(true);
+        }
+        let mut cursor = Cursor::new();
+        while let Some(operation) = cursor.advance(plan) {
+            self.operation(operation, &cursor)?;
+            if let Some(component) = operation.component {
+                // Fewer than 2^28 steps are run.
+                self.counts.calls += 1;
+                self.counts.by_component[component as usize] += 1;
+            }
+        }
+        if let Some(head) = cursor.overflow(plan) {
+            return Err(FunctionError::Overflow {
+                place: ErrorLocation::new(format!("for {head}")),
+                expression: "a bound of the loop".to_owned(),
+            });
+        }
+        if cursor.is_exhausted() {
+            return Err(FunctionError::TooMany {
+                place: ErrorLocation::new("the function"),
+                what: "the steps that it runs, turns of loops among them,",
+                limit: MAX_RUN_STEPS,
+            });
+        }
+        for output in &plan.outputs {
+            self.operation(output, &cursor)?;
+        }
+        Ok(self.counts)
+    }
+
+    fn operation(&mut self, operation: &Operation, cursor: &Cursor) -> Result<(), FunctionError> {
+        let counters = cursor.counters();
+        for bound in &operation.bounds {
+            let at = self.value(&bound.index, &bound.what, operation, counters)?;
+            if !bound.holds(at) {
+                return Err(FunctionError::Index {
+                    place: self.place(operation, counters),
+                    reference: bound.what.clone(),
+                    found: match bound.picked {
+                        1 => at.to_string(),
+                        picked => format!("{at}..{}", at.saturating_add(picked.into())),
+                    },
+                    size: bound.size as u64,
+                });
+            }
+        }
+        let results = operation
+            .results
+            .iter()
+            .filter_map(|(_, part)| part.as_ref());
+        let read = operation.arguments.iter().filter_map(|piece| match piece {
+            Piece::Part(part) => Some(part),
+            Piece::Constant(_) => None,
+        });
+        let touched = read
+            .chain(results.clone())
+            .map(|part| u64::from(part.granules));
+        self.touched += touched.sum::<u64>();
+        if self.touched > MAX_RUN_GRANULES {
+            return Err(FunctionError::TooMany {
+                place: self.place(operation, counters),
+                what: "the elements that are read and assigned, each as often as it is,",
+                limit: MAX_RUN_GRANULES,
+            });
+        }
+        for piece in &operation.arguments {
+            if let Piece::Part(part) = piece {
+                self.read(operation, part, cursor)?;
+            }
+        }
+        results
+            .clone()
+            .try_for_each(|part| self.write(operation, part, counters))
+    }
+
+    fn read(
+        &mut self,
+        operation: &Operation,
+        part: &Part,
+        cursor: &Cursor,
+    ) -> Result<(), FunctionError> {
+        for granule in self.plan.granules(part, cursor.counters()) {
+            if !self.written[granule] {
+                return Err(self.unassigned(operation, part, granule, cursor));
+            }
+            self.uses[granule] = self.uses[granule].saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        operation: &Operation,
+        part: &Part,
+        counters: &Counters,
+    ) -> Result<(), FunctionError> {
+        for granule in self.plan.granules(part, counters) {
+            if std::mem::replace(&mut self.written[granule], true) {
+                return Err(FunctionError::TwoDrivers {
+                    place: self.place(operation, counters),
+                    reference: self.element(part, granule),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of an expression of `operation` at these counters.
+    fn value(
+        &self,
+        value: &Affine,
+        what: &str,
+        operation: &Operation,
+        counters: &Counters,
+    ) -> Result<i128, FunctionError> {
+        value.at(counters).ok_or_else(|| FunctionError::Overflow {
+            place: self.place(operation, counters),
+            expression: what.to_owned(),
+        })
+    }
+
+    /// Which of the two errors it is: walks on to see whether the element is assigned later.
+    fn unassigned(
+        &self,
+        operation: &Operation,
+        part: &Part,
+        granule: usize,
+        cursor: &Cursor,
+    ) -> FunctionError {
+        let (plan, place) = (self.plan, self.place(operation, cursor.counters()));
+        let reference = self.element(part, granule);
+        let mut ahead = cursor.clone();
+        let mut now = Some(operation);
+        while let Some(later) = now {
+            let parts = later.results.iter().filter_map(|(_, part)| part.as_ref());
+            for assigned in parts.filter(|assigned| assigned.array == part.array) {
+                let counters = ahead.counters();
+                let is_in_range = later.bounds.iter().all(|bound| {
+                    let at = bound.index.at(counters);
+                    at.is_some_and(|at| bound.holds(at))
+                });
+                if is_in_range && plan.granules(assigned, counters).contains(&granule) {
+                    let later = self.place(later, counters);
+                    return FunctionError::ReadAhead {
+                        place,
+                        reference,
+                        later,
+                    };
+                }
+            }
+            now = ahead.advance(plan);
+        }
+        FunctionError::NeverAssigned { place, reference }
+    }
+
+    /// An element for a message: its array and the bits that it has there.
+    fn element(&self, part: &Part, granule: usize) -> String {
+        let array = &self.plan.arrays[part.array as usize];
+        if array.width == u64::from(array.granule) {
+            return array.name.clone();
+        }
+        let number = granule - array.first as usize;
+        let first = number as u64 * u64::from(array.granule);
+        let last = first + u64::from(array.granule) - 1;
+        format!("{} (its bits {first} to {last})", array.name)
+    }
+
+    /// The step with the number of the call and the counters.
+    fn place(&self, operation: &Operation, counters: &Counters) -> ErrorLocation {
+        let mut text = match operation.component {
+            Some(_) => format!("call {}, {}", self.counts.calls, operation.text),
+            None => operation.text.clone(),
+        };
+        for (i, (name, value)) in operation.counters.iter().zip(counters).enumerate() {
+            text += if i == 0 { " with " } else { ", " };
+            text += &format!("{name} = {value}");
+        }
+        ErrorLocation::new(text)
+    }
+}
+
+/// The second walk: how many places it takes.
+fn places(plan: &Plan) -> Result<u64, FunctionError> {
+    let mut places = Places::new(plan);
+    let too_many = |places: &Places| {
+        (places.taken() > MAX_LIVE_BITS).then(|| FunctionError::TooMany {
+            place: ErrorLocation::new("the function"),
+            what: "the bits that it needs at once",
+            limit: MAX_LIVE_BITS,
+        })
+    };
+    for array in &plan.arrays[..plan.given] {
+        let first = array.first as usize;
+        let end = first + (array.width / u64::from(array.granule)) as usize;
+        for granule in first..end {
+            places.write(array, granule);
+        }
+        too_many(&places).map_or(Ok(()), Err)?;
+    }
+    let mut cursor = Cursor::new();
+    while let Some(operation) = cursor.advance(plan) {
+        for piece in &operation.arguments {
+            if let Piece::Part(part) = piece {
+                let array = &plan.arrays[part.array as usize];
+                for granule in plan.granules(part, cursor.counters()) {
+                    places.read(array, granule);
+                }
+            }
+        }
+        for part in operation
+            .results
+            .iter()
+            .filter_map(|(_, part)| part.as_ref())
+        {
+            let array = &plan.arrays[part.array as usize];
+            for granule in plan.granules(part, cursor.counters()) {
+                places.write(array, granule);
+            }
+        }
+        too_many(&places).map_or(Ok(()), Err)?;
+    }
+    Ok(places.taken())
+}

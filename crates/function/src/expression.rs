@@ -1,0 +1,177 @@
+//! Indices and the bounds of loops: whole numbers that depend on the loops' counters.
+//!
+//! ```text
+//! expression := "-"? term (("+" | "-") term)*
+//! term       := NUMBER ("*" COUNTER)? | COUNTER
+//! ```
+
+use core::fmt;
+
+use crate::lexer::{Lexer, Token};
+use crate::{ErrorLocation, FunctionError};
+
+/// A sum of numbers and multiples of counters, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Expression(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    is_negative: bool,
+    number: Option<u64>,
+    counter: Option<String>,
+}
+
+impl Expression {
+    /// Reads the expression that stands next.
+    pub(super) fn read(lexer: &mut Lexer<'_>) -> Result<Self, FunctionError> {
+        let is_negative = lexer.take_sign("-");
+        let mut terms = vec![Term::read(lexer, is_negative)?];
+        loop {
+            let is_negative = lexer.take_sign("-");
+            if !is_negative && !lexer.take_sign("+") {
+                return Ok(Self(terms));
+            }
+            terms.push(Term::read(lexer, is_negative)?);
+        }
+    }
+
+    /// The value where the loops around it, from the outermost on, have these counters.
+    pub(super) fn affine(
+        &self,
+        counters: &[&str],
+        place: &ErrorLocation,
+    ) -> Result<Affine, FunctionError> {
+        let overflow = || FunctionError::Overflow {
+            place: place.clone(),
+            expression: self.to_string(),
+        };
+        self.0.iter().try_fold(Affine::default(), |sum, term| {
+            let factor = i64::try_from(term.number.unwrap_or(1)).map_err(|_| overflow())?;
+            let factor = if term.is_negative { -factor } else { factor };
+            let of = match &term.counter {
+                None => Affine::constant(1),
+                Some(name) => match counters.iter().position(|counter| counter == name) {
+                    Some(depth) => Affine::counter(depth),
+                    None => {
+                        return Err(FunctionError::UnknownName {
+                            place: place.clone(),
+                            name: name.clone(),
+                        });
+                    }
+                },
+            };
+            sum.plus(factor, &of).ok_or_else(overflow)
+        })
+    }
+}
+
+impl Term {
+    fn read(lexer: &mut Lexer<'_>, is_negative: bool) -> Result<Self, FunctionError> {
+        let number = match lexer.peek() {
+            Some(Token::Number(number)) => Some(*number),
+            _ => None,
+        };
+        if number.is_some() {
+            lexer.skip();
+        }
+        let counter = if number.is_none() || lexer.take_sign("*") {
+            Some(lexer.expect_name("a number or a counter")?)
+        } else {
+            None
+        };
+        Ok(Self {
+            is_negative,
+            number,
+            counter,
+        })
+    }
+}
+
+/// The canonical text, without spaces.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, term) in self.0.iter().enumerate() {
+            f.write_str(match term.is_negative {
+                true => "-",
+                false if i == 0 => "",
+                false => "+",
+            })?;
+            match (&term.number, &term.counter) {
+                (Some(number), Some(counter)) => write!(f, "{number}*{counter}")?,
+                (Some(number), None) => number.fmt(f)?,
+                (None, counter) => f.write_str(counter.as_deref().unwrap_or_default())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value of an expression: a constant and a multiple of each counter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Affine {
+    /// What is left where all counters are zero.
+    pub(super) constant: i64,
+    /// For each loop from the outermost on, by how much one more of its counter adds; no zeros
+    /// at the end.
+    pub(super) factors: Vec<i64>,
+}
+
+impl Affine {
+    /// The constant.
+    pub(super) fn constant(constant: i64) -> Self {
+        Self {
+            constant,
+            factors: Vec::new(),
+        }
+    }
+
+    /// The counter of the loop at this depth.
+    pub(super) fn counter(depth: usize) -> Self {
+        let mut factors = vec![0; depth];
+        factors.push(1);
+        Self {
+            constant: 0,
+            factors,
+        }
+    }
+
+    /// The value, if no counter is in it.
+    pub(super) fn as_constant(&self) -> Option<i64> {
+        self.factors.is_empty().then_some(self.constant)
+    }
+
+    /// `self + by · other`, or nothing where it overflows.
+    pub(super) fn plus(&self, by: i64, other: &Self) -> Option<Self> {
+        let mut sum = self.clone();
+        sum.constant = sum.constant.checked_add(by.checked_mul(other.constant)?)?;
+        if sum.factors.len() < other.factors.len() {
+            sum.factors.resize(other.factors.len(), 0);
+        }
+        for (factor, other) in sum.factors.iter_mut().zip(&other.factors) {
+            *factor = factor.checked_add(by.checked_mul(*other)?)?;
+        }
+        while sum.factors.last() == Some(&0) {
+            sum.factors.pop();
+        }
+        Some(sum)
+    }
+
+    /// The value at these counters, or nothing where it overflows.
+    pub(super) fn at(&self, counters: &[i64]) -> Option<i128> {
+        let mut terms = self.factors.iter().zip(counters);
+        terms.try_fold(i128::from(self.constant), |sum, (factor, counter)| {
+            // A product is at most 2^126, and there are up to eight of them.
+            sum.checked_add(i128::from(*factor) * i128::from(*counter))
+        })
+    }
+
+    /// The value at these counters where it is known to fit, as an index that was checked is.
+    #[inline]
+    pub(super) fn checked_before(&self, counters: &[i64]) -> i64 {
+        let terms = self.factors.iter().zip(counters);
+        terms.fold(self.constant, |sum, (factor, counter)| {
+            // Exact where the sum fits, whatever the terms do.
+            sum.wrapping_add(factor.wrapping_mul(*counter))
+        })
+    }
+}

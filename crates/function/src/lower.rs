@@ -1,0 +1,351 @@
+//! From a function as it is written to its plan: names become arrays, expressions become affine,
+//! and all widths are compared.
+
+mod call;
+mod constants;
+mod granules;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use tacit_circuit::{Kind, Type};
+
+use crate::expression::{Affine, Expression};
+use crate::plan::{Array, Bound, Instruction, Operation, Part, Piece, Plan};
+use crate::source::{Destination, InputSource, OutputSource, Owner, Source, StepSource};
+use crate::syntax::{Assigned, Assignment, Head, Index, Item, Reference, value_text};
+use crate::{ErrorLocation, FunctionError};
+use call::CallSource;
+
+/// What is being lowered, and where.
+pub(super) struct Lowering<'s> {
+    source: &'s Source,
+    arrays: HashMap<&'s str, u32>,
+    types: Vec<&'s Type>,
+    counters: Vec<&'s str>,
+    place: ErrorLocation,
+    /// Bits of all constants so far.
+    constant_bits: Cell<u64>,
+    plan: Plan,
+}
+
+impl<'s> Lowering<'s> {
+    /// Lowers all of `source`.
+    pub(super) fn lower(source: &'s Source) -> Result<Plan, FunctionError> {
+        let mut lowering = Self {
+            source,
+            arrays: HashMap::new(),
+            types: Vec::new(),
+            counters: Vec::new(),
+            place: ErrorLocation::new("the function"),
+            constant_bits: Cell::new(0),
+            plan: Plan::default(),
+        };
+        let saved = |input: &&InputSource| input.owner == Owner::Saved;
+        let (inputs, loads) = (source.inputs.iter(), source.inputs.iter());
+        for input in inputs.filter(|i| !saved(i)).chain(loads.filter(saved)) {
+            lowering.array(&input.name, &input.ty);
+        }
+        lowering.plan.given = lowering.plan.arrays.len();
+        for value in &source.values {
+            lowering.array(&value.name, &value.ty);
+        }
+        lowering.steps(&source.steps)?;
+        lowering.outputs()?;
+        granules::cut(&mut lowering.plan)?;
+        Ok(lowering.plan)
+    }
+
+    fn array(&mut self, name: &'s str, ty: &'s Type) {
+        self.arrays.insert(name, self.plan.arrays.len() as u32);
+        self.plan.arrays.push(Array {
+            name: name.to_owned(),
+            width: ty.width() as u64,
+            granule: 0,
+            first: 0,
+            class: 0,
+        });
+        self.types.push(ty);
+    }
+
+    fn steps(&mut self, steps: &'s [StepSource]) -> Result<(), FunctionError> {
+        for step in steps {
+            match step {
+                StepSource::Assignment(assignment) => {
+                    self.place = ErrorLocation::new(assignment.text(str::to_owned));
+                    let operation = self.assignment(assignment)?;
+                    let number = self.plan.operations.len();
+                    self.plan.operations.push(operation);
+                    self.plan.instructions.push(Instruction::Run(number));
+                }
+                StepSource::Loop(head, steps) => self.repetition(head, steps)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn repetition(&mut self, head: &'s Head, steps: &'s [StepSource]) -> Result<(), FunctionError> {
+        self.place = ErrorLocation::new(format!("for {head}"));
+        let bound = |bound: &Expression| bound.affine(&self.counters, &self.place);
+        let (from, to) = (bound(&head.from)?, bound(&head.to)?);
+        let (depth, begin) = (self.counters.len(), self.plan.instructions.len());
+        let exit = usize::MAX;
+        self.plan.instructions.push(Instruction::Enter {
+            depth,
+            from,
+            to,
+            exit,
+            head: head.to_string(),
+        });
+        self.counters.push(&head.counter);
+        self.steps(steps)?;
+        self.counters.pop();
+        let repeat = Instruction::Repeat {
+            depth,
+            body: begin + 1,
+        };
+        self.plan.instructions.push(repeat);
+        let end = self.plan.instructions.len();
+        if let Instruction::Enter { exit, .. } = &mut self.plan.instructions[begin] {
+            *exit = end;
+        }
+        Ok(())
+    }
+
+    fn assignment(&self, assignment: &'s Assignment) -> Result<Operation, FunctionError> {
+        let mut operation = self.operation(self.place.to_string());
+        match &assignment.assigned {
+            Assigned::Value(value) => {
+                let [Some(target)] = &assignment.targets[..] else {
+                    return Err(FunctionError::Results {
+                        place: self.place.clone(),
+                        component: "an assignment".to_owned(),
+                        ports: "the value".to_owned(),
+                        expected: 1,
+                        found: assignment.targets.len(),
+                    });
+                };
+                let what = target.to_string();
+                let (part, ty) = self.pick(target, &what, &mut operation.bounds)?;
+                let port = format!("{what} ({ty})");
+                self.argument(value, &ty, &port, &mut operation)?;
+                operation.results.push((ty.width() as u64, Some(part)));
+            }
+            Assigned::Call(name, arguments) => {
+                let declared = &self.source.components;
+                let Some(number) = self.source.component(name) else {
+                    let known: Vec<&str> = declared.iter().map(|c| c.name.as_str()).collect();
+                    return Err(FunctionError::UnknownComponent {
+                        place: self.place.clone(),
+                        name: name.clone(),
+                        known: if known.is_empty() {
+                            "none".to_owned()
+                        } else {
+                            known.join(", ")
+                        },
+                    });
+                };
+                operation.component = Some(number as u32);
+                let call = CallSource {
+                    declared: &declared[number],
+                    arguments,
+                    targets: &assignment.targets,
+                };
+                self.call(&call, &mut operation)?;
+            }
+        }
+        Ok(operation)
+    }
+
+    fn operation(&self, text: String) -> Operation {
+        Operation {
+            component: None,
+            arguments: Vec::new(),
+            results: Vec::new(),
+            bounds: Vec::new(),
+            text,
+            counters: self
+                .counters
+                .iter()
+                .map(|&counter| counter.to_owned())
+                .collect(),
+        }
+    }
+
+    /// Adds `value` to the operation's arguments, for a place of type `ty`.
+    fn argument(
+        &self,
+        value: &[Item],
+        ty: &Type,
+        port: &str,
+        operation: &mut Operation,
+    ) -> Result<(), FunctionError> {
+        let found = self.value(value, Some(ty), port, operation)?;
+        if found == ty.width() as u64 {
+            return Ok(());
+        }
+        Err(FunctionError::Width {
+            place: self.place.clone(),
+            port: port.to_owned(),
+            value: value_text(value),
+            expected: ty.width() as u64,
+            found,
+        })
+    }
+
+    /// Adds `value` to the operation's arguments; returns its width.
+    fn value(
+        &self,
+        value: &[Item],
+        ty: Option<&Type>,
+        port: &str,
+        operation: &mut Operation,
+    ) -> Result<u64, FunctionError> {
+        // Of several items in a row, each is a part of an array, or all are bits of one number.
+        let place = ty.filter(|ty| value.len() == 1 || matches!(ty.kind(), Kind::Array(..)));
+        let ty = ty.filter(|_| value.len() == 1);
+        value.iter().try_fold(0_u64, |width, item| {
+            let more = self.item(item, (ty, place), port, operation)?;
+            width
+                .checked_add(more)
+                .ok_or_else(|| FunctionError::Overflow {
+                    place: self.place.clone(),
+                    expression: value_text(value),
+                })
+        })
+    }
+
+    /// Adds an item. `ty` is the type of a constant that does not say its own, `place` that of the
+    /// place that the item fills or is a part of.
+    fn item(
+        &self,
+        item: &Item,
+        (ty, place): (Option<&Type>, Option<&Type>),
+        port: &str,
+        operation: &mut Operation,
+    ) -> Result<u64, FunctionError> {
+        match item {
+            Item::Reference(reference) => {
+                let what = format!("{port}, {reference}");
+                let (part, ty) = self.pick(reference, &what, &mut operation.bounds)?;
+                if let Some(place) = place {
+                    self.reads(&reference.to_string(), &ty, port, place)?;
+                }
+                operation.arguments.push(Piece::Part(part));
+                Ok(ty.width() as u64)
+            }
+            Item::Constant(number, said) => {
+                // Zero is a value of every type.
+                if let (Some(said), Some(place)) = (said, place)
+                    && *number != 0
+                {
+                    self.reads(&item.to_string(), said, port, place)?;
+                }
+                let bits = self.constant(*number, said.as_ref().or(ty))?;
+                let width = bits.len() as u64;
+                operation.arguments.push(Piece::Constant(bits));
+                Ok(width)
+            }
+        }
+    }
+
+    /// What `reference` picks, in bits, and its type.
+    fn pick(
+        &self,
+        reference: &Reference,
+        what: &str,
+        bounds: &mut Vec<Bound>,
+    ) -> Result<(Part, Type), FunctionError> {
+        let name = reference.name.as_str();
+        let array = *self
+            .arrays
+            .get(name)
+            .ok_or_else(|| FunctionError::UnknownName {
+                place: self.place.clone(),
+                name: name.to_owned(),
+            })?;
+        let mut ty = Type::clone(self.types[array as usize]);
+        let mut start = Affine::default();
+        for index in &reference.indices {
+            let (element, size) = self.dimension(&ty, reference)?;
+            let (at, picked) = index.extent(&self.counters, &self.place)?;
+            let stride = element.width() as i64;
+            start = start
+                .plus(stride, &at)
+                .ok_or_else(|| FunctionError::Overflow {
+                    place: self.place.clone(),
+                    expression: reference.to_string(),
+                })?;
+            let bound = Bound {
+                index: at,
+                picked,
+                size,
+                what: what.to_owned(),
+            };
+            ty = match index {
+                Index::At(_) => element,
+                Index::Range(..) if (1..=size).contains(&picked) => range(&ty, picked as u32)
+                    .map_err(|error| FunctionError::Type {
+                        place: self.place.clone(),
+                        error: Box::new(error),
+                    })?,
+                Index::Range(from, to) => {
+                    return Err(FunctionError::Index {
+                        place: self.place.clone(),
+                        reference: what.to_owned(),
+                        found: format!("{from}..{to}"),
+                        size: size as u64,
+                    });
+                }
+            };
+            bounds.push(bound);
+        }
+        let granules = ty.width() as u32;
+        Ok((
+            Part {
+                array,
+                start,
+                granules,
+            },
+            ty,
+        ))
+    }
+
+    /// The type of an element of `ty`, and how many there are.
+    fn dimension(&self, ty: &Type, reference: &Reference) -> Result<(Type, i64), FunctionError> {
+        Ok(match ty.kind() {
+            Kind::Array(of, n) => (Type::clone(of), i64::from(*n)),
+            Kind::Bytes(n) => (Type::unsigned(8), i64::from(*n)),
+            Kind::Bit => {
+                return Err(FunctionError::Dimensions {
+                    place: self.place.clone(),
+                    reference: reference.to_string(),
+                    ty: self.types[self.arrays[reference.name.as_str()] as usize].to_string(),
+                });
+            }
+            _ => (Type::BIT, ty.width() as i64),
+        })
+    }
+
+    fn outputs(&mut self) -> Result<(), FunctionError> {
+        let saved = |output: &&OutputSource| output.destination == Destination::Saved;
+        let (outputs, saves) = (self.source.outputs.iter(), self.source.outputs.iter());
+        for output in outputs.filter(|o| !saved(o)).chain(saves.filter(saved)) {
+            self.place = ErrorLocation::new(format!("output {}", output.name));
+            let mut operation = self.operation(self.place.to_string());
+            let port = format!("{} ({})", output.name, output.ty);
+            self.argument(&output.value, &output.ty, &port, &mut operation)?;
+            self.plan.outputs.push(operation);
+        }
+        Ok(())
+    }
+}
+
+/// The type of `picked` elements of `ty`.
+fn range(ty: &Type, picked: u32) -> Result<Type, tacit_circuit::CircuitError> {
+    Type::new(match ty.kind() {
+        Kind::Array(of, _) => Kind::Array(of.clone(), picked),
+        Kind::Bytes(_) => Kind::Bytes(picked),
+        _ => Kind::Bits(picked),
+    })
+}

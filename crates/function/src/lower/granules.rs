@@ -1,0 +1,76 @@
+//! Granules: the greatest parts of which every access to an array takes a whole number.
+
+use super::{ErrorLocation, FunctionError};
+use crate::plan::{MAX_GRANULES, Part, Piece, Plan};
+
+fn divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Cuts the arrays into granules, and counts parts in them instead of in bits.
+pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
+    let mut granules: Vec<u64> = plan.arrays.iter().map(|array| array.width).collect();
+    for part in parts(plan) {
+        let granule = &mut granules[part.array as usize];
+        let steps = part.start.factors.iter().chain([&part.start.constant]);
+        for step in steps
+            .map(|step| step.unsigned_abs())
+            .chain([u64::from(part.granules)])
+        {
+            *granule = divisor(*granule, step);
+        }
+    }
+    let (mut first, mut classes) = (0_u64, Vec::new());
+    for (array, granule) in plan.arrays.iter_mut().zip(&granules) {
+        array.granule = *granule as u32;
+        array.first = first as u32;
+        first += array.width / granule;
+        let class = classes.iter().position(|class| class == granule);
+        array.class = class.unwrap_or(classes.len()) as u32;
+        if class.is_none() {
+            classes.push(*granule);
+        }
+        if first > MAX_GRANULES {
+            return Err(FunctionError::TooMany {
+                place: ErrorLocation::new(format!("value {}", array.name)),
+                what: "the elements of all inputs and values together",
+                limit: MAX_GRANULES,
+            });
+        }
+    }
+    plan.classes = classes.len();
+    plan.uses = vec![0; first as usize];
+    for part in parts(plan) {
+        let granule = granules[part.array as usize];
+        part.start.constant /= granule as i64;
+        part.start
+            .factors
+            .iter_mut()
+            .for_each(|factor| *factor /= granule as i64);
+        part.granules /= granule as u32;
+    }
+    Ok(())
+}
+
+/// All parts of all operations.
+fn parts(plan: &mut Plan) -> impl Iterator<Item = &mut Part> {
+    let operations = plan.operations.iter_mut().chain(&mut plan.outputs);
+    operations.flat_map(|operation| {
+        let arguments = operation
+            .arguments
+            .iter_mut()
+            .filter_map(|piece| match piece {
+                Piece::Part(part) => Some(part),
+                Piece::Constant(_) => None,
+            });
+        arguments.chain(
+            operation
+                .results
+                .iter_mut()
+                .filter_map(|(_, part)| part.as_mut()),
+        )
+    })
+}

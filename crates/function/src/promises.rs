@@ -1,0 +1,165 @@
+//! The promises of a function's inputs: those of the ports that they go into.
+//!
+//! An input that goes into a port as it is takes over the port's promise. If anything else reads
+//! it as well, its order counts there. A part of an input cannot promise what is said of a whole
+//! value. Of what steps compute, and of saved values, nobody's machine knows the value: that it
+//! keeps a promise follows from the function, or its author has to see to it.
+
+use std::collections::{HashMap, HashSet};
+
+use tacit_circuit::{Port, Promise, Type};
+
+use crate::source::{Source, StepSource};
+use crate::syntax::{Assigned, Assignment, Item, Reference, Value, value_text};
+use crate::{ErrorLocation, FunctionError};
+
+/// Gives each of `ports`, which are the inputs of `source` that parties own, its promise.
+pub(super) fn promise(source: &Source, ports: &mut [Port]) -> Result<(), FunctionError> {
+    let mut readers = Readers {
+        source,
+        inputs: HashMap::new(),
+        copies: HashSet::new(),
+    };
+    for port in &*ports {
+        let of = (port.ty.clone(), Reads::default());
+        readers.inputs.insert(port.name.clone(), of);
+    }
+    while readers.find_copies(&source.steps) {}
+    readers.steps(&source.steps)?;
+    for output in &source.outputs {
+        readers.others(&output.value);
+    }
+    for port in ports {
+        port.promise = readers.inputs[&port.name].1.promise();
+    }
+    Ok(())
+}
+
+/// Who reads an input.
+#[derive(Default)]
+struct Reads {
+    promise: Option<Promise>,
+    has_others: bool,
+}
+
+impl Reads {
+    fn promise(&self) -> Option<Promise> {
+        match self.has_others {
+            true => self.promise.map(Promise::with_order),
+            false => self.promise,
+        }
+    }
+}
+
+struct Readers<'s> {
+    source: &'s Source,
+    /// The type and the readers of each input.
+    inputs: HashMap<String, (Type, Reads)>,
+    /// Values that steps move bits of inputs to.
+    copies: HashSet<&'s str>,
+}
+
+impl<'s> Readers<'s> {
+    /// Notes the values that steps move bits of inputs to; whether there were more.
+    fn find_copies(&mut self, steps: &'s [StepSource]) -> bool {
+        steps.iter().fold(false, |more, step| {
+            more | match step {
+                StepSource::Loop(_, steps) => self.find_copies(steps),
+                StepSource::Assignment(assignment) => match &assignment.assigned {
+                    Assigned::Value(value) if self.reads_an_input(value) => {
+                        let targets = assignment.targets.iter().flatten();
+                        targets.fold(false, |more, to| more | self.copies.insert(&to.name))
+                    }
+                    _ => false,
+                },
+            }
+        })
+    }
+
+    fn steps(&mut self, steps: &'s [StepSource]) -> Result<(), FunctionError> {
+        steps.iter().try_for_each(|step| match step {
+            StepSource::Loop(_, steps) => self.steps(steps),
+            StepSource::Assignment(assignment) => self.assignment(assignment),
+        })
+    }
+
+    fn assignment(&mut self, assignment: &'s Assignment) -> Result<(), FunctionError> {
+        let (name, arguments) = match &assignment.assigned {
+            Assigned::Call(name, arguments) => (name, arguments),
+            Assigned::Value(value) => {
+                self.others(value);
+                return Ok(());
+            }
+        };
+        // The lowering has compared names and numbers of arguments.
+        let Some(number) = self.source.component(name) else {
+            return Ok(());
+        };
+        let ports = self.source.components[number].component.circuit().inputs();
+        for (value, port) in arguments.iter().zip(ports) {
+            match port.promise {
+                None => self.others(value),
+                Some(promise) => self.promised(assignment, value, port, promise)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn promised(
+        &mut self,
+        assignment: &Assignment,
+        value: &'s Value,
+        port: &Port,
+        promise: Promise,
+    ) -> Result<(), FunctionError> {
+        let wrong = |why| FunctionError::Promise {
+            place: ErrorLocation::new(assignment.text(str::to_owned)),
+            port: format!("port {} ({})", port.name, port.ty),
+            promise: promise.to_string(),
+            value: value_text(value),
+            why,
+        };
+        match &value[..] {
+            [Item::Reference(Reference { name, indices })]
+                if indices.is_empty() && !self.copies.contains(name.as_str()) =>
+            {
+                if let Some((ty, reads)) = self.inputs.get_mut(name) {
+                    if *ty != port.ty {
+                        return Err(wrong("give the input the port's type"));
+                    }
+                    let promises = [Some(promise), reads.promise].into_iter().flatten();
+                    let together = promises.map(Some).reduce(|a, b| a?.and(b?)).flatten();
+                    reads.promise = Some(together.ok_or_else(|| {
+                        wrong("another port needs something else of the same input")
+                    })?);
+                }
+                Ok(())
+            }
+            _ if self.reads_an_input(value) => Err(wrong(
+                "an input can promise that only if it goes there as it is; make it an input of its \
+                 own",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn reads_an_input(&self, value: &Value) -> bool {
+        value.iter().any(|item| match item {
+            Item::Reference(Reference { name, .. }) => {
+                self.inputs.contains_key(name) || self.copies.contains(name.as_str())
+            }
+            Item::Constant(..) => false,
+        })
+    }
+
+    /// Notes that something without a promise reads `value`.
+    fn others(&mut self, value: &'s Value) {
+        for item in value {
+            if let Item::Reference(Reference { name, .. }) = item
+                && let Some((_, reads)) = self.inputs.get_mut(name)
+            {
+                reads.has_others = true;
+            }
+        }
+    }
+}

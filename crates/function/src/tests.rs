@@ -1,0 +1,84 @@
+//! Tests of functions.
+
+/// Results, each with the variant of its error, and what the message has.
+macro_rules! assert_errors {
+    ($(
+        $result:expr => $variant:ident $({ $($field:ident: $value:pat),+ })?, $($part:literal),+;
+    )+) => {$(
+        let pattern = |error: &FunctionError| {
+            matches!(error, FunctionError::$variant { $($($field: $value,)+)? .. })
+        };
+        $crate::tests::check_error($result, pattern, &[$($part),+]);
+    )+};
+}
+
+mod digests;
+mod errors;
+mod limits;
+mod meaning;
+mod random;
+mod results;
+
+use std::collections::BTreeMap;
+
+use tacit_circuit::{Circuit, Value};
+use tacit_components::library;
+
+use crate::{Function, FunctionBuilder, FunctionError, Recipient, Role};
+
+/// The library's adder of 8 bits.
+fn adder() -> Circuit {
+    library::find("adder", &BTreeMap::from([("bits".to_owned(), 8)])).expect("a component")
+}
+
+/// SHA-256 applied `n` times, first to 16 bytes of each party.
+fn chain(n: u64) -> Function {
+    let mut builder = FunctionBuilder::new("chain");
+    builder
+        .library("sha_256", "sha-256", &[("bytes", 32)])
+        .input("a", "bytes[16]", Role::Garbler)
+        .input("b", "bytes[16]", Role::Evaluator)
+        .value("state", &format!("bytes[32][{}]", n + 1))
+        .step("state[0] = a ++ b")
+        .repeat(&format!("i in 0..{n}"), |each| {
+            each.step("state[i+1] = sha_256(state[i])");
+        })
+        .output(
+            "digest",
+            "bytes[32]",
+            Recipient::Both,
+            &format!("state[{n}]"),
+        );
+    builder.finish().unwrap()
+}
+
+/// The function of a builder that this fills.
+fn built(
+    fill: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder,
+) -> Result<Function, FunctionError> {
+    fill(&mut FunctionBuilder::new("f")).finish()
+}
+
+/// Checks the error of one row of `assert_errors!`.
+fn check_error<T>(
+    result: Result<T, FunctionError>,
+    is_expected: impl FnOnce(&FunctionError) -> bool,
+    parts: &[&str],
+) {
+    let error = result.map(|_| ()).unwrap_err();
+    assert!(is_expected(&error), "{error:?}");
+    let text = error.to_string();
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+/// The outputs as text, from inputs as text.
+fn run(function: &Function, inputs: &[&str]) -> Vec<String> {
+    let ports = function.inputs().iter().map(|input| &input.port);
+    let values = ports.chain(function.loads()).zip(inputs);
+    let values = values.map(|(port, text)| port.parse_value(text).expect("a value of the port"));
+    let outputs = function.evaluate_values(&values.collect::<Vec<_>>());
+    let outputs = outputs.expect("values of the ports");
+    outputs.iter().map(Value::to_text).collect()
+}

@@ -1,0 +1,145 @@
+//! What functions compute.
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Component, Type, Value};
+
+use super::{adder, chain, run};
+use crate::{Function, FunctionBuilder, Recipient, Role};
+
+#[test]
+fn a_chain_of_sha_256_keeps_two_states_at_most() {
+    let function = chain(25);
+    let mut state: [u8; 32] = core::array::from_fn(|i| i as u8);
+    let hex = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    let inputs = [hex(&state[..16]), hex(&state[16..])];
+    for _ in 0..25 {
+        state = Sha256::digest(state).into();
+    }
+    assert_eq!(run(&function, &[&inputs[0], &inputs[1]]), [hex(&state)]);
+    assert!(function.live_bits() <= 512, "{}", function.live_bits());
+    assert_eq!(chain(2000).live_bits(), function.live_bits());
+}
+
+#[test]
+fn constants_slices_and_concatenations_go_where_they_say() {
+    let mut builder = FunctionBuilder::new("pieces");
+    builder
+        .input("x", "u8", Role::Garbler)
+        .input("name", "bytes[3]", Role::Evaluator)
+        .value("swapped", "u8")
+        .value("list", "u16[3]")
+        .step("swapped = x[4..8] ++ x[0..4]")
+        .step("list[0..2] = 5:u16 ++ 43981:u16")
+        .step("list[2] = 11")
+        .output("swapped", "u8", Recipient::Both, "swapped")
+        .output("list", "u16[3]", Recipient::Garbler, "list")
+        .output("negative", "i8", Recipient::Both, "-3")
+        .output(
+            "text",
+            "bytes[4]",
+            Recipient::Both,
+            "name[1..3] ++ 127:u8 ++ name[0]",
+        )
+        .output("bit", "bit", Recipient::Evaluator, "name[2][7]")
+        .output("bits", "bits[6]", Recipient::Both, "0");
+    let function = builder.finish().unwrap();
+    let outputs = run(&function, &["0x3c", "0102ff"]);
+    let shown: Vec<String> = outputs.iter().map(|text| text.replace(' ', "")).collect();
+    let list = "[5,43981,11]";
+    assert_eq!(shown, ["195", list, "-3", "02ff7f01", "1", "000000"]);
+    assert_eq!(function.call_count(), 0);
+    assert_eq!(function.output_bits(Role::Garbler), 8 + 48 + 8 + 32 + 6);
+    assert_eq!(function.output_bits(Role::Evaluator), 8 + 8 + 32 + 1 + 6);
+}
+
+#[test]
+fn results_can_be_dropped_and_elements_left_unread() {
+    let mut builder = FunctionBuilder::new("dropped");
+    builder
+        .library("divide", "divider", &[("bits", 8)])
+        .input("a", "u8[3]", Role::Garbler)
+        .input("b", "u8", Role::Evaluator)
+        .value("rest", "u8[3]")
+        .repeat("i in 0..3", |each| {
+            each.step("_, rest[i] = divide(a[i], b)");
+        })
+        .output("last", "u8", Recipient::Both, "rest[2]");
+    let function = builder.finish().unwrap();
+    assert_eq!(run(&function, &["[200, 100, 50]", "7"]), ["1"]);
+}
+
+#[test]
+fn loops_may_have_no_turn_and_counters_may_run_backwards() {
+    let mut builder = FunctionBuilder::new("reverse");
+    builder
+        .input("x", "u4[4]", Role::Garbler)
+        .value("y", "u4[4]")
+        .repeat("i in 0..4", |each| {
+            each.step("y[3-i] = x[i]");
+            each.repeat("j in i..i", |never| {
+                never.step("y[j] = 0");
+            });
+        })
+        .output("y", "u4[4]", Recipient::Both, "y");
+    let function = builder.finish().unwrap();
+    assert_eq!(
+        run(&function, &["[1, 2, 3, 4]"])[0].replace(' ', ""),
+        "[4,3,2,1]"
+    );
+}
+
+#[test]
+fn saved_values_come_after_inputs_and_outputs() {
+    let mut builder = FunctionBuilder::new("account");
+    builder
+        .library("add", "adder", &[("bits", 16)])
+        .load("balance", "u16")
+        .input("deposit", "u16", Role::Evaluator)
+        .value("sum", "u16")
+        .step("sum = add(balance, deposit)")
+        .save("balance", "u16", "sum")
+        .output("paid", "u16", Recipient::Evaluator, "deposit");
+    let function = builder.finish().unwrap();
+    assert!(function.has_saved_values());
+    assert_eq!(function.loads()[0].name, "balance");
+    assert_eq!(function.saves()[0].ty, Type::unsigned(16));
+    assert_eq!(run(&function, &["5", "100"]), ["5", "105"]);
+}
+
+#[test]
+fn a_plain_circuit_is_a_function_of_one_call() {
+    let circuit = adder();
+    let owner = |_: &_| Role::Evaluator;
+    let function = Function::of_circuit("sum", circuit.clone(), owner, |_| Recipient::Both);
+    let function = function.unwrap();
+    let inputs = [Value::from(200_u64), Value::from(100_u64)];
+    assert_eq!(run(&function, &["200", "100"]), ["44"]);
+    assert_eq!(circuit.evaluate_values(&inputs).unwrap()[0].to_text(), "44");
+    assert_eq!((function.call_count(), function.and_gates()), (1, 7));
+}
+
+#[test]
+fn components_are_compiled_once_and_when_that_is_asked_for() {
+    let function = chain(3);
+    let component = &function.components()[0];
+    assert_eq!(component.digest(), component.circuit().digest());
+    assert_eq!(
+        (function.call_count(), function.component_calls()),
+        (3, &[3][..])
+    );
+    let is_compiled = |component: &Component| component.is_compiled();
+    assert!(!function.components().iter().any(is_compiled));
+    let clone = function.clone();
+    clone.compile();
+    assert!(function.components().iter().all(is_compiled));
+    let program = component.program();
+    assert!(std::ptr::eq(program, clone.components()[0].program()));
+    assert_eq!(program.digest(), component.digest());
+    assert_eq!(function.and_gates(), 3 * program.ands().len() as u64);
+    assert_eq!(function.xor_gates(), 3 * program.xors().len() as u64);
+}

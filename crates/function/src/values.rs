@@ -1,0 +1,293 @@
+//! A run of a function over values of any kind: bits, labels, pairs of labels.
+//!
+//! [`Values`] walks the calls in order. It gathers a call's arguments and takes its results, moves
+//! what is assigned without a call, and lets go of each value after its last use. Both parties'
+//! walks are the same, whatever their values are.
+
+use core::fmt;
+
+use tacit_circuit::Component;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::plan::{Cursor, Operation, Part, Piece, Places, Plan};
+use crate::{Function, Role};
+
+/// A call whose arguments have been gathered.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'f> {
+    /// Its number among the function's calls, from 0.
+    pub number: u32,
+    /// What is called.
+    pub component: &'f Component,
+    /// Its place among the function's [components](Function::components).
+    pub component_index: usize,
+}
+
+/// What a step of a walk was.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'f> {
+    /// A call, whose results are to be given.
+    Call(Call<'f>),
+    /// This many bits were assigned without a call.
+    Assigned(usize),
+    /// There is no step left.
+    End,
+}
+
+/// The values of a run, kept from their assignment to their last use. Wiped when dropped.
+pub struct Values<'f, T: Copy + Default + Zeroize> {
+    function: &'f Function,
+    cursor: Cursor,
+    places: Places,
+    values: Zeroizing<Vec<T>>,
+    arguments: Zeroizing<Vec<T>>,
+    calls: u32,
+    /// The call whose results are awaited.
+    pending: Option<&'f Operation>,
+}
+
+impl<T: Copy + Default + Zeroize> fmt::Debug for Values<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values")
+            .field("calls", &self.calls)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
+    /// The values before the first call: `input` is asked for each bit of each input, in port
+    /// order, with the input's number, and then for each bit of each loaded value, with the
+    /// numbers that follow.
+    ///
+    /// # Errors
+    ///
+    /// What `input` answers with.
+    pub fn new<E>(
+        function: &'f Function,
+        mut input: impl FnMut(usize) -> Result<T, E>,
+    ) -> Result<Self, E> {
+        let plan = function.plan();
+        let mut places = Places::new(plan);
+        let mut values = Zeroizing::new(vec![T::default(); plan.places]);
+        for (number, array) in plan.arrays[..plan.given].iter().enumerate() {
+            let granules = (array.width / u64::from(array.granule)) as usize;
+            for granule in array.first as usize..array.first as usize + granules {
+                let place = places.write(array, granule);
+                for bit in 0..array.granule as usize {
+                    let value = input(number)?;
+                    if let Some(place) = place {
+                        values[place + bit] = value;
+                    }
+                }
+            }
+        }
+        Ok(Self {
+            function,
+            cursor: Cursor::new(),
+            places,
+            values,
+            arguments: Zeroizing::new(Vec::with_capacity(plan.widest)),
+            calls: 0,
+            pending: None,
+        })
+    }
+
+    /// Moves on to the next call and gathers its [`arguments`](Self::arguments). `constant` is
+    /// asked for a value for each constant bit on the way, in an order that the function fixes.
+    ///
+    /// # Panics
+    ///
+    /// If the call before was not [finished](Self::finish_call).
+    pub fn next_call(&mut self, mut constant: impl FnMut(bool) -> T) -> Option<Call<'f>> {
+        loop {
+            match self.step(&mut constant) {
+                Step::Call(call) => return Some(call),
+                Step::Assigned(_) => {}
+                Step::End => return None,
+            }
+        }
+    }
+
+    /// One step of [`next_call`](Self::next_call), for callers with something else to do meanwhile:
+    /// there may be many assignments before a call.
+    ///
+    /// # Panics
+    ///
+    /// As [`next_call`](Self::next_call).
+    pub fn step(&mut self, mut constant: impl FnMut(bool) -> T) -> Step<'f> {
+        assert!(
+            self.pending.is_none(),
+            "the call before has not been finished"
+        );
+        let function = self.function;
+        let Some(operation) = self.cursor.advance(function.plan()) else {
+            return Step::End;
+        };
+        self.arguments.clear();
+        self.gather(operation, true, &mut constant);
+        let Some(component) = operation.component else {
+            let values = std::mem::take(&mut self.arguments);
+            self.keep(operation, &values);
+            self.arguments = values;
+            return Step::Assigned(self.arguments.len());
+        };
+        self.pending = Some(operation);
+        let number = self.calls;
+        self.calls += 1;
+        let component_index = component as usize;
+        Step::Call(Call {
+            number,
+            component: &function.components()[component_index],
+            component_index,
+        })
+    }
+
+    /// The counters of the loops around the call that was given last, by name, outermost first.
+    pub(super) fn counters(&self) -> Vec<(String, i64)> {
+        let names = self
+            .pending
+            .map_or(&[][..], |operation| &operation.counters);
+        let counters = self.cursor.counters().iter().copied();
+        names.iter().cloned().zip(counters).collect()
+    }
+
+    /// The arguments of the call that [`next_call`](Self::next_call) gave, in the order of its
+    /// component's input bits.
+    #[must_use]
+    pub fn arguments(&self) -> &[T] {
+        &self.arguments
+    }
+
+    /// Takes the results of the call, in the order of its component's output bits.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such call, or the results are not as many.
+    pub fn finish_call(&mut self, results: &[T]) {
+        let operation = self.pending.take().expect("a call that awaits its results");
+        self.keep(operation, results);
+    }
+
+    /// The bits of all outputs, in port order, and then of all saved values. To be asked for once,
+    /// after the last call.
+    ///
+    /// # Panics
+    ///
+    /// If a call was not finished.
+    pub fn outputs(mut self, mut constant: impl FnMut(bool) -> T) -> Outputs<'f, T> {
+        assert!(
+            self.pending.is_none(),
+            "the last call has not been finished"
+        );
+        self.arguments.clear();
+        for output in &self.function.plan().outputs {
+            self.gather(output, false, &mut constant);
+        }
+        let values = std::mem::take(&mut self.arguments);
+        Outputs {
+            function: self.function,
+            values,
+        }
+    }
+
+    /// Appends what the operation reads to the arguments; `release` says that it is a use of its
+    /// own, after which a value may be let go.
+    fn gather(
+        &mut self,
+        operation: &Operation,
+        release: bool,
+        constant: &mut impl FnMut(bool) -> T,
+    ) {
+        let (plan, counters) = (self.function.plan(), self.cursor.counters());
+        for piece in &operation.arguments {
+            match piece {
+                Piece::Part(part) => {
+                    let array = &plan.arrays[part.array as usize];
+                    for granule in plan.granules(part, counters) {
+                        let place = match release {
+                            true => self.places.read(array, granule),
+                            false => self.places.look(granule),
+                        };
+                        let bits = place..place + array.granule as usize;
+                        self.arguments.extend_from_slice(&self.values[bits]);
+                    }
+                }
+                Piece::Constant(bits) => {
+                    self.arguments.extend(bits.iter().map(|bit| constant(*bit)));
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, operation: &Operation, results: &[T]) {
+        let plan = self.function.plan();
+        let mut rest = results;
+        for (width, part) in &operation.results {
+            let (result, after) = rest.split_at(*width as usize);
+            rest = after;
+            if let Some(part) = part {
+                self.keep_part(plan, part, result);
+            }
+        }
+        assert!(
+            rest.is_empty(),
+            "as many results as the component has output bits"
+        );
+    }
+
+    fn keep_part(&mut self, plan: &Plan, part: &Part, result: &[T]) {
+        let array = &plan.arrays[part.array as usize];
+        let width = array.granule as usize;
+        let granules = plan.granules(part, self.cursor.counters());
+        for (granule, bits) in granules.zip(result.chunks_exact(width)) {
+            if let Some(place) = self.places.write(array, granule) {
+                self.values[place..place + width].copy_from_slice(bits);
+            }
+        }
+    }
+}
+
+/// The results of a run. Wiped when dropped.
+pub struct Outputs<'f, T: Zeroize> {
+    function: &'f Function,
+    values: Zeroizing<Vec<T>>,
+}
+
+impl<T: Zeroize> fmt::Debug for Outputs<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outputs")
+            .field("bits", &self.values.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Copy + Zeroize> Outputs<'_, T> {
+    /// All bits, in port order, those of saved values behind them.
+    #[must_use]
+    pub fn all(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The bits of all saved values, in port order.
+    #[must_use]
+    pub fn saved(&self) -> &[T] {
+        let outputs = self.function.outputs().iter();
+        let bits: usize = outputs.map(|output| output.port.ty.width()).sum();
+        &self.values[bits..]
+    }
+
+    /// The bits of the outputs that go to `role`, in port order.
+    #[must_use]
+    pub fn of(&self, role: Role) -> Zeroizing<Vec<T>> {
+        let mut mine = Zeroizing::new(Vec::with_capacity(self.function.output_bits(role)));
+        let mut rest = &self.values[..];
+        for output in self.function.outputs() {
+            let (bits, after) = rest.split_at(output.port.ty.width());
+            rest = after;
+            if output.recipient.includes(role) {
+                mine.extend_from_slice(bits);
+            }
+        }
+        mine
+    }
+}

@@ -1,0 +1,305 @@
+//! What inputs promise beyond their types, and that owners' machines see to it.
+
+use serde_json::json;
+use tacit_circuit::{Circuit, Promise, Value};
+use tacit_components::library;
+use tacit_function::{Function, FunctionBuilder, FunctionError, Recipient, Role};
+
+/// A component of the library.
+fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
+    let given = given.iter().map(|&(name, value)| (name.to_owned(), value));
+    library::find(name, &given.collect()).unwrap()
+}
+
+/// A component as a function whose first input is the garbler's.
+fn function(name: &str, given: &[(&str, u64)]) -> Function {
+    let circuit = component(name, given);
+    let first = circuit.inputs()[0].name.clone();
+    let owner = |port: &tacit_circuit::Port| match port.name == first {
+        true => Role::Garbler,
+        false => Role::Evaluator,
+    };
+    Function::of_circuit(name, circuit, owner, |_| Recipient::Both).unwrap()
+}
+
+/// The result of a function of one result, as text, on inputs as owners write them.
+fn result(function: &Function, inputs: &[&str]) -> Result<String, String> {
+    let mut bits = Vec::new();
+    for (input, text) in function.inputs().iter().zip(inputs) {
+        let value = input
+            .port
+            .parse_value(text)
+            .map_err(|error| error.to_string())?;
+        bits.extend_from_slice(&value.to_bits());
+    }
+    let result = function.evaluate(&bits);
+    let value = Value::from_bits(&function.outputs()[0].port.ty, &result);
+    Ok(value.unwrap().to_text())
+}
+
+#[test]
+fn sets_are_sorted_by_their_owners() {
+    let function = function("set-intersection-size", &[("elements", 3), ("bits", 8)]);
+    assert_eq!(
+        result(&function, &["[3,1,2]", "[2,9,3]"]).as_deref(),
+        Ok("2")
+    );
+    assert_eq!(
+        result(&function, &["[255,0,128]", "[128,255,0]"]).as_deref(),
+        Ok("3")
+    );
+    let port = &function.inputs()[0].port;
+    assert_eq!(port.promise, Some(Promise::Set));
+    let sorted = Value::parse(&port.ty, "[1,2,255]").unwrap();
+    assert_eq!(port.value_from_json(&json!([255, 2, 1])).unwrap(), sorted);
+    let other_type = Value::parse(&"u16[3]".parse().unwrap(), "[255,1,2]").unwrap();
+    assert_eq!(port.convert_value(&other_type).unwrap(), sorted);
+}
+
+#[test]
+fn many_wide_elements_are_counted_right() {
+    let function = function("set-intersection-size", &[("elements", 300), ("bits", 64)]);
+    // Differences in the upper half alone, and every number far from where it belongs.
+    let list = |step: u64| {
+        let numbers: Vec<_> = (0..300_u64)
+            .map(|i| (i * 7919 % 300 * step) << 33)
+            .collect();
+        json!(numbers.iter().map(u64::to_string).collect::<Vec<_>>()).to_string()
+    };
+    // Multiples of 2 below 600 and multiples of 3 below 900: those of 6 below 600.
+    assert_eq!(
+        result(&function, &[&list(2), &list(3)]).as_deref(),
+        Ok("100")
+    );
+}
+
+#[test]
+fn a_set_with_a_number_twice_is_refused() {
+    let function = function("set-intersection-size", &[("elements", 3), ("bits", 8)]);
+    let error = result(&function, &["[1,2,3]", "[2,2,2]"]).unwrap_err();
+    assert_eq!(
+        error,
+        "b is of type u8[3]: expected a set of 3 different numbers, in any order, found a number \
+         that is there twice; give each once, and set the size accordingly"
+    );
+    // Equal numbers apart from each other.
+    assert!(result(&function, &["[7,2,7]", "[1,2,3]"]).is_err());
+}
+
+/// Component, parameters, port, a value that is refused, one that is taken.
+type Row = (
+    &'static str,
+    &'static [(&'static str, u64)],
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+const BROKEN: &[Row] = &[
+    (
+        "set-intersection-size",
+        &[("elements", 2)],
+        "a",
+        "[5,5]",
+        "[5,4]",
+    ),
+    (
+        "set-intersection-size",
+        &[("elements", 2)],
+        "b",
+        "[0,0]",
+        "[1,0]",
+    ),
+    (
+        "levenshtein-tile",
+        &[("side", 2)],
+        "left",
+        "[-2,1]",
+        "[-1,1]",
+    ),
+    (
+        "levenshtein-tile",
+        &[("side", 2)],
+        "above",
+        "[1,-2]",
+        "[0,0]",
+    ),
+    (
+        "levenshtein-distance",
+        &[("rows", 2), ("columns", 2)],
+        "right",
+        "[0,-2]",
+        "[-1,1]",
+    ),
+    (
+        "longest-common-substring-step",
+        &[("length", 4)],
+        "runs",
+        r#"["000","000","011","000"]"#,
+        r#"["000","000","110","000"]"#,
+    ),
+    (
+        "longest-common-substring-step",
+        &[("length", 4)],
+        "longest",
+        "100",
+        "000",
+    ),
+    (
+        "longest-common-substring-step",
+        &[("length", 4)],
+        "length",
+        "5",
+        "4",
+    ),
+    (
+        "naive-bayes",
+        &[("classes", 2), ("features", 2), ("values", 3)],
+        "sample",
+        "[0,3]",
+        "[0,2]",
+    ),
+    (
+        "decision-tree",
+        &[("depth", 1), ("features", 5)],
+        "features",
+        "[5]",
+        "[4]",
+    ),
+];
+
+/// Every promise of the catalogue, and that the table above has each.
+#[test]
+fn each_promise_of_the_library_is_seen_to() {
+    for (name, given, port, refused, taken) in BROKEN {
+        let circuit = component(name, given);
+        let port = circuit.inputs().iter().find(|p| p.name == *port).unwrap();
+        assert!(port.promise.is_some(), "{name} {}", port.name);
+        assert!(
+            Value::parse(&port.ty, refused).is_ok(),
+            "{refused} is of the type"
+        );
+        assert!(
+            port.parse_value(refused).is_err(),
+            "{name} {} {refused}",
+            port.name
+        );
+        port.parse_value(taken).unwrap();
+        let least = port.least_value();
+        assert_eq!(
+            port.convert_value(&least),
+            Ok(least),
+            "{name} {}",
+            port.name
+        );
+    }
+    for entry in library::list() {
+        let small = entry.parameters.iter().map(|parameter| {
+            let least = if parameter.name == "bits" { 8 } else { 2 };
+            (
+                parameter.name.to_owned(),
+                parameter.default.unwrap_or(least).max(parameter.minimum),
+            )
+        });
+        if entry.name.starts_with("min-cut") {
+            continue;
+        }
+        let circuit = entry.circuit(&small.collect()).unwrap();
+        for port in circuit
+            .inputs()
+            .iter()
+            .filter(|port| port.promise.is_some())
+        {
+            let row = BROKEN
+                .iter()
+                .any(|(name, _, p, ..)| *name == entry.name && *p == port.name);
+            assert!(row, "{} {} has no row", entry.name, port.name);
+        }
+    }
+}
+
+/// The size of the intersection of `theirs` and of what these steps make of `mine`, of type `ty`.
+fn meeting(ty: &str, steps: &[&str]) -> FunctionBuilder {
+    let mut builder = FunctionBuilder::new("meeting");
+    let sizes = [("elements", 3), ("bits", 8)];
+    builder
+        .library("meet", "set-intersection-size", &sizes)
+        .library("sort", "sort", &[("count", 3), ("bits", 8)])
+        .input("mine", ty, Role::Garbler)
+        .input("theirs", "u8[3]", Role::Evaluator)
+        .value("copy", "u8[3]")
+        .value("n", "u2");
+    for step in steps {
+        builder.step(step);
+    }
+    builder.output("size", "u2", Recipient::Both, "n");
+    builder
+}
+
+fn builder(reads_more: bool) -> FunctionBuilder {
+    let mut builder = meeting("u8[3]", &["n = meet(mine, theirs)"]);
+    if reads_more {
+        builder.output("first", "u8", Recipient::Both, "mine[0]");
+    }
+    builder
+}
+
+fn promises(builder: &mut FunctionBuilder) -> Result<Vec<Option<Promise>>, FunctionError> {
+    let function = builder.finish()?;
+    Ok(function
+        .inputs()
+        .iter()
+        .map(|input| input.port.promise)
+        .collect())
+}
+
+#[test]
+fn inputs_of_function_files_take_over_promises() {
+    assert_eq!(
+        promises(&mut builder(false)).unwrap(),
+        [Some(Promise::Set); 2]
+    );
+    // Another reader sees the order, which is then the owner's matter.
+    let both = promises(&mut builder(true)).unwrap();
+    assert_eq!(both, [Some(Promise::Ascending), Some(Promise::Set)]);
+    let function = builder(true).finish().unwrap();
+    let port = &function.inputs()[0].port;
+    assert!(port.parse_value("[1,2,3]").is_ok());
+    for other in ["[1,3,2]", "[1,2,2]"] {
+        let error = port.parse_value(other).unwrap_err().to_string();
+        assert!(
+            error.contains("sort them, and what belongs to them"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_promised_is_refused() {
+    let refused: &[(&str, &[&str])] = &[
+        ("u8[4]", &["n = meet(mine[0..3], theirs)"]),
+        ("bytes[3]", &["n = meet(mine, theirs)"]),
+        ("u8[3]", &["copy = mine", "n = meet(copy, theirs)"]),
+        (
+            "u8[3]",
+            &[
+                "copy[0] = mine[1]",
+                "copy[1..3] = mine[1..3]",
+                "n = meet(copy, theirs)",
+            ],
+        ),
+    ];
+    for (ty, steps) in refused {
+        let error = promises(&mut meeting(ty, steps)).unwrap_err();
+        assert!(
+            matches!(error, FunctionError::Promise { .. }),
+            "{steps:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn what_steps_compute_is_the_function_s_own_matter() {
+    let mut sorted = meeting("u8[3]", &["copy = sort(mine)", "n = meet(copy, theirs)"]);
+    assert_eq!(promises(&mut sorted).unwrap(), [None, Some(Promise::Set)]);
+}
