@@ -1,9 +1,9 @@
 //! What a large circuit file takes: seconds and memory to parse, to digest and to compile; what
 //! well-known circuits take to build and to compile, and how many labels they keep at once.
 //!
-//! `cargo bench -p tacit-components --bench import -- 10000000` writes a file of this many AND gates,
-//! AES-128 under one key again and again, and reads it. The argument may be left out. Prints a
-//! JSON record a line; the memory is the process's peak so far.
+//! `cargo bench -p tacit-components --bench import -- 10000000` writes a file of this many AND
+//! gates, AES-128 under one key again and again, and reads it. The argument may be left out. Prints
+//! a JSON record a line; the memory is the process's peak so far.
 
 use std::collections::BTreeMap;
 use std::error::Error;
