@@ -15,6 +15,7 @@ mod keygen;
 mod language;
 mod pair;
 mod party;
+mod plan;
 mod prepare;
 mod relay;
 mod run;
@@ -34,14 +35,13 @@ pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{MeetArgs, PartyArgs, RoleArg, StockArgs};
+pub(crate) use plan::PlanArgs;
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
 pub(crate) use run::{OutsourcedArgs, RunArgs, RunRoleArg};
 pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
 pub(crate) use text::{base_ot, duration, ot_extension};
-
-use crate::plan::PlanArgs;
 
 const ABOUT: &str = "\
 Tacit lets two parties compute a function of their private inputs and learn only its result.
@@ -135,7 +135,7 @@ pub(crate) enum Command {
     #[command(after_help = LSP_HELP)]
     Lsp,
     /// Which protocol, scheme and cut of a function cost least over a link, and why
-    #[command(after_help = crate::plan::EXAMPLES)]
+    #[command(after_help = plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
     /// Run a function with a peer, each party on its own private inputs
     #[command(after_help = run::SHORT_EXAMPLES, after_long_help = run::EXAMPLES)]

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use tacit::circuit::formats::{FileReport, Finding, Limits, check_directory};
 
 use crate::failure::Failure;
+use crate::output;
 use crate::report::{JSON_VERSION, pretty};
 
 /// Runs the check.
@@ -28,7 +29,7 @@ pub(crate) fn check(folder: &Path, json: bool) -> Result<(), Failure> {
     } else {
         text(&reports)
     };
-    crate::print(text.as_bytes())?;
+    output::print(text.as_bytes())?;
     let failed = reports.iter().filter(|report| !report.is_good()).count();
     if failed > 0 {
         let is_unreadable = |report: &&FileReport| matches!(report.finding, Finding::Unreadable(_));

@@ -3,24 +3,23 @@
 //! Paths in it are relative to the folder that it lies in. It holds no secret: the identity is
 //! named and never contained.
 
+pub(crate) mod fields;
 mod peers;
 mod show;
 mod words;
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use etcetera::BaseStrategy;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use tacit::net::Link;
 use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
 
-use crate::args::{base_ot, duration, ot_extension};
 use crate::failure::{Failure, NOT_TEXT};
 use crate::serve::config::Serve;
 
@@ -41,10 +40,10 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) identity: Option<PathBuf>,
     /// On what the oblivious transfer of sessions rests.
-    #[serde(default, deserialize_with = "kind")]
+    #[serde(default, deserialize_with = "fields::kind")]
     pub(crate) base_ot: Option<BaseOt>,
     /// How oblivious transfers are made in sessions.
-    #[serde(default, deserialize_with = "extension")]
+    #[serde(default, deserialize_with = "fields::extension")]
     pub(crate) ot_extension: Option<OtExtension>,
     /// Whether base OTs are kept for later sessions with the same peer; they are without it.
     #[serde(default)]
@@ -74,7 +73,7 @@ pub(crate) struct StockPlace {
     #[serde(default)]
     pub(crate) folder: Option<PathBuf>,
     /// Most GiB of each stock.
-    #[serde(default, deserialize_with = "limit")]
+    #[serde(default, deserialize_with = "fields::limit")]
     pub(crate) limit_gib: Option<u64>,
 }
 
@@ -83,7 +82,7 @@ pub(crate) struct StockPlace {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Peer {
     /// Its identity's fingerprint.
-    #[serde(deserialize_with = "fingerprint")]
+    #[serde(deserialize_with = "fields::fingerprint")]
     pub(crate) fingerprint: Fingerprint,
     /// Where it listens, `HOST:PORT`.
     #[serde(default)]
@@ -94,13 +93,13 @@ pub(crate) struct Peer {
     /// The relay to which both connect, `HOST:PORT`, and the name of the room.
     #[serde(default)]
     pub(crate) relay: Option<String>,
-    #[serde(default, deserialize_with = "room")]
+    #[serde(default, deserialize_with = "fields::room")]
     pub(crate) room: Option<[u8; 32]>,
     /// This party's role with it, unless told otherwise.
-    #[serde(default, deserialize_with = "role")]
+    #[serde(default, deserialize_with = "fields::role")]
     pub(crate) role: Option<Role>,
     /// The link to it, for plans and for the choice of the OT extension.
-    #[serde(default, deserialize_with = "link")]
+    #[serde(default, deserialize_with = "fields::link")]
     pub(crate) link: Option<Link>,
 }
 
@@ -109,70 +108,14 @@ pub(crate) struct Peer {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Waits {
     /// For it to be there.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, deserialize_with = "fields::time")]
     pub(crate) connect: Option<Duration>,
     /// For each message.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, deserialize_with = "fields::time")]
     pub(crate) message: Option<Duration>,
     /// For a whole run; as long as it takes if not given.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, deserialize_with = "fields::time")]
     pub(crate) run: Option<Duration>,
-}
-
-fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
-    String::deserialize(from)?
-        .parse()
-        .map_err(serde::de::Error::custom)
-}
-
-/// A field that is a text, as `read` understands it.
-pub(crate) fn read_text<'de, D: Deserializer<'de>, T, E: Display>(
-    from: D,
-    read: impl FnOnce(&str) -> Result<T, E>,
-) -> Result<Option<T>, D::Error> {
-    let read = read(&String::deserialize(from)?);
-    read.map(Some).map_err(serde::de::Error::custom)
-}
-
-fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
-    read_text(from, base_ot)
-}
-
-fn extension<'de, D: Deserializer<'de>>(from: D) -> Result<Option<OtExtension>, D::Error> {
-    read_text(from, ot_extension)
-}
-
-fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
-    read_text(from, |text| {
-        let digest: Result<tacit::circuit::Digest, _> = text.parse();
-        let refused = "a room is 64 hexadecimal digits, as `tacit pair` wrote them";
-        digest.map(|digest| digest.0).map_err(|_| refused)
-    })
-}
-
-fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {
-    read_text(from, |name| {
-        let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
-        let role = roles.find(|role| role.name() == name);
-        role.ok_or_else(|| format!("{name:?} is no role; write garbler or evaluator"))
-    })
-}
-
-fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    match u64::deserialize(from)? {
-        0 => Err(serde::de::Error::custom(
-            "limit_gib is 0, and nothing fits into such a stock: at least 1 is expected",
-        )),
-        limit => Ok(Some(limit)),
-    }
-}
-
-fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
-    read_text(from, str::parse)
-}
-
-pub(crate) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    read_text(from, duration)
 }
 
 impl Config {

@@ -19,6 +19,7 @@ use crate::args::DemoArgs;
 use crate::cancel;
 use crate::failure::Failure;
 use crate::log::Log;
+use crate::output;
 use crate::progress::Bar;
 use crate::report::{
     JSON_VERSION, cost_json, micros, outputs_json, outputs_text, pretty, security,
@@ -239,7 +240,7 @@ fn tell(
             "runs": tasks.iter().zip(done).map(run).collect::<Vec<_>>(),
             "wall_us": micros(begun.elapsed()),
         }));
-        return crate::print(text.as_bytes());
+        return output::print(text.as_bytes());
     }
     let mut text = format!(
         "protocol  direct, {}\n\
@@ -266,7 +267,7 @@ fn tell(
         "Times, bytes and rounds are Bob's. All of it took {:.2} s.\n\n{NEXT}",
         begun.elapsed().as_secs_f64()
     ));
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }
 
 fn indented(cost: &Cost) -> String {

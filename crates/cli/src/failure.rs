@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use tacit::Category;
 use tacit::net::NetError;
 
-use crate::typed::escaped;
+use crate::terminal::escaped;
 
 /// Why a command did not do what it was told.
 #[derive(Debug, thiserror::Error)]

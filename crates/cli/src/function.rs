@@ -7,12 +7,14 @@ use std::path::Path;
 
 use tacit::circuit::CircuitError;
 use tacit::circuit::formats::{BitOrder, Import, read_bristol_file};
+use tacit::garble::{Assumption, Rung, SchemeId};
+use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{Circuit, Function, Type, library};
 use tacit_language::{TypedFunction, most_like};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
-use crate::language::is_program;
+use crate::program::is_program;
 use crate::typed::{self, Runnable};
 
 /// What was asked for by a name.
@@ -267,4 +269,31 @@ impl Found {
             other => Ok(Runnable::Bits(Box::new(other.function(choice)?))),
         }
     }
+}
+
+/// The scheme of this name, or the best for `function` under the assumption of this name. Without a
+/// name the default of `function`, or of all components where there is no function.
+pub(crate) fn scheme(
+    name: Option<&str>,
+    function: Option<&Function>,
+) -> Result<&'static Rung, Failure> {
+    let named = name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>()));
+    let id = match (named, function) {
+        (Some((Ok(id), _)), _) => id,
+        (Some((_, Ok(assumption))), Some(function)) => best_scheme(assumption, function),
+        (Some((_, Ok(assumption))), None) => {
+            return Err(Failure::Usage(format!(
+                "--scheme: the best scheme under {assumption} depends on the function; name the \
+                 scheme, as `tacit inspect` lists them"
+            )));
+        }
+        (Some((Err(error), _)), _) => {
+            return Err(Failure::Usage(format!(
+                "--scheme: {error}; both parties give the same"
+            )));
+        }
+        (None, Some(function)) => default_scheme(function),
+        (None, None) => SchemeId::HALF_GATES_TWO_CALL,
+    };
+    id.rung().map_err(|error| Failure::Usage(error.to_string()))
 }

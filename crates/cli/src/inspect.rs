@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
 use crate::new_file::{Readers, write_new};
+use crate::output;
 use crate::progress::Bar;
 use crate::report::pretty;
 
@@ -65,10 +66,10 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         picture::draw(subject.function_to_show()?, path)?;
     }
     if args.ir {
-        return crate::print(subject.function_to_show()?.canonical_text().as_bytes());
+        return output::print(subject.function_to_show()?.canonical_text().as_bytes());
     }
     if args.graph {
-        return crate::print(graph::text(subject.function_to_show()?).as_bytes());
+        return output::print(graph::text(subject.function_to_show()?).as_bytes());
     }
     let measuring = Bar::without_end("measuring", !args.json);
     let told = match args.json {
@@ -76,7 +77,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         false => subject.text(),
     };
     drop(measuring);
-    crate::print(told.as_bytes())
+    output::print(told.as_bytes())
 }
 
 /// What was found, if it is a circuit.

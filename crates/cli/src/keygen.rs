@@ -9,6 +9,7 @@ use tacit::Identity;
 use crate::args::KeygenArgs;
 use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::output;
 use crate::party;
 use crate::report::{JSON_VERSION, pretty};
 
@@ -40,7 +41,7 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
             "identity": path.display().to_string(),
             "fingerprint": fingerprint.to_string(),
         }));
-        return crate::print(text.as_bytes());
+        return output::print(text.as_bytes());
     }
     if args.show.is_none() {
         eprintln!(
@@ -49,14 +50,14 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
         );
         eprintln!("Give the other party this fingerprint, over a way that nobody can tamper with:");
     }
-    crate::print(format!("{fingerprint}\n").as_bytes())
+    output::print(format!("{fingerprint}\n").as_bytes())
 }
 
 /// Next to the configuration, in a folder that is made if it is not there.
 fn usual(config: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = config::folder_of(&config::file(config)?);
     fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
-    Ok(default_path(&folder))
+    Ok(party::default_path(&folder))
 }
 
 /// Makes an identity in a new file at `path`.
@@ -68,9 +69,4 @@ pub(crate) fn make(path: &Path) -> Result<Identity, Failure> {
     let identity = Identity::generate().map_err(tacit::Error::from)?;
     identity.save(path).map_err(tacit::Error::from)?;
     Ok(identity)
-}
-
-/// Where an identity lies unless told otherwise.
-pub(crate) fn default_path(folder: &Path) -> PathBuf {
-    folder.join("identity.key")
 }

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
 //! | [`demo`], [`keygen`], [`pair`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
-//! | [`language`], [`typed`], [`lsp`] | programs of the language, what goes through their ports, and editors |
+//! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, what goes through their ports, and editors |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`outsourced`] | `run` of three parties |
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
-//! | [`report`], [`progress`], [`log`] | what people and programs see of a run |
+//! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
 //! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]
@@ -27,12 +27,14 @@ mod language;
 mod log;
 mod lsp;
 mod new_file;
+mod output;
 mod outsourced;
 mod owners;
 mod pair;
 mod party;
 mod plan;
 mod prepare;
+mod program;
 mod progress;
 mod relay;
 mod report;
@@ -40,9 +42,9 @@ mod run;
 mod serve;
 mod shell;
 mod stock;
+mod terminal;
 mod typed;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -115,14 +117,14 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Stock(args) => stock::stock(&args, config.as_deref()),
         Command::Config {
             command: ConfigCommand::Schema,
-        } => print(config::SCHEMA.as_bytes()),
+        } => output::print(config::SCHEMA.as_bytes()),
         Command::Config {
             command: ConfigCommand::Show { json },
         } => config::show(config.as_deref(), json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tacit", &mut script);
-            print(&script)
+            output::print(&script)
         }
         Command::Man {
             directory: Some(directory),
@@ -133,15 +135,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
             clap_mangen::Man::new(Cli::command())
                 .render(&mut page)
                 .map_err(|error| Failure::Output(error.to_string()))?;
-            print(&page)
+            output::print(&page)
         }
     }
-}
-
-/// Writes to standard output, whose reader may leave early.
-fn print(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .map_err(Failure::from_output)
 }

@@ -22,11 +22,12 @@ use crate::args::{RunArgs, RunRoleArg};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
+use crate::output;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, bits_text, costs_json, costs_text, insecure, pretty, security};
-use crate::run::scheme;
 use crate::typed::Runnable;
 use crate::{cancel, function, party, shell, stock};
+use function::scheme;
 use meeting::Meeting;
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
@@ -181,16 +182,16 @@ fn tell(
         let mut json = setting.json(last, args.cost.then_some(costs.as_slice()));
         json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
-    crate::print(setting.warning().as_bytes())?;
+    output::print(setting.warning().as_bytes())?;
     if last.outputs.is_empty() {
         eprintln!("done; this party gets no result");
     }
     if let Some(chain) = last.chain {
         eprintln!("chain     {chain}, for --pin in a later run");
     }
-    crate::print(runnable.outputs_text(&last.outputs)?.as_bytes())?;
+    output::print(runnable.outputs_text(&last.outputs)?.as_bytes())?;
     if args.cost {
         eprint!("{}", costs_text(&costs));
     }

@@ -18,6 +18,7 @@ use crate::config::{self, Config, NewPeer};
 use crate::failure::Failure;
 use crate::keygen;
 use crate::log::Log;
+use crate::output;
 use crate::party;
 
 /// The longest time that an invitation may be good.
@@ -58,7 +59,7 @@ impl Own {
         let folder = config::folder_of(&file);
         fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
         let path = config.identity.clone();
-        let path = path.unwrap_or_else(|| keygen::default_path(&folder));
+        let path = path.unwrap_or_else(|| party::default_path(&folder));
         let identity = if path.exists() {
             Identity::load(&path).map_err(tacit::Error::from)?
         } else {
@@ -111,7 +112,7 @@ fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Fail
         args.name,
         args.valid.as_secs().div_ceil(60)
     );
-    crate::print(format!("{}\n", *line).as_bytes())?;
+    output::print(format!("{}\n", *line).as_bytes())?;
     eprintln!(
         "waiting for {} to run `tacit pair accept` with it",
         args.name

@@ -1,7 +1,7 @@
 //! Who this party is, who its peer is, and how they meet.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,6 @@ use tacit_language::most_like;
 use crate::args::MeetArgs;
 use crate::config::{self, Config};
 use crate::failure::Failure;
-use crate::keygen;
 use crate::log::Log;
 
 /// Longest wait for the peer to be there, unless told otherwise.
@@ -330,7 +329,7 @@ pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<
     let mut places: Vec<PathBuf> = config.home.iter().cloned().collect();
     places.push(config::folder()?);
     places.dedup();
-    let mut places = places.iter().map(|folder| keygen::default_path(folder));
+    let mut places = places.iter().map(|folder| default_path(folder));
     match places.clone().find(|place| place.exists()) {
         Some(place) => Ok(place),
         None => Err(no_identity(&mut places)),
@@ -344,4 +343,9 @@ fn no_identity(looked: &mut dyn Iterator<Item = PathBuf>) -> Failure {
          keygen` or `tacit pair`, or give --identity FILE",
         looked.join(" or ")
     ))
+}
+
+/// Where an identity lies unless told otherwise.
+pub(crate) fn default_path(folder: &Path) -> PathBuf {
+    folder.join("identity.key")
 }

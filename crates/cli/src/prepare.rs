@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::function::Found;
 use crate::log::Log;
+use crate::output;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, micros, pretty, shown_bytes};
@@ -97,8 +98,8 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         }
     };
     match args.json {
-        true => crate::print(pretty(&told.json).as_bytes()),
-        false => crate::print(told.text.as_bytes()),
+        true => output::print(pretty(&told.json).as_bytes()),
+        false => output::print(told.text.as_bytes()),
     }
 }
 
@@ -168,7 +169,7 @@ impl ComponentOrder {
         let role = role(args, runnable.as_ref(), config)?;
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
-        let rung = run::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
+        let rung = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
         let order = Self {
             role,
             rung,

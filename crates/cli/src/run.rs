@@ -4,9 +4,7 @@ mod two;
 
 use std::path::Path;
 
-use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{Function, Role};
 use tacit_language::TypedFunction;
 
@@ -219,31 +217,4 @@ pub(crate) fn statistical_security(
         Some(bits) if is_for_measurements => StatisticalSecurity::insecure_for_measurements(bits),
         Some(bits) => protocol.statistical_security(bits),
     }
-}
-
-/// The scheme of this name, or the best for `function` under the assumption of this name. Without a
-/// name the default of `function`, or of all components where there is no function.
-pub(crate) fn scheme(
-    name: Option<&str>,
-    function: Option<&Function>,
-) -> Result<&'static Rung, Failure> {
-    let named = name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>()));
-    let id = match (named, function) {
-        (Some((Ok(id), _)), _) => id,
-        (Some((_, Ok(assumption))), Some(function)) => best_scheme(assumption, function),
-        (Some((_, Ok(assumption))), None) => {
-            return Err(Failure::Usage(format!(
-                "--scheme: the best scheme under {assumption} depends on the function; name the \
-                 scheme, as `tacit inspect` lists them"
-            )));
-        }
-        (Some((Err(error), _)), _) => {
-            return Err(Failure::Usage(format!(
-                "--scheme: {error}; both parties give the same"
-            )));
-        }
-        (None, Some(function)) => default_scheme(function),
-        (None, None) => SchemeId::HALF_GATES_TWO_CALL,
-    };
-    id.rung().map_err(|error| Failure::Usage(error.to_string()))
 }

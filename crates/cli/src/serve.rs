@@ -9,7 +9,6 @@ mod border;
 mod check;
 pub(crate) mod config;
 mod policy;
-mod three;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,6 +24,7 @@ use tacit_serve::{Event, Policy, Service, descriptors, http};
 use crate::args::{LogFormat, ServeArgs};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::{self, counted};
 use crate::report::{JSON_VERSION, pretty};
 use crate::{party, stock};
 
@@ -200,7 +200,7 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
             "levels": levels,
             "warnings": wanted.warnings,
         });
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
     for warning in &wanted.warnings {
         eprintln!("tacit: warning: {warning}");
@@ -211,12 +211,7 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
         counted(levels, "level"),
     ];
     let text = format!("right: {} of stock\n", counts.join(", "));
-    crate::print(text.as_bytes())
-}
-
-/// A number of things, one or many.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+    output::print(text.as_bytes())
 }
 
 /// A line for each event on standard error.

@@ -18,9 +18,9 @@ use tacit::{Fingerprint, Role};
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::party;
+use crate::output::{self, counted};
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
-use crate::serve;
+use crate::{function, party};
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
@@ -86,7 +86,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         return tries::clear(&stocks, (peer, role), args.json, &config);
     }
     let scheme = args.scheme.as_deref();
-    let scheme = scheme.map(|name| crate::run::scheme(Some(name), None));
+    let scheme = scheme.map(|name| function::scheme(Some(name), None));
     let scheme = scheme.transpose()?.map(|rung| rung.id);
     let mut names = stocks.list()?;
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
@@ -100,7 +100,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
     if names.is_empty() && base_ots.is_some() && !args.json {
         let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
-        return crate::print(told.as_bytes());
+        return output::print(told.as_bytes());
     }
     let told = names
         .iter()
@@ -254,7 +254,7 @@ fn print(
         if let Some(batches) = base_ots {
             json["base_ot_batches_destroyed"] = batches.into();
         }
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
     let mut text = String::new();
     for (name, (told, _)) in told {
@@ -274,7 +274,7 @@ fn print(
     if text.is_empty() {
         text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
     }
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }
 
 fn list(summary: &StockSummary) -> Told {
@@ -397,7 +397,7 @@ fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
     } in &report.damaged
     {
         let count = instances.map_or(0, |(_, span)| span.count);
-        let instances = serve::counted(count as usize, "instance");
+        let instances = counted(count as usize, "instance");
         let _ = match withdrawn {
             true => writeln!(text, "{instances} damaged and withdrawn: {error}"),
             false => writeln!(text, "damaged, used already or given up before: {error}"),

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value};
-use tacit_language::{BorderError, PortValue, Signature, TypedFunction};
+use tacit_language::{PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
 
-pub(crate) use text::{escaped, results_text, signature_json, signature_text};
+pub(crate) use text::{results_text, signature_json, signature_text};
 pub(crate) use wanted::{OfAll, OfParty, Public};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
 use crate::inputs::{self, OfRole, Reading};
-use crate::language::Program;
 use crate::new_file::{Readers, write_new};
+use crate::program::Program;
+use crate::program::plain_failure;
 use crate::report;
 
 /// What is run: a function of bits, or a program, which knows what its bits mean.
@@ -220,24 +221,6 @@ pub(crate) fn find(path: &Path, choice: &FunctionArgs) -> Result<TypedFunction, 
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     TypedFunction::new(signature, &name, &public, program.folder())
         .map_err(|error| program.failure(error))
-}
-
-/// What is wrong where there is no program text to show.
-pub(crate) fn plain_failure(error: BorderError) -> Failure {
-    match error {
-        BorderError::Value(error) => {
-            let failure = Failure::Input(format!("input {error}"));
-            match failure.parts() {
-                (_, Some(_)) => failure,
-                (what, None) => Failure::Input(format!(
-                    "{what}; `tacit run --help` shows how values are written, such as \
-                     'NAME=[1, 2]', NAME=@FILE and NAME=@TABLE.csv, and docs/language-reference.md \
-                     has it all"
-                )),
-            }
-        }
-        other => Failure::Input(other.to_string()),
-    }
 }
 
 /// Says that an array was filled up.

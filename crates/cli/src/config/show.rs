@@ -9,6 +9,7 @@ use tacit::Role;
 
 use super::{Config, file};
 use crate::failure::Failure;
+use crate::output;
 use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
 
@@ -52,7 +53,7 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     let path = file(explicit)?;
     let config = Config::load(explicit)?;
     if wants_json {
-        return crate::print(pretty(&config.json(&path)).as_bytes());
+        return output::print(pretty(&config.json(&path)).as_bytes());
     }
     let mut text = String::new();
     let there = if path.exists() {
@@ -110,5 +111,5 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     if let Some(serve) = &config.serve {
         serve.show(&mut text);
     }
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }

@@ -13,6 +13,8 @@ use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::language::{self, RunCosts};
 use crate::new_file::{Readers, write_new};
+use crate::output;
+use crate::program::is_program;
 use crate::report::{JSON_VERSION, pretty};
 
 /// Prints what the lines of a program cost, or writes its folded stacks, or both.
@@ -22,7 +24,7 @@ use crate::report::{JSON_VERSION, pretty};
 /// It is no program, or cannot be read, lowered or written.
 pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     let path = Path::new(name);
-    if !language::is_program(path) {
+    if !is_program(path) {
         return Err(Failure::Usage(format!(
             "--lines and --folded take a program of the language, a .tacit file, and not {name}"
         )));
@@ -38,11 +40,11 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     if args.lines && args.json {
         let runs: Vec<Json> = runs.iter().map(|run| run_json(&map, run)).collect();
         let text = pretty(&json!({ "version": JSON_VERSION, "runs": runs }));
-        return crate::print(text.as_bytes());
+        return output::print(text.as_bytes());
     }
     if args.lines {
         let texts: Vec<String> = runs.iter().map(|run| run_text(&map, run)).collect();
-        return crate::print(texts.join("\n").as_bytes());
+        return output::print(texts.join("\n").as_bytes());
     }
     Ok(())
 }

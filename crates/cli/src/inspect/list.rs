@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use tacit::library;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::report::{JSON_VERSION, pretty};
 
 /// A function of the library, as the list shows it.
@@ -66,7 +67,7 @@ pub(super) fn list(json: bool) -> Result<(), Failure> {
         };
         let functions: Vec<Json> = listed.iter().map(function).collect();
         let text = pretty(&json!({ "version": JSON_VERSION, "functions": functions }));
-        return crate::print(text.as_bytes());
+        return output::print(text.as_bytes());
     }
     let width = listed.iter().map(|one| one.name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -93,5 +94,5 @@ pub(super) fn list(json: bool) -> Result<(), Failure> {
             );
         }
     }
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }

@@ -11,6 +11,7 @@ use super::{circuit_of, write_circuit};
 use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::function::Found;
+use crate::output;
 use crate::report::{JSON_VERSION, pretty};
 
 /// Times 64 inputs on which a circuit and the optimised one are compared.
@@ -40,9 +41,9 @@ pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure>
         write_circuit(&outcome.optimised.circuit, found, path, args)?;
     }
     if args.json {
-        crate::print(pretty(&outcome.json()).as_bytes())
+        output::print(pretty(&outcome.json()).as_bytes())
     } else {
-        crate::print(outcome.text().as_bytes())
+        output::print(outcome.text().as_bytes())
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::thread;
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::{Component, Statistics};
+use tacit::circuit::{Component, Port, Statistics};
 
-use super::subject::NamedPort;
+/// A port, and its owner or recipient if known.
+pub(super) type NamedPort<'a> = (&'a Port, Option<&'static str>);
 
 /// Seconds with the unit that suits them, to three figures.
 pub(super) fn shown_seconds(seconds: f64) -> String {

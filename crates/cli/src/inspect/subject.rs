@@ -5,12 +5,14 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::{Component, Port};
+use tacit::circuit::Component;
 use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
 use tacit::{Function, Role};
 use tacit_language::TypedFunction;
 
-use super::shown::{component_json, component_text, ports_json, ports_text, shown_seconds};
+use super::shown::{
+    NamedPort, component_json, component_text, ports_json, ports_text, shown_seconds,
+};
 use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::function::{Found, Origin};
@@ -28,9 +30,6 @@ pub(super) struct Subject {
     function: Option<Function>,
     typed: Option<Box<TypedFunction>>,
 }
-
-/// A port, and its owner or recipient if known.
-pub(super) type NamedPort<'a> = (&'a Port, Option<&'static str>);
 
 impl Subject {
     pub(super) fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {

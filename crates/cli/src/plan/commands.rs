@@ -7,8 +7,9 @@ use tacit::plan::Alternative;
 use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
 
-use super::{PlanArgs, Told};
+use super::Told;
 use crate::args::FunctionArgs;
+use crate::args::PlanArgs;
 use crate::shell;
 
 /// The commands of one alternative.

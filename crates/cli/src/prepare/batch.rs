@@ -55,7 +55,7 @@ impl BatchOrder {
         let runnable = function::find(name, &args.choice)?.runnable(&args.choice)?;
         let role = super::role(args, Some(&runnable), config)?;
         let function = runnable.function().clone();
-        let rung = run::scheme(args.scheme.as_deref(), Some(&function))?;
+        let rung = function::scheme(args.scheme.as_deref(), Some(&function))?;
         let security = run::statistical_security(
             Protocol::Batch,
             args.security_bits,

@@ -11,9 +11,10 @@ use super::{Order, Told, Took, leave};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::counted;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
-use crate::{function, run, serve};
+use crate::{function, run};
 
 /// The triples that the arguments ask for.
 pub(super) struct TripleOrder {
@@ -141,7 +142,7 @@ impl Order for TripleOrder {
         );
         if let TripleCount::Runs(function, _) = &self.wanted {
             let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
-            let (runs, name) = (serve::counted(runs, "run"), function.name());
+            let (runs, name) = (counted(runs, "run"), function.name());
             text.push_str(&format!(", enough for {runs} of {name}"));
         }
         text.push('\n');

@@ -13,15 +13,18 @@ use tacit::{Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
 
-use super::{check_chain, scheme, who};
+use super::{check_chain, who};
 use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::function::scheme;
 use crate::log::Log;
+use crate::output;
 use crate::party::Party;
+use crate::program::plain_failure;
 use crate::progress::Bar;
 use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
-use crate::typed::{OutputFiles, Runnable, plain_failure};
+use crate::typed::{OutputFiles, Runnable};
 use crate::{shell, stock};
 
 /// One party's runs of a function with one peer, checked and ready.
@@ -315,7 +318,7 @@ impl<'a> TwoPartyRun<'a> {
                 json["chain"] = name.as_str().into();
                 json["chain_version"] = chain.map(|chain| chain.to_string()).into();
             }
-            return crate::print(pretty(&json).as_bytes());
+            return output::print(pretty(&json).as_bytes());
         }
         if runnable.function().outputs().is_empty() {
             eprintln!("done; this run has no results");
@@ -328,14 +331,14 @@ impl<'a> TwoPartyRun<'a> {
             eprintln!("done; the results go to {peer}");
         }
         if !self.security.is_secure() {
-            crate::print(insecure(&bits_text(self.security.bits())).as_bytes())?;
+            output::print(insecure(&bits_text(self.security.bits())).as_bytes())?;
         }
         if let (Some(name), Some(chain)) = (&self.args.outsourced.chain, chain) {
             eprintln!("chain     {name} at version {}", chain.version);
             eprintln!("pin       {chain}, for --pin in a later run");
         }
         self.tell_triples(costs);
-        crate::print(runnable.outputs_text(outputs)?.as_bytes())?;
+        output::print(runnable.outputs_text(outputs)?.as_bytes())?;
         if self.args.cost {
             eprint!("{}", costs_text(costs));
         }

@@ -12,7 +12,7 @@ use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_serve::Rate;
 
 use crate::args::RoleArg;
-use crate::config::{read_text, time};
+use crate::config::fields::{read_text, time};
 
 /// How `tacit serve` serves.
 #[derive(Debug, Default, Deserialize)]

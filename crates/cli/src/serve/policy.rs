@@ -1,6 +1,7 @@
 //! From `tacit.toml` to what a service does: everything is checked before it is taken.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
-use tacit_serve::{Inputs, Level, Limits, Offer, Peer, Policy, Results};
+use tacit_serve::{Inputs, Level, Limits, Offer, Outsourced, Peer, Policy, Results, Server};
 
 use super::border::{FromFiles, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole, Stocked};
-use super::three;
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::outsourced::{COPIES, parameters};
 use crate::typed::Runnable;
 use crate::{function, run};
 
@@ -112,10 +113,10 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     let functions = offered.functions();
     let first = functions.first().map(AsRef::as_ref);
     let scheme = match served.scheme.as_deref() {
-        Some(name) => Some(run::scheme(Some(name), first)?.id),
+        Some(name) => Some(function::scheme(Some(name), first)?.id),
         None => None,
     };
-    let outsourced = three::servers(config, served)?;
+    let outsourced = servers(config, served)?;
     let role = match served.role {
         ServedRole::Evaluator => Role::Evaluator,
         ServedRole::Garbler | ServedRole::Generator | ServedRole::Cloud => Role::Garbler,
@@ -355,7 +356,7 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let name = (stocked.function.as_str(), stocked.entry.as_deref());
     let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
     let function = Arc::new(runnable.function().clone());
-    let rung = run::scheme(stocked.scheme.as_deref(), Some(&function))?;
+    let rung = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
     let stock_use = stocked.protocol.map(|named| named.0.stock_use());
     let stock_use = stock_use.unwrap_or(StockUse::Components);
     let security = match (stock_use, stocked.security_bits) {
@@ -381,4 +382,54 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
         refill_below: stocked.refill_below.unwrap_or(stocked.runs.div_ceil(2)),
     });
     Ok(levels.collect())
+}
+
+/// The servers of a function, where its role is that of one of two.
+///
+/// # Errors
+///
+/// A field is missing, or is for another role.
+fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failure> {
+    let server = match served.role {
+        ServedRole::Generator => Server::Generator,
+        ServedRole::Cloud => Server::Cloud,
+        ServedRole::Garbler | ServedRole::Evaluator => {
+            let given = [
+                ("other_server", served.other_server.is_some()),
+                ("copies", served.copies.is_some()),
+                ("threads", served.threads.is_some()),
+            ];
+            return match given.iter().find(|(_, is_given)| *is_given) {
+                None => Ok(None),
+                Some((field, _)) => Err(wrong(
+                    field,
+                    "it is for role = \"generator\" and \"cloud\"; leave it out, or change the \
+                     role",
+                )),
+            };
+        }
+    };
+    let Some(name) = &served.other_server else {
+        let what = "nothing says who the other server is; write its name in [peers]";
+        return Err(wrong("other_server", what));
+    };
+    let other = peers(config, Some(std::slice::from_ref(name)))?;
+    let Some(other) = other.first().copied() else {
+        return Err(wrong("other_server", "it is none of [peers]"));
+    };
+    let copies = served.copies.unwrap_or(COPIES);
+    let bits = served.security_bits;
+    let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
+    let allow = (
+        "insecure_for_measurements = true",
+        served.insecure_for_measurements,
+    );
+    Ok(Some(Outsourced {
+        server,
+        other,
+        parameters: parameters(copies, bits, allow).map_err(|what| wrong("copies", &what))?,
+        chain: served.chain.clone(),
+        replaces: served.replace,
+        threads: served.threads.unwrap_or(NonZeroUsize::MIN),
+    }))
 }

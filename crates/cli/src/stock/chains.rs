@@ -13,10 +13,10 @@ use super::Told;
 use crate::args::StockCommand;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::language::Program;
+use crate::output::{self, counted};
 use crate::party;
+use crate::program::Program;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
-use crate::serve;
 
 /// What this party is in the runs of a chain.
 fn role(chain: &KeptChain) -> &'static str {
@@ -43,7 +43,7 @@ pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
             text,
             "version {}, {}, {}",
             summary.marks.latest,
-            serve::counted(summary.marks.attempt as usize + 1, "attempt"),
+            counted(summary.marks.attempt as usize + 1, "attempt"),
             shown_bytes(summary.bytes)
         ),
     };
@@ -109,10 +109,10 @@ fn drop_chain(
     stocks.drop_chain(&chain)?;
     if json {
         let json = json!({ "version": JSON_VERSION, "dropped": name });
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
     let peer = config.shown(&chain.peer);
-    crate::print(format!("dropped the chain {name}; {peer} has to drop it, too\n").as_bytes())
+    output::print(format!("dropped the chain {name}; {peer} has to drop it, too\n").as_bytes())
 }
 
 /// What says which of several chains of one name is meant.
@@ -207,12 +207,12 @@ fn allow(
             "who": who.to_string(),
             "allowed": is_allowed,
         });
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
     let may = if is_allowed { "may" } else { "may no longer" };
     let (who, peer) = (config.shown(&who), config.shown(&chain.peer));
     let text = format!("{who} {may} use the chain {name}; {peer} has to say the same\n");
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }
 
 /// Leaves a chain to the runs of another program.
@@ -232,11 +232,11 @@ fn adopt(
     if json {
         let program = program.to_string();
         let json = json!({ "version": JSON_VERSION, "chain": name, "program": program });
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
     let peer = config.shown(&chain.peer);
     let text = format!("the chain {name} is for the runs of that program; {peer} does the same\n");
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }
 
 /// Reads a chain's values, and tells what is damaged.
@@ -254,7 +254,7 @@ pub(super) fn check_chain(
     let peer = config.shown(&chain.peer);
     let mut text = format!("{} with {peer}, chain {name}\n", role(chain));
     if damaged.is_empty() {
-        let values = serve::counted(chain.summary.values.len(), "value");
+        let values = counted(chain.summary.values.len(), "value");
         let _ = writeln!(text, "  whole, with {values}");
     }
     for error in &damaged {

@@ -8,6 +8,7 @@ use tacit::{Fingerprint, Role};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output;
 use crate::report::{JSON_VERSION, pretty};
 use crate::stock::Told;
 
@@ -95,12 +96,12 @@ pub(super) fn clear(
     if as_json {
         let cleared: Vec<&Json> = told.iter().map(|(_, json)| json).collect();
         let json = json!({ "version": JSON_VERSION, "cleared": cleared });
-        return crate::print(pretty(&json).as_bytes());
+        return output::print(pretty(&json).as_bytes());
     }
     let mut text: String = told.into_iter().map(|(text, _)| text).collect();
     text += match text.is_empty() {
         true => "no tries are counted\n",
         false => "forgotten\n",
     };
-    crate::print(text.as_bytes())
+    output::print(text.as_bytes())
 }

@@ -1,9 +1,10 @@
 //! What people and programs see of a program's ports and results.
 
+use crate::terminal::escaped;
 use std::fmt::Write as _;
 
 use serde_json::Value as Json;
-use tacit_language::{PortValue, Signature, TypedFunction, acts_on_a_terminal};
+use tacit_language::{PortValue, Signature, TypedFunction};
 
 /// Most rows that are shown as text.
 const MAX_ROWS: usize = 1000;
@@ -53,19 +54,6 @@ fn push_table(text: &mut String, name: &str, names: &[String], rows: &[Vec<Strin
             "  … and {} more; --output {name}=FILE.csv has all",
             rows.len() - MAX_ROWS
         );
-    }
-}
-
-/// A text for a person that somebody else may have written, or a name that he may have given.
-pub(crate) fn escaped(text: &str) -> String {
-    text.chars().flat_map(escaped_character).collect()
-}
-
-/// A character that a terminal would act on is escaped: a text may come from the peer.
-fn escaped_character(c: char) -> Vec<char> {
-    match acts_on_a_terminal(c) {
-        true => c.escape_default().collect(),
-        false => vec![c],
     }
 }
 

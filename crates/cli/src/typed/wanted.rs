@@ -3,9 +3,9 @@
 use tacit_language::program::InputPort;
 use tacit_language::{PortValue, Signature};
 
-use super::plain_failure;
 use crate::failure::Failure;
 use crate::inputs::{self, ExpectedInputs, Source};
+use crate::program::plain_failure;
 
 /// The inputs of a party.
 pub(crate) struct OfParty<'s> {

@@ -1,0 +1,77 @@
+//! `tacit plan`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tacit::garble::Assumption;
+use tacit::net::Link;
+use tacit::protocols::ThreatModel;
+
+use super::{FunctionArgs, PartyArgs};
+
+/// What its help ends with.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  tacit plan levenshtein --param n=60,m=60 --link 33ms,50mbit
+  tacit plan aes-128-cbc --param blocks=10 --link 500us,1gbit --assumption prf
+  tacit plan levenshtein --param n=60,m=60 --peer bob       from what is in stock with bob
+  tacit plan aes-128 --link 500us,1gbit --security malicious --runs 1024
+  tacit plan auction.tacit --link 40ms,100mbit --json
+
+What is computed can be cut into components of several sizes, run by several protocols and garbled \
+under several schemes. A plan compares them: bytes, which follow from the function and are exact; \
+times, from the link and from what this machine takes for garbling and evaluating, which is tried \
+out for less than a second; and what has to be prepared. Larger components need fewer links and \
+cost less online; smaller ones serve more functions.
+
+Where a stock is looked at, with --peer or --stock, the choice is the fastest that it is enough \
+for, and what would be faster once prepared is said. Nothing weaker is chosen than was asked for.
+
+A link is its delay one way and its rate: the round trip of 33ms,50mbit takes 66 ms. `ping` shows \
+round trips. The times of a plan assume no loss, no slow start and no other traffic.";
+
+/// Arguments of `tacit plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// A program of the language (`.tacit`), a name from the library, or a circuit file (Bristol
+    /// Fashion or the old Bristol format). Of a function of the library all cuts of its problem are
+    /// compared
+    pub(crate) function: String,
+    #[command(flatten)]
+    pub(crate) choice: FunctionArgs,
+    /// The link between the parties: one-way delay and rate each way, such as 33ms,50mbit; without
+    /// it, the peer's in tacit.toml
+    #[arg(long, value_name = "DELAY,RATE")]
+    pub(crate) link: Option<Link>,
+    /// Plan from what is in stock with this peer: its fingerprint, or its name in tacit.toml
+    #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
+    pub(crate) peer: Option<String>,
+    /// Plan from what is in stock in this folder; without it, with --peer, the one in tacit.toml,
+    /// or tacit/stock in your data folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) stock: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) who: PartyArgs,
+    /// What parties may do: semi-honest, malicious or malicious-non-colluding. No weaker protocol
+    /// is ever chosen
+    #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
+    pub(crate) security: ThreatModel,
+    /// Consider only schemes that need no more than this: prf, related-key, circular or
+    /// ideal-cipher
+    #[arg(long, value_name = "ASSUMPTION", default_value_t = Assumption::IdealCipher)]
+    pub(crate) assumption: Assumption,
+    /// Consider this scheme alone; `tacit inspect` lists them
+    #[arg(long, value_name = "NAME", conflicts_with = "assumption")]
+    pub(crate) scheme: Option<String>,
+    /// For how many runs the command that is printed prepares; against malicious parties a run
+    /// costs less the more there are
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) runs: u64,
+    /// Print every alternative, also those that another one beats in everything
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

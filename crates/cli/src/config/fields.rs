@@ -1,0 +1,69 @@
+//! Fields of `tacit.toml`, as serde reads them.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use tacit::net::Link;
+use tacit::session::{BaseOt, OtExtension};
+use tacit::{Fingerprint, Role};
+
+use crate::args::{base_ot, duration, ot_extension};
+
+pub(crate) fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
+    String::deserialize(from)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}
+
+/// A field that is a text, as `read` understands it.
+pub(crate) fn read_text<'de, D: Deserializer<'de>, T, E: Display>(
+    from: D,
+    read: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, D::Error> {
+    let read = read(&String::deserialize(from)?);
+    read.map(Some).map_err(serde::de::Error::custom)
+}
+
+pub(crate) fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
+    read_text(from, base_ot)
+}
+
+pub(crate) fn extension<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<OtExtension>, D::Error> {
+    read_text(from, ot_extension)
+}
+
+pub(crate) fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
+    read_text(from, |text| {
+        let digest: Result<tacit::circuit::Digest, _> = text.parse();
+        let refused = "a room is 64 hexadecimal digits, as `tacit pair` wrote them";
+        digest.map(|digest| digest.0).map_err(|_| refused)
+    })
+}
+
+pub(crate) fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {
+    read_text(from, |name| {
+        let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
+        let role = roles.find(|role| role.name() == name);
+        role.ok_or_else(|| format!("{name:?} is no role; write garbler or evaluator"))
+    })
+}
+
+pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    match u64::deserialize(from)? {
+        0 => Err(serde::de::Error::custom(
+            "limit_gib is 0, and nothing fits into such a stock: at least 1 is expected",
+        )),
+        limit => Ok(Some(limit)),
+    }
+}
+
+pub(crate) fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Link>, D::Error> {
+    read_text(from, str::parse)
+}
+
+pub(crate) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    read_text(from, duration)
+}

@@ -1,0 +1,23 @@
+//! What a command writes.
+
+use std::io::{self, Write as _};
+
+use crate::failure::Failure;
+
+/// Writes to standard output, whose reader may leave early.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(Failure::from_output)
+}
+
+/// Tells on standard error, whose reader may be gone.
+pub(crate) fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A number of things, one or many.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,168 @@
+//! A program of the language, read from a file, and what is told of its errors.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use serde_json::Value as Json;
+use tacit::circuit::Digest;
+use tacit_language::lower::CircuitFiles;
+use tacit_language::{
+    BorderError, Diagnostic, Loaded, ParamValues, ProgramFolder, Signature, SourceMap, read_source,
+};
+
+use crate::failure::Failure;
+use crate::output::{counted, tell};
+use crate::terminal::shown;
+
+/// Whether a name is that of a program.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "tacit")
+}
+
+/// A program and where its files are.
+pub(crate) struct Program {
+    pub(crate) loaded: Loaded,
+    folder: ProgramFolder,
+}
+
+impl Program {
+    /// Reads the program in a file.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = read_source(path).map_err(|error| {
+            match error.kind() == std::io::ErrorKind::NotFound && !is_program(path) {
+                true => Failure::Input(format!(
+                    "there is no program {0}; give a file that ends in .tacit, and run what is of \
+                     the library by `tacit run {0}`",
+                    path.display()
+                )),
+                false => Failure::read(format!("program {}", path.display()), error),
+            }
+        })?;
+        let folder = ProgramFolder::of(path);
+        let loaded = Loaded::new(&shown(path), &text, &folder);
+        Ok(Self { loaded, folder })
+    }
+
+    /// Where its circuit files are.
+    pub(crate) fn folder(&self) -> &dyn CircuitFiles {
+        &self.folder
+    }
+
+    /// The ports of the run of this name, or of `main`.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong, which is told with the places, or has no such run.
+    pub(crate) fn signature(
+        &self,
+        given: &[(String, String)],
+        entry: Option<&str>,
+    ) -> Result<Signature, Failure> {
+        let signature = Signature::new(&self.loaded, &params(given)?, entry);
+        let signature = signature.map_err(|error| self.failure(error))?;
+        warn(&self.loaded, signature.program());
+        Ok(signature)
+    }
+
+    /// What binds a chain to the program.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong, which is told with the places, or keeps nothing.
+    pub(crate) fn chain_digest(&self, given: &[(String, String)]) -> Result<Digest, Failure> {
+        let program = self.loaded.program(&params(given)?);
+        let digest = program
+            .map_err(BorderError::Program)
+            .and_then(|program| program.chain_digest(&self.folder));
+        digest.map_err(|error| self.failure(error))?.ok_or_else(|| {
+            Failure::Input("the program has no state, so that no chain can be its".to_owned())
+        })
+    }
+
+    /// An error of the program, told with its places.
+    pub(crate) fn failure(&self, error: BorderError) -> Failure {
+        match error {
+            BorderError::Program(errors) => {
+                let map = self.loaded.source_map();
+                tell(&rendered(&errors, map));
+                found(errors.len(), [("errors", all_json(&errors, map))])
+            }
+            other => plain_failure(other),
+        }
+    }
+}
+
+pub(crate) fn params(given: &[(String, String)]) -> Result<ParamValues, Failure> {
+    let mut params = ParamValues::new();
+    for (name, value) in given {
+        let number = value.parse().map_err(|_| {
+            Failure::Input(format!(
+                "--param {name}: {value:?} is no whole number; write it in decimal, such as \
+                 {name}=32"
+            ))
+        })?;
+        if params.insert(name.clone(), number).is_some() {
+            return Err(Failure::Usage(format!(
+                "--param {name} is given twice; give it once"
+            )));
+        }
+    }
+    Ok(params)
+}
+
+/// Errors as text for standard error.
+pub(crate) fn rendered(errors: &[Diagnostic], map: &SourceMap) -> String {
+    let colour = std::io::stderr().is_terminal();
+    let texts: Vec<String> = errors
+        .iter()
+        .map(|error| error.render(map, colour))
+        .collect();
+    texts.join("\n\n") + "\n\n"
+}
+
+pub(crate) fn all_json(found: &[Diagnostic], map: &SourceMap) -> Vec<Json> {
+    found.iter().map(|one| one.to_json(map)).collect()
+}
+
+/// Tells what a program that is right may get wrong.
+pub(crate) fn warn(loaded: &Loaded, program: &tacit_language::program::Program) {
+    if !program.warnings.is_empty() {
+        tell(&rendered(&program.warnings, loaded.source_map()));
+    }
+}
+
+pub(crate) fn found<const N: usize>(errors: usize, fields: [(&str, Vec<Json>); N]) -> Failure {
+    let were = if errors == 1 { "was" } else { "were" };
+    wrong(format!("{} {were} found", counted(errors, "error")), fields)
+}
+
+pub(crate) fn wrong<const N: usize>(what: String, fields: [(&str, Vec<Json>); N]) -> Failure {
+    let fields = fields.into_iter();
+    let fields = fields.map(|(name, all)| (name.to_owned(), Json::Array(all)));
+    Failure::Program {
+        what,
+        fields: fields.collect(),
+    }
+}
+
+/// What is wrong where there is no program text to show.
+pub(crate) fn plain_failure(error: BorderError) -> Failure {
+    match error {
+        BorderError::Value(error) => {
+            let failure = Failure::Input(format!("input {error}"));
+            match failure.parts() {
+                (_, Some(_)) => failure,
+                (what, None) => Failure::Input(format!(
+                    "{what}; `tacit run --help` shows how values are written, such as \
+                     'NAME=[1, 2]', NAME=@FILE and NAME=@TABLE.csv, and docs/language-reference.md \
+                     has it all"
+                )),
+            }
+        }
+        other => Failure::Input(other.to_string()),
+    }
+}
