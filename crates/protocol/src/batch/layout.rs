@@ -31,6 +31,7 @@ use super::plan::Plan;
 use super::returned;
 use crate::Error;
 use crate::malicious::walk::Whole;
+use crate::saved::keeps_under;
 use crate::session::RunTag;
 
 /// Bits of D, for each of which the evaluator has a wire, as for its input.
@@ -235,12 +236,7 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
 /// Checks that `batch` can run `function` under a scheme.
 fn check(scheme: SchemeId, function: &Function) -> Result<(), Error> {
     crate::direct::check_without_values(function, "batch")?;
-    let schemes = [
-        SchemeId::HALF_GATES_TWO_CALL,
-        SchemeId::HALF_GATES_REKEYED,
-        SchemeId::THREE_HALVES,
-    ];
-    if !schemes.contains(&scheme) {
+    if !keeps_under(scheme) {
         return Err(Error::ApiMisuse(
             "`batch` sends tables before inputs are chosen: half-gates or three-halves",
         ));

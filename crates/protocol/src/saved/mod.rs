@@ -21,7 +21,7 @@ mod value;
 use core::fmt;
 use core::str::FromStr;
 
-use tacit_garble::SchemeId;
+use tacit_garble::{Assumption, GateCost, SchemeId};
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -34,16 +34,13 @@ pub use state::SavedState;
 pub use value::{EvaluatorHalf, GarblerHalf, MAX_SAVED_BITS, Mark, SharedHalf};
 pub(crate) use value::{Labels, Reader, SavedCopy, check_loads, check_size};
 
-/// Whether values can be kept under this scheme: all its wires have one Δ, and AES is taken for an
-/// ideal cipher, on which the gates rest that lead to the next run.
+/// Whether values can be kept under this scheme: AES is taken for an ideal cipher, on which the
+/// gates rest that lead to the next run, and all its wires have one Δ, as XOR is free.
 #[must_use]
 pub fn keeps_under(scheme: SchemeId) -> bool {
-    let schemes = [
-        SchemeId::HALF_GATES_TWO_CALL,
-        SchemeId::HALF_GATES_REKEYED,
-        SchemeId::THREE_HALVES,
-    ];
-    schemes.contains(&scheme)
+    scheme.rung().is_ok_and(|rung| {
+        rung.assumption == Assumption::IdealCipher && rung.cost.xor == GateCost::FREE
+    })
 }
 
 /// Attempts that a chain may be forwarded by at once.
