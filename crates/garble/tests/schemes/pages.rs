@@ -1,13 +1,20 @@
-//! Bits of security on the schemes' pages, held to those that the code computes.
+//! The schemes' pages: README.md leads to each, and its bits of security are those that the code
+//! computes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tacit_garble::{LADDER, SchemeId};
 
+/// A file of the repository.
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
 fn page(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    fs::read_to_string(file(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The page of a scheme, and how it says its bits.
@@ -18,9 +25,11 @@ fn said(id: SchemeId) -> (String, String) {
         Some(("half-gates", hash)) => ("half-gates", format!("| {hash} | {bits} |")),
         _ if name.starts_with("prf-") => (name.as_str(), format!("{bits} bits at 2^40 gates")),
         _ => {
-            let pages = ["three-halves", "prf", "related-key", "circular"];
-            let page = pages.into_iter().find(|page| name.starts_with(page));
-            let page = page.unwrap_or_else(|| panic!("{name} has no page"));
+            // Its own page, or that of the family with whose name its own begins.
+            let ends = name.match_indices('-').map(|(at, _)| at);
+            let mut pages = ends.chain([name.len()]).rev().map(|end| &name[..end]);
+            let page = pages.find(|page| file(&format!("docs/schemes/{page}.md")).exists());
+            let page = page.unwrap_or_else(|| panic!("write docs/schemes/{name}.md"));
             (page, format!("**Concrete security: {bits} bits**"))
         }
     };
@@ -32,6 +41,9 @@ fn pages_say_the_bits_of_the_code() {
     for rung in &LADDER {
         let (path, text) = said(rung.id);
         assert!(page(&path).contains(&text), "{path} should say `{text}`");
+        let link = format!("({path})");
+        let readme = page("README.md");
+        assert!(readme.contains(&link), "README.md should lead to {path}");
     }
     let bits = SchemeId::HALF_GATES_REKEYED
         .rung()

@@ -1,7 +1,7 @@
 //! The fast schemes against the textbook, bit for bit.
 
 use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
-use tacit_garble::{Scheme, SchemeId};
+use tacit_garble::{Hash, Scheme, SchemeId};
 use tacit_reference::{Circuit, Garbled as Expected, Gate, Pin};
 use tacit_reference::{flexor, half_gates, prf, three_halves};
 
@@ -88,6 +88,11 @@ pub(super) fn garble(
             (garbled, decoding)
         }
         _ => {
+            let hash = id.rung().expect("it is in the catalogue").hash;
+            assert!(
+                hash == Hash::Prf,
+                "write the textbook of {id}, and use it here"
+            );
             let garbled = garble_flexor(id, setting, program, &circuit, inputs);
             let decoding = prf::decoding(start, setting.first_output, &garbled.outputs);
             (garbled, decoding)
