@@ -258,13 +258,13 @@ impl Session {
         let checked = || self.has_checked(py, &job, &run);
         let by_default = || Protocol::by_default(run.threat_model, checked);
         let protocol = run.protocol.map_or_else(by_default, Ok)?;
-        job = match protocol {
-            Protocol::Prepared => job.prepared(&self.stocks(py)?),
-            Protocol::Batch => job.batch(&self.stocks(py)?),
-            Protocol::Authenticated => job.authenticated_counted(&self.stocks(py)?),
-            // No run here is of three parties.
-            _ => job,
+        let stocks = match protocol {
+            Protocol::Direct => None,
+            _ => Some(self.stocks(py)?),
         };
+        job = job
+            .by(protocol, stocks.as_ref())
+            .map_err(|error| error::raise(py, error))?;
         if protocol.has_security_bits() {
             job = job.statistical_security(run.security(py, protocol)?);
         }

@@ -257,11 +257,6 @@ struct OfferedFunction {
     scheme: SchemeId,
 }
 
-/// Whether a protocol takes nothing from the stock.
-pub(crate) fn from_nothing(protocol: ProtocolId) -> bool {
-    matches!(protocol, ProtocolId::Direct | ProtocolId::Authenticated)
-}
-
 /// A run that may be.
 pub(crate) struct Granted<'p> {
     pub(crate) offer: &'p Offer,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tacit::outsourced::OutsourcedRole;
+use tacit::protocols::Protocol;
 use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId};
 use tacit::stock::StockError;
 use tacit::{Category, Error, Job, Session, Value};
@@ -11,7 +12,7 @@ use tacit::{Category, Error, Job, Session, Value};
 use crate::event::Event;
 use crate::inputs::Asked;
 use crate::memory::Need;
-use crate::policy::{Denied, Granted, Offer, Policy, from_nothing};
+use crate::policy::{Denied, Granted, Offer, Policy};
 use crate::service::{Seat, settings};
 use crate::{outsourced, priority};
 
@@ -265,20 +266,16 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         Ok(inputs) => inputs,
         Err(refused) => return refused,
     };
-    let mut job = Job::new(granted.function, offer.role)
+    let job = Job::new(granted.function, offer.role)
         .scheme(asked.scheme)
         .statistical_security(offer.security)
         .time_limit(offer.time_limit);
-    job = match (asked.protocol, &shared.stocks) {
-        (ProtocolId::Direct, _) => job,
-        (ProtocolId::Authenticated, None) if offer.chain.is_none() => job.authenticated(),
-        (_, None) => {
-            let why = "there is no stock here".to_owned();
-            return Turn::Refuse(AbortReason::NotAllowed, why);
-        }
-        (ProtocolId::Authenticated, Some(stocks)) => job.authenticated_counted(stocks),
-        (ProtocolId::Batch, Some(stocks)) => job.batch(stocks),
-        (_, Some(stocks)) => job.prepared(stocks),
+    let stocks = shared.stocks.as_ref();
+    let by =
+        Protocol::of_wire(asked.protocol).filter(|_| stocks.is_some() || offer.chain.is_none());
+    let Some(Ok(mut job)) = by.map(|protocol| job.by(protocol, stocks)) else {
+        let why = "there is no stock here".to_owned();
+        return Turn::Refuse(AbortReason::NotAllowed, why);
     };
     if let Some(chain) = &offer.chain {
         job = job.chain(chain);
@@ -351,7 +348,7 @@ pub(crate) fn finish(
         shared.metrics.results_failed(&offer);
         shared.tell(&Event::ResultsFailed { offer, reason });
     }
-    if !from_nothing(about.protocol) {
+    if !Protocol::of_wire(about.protocol).is_some_and(Protocol::is_from_nothing) {
         shared.look_at_stock();
     }
     Turn::Done

@@ -121,6 +121,32 @@ impl<'f> Job<'f> {
         self
     }
 
+    /// Runs by this protocol, as a flag or a file names it: each has a method of its own as well.
+    /// Where `authenticated` is given stocks, it is
+    /// [`authenticated_counted`](Self::authenticated_counted).
+    ///
+    /// # Errors
+    ///
+    /// The protocol takes from the stock and there is none, or it is not one of two parties.
+    pub fn by(mut self, protocol: Protocol, stocks: Option<&Stocks>) -> Result<Self, Error> {
+        let given = || {
+            let missing = "this protocol takes from the stock; give the job this party's stocks";
+            stocks.cloned().ok_or(Error::ApiMisuse(missing))
+        };
+        self.task.material = match protocol {
+            Protocol::Direct => Material::Direct,
+            Protocol::Prepared => Material::Prepared(given()?),
+            Protocol::Batch => Material::Batch(given()?),
+            Protocol::Authenticated => Material::Authenticated(stocks.cloned()),
+            Protocol::Outsourced => {
+                return Err(Error::ApiMisuse(
+                    "a job is of two parties; `outsourced` takes an OutsourcedJob",
+                ));
+            }
+        };
+        Ok(self)
+    }
+
     /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks
     /// is garbled on the spot. The parties must be authenticated to each other.
     #[must_use]

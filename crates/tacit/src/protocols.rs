@@ -273,6 +273,12 @@ impl Protocol {
         self.row().id
     }
 
+    /// The protocol that proposals call so; a preparation is none.
+    #[must_use]
+    pub fn of_wire(id: ProtocolId) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.wire_id() == id)
+    }
+
     /// What it withstands.
     #[must_use]
     pub fn threat_model(self) -> ThreatModel {

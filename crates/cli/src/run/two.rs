@@ -93,7 +93,7 @@ impl<'a> TwoPartyRun<'a> {
             log,
         };
         if protocol == Protocol::Prepared || args.outsourced.chain.is_some() {
-            run.job().check()?;
+            run.job()?.check()?;
         }
         // Before a peer waits for it.
         function.compile();
@@ -156,7 +156,7 @@ impl<'a> TwoPartyRun<'a> {
             typed: self.runnable.typed(),
             role: self.role,
             protocol: self.protocol,
-            security_bits: self.job().held_bits(),
+            security_bits: self.job()?.held_bits(),
             counts_tries: self.stocks.is_some(),
             rung: self.rung,
             peer,
@@ -192,7 +192,7 @@ impl<'a> TwoPartyRun<'a> {
         let and_gates = self.runnable.function().and_gates();
         let bar = Bar::new(self.role.name(), and_gates, !args.json);
         let mut job = self
-            .job()
+            .job()?
             .lease_ahead(u64::from(args.repeat - run - 1))
             .watch_taken(move |taken| log.detail(format_args!("run {run} takes {taken}")))
             .watch(|at| bar.show(at));
@@ -273,15 +273,11 @@ impl<'a> TwoPartyRun<'a> {
     }
 
     /// The run by its protocol, without inputs yet.
-    fn job(&self) -> Job<'_> {
-        let job = Job::new(self.runnable.function(), self.role).scheme(self.rung.id);
-        let job = match (self.protocol, &self.stocks) {
-            (Protocol::Batch, Some(stocks)) => job.batch(stocks).threads(self.args.threads),
-            (Protocol::Authenticated, Some(stocks)) => job.authenticated_counted(stocks),
-            (Protocol::Authenticated, None) => job.authenticated(),
-            (_, Some(stocks)) => job.prepared(stocks),
-            (_, None) => job,
-        };
+    fn job(&self) -> Result<Job<'_>, tacit::Error> {
+        let job = Job::new(self.runnable.function(), self.role)
+            .scheme(self.rung.id)
+            .threads(self.args.threads)
+            .by(self.protocol, self.stocks.as_ref())?;
         let given = &self.args.outsourced;
         let job = match &given.chain {
             Some(name) => job.chain(name),
@@ -295,7 +291,7 @@ impl<'a> TwoPartyRun<'a> {
             Some(pin) => job.pin(pin),
             None => job,
         };
-        job.statistical_security(self.security)
+        Ok(job.statistical_security(self.security))
     }
 
     /// Tells the results, and what they took if that was asked for.
