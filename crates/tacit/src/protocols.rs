@@ -106,7 +106,8 @@ pub enum ThreatModel {
 /// Text that names no threat model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{found}` names no threat model; known are semi-honest, malicious and malicious-non-colluding"
+    "`{found}` names no threat model; known are {}",
+    ThreatModel::ALL.map(|one| one.to_string()).join(", ")
 )]
 pub struct UnknownThreatModel {
     /// The text, cut to its first 64 characters.
@@ -167,7 +168,8 @@ pub enum Protocol {
 /// Text that names no protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{found}` names no protocol; known are direct, prepared, batch, authenticated and outsourced"
+    "`{found}` names no protocol; known are {}",
+    Protocol::ALL.map(Protocol::name).join(", ")
 )]
 pub struct UnknownProtocol {
     /// The text, cut to its first 64 characters.

@@ -173,10 +173,12 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
         Some(named) => named.iter().map(|named| named.0.wire_id()).collect(),
     };
     if ids.is_empty() {
-        return Err(wrong(
-            "protocols",
-            "there is none; write direct, prepared, batch, authenticated or several of them",
-        ));
+        let known: Vec<_> = Protocol::between_two().map(Protocol::name).collect();
+        let why = format!(
+            "there is none; write {} or several of them",
+            known.join(", ")
+        );
+        return Err(wrong("protocols", &why));
     }
     let fits = |id: &ProtocolId| (*id == ProtocolId::Outsourced) == is_of_three;
     match ids.iter().all(fits) {

@@ -275,7 +275,10 @@ impl Planner {
                     let found = match protocol {
                         Protocol::Batch => candidate.checked(rung, machine, self.runs, stock),
                         Protocol::Authenticated => candidate.authenticated(rung, machine, stock),
-                        _ => candidate.alternative(*protocol, rung, machine, stock),
+                        Protocol::Direct | Protocol::Prepared => {
+                            candidate.alternative(*protocol, rung, machine, stock)
+                        }
+                        Protocol::Outsourced => Err(no_protocol(self.threat_model)),
                     };
                     match found {
                         Ok(alternative) => alternatives.push(alternative),
