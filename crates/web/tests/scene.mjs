@@ -97,6 +97,7 @@ export const browse = () =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
+    timeout: PATIENCE,
     args: [
       "--no-sandbox",
       "--disable-gpu",
