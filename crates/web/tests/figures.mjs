@@ -6,6 +6,7 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import {
   browse,
+  join,
   open,
   person,
   servePages,
@@ -78,7 +79,7 @@ async function speeds(browser, address) {
 /** Moves on a map, from the button to the answer. */
 async function moves(browser, cells, profile) {
   const finder = await startFriendFinder(1, { PROFILE: profile, CELLS: String(cells) });
-  const page = await open(await person(browser), finder.invitations[0]);
+  const page = await join(await person(browser), finder.invitations[0]);
   const times = [];
   for (const square of ["A1", "B1", "C1", "D1", "E1", "F1"]) {
     await page.getByRole("radio", { name: square, exact: true }).click();

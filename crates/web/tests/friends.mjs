@@ -9,6 +9,7 @@ import {
   browse,
   built,
   isAccessible,
+  join,
   open,
   person,
   servePages,
@@ -52,7 +53,7 @@ before(async () => {
   origin = new URL(invitations[0]).origin;
   pages = [];
   for (const invitation of invitations) {
-    pages.push(await open(await person(browser, PHONE), invitation));
+    pages.push(await join(await person(browser, PHONE), invitation));
   }
 });
 
@@ -106,7 +107,6 @@ async function endCloud(signal) {
 
 test("three people find each other", async () => {
   const [first, second, third] = pages;
-  await first.getByText("You are guest 1.").waitFor();
   assert.doesNotMatch(first.url(), /invitation/);
   assert.match(await setPlace(first, "C4"), /You are in C4 now, and nobody else is/);
   assert.match(await setPlace(second, "C4"), /guest 1 is in C4! You did not move there/);
@@ -141,6 +141,13 @@ test("an invitation takes nobody's place unasked", async () => {
   page.off("dialog", refuse);
   // Of the three one is its own.
   assert.equal(asked.length, 2);
+  const newcomer = await open(await person(browser), "about:blank");
+  newcomer.on("dialog", refuse);
+  await newcomer.goto(invitations[1]);
+  await newcomer.getByText("You have no invitation yet.").waitFor();
+  assert.match(asked[2], /makes you guest 2 here/);
+  assert.equal(await kept(newcomer), undefined);
+  await newcomer.context().close();
 });
 
 test("the map is for keyboards and screen readers as well", async () => {
@@ -168,6 +175,23 @@ test("a reload in mid-run is told, and the next run goes on", async () => {
   gate.release();
   assert.match(await setPlace(page, "E6"), /You are in E6 now, and nobody else is/);
   assert.match(await setPlace(pages[0], "E6"), /guest 3 is in E6/);
+});
+
+test("of two tabs one moves, and neither brings an older map back", async () => {
+  const [page] = pages;
+  const version = async () => Number((await kept(page)).pin.split(":")[1]);
+  const held = gate.holdAfter(runBytes / 2);
+  await set(page, "K8");
+  await held;
+  const other = await open(page.context(), `${origin}/friend-finder/`);
+  await other.getByText("You are guest 1.").waitFor();
+  assert.match(await setPlace(other, "L8"), /^Another tab of this browser is busy/);
+  gate.release();
+  assert.match(await answer(page), /You are in K8 now/);
+  const earlier = await version();
+  assert.match(await setPlace(other, "L8"), /You are in L8 now/);
+  assert.equal(await version(), earlier + 1);
+  await other.close();
 });
 
 test("a server that is killed in mid-run is told, and the next run goes on", async () => {

@@ -124,6 +124,15 @@ export async function open(context, address) {
   return page;
 }
 
+/** Opens an invitation, and takes it. */
+export async function join(context, invitation) {
+  const page = await open(context, "about:blank");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.goto(invitation);
+  await page.getByText(/You are guest \d\./).waitFor();
+  return page;
+}
+
 /** Fails on what axe-core finds, in light and in dark; keeps pictures where PICTURES says. */
 export async function isAccessible(page, name) {
   await page.evaluate(await readFile(axe, "utf8"));

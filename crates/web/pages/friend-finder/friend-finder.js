@@ -5,6 +5,8 @@ import { $, element, show, styled } from "../page.js";
 
 const KEY = "friend finder identity";
 const KEPT = "friend finder";
+/** What a tab holds while it changes what this browser keeps. */
+const LOCK = "friend finder";
 
 let setting;
 let columns;
@@ -90,14 +92,18 @@ function markPlace(place) {
   if (place !== null) $("grid").children[place].setAttribute("aria-current", "location");
 }
 
+const FIRST =
+  "whose key the sender of the link has, too, and can move with. Go on only if you expected this " +
+  "invitation.";
+
 const ANOTHER =
-  "This link makes you somebody else here, whose key the sender of the link has. Your own key and " +
-  "your place on the map cannot be had back. Go on only if you asked for a new invitation.";
+  "whose key the sender of the link has. Your own key and your place on the map cannot be had " +
+  "back. Go on only if you asked for a new invitation.";
 
 /**
- * An invitation is in the part of the address that no server is told; it is taken out of it. Anybody
- * can send one. It takes the place of another identity only where this person says so, and of the
- * same one never: which version of the map was seen last is what servers cannot go back behind.
+ * An invitation is in the part of the address that no server is told, and is taken out of it.
+ * Anybody can send one. It is taken only where this person says so, and of the same identity never again:
+ * which version of the map was seen last is what servers cannot go back behind.
  */
 async function takeInvitation() {
   const invitation = new URLSearchParams(location.hash.slice(1)).get("invitation");
@@ -106,13 +112,13 @@ async function takeInvitation() {
   const text = atob(invitation.replaceAll("-", "+").replaceAll("_", "/"));
   const { id, key } = JSON.parse(text);
   const given = await tacit.importIdentity(key);
-  const there = await getIdentity(KEY);
-  if (there) {
-    const isSame = (await tacit.fingerprint(there)) === (await tacit.fingerprint(given));
-    if (isSame || !confirm(ANOTHER)) return;
-  }
-  await putIdentity(KEY, given);
-  await put(KEPT, { id });
+  await navigator.locks.request(LOCK, async () => {
+    const there = await getIdentity(KEY);
+    if (there && (await tacit.fingerprint(there)) === (await tacit.fingerprint(given))) return;
+    if (!confirm(`This link makes you ${nameOf(id)} here, ${there ? ANOTHER : FIRST}`)) return;
+    await putIdentity(KEY, given);
+    await put(KEPT, { id });
+  });
 }
 
 async function whoAmI() {
@@ -122,7 +128,24 @@ async function whoAmI() {
   $("who").textContent = me
     ? `You are ${nameOf(me.id)}.`
     : "You have no invitation yet. Open the link that you were sent.";
-  if (kept?.cut) say("wrong", CUT);
+  showButtons();
+  return kept;
+}
+
+/** Does work that changes what this browser keeps, unless another tab does. */
+async function alone(work) {
+  busy = true;
+  showButtons();
+  say("");
+  try {
+    await navigator.locks.request(LOCK, { ifAvailable: true }, (lock) =>
+      lock ? work() : say("wrong", "Another tab of this browser is busy. Wait for it."),
+    );
+  } catch (error) {
+    markPlace(null);
+    say("wrong", ...failure(error));
+  }
+  busy = false;
   showButtons();
 }
 
@@ -149,42 +172,39 @@ function failure({ kind, message }) {
   }
 }
 
+/** Moves as whoever this is: another tab may have changed that, or have seen a later map. */
 async function move(cell, done) {
-  busy = true;
-  showButtons();
   const begun = performance.now();
-  say("", "Asking both servers…");
-  try {
-    const kept = await get(KEPT);
-    // Whoever reloads the page now learns from this that the move was cut off.
-    await put(KEPT, { ...kept, cut: true });
-    const order = {
-      function: "friend-map-set",
-      params: { cells: setting.cells, id_bits: setting.id_bits },
-      inputs: { cell },
-      copies: setting.copies,
-      security_bits: setting.security_bits,
-      identity: me.identity,
-      generator: setting.generator.fingerprint,
-      cloud: setting.cloud.fingerprint,
-      pin: kept.pin ?? null,
-    };
-    const [generator, cloud] = [setting.generator, setting.cloud].map(({ url }) => ({ url }));
-    const found = await tacit.runClient(generator, cloud, order);
-    await put(KEPT, { id: kept.id, pin: found.chain });
-    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-    done(found.results.find(({ name }) => name === "occupant").value, `It took ${seconds} s.`);
-  } catch (error) {
+  const earlier = me.id;
+  const kept = await whoAmI();
+  if (me?.id !== earlier) {
     markPlace(null);
-    say("wrong", ...failure(error));
+    return say("wrong", "Another tab changed who you are here. Nothing was moved.");
   }
-  busy = false;
-  showButtons();
+  say("", "Asking both servers…");
+  // Whoever reloads the page now learns from this that the move was cut off.
+  await put(KEPT, { ...kept, cut: true });
+  const order = {
+    function: "friend-map-set",
+    params: { cells: setting.cells, id_bits: setting.id_bits },
+    inputs: { cell },
+    copies: setting.copies,
+    security_bits: setting.security_bits,
+    identity: me.identity,
+    generator: setting.generator.fingerprint,
+    cloud: setting.cloud.fingerprint,
+    pin: kept.pin ?? null,
+  };
+  const [generator, cloud] = [setting.generator, setting.cloud].map(({ url }) => ({ url }));
+  const found = await tacit.runClient(generator, cloud, order);
+  await put(KEPT, { id: kept.id, pin: found.chain });
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  done(found.results.find(({ name }) => name === "occupant").value, `It took ${seconds} s.`);
 }
 
 $("set").onclick = () => {
   const place = chosen;
-  move(place, (occupant, time) => {
+  const told = (occupant, time) => {
     const name = nameOfCell(place);
     if (occupant === 0 || occupant === me.id) {
       markPlace(place);
@@ -192,30 +212,38 @@ $("set").onclick = () => {
     } else {
       say("right", `${nameOf(occupant)} is in ${name}! You did not move there. ${time}`);
     }
-  });
+  };
+  alone(() => move(place, told));
 };
 
-$("leave").onclick = () =>
-  move(setting.cells, (_, time) => {
+$("leave").onclick = () => {
+  const told = (_, time) => {
     markPlace(null);
     say("right", `You left the map. ${time}`);
-  });
+  };
+  alone(() => move(setting.cells, told));
+};
 
 $("cancel").onclick = () => tacit.cancel();
 
-$("forget").onclick = async () => {
-  await forget(KEY);
-  await forget(KEPT);
-  markPlace(null);
-  await whoAmI();
-  say("", "This device has forgotten you. The servers know your key until they drop it.");
-};
+$("forget").onclick = () =>
+  alone(async () => {
+    await forget(KEY);
+    await forget(KEPT);
+    markPlace(null);
+    await whoAmI();
+    say("", "This device has forgotten you. The servers know your key until they drop it.");
+  });
 
 try {
   setting = await (await fetch("config.json")).json();
   drawGrid();
   await takeInvitation();
-  await whoAmI();
+  const kept = await whoAmI();
+  // Where another tab has the lock, the move is not cut off but runs.
+  await navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => {
+    if (lock && kept?.cut) say("wrong", CUT);
+  });
   // Without it the page works as well, but not without a network.
   navigator.serviceWorker?.register("../service-worker.js").catch(() => {});
 } catch (error) {
