@@ -102,9 +102,8 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
     let (given, name) = (&args.outsourced, function.name());
     let wrong = |text: String| Err(Failure::Usage(text));
     let keeps = function.has_saved_values();
-    let keepers = [Protocol::Prepared, Protocol::Authenticated];
     match &given.chain {
-        _ if keeps && !keepers.contains(&protocol) => wrong(format!(
+        _ if keeps && !protocol.keeps_values() => wrong(format!(
             "{name} keeps values between runs, which {} cannot; give --protocol prepared and \
              --chain NAME, or --security malicious and --chain NAME where a party may cheat, or \
              run it by --protocol outsourced",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
 use tacit::net::Link;
-use tacit::protocols::StatisticalSecurity;
+use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::scheme::default_scheme;
 use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
 use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks, check_chain_name};
@@ -723,7 +723,7 @@ fn index_offers(offers: &[Offer]) -> Result<HashMap<Digest, Vec<OfferedFunction>
 /// Checks that a function of two parties that keeps values has a chain and protocols that keep
 /// them, and no other has one. Those of three are checked with their servers.
 fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
-    let keeps = |id: &ProtocolId| matches!(id, ProtocolId::Prepared | ProtocolId::Authenticated);
+    let keeps = |id: &ProtocolId| Protocol::of_wire(*id).is_some_and(Protocol::keeps_values);
     let reason = match (&offer.chain, function.has_saved_values()) {
         _ if offer.outsourced.is_some() => return Ok(()),
         (None, false) if !offer.replaces => return Ok(()),

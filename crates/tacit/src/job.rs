@@ -280,11 +280,7 @@ impl<'f> Job<'f> {
     /// It keeps no saved values, or a chain is named without them or not named; it does not run
     /// under the scheme, or offers no such s.
     pub fn check(&self) -> Result<(), Error> {
-        let keeps = matches!(
-            self.task.material,
-            Material::Prepared(_) | Material::Authenticated(_)
-        );
-        if keeps || self.task.chain.is_some() {
+        if self.protocol().keeps_values() || self.task.chain.is_some() {
             check_place(self.task.function, self.task.chain.is_some())?;
         }
         if self.task.pin.is_some() && self.task.chain.is_none() {

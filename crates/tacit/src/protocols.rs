@@ -193,6 +193,7 @@ struct Row {
     threat_model: ThreatModel,
     parties: u8,
     stock: StockUse,
+    keeps_values: bool,
     summary: &'static str,
 }
 
@@ -203,6 +204,7 @@ const TABLE: [Row; 5] = [
         threat_model: ThreatModel::SemiHonest,
         parties: 2,
         stock: StockUse::Nothing,
+        keeps_values: false,
         summary: "Garbles, sends and evaluates when inputs are there",
     },
     Row {
@@ -210,6 +212,7 @@ const TABLE: [Row; 5] = [
         threat_model: ThreatModel::SemiHonest,
         parties: 2,
         stock: StockUse::Components,
+        keeps_values: true,
         summary: "Links what `tacit prepare` has put in stock: one round trip; what is missing is \
                   garbled on the spot",
     },
@@ -218,6 +221,7 @@ const TABLE: [Row; 5] = [
         threat_model: ThreatModel::Malicious,
         parties: 2,
         stock: StockUse::Executions,
+        keeps_values: false,
         summary: "Runs an execution that `tacit prepare --protocol batch` has put in stock, secure \
                   against a malicious party: four short messages. Without one it does not run",
     },
@@ -226,6 +230,7 @@ const TABLE: [Row; 5] = [
         threat_model: ThreatModel::Malicious,
         parties: 2,
         stock: StockUse::Nothing,
+        keeps_values: true,
         summary: "Runs any function once, from nothing, secure against a malicious party",
     },
     Row {
@@ -233,6 +238,7 @@ const TABLE: [Row; 5] = [
         threat_model: ThreatModel::MaliciousNonColluding,
         parties: 3,
         stock: StockUse::Nothing,
+        keeps_values: true,
         summary: "Three parties: a cloud does the evaluator's work, and values can stay between \
                   runs; secure against malicious parties that do not work together",
     },
@@ -297,6 +303,12 @@ impl Protocol {
     #[must_use]
     pub fn is_from_nothing(self) -> bool {
         self.stock_use() == StockUse::Nothing
+    }
+
+    /// Whether runs can keep values for later ones.
+    #[must_use]
+    pub fn keeps_values(self) -> bool {
+        self.row().keeps_values
     }
 
     /// Whether it has a statistical security parameter.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use tacit::protocols::Protocol;
 
@@ -19,11 +20,10 @@ Examples:
   tacit stock new-epoch --peer bob";
 
 /// The protocols whose runs keep values in chains.
-const KEEPING: [Protocol; 3] = [
-    Protocol::Prepared,
-    Protocol::Authenticated,
-    Protocol::Outsourced,
-];
+fn keeping() -> impl TypedValueParser<Value = Protocol> {
+    let all = Protocol::ALL.into_iter();
+    protocols(&all.filter(|one| one.keeps_values()).collect::<Vec<_>>())
+}
 
 /// Arguments of `tacit stock`.
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub(crate) struct StockCommandArgs {
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,
     /// Only chains of this protocol: prepared, authenticated or outsourced
-    #[arg(long, global = true, value_parser = protocols(&KEEPING), hide_short_help = true)]
+    #[arg(long, global = true, value_parser = keeping(), hide_short_help = true)]
     pub(crate) protocol: Option<Protocol>,
     /// Print JSON
     #[arg(long, global = true)]
