@@ -7,7 +7,6 @@
 
 mod aes;
 mod aes_rounds;
-mod alike;
 mod arithmetic;
 mod catalogue;
 mod cell_map;
@@ -30,7 +29,6 @@ pub use aes::{aes_128, aes_128_copies};
 pub use aes_rounds::{
     aes, aes_cbc, aes_expand_key, aes_last_round, aes_round, aes_with_round_keys,
 };
-pub use alike::{Alike, Kinds, alike};
 pub use cell_map::{cell_map_get, cell_map_set};
 pub use chacha20::chacha20_block;
 pub use classify::{DecisionNode, decision_tree, linear_classifier, naive_bayes};

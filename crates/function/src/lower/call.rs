@@ -1,13 +1,12 @@
-//! Calls: numbers of arguments and results, and the kinds of numbers on both sides.
+//! Calls: numbers of arguments and results, and what goes into each port and comes out.
 
 use tacit_circuit::{Kind, Port, Type};
-use tacit_components::library;
 
 use super::{FunctionError, Lowering};
 use crate::plan::Operation;
-use crate::reading::{self, PortTypes};
+use crate::reading;
 use crate::source::ComponentSource;
-use crate::syntax::{Item, Reference, Value};
+use crate::syntax::{Reference, Value};
 
 /// A call as it is written.
 pub(super) struct CallSource<'s> {
@@ -23,9 +22,7 @@ impl Lowering<'_> {
         operation: &mut Operation,
     ) -> Result<(), FunctionError> {
         let ComponentSource {
-            name,
-            component,
-            library,
+            name, component, ..
         } = call.declared;
         let (inputs, outputs) = (component.circuit().inputs(), component.circuit().outputs());
         if call.arguments.len() != inputs.len() {
@@ -46,27 +43,12 @@ impl Lowering<'_> {
                 found: call.targets.len(),
             });
         }
-        let library = library.as_ref();
-        let alike = library.map_or(&[][..], |(name, _)| library::alike(name));
-        let given = |port: &str| {
-            let arguments = inputs.iter().zip(call.arguments);
-            let mut argument = arguments.filter(|(input, _)| input.name == port);
-            let mut target = outputs.iter().zip(call.targets);
-            match argument.next() {
-                Some((_, value)) => self.number_of(value),
-                None => {
-                    let target = target.find(|(output, _)| output.name == port)?.1.as_ref()?;
-                    Some(reading::number(&self.picked(target)?)?.clone())
-                }
-            }
-        };
-        let types = PortTypes::of_call((inputs, outputs), alike, given);
-        for ((value, port), ty) in call.arguments.iter().zip(inputs).zip(&types.inputs) {
-            let shown = format!("port {} ({ty})", port.name);
-            self.argument(value, ty, &shown, operation)?;
+        for (value, port) in call.arguments.iter().zip(inputs) {
+            let shown = format!("port {} ({})", port.name, port.ty);
+            self.argument(value, &port.ty, &shown, operation)?;
         }
-        for ((target, port), ty) in call.targets.iter().zip(outputs).zip(&types.outputs) {
-            self.result(target.as_ref(), port, ty, operation)?;
+        for (target, port) in call.targets.iter().zip(outputs) {
+            self.result(target.as_ref(), port, operation)?;
         }
         Ok(())
     }
@@ -75,9 +57,9 @@ impl Lowering<'_> {
         &self,
         target: Option<&Reference>,
         port: &Port,
-        ty: &Type,
         operation: &mut Operation,
     ) -> Result<(), FunctionError> {
+        let ty = &port.ty;
         let width = ty.width() as u64;
         let Some(target) = target else {
             operation.results.push((width, None));
@@ -125,22 +107,6 @@ impl Lowering<'_> {
             port: to.to_owned(),
             expected: Box::new(expected.clone()),
         })
-    }
-
-    /// The kind of the numbers that an argument is made of, where it says so.
-    fn number_of(&self, value: &[Item]) -> Option<Type> {
-        let [item] = value else { return None };
-        let ty = match item {
-            Item::Reference(reference) => self.picked(reference)?,
-            Item::Constant(_, said) => said.clone()?,
-        };
-        Some(reading::number(&ty)?.clone())
-    }
-
-    /// The type of what a reference to an array picks.
-    fn picked(&self, reference: &Reference) -> Option<Type> {
-        self.arrays.get(reference.name.as_str())?;
-        Some(self.pick(reference, "", &mut Vec::new()).ok()?.1)
     }
 }
 
