@@ -1,4 +1,4 @@
-//! Garbling that is here to be compared with, and that no protocol takes: it implements no
+//! Garbling for comparison only, which no protocol uses: it does not implement
 //! [`Scheme`](tacit_garble::Scheme), and this crate is the only one that has it.
 //!
 //! | what | file |

@@ -1,4 +1,4 @@
-//! What can go wrong while something is measured or reported.
+//! Errors of measurements and reports.
 
 use std::io;
 use std::path::{Path, PathBuf};

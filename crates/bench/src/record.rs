@@ -1,4 +1,4 @@
-//! Records: what a program gets, one JSON object a line.
+//! Records for programs, one JSON object per line.
 //!
 //! Each stands for itself. Fields keep their meaning while the version stays, and new ones may
 //! come. A unit is the last word of a field's name.

@@ -1,4 +1,4 @@
-//! What a set of samples says: the median, and how sure it is.
+//! The median of a set of samples, and its uncertainty.
 //!
 //! Times on a machine have a floor and a long tail, so that everything here rests on order alone:
 //! the median, the median absolute deviation, and the interval between two order statistics that

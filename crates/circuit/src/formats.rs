@@ -1,4 +1,4 @@
-//! Circuit files of others: Bristol Fashion and the Bristol format before it.
+//! Public circuit file formats: Bristol Fashion and the old Bristol format.
 //!
 //! Sources: N. Smart and others, "'Bristol Fashion' MPC Circuits", and the page of the old
 //! format, "(Bristol Format) Circuits of Basic Functions Suitable For MPC and FHE". Both are

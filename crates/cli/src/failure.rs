@@ -54,7 +54,7 @@ pub(crate) enum Failure {
         path: PathBuf,
     },
     /// A file cannot be read.
-    #[error("cannot read {what}: {reason}; see whether the file is there and may be read")]
+    #[error("cannot read {what}: {reason}; check that the file exists and is readable")]
     Read {
         /// The file, and what it was read for.
         what: String,
@@ -62,7 +62,7 @@ pub(crate) enum Failure {
         reason: io::Error,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {reason}; see whether the folder is there and may be written",
+    #[error("cannot write {}: {reason}; check that the folder exists and is writable",
         path.display())]
     Write {
         /// The file.

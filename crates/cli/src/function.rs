@@ -1,4 +1,4 @@
-//! From a name, a file and parameters to a circuit or a function.
+//! Loads a circuit or a function by name or file, with its parameters.
 //!
 //! A name from the library comes before a file of the same name; `./name` is always a file.
 

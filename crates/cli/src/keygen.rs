@@ -48,7 +48,7 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
             "Made an identity in {} (mode 0600; never give it away).",
             path.display()
         );
-        eprintln!("Give the other party this fingerprint, over a way that nobody can tamper with:");
+        eprintln!("Give the other party this fingerprint over a channel nobody can tamper with:");
     }
     output::print(format!("{fingerprint}\n").as_bytes())
 }

@@ -32,7 +32,7 @@ use meeting::Meeting;
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
 pub(crate) const COPIES: u32 = 256;
-/// Runs the command. Everything of this party's is checked before another hears of it.
+/// Runs the command. Checks everything of this party's before contacting another party.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! Whose an input of a circuit is and who gets a result: what was said, and what goes without
-//! saying.
+//! The owners of a circuit's inputs and the recipients of its results: as given, or by default.
 
 use std::collections::BTreeMap;
 

@@ -237,7 +237,7 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
                 let _ = met.refuse();
                 let what = "the code was not compared, so nothing was saved";
                 return Err(Failure::Input(format!(
-                    "{what}; pair anew with a new invitation"
+                    "{what}; pair again with a new invitation"
                 )));
             }
         };

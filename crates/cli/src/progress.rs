@@ -1,4 +1,4 @@
-//! How far a run has come, on a terminal; nothing in a pipe.
+//! Shows the progress of a run on a terminal, and nothing in a pipe.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What people and programs see of a run.
+//! The output of a run, as text and as JSON.
 //!
 //! JSON is one object with a version; its fields keep their meaning while the version stays, and
 //! new ones may come.
@@ -19,7 +19,7 @@ use tacit_language::TypedFunction;
 pub(crate) const JSON_VERSION: u32 = 1;
 
 /// The connection without TLS, wherever a fingerprint would stand.
-pub(crate) const UNAUTHENTICATED: &str = "nobody in particular (plain loopback, not authenticated)";
+pub(crate) const UNAUTHENTICATED: &str = "anybody (plain loopback, not authenticated)";
 
 /// What is said of a run, apart from its results.
 pub(crate) struct Setting<'a> {

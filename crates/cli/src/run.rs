@@ -17,7 +17,7 @@ use crate::typed::Runnable;
 use crate::{cancel, function, outsourced};
 use two::TwoPartyRun;
 
-/// Runs the command. Everything of this party's is checked before the peer hears of it.
+/// Runs the command. Checks everything of this party's before contacting the peer.
 ///
 /// # Errors
 ///

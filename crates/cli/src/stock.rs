@@ -189,7 +189,7 @@ fn begin_destruction(
     }
 }
 
-/// Does to one stock what the command says, and what is told of it.
+/// Carries out the command on one stock, and returns its output.
 fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
     match command {
         StockCommand::Check => check(stocks, name),

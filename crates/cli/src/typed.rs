@@ -1,4 +1,4 @@
-//! Programs of the language as what two parties run: a party's values, and its results.
+//! Programs of the language as functions of two parties: a party's values, and its results.
 
 mod text;
 mod wanted;
@@ -170,7 +170,7 @@ impl OutputFiles {
             };
             if !signature.is_table(result.ty) {
                 return Err(Failure::Usage(format!(
-                    "--output {name}: a {} is no table; take it from standard output",
+                    "--output {name}: a {} is not a table; take it from standard output",
                     signature.type_name(result.ty)
                 )));
             }

@@ -1,4 +1,4 @@
-//! From a function as it is written to the function.
+//! Builds a function from its source form.
 
 use tacit_circuit::{Circuit, Component, Port};
 

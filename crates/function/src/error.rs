@@ -123,7 +123,7 @@ pub enum FunctionError {
         expression: String,
     },
     /// More indices than dimensions.
-    #[error("{place}: {reference} has an index too many for its type {ty}")]
+    #[error("{place}: {reference} has one index too many for its type {ty}")]
     Dimensions {
         /// Where it stands.
         place: ErrorLocation,
@@ -262,7 +262,7 @@ pub enum FunctionError {
         reference: String,
     },
     /// A function without result.
-    #[error("the function {function} has no output; say what is to be learnt, and by whom")]
+    #[error("the function {function} has no output; declare one, with its recipient")]
     NoOutput {
         /// The function.
         function: String,

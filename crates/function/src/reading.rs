@@ -1,4 +1,4 @@
-//! Which values may stand where: types are compared by what their bits mean.
+//! Checks which values may go into which ports: types are compared by the meaning of their bits.
 //!
 //! `bit`, `bits[n]` and `bytes[n]` mean bits and nothing else, so that they go anywhere and
 //! anything goes into them, if the widths agree. A number goes where the same kind of number of

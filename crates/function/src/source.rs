@@ -1,4 +1,4 @@
-//! A function as it is written: components, ports, values and steps, by name.
+//! The source form of a function: components, ports, values and steps, by name.
 //!
 //! # Digests
 //!

@@ -30,7 +30,7 @@ pub enum Assumption {
 
 /// Text that names no assumption.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{found}` names no assumption; known are prf, related-key, circular and ideal-cipher")]
+#[error("`{found}` is not an assumption; choose prf, related-key, circular or ideal-cipher")]
 pub struct UnknownAssumption {
     /// The text, cut to its first 64 characters.
     pub found: String,

@@ -144,7 +144,7 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
 
 /// A backend's operations on vectors of [`BlockVectors::LANES`] blocks.
 ///
-/// The value is a token: who has one runs on a CPU with the backend's instructions. Operations on
+/// The value is a token: its holder runs on a CPU with the backend's instructions. Operations on
 /// arrays of vectors work on all of them at once, so that the CPU always has independent
 /// instructions to issue: 8 vectors in flight hide the latency of an AES round.
 pub trait Simd: BlockVectors {

@@ -1,5 +1,5 @@
-//! What an editor asks about places in a program: what a name means, where else it stands, and what
-//! type is there.
+//! Answers an editor's questions about a position in a program: what a name means, where else it
+//! occurs, and which type it has.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a connection, said so that a person knows what to do.
+//! Errors of connections, each with what to do about it.
 
 use std::fmt;
 use std::io;
@@ -75,8 +75,8 @@ pub enum NetError {
     },
     /// All waits together took longer than allowed.
     #[error(
-        "not done within {limit:?}, while waiting for {awaited}; the peer is slow or holds this \
-         side up, or a longer time limit is needed"
+        "not finished within {limit:?}, still waiting for {awaited}; the peer is slow or stalls, \
+         or a longer time limit is needed"
     )]
     TimeLimit {
         /// What was waited for at the end.
@@ -306,13 +306,13 @@ pub enum NetError {
         reason: String,
     },
     /// A text is not an Ed25519 private key.
-    #[error("this text is no identity: {reason}; `tacit keygen` writes one")]
+    #[error("this text is not an identity: {reason}; `tacit keygen` writes one")]
     IdentityText {
         /// What was found instead.
         reason: String,
     },
     /// The private key of an identity is wanted that is elsewhere.
-    #[error("this identity's private key is kept where nobody can read it out")]
+    #[error("this identity's private key is stored elsewhere and cannot be exported")]
     KeyElsewhere,
     /// The operating system gave no randomness, or a key made from it was not usable.
     #[error("cannot make a key: {reason}")]

@@ -479,7 +479,7 @@ fn receive(channel: &mut Channel, kind: u8) -> Result<Vec<u8>, NetError> {
     }
 }
 
-/// Tells the other party why, as far as it still hears.
+/// Tells the other party why, if it is still connected.
 fn refuse(channel: Channel, refusal: Refusal) -> NetError {
     let _ = channel.abort(REFUSED, &[refusal as u8], REFUSAL_TIME);
     NetError::Pairing(refusal)

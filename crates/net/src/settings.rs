@@ -1,4 +1,4 @@
-//! How long to wait for what, while a connection is made and after.
+//! Timeouts while a connection is made, and after.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! TCP: sockets as transports, connecting to who may not be there yet, waiting for who may come.
+//! TCP: sockets as transports, connecting to peers that may not listen yet, and accepting peers.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};

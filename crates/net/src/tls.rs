@@ -103,7 +103,7 @@ impl Listener {
     }
 
     /// Waits until somebody connects whose fingerprint is one of `allowed`. Nobody else ends the
-    /// wait: a connection that fails is refused and told to `refused` with its reason and where
+    /// wait: a connection that fails is refused, and `refused` is called with the reason and where
     /// it was from, while others are accepted, each within
     /// [`Settings::handshake_timeout`]. A handshake that has started in time may end a little
     /// later.

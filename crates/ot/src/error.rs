@@ -1,4 +1,4 @@
-//! What can go wrong, and who is to blame.
+//! Errors, and who is to blame.
 
 use core::fmt;
 
@@ -104,7 +104,7 @@ pub enum PeerMisbehaved {
         index: usize,
     },
     /// 1152 bytes are not the canonical encoding of an ML-KEM-768 key's vector.
-    #[error("key {index} of {message} has a coefficient of 3329 or more, which ML-KEM has not")]
+    #[error("key {index} of {message} has a coefficient of 3329 or more, invalid in ML-KEM")]
     InvalidKey {
         /// The message.
         message: Message,
@@ -112,7 +112,7 @@ pub enum PeerMisbehaved {
         index: usize,
     },
     /// Two elements of one message are equal.
-    #[error("elements {first} and {second} of {message} are equal where each is drawn anew")]
+    #[error("elements {first} and {second} of {message} are equal; each must be random")]
     RepeatedPoint {
         /// The message.
         message: Message,

@@ -1,4 +1,4 @@
-//! What ends a run: who is to blame and for what.
+//! Errors that end a run: who is to blame, and for what.
 
 use tacit_circuit::Digest;
 use tacit_garble::{DecodeError, SchemeId};
@@ -17,7 +17,7 @@ pub enum Error {
     /// The peer sent what no honest peer sends.
     #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] Misbehaviour),
-    /// The peer wants something else than this party was told to run.
+    /// The peer wants to run something other than this party.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] Incompatibility),
     /// The peer gave up and said why.
@@ -108,7 +108,7 @@ pub enum Error {
 #[non_exhaustive]
 pub enum Misbehaviour {
     /// A message of another kind than the protocol has at this place.
-    #[error("it sent {found} where {expected} was due")]
+    #[error("it sent {found} where {expected} was expected")]
     UnexpectedMessage {
         /// What the protocol has here.
         expected: Kind,
@@ -119,7 +119,7 @@ pub enum Misbehaviour {
     #[error("it sent a message of unknown kind {0}")]
     UnknownKind(u8),
     /// A message of the wrong length.
-    #[error("its {kind} message is {found} bytes long where {expected} were due")]
+    #[error("its {kind} message is {found} bytes long where {expected} were expected")]
     WrongLength {
         /// The message.
         kind: Kind,
@@ -140,7 +140,7 @@ pub enum Misbehaviour {
         field: &'static str,
     },
     /// It greeted with our own nonce.
-    #[error("it sent our own greeting back")]
+    #[error("it sent back the greeting of this party")]
     Reflected,
     /// The oblivious transfer found a fault.
     #[error("oblivious transfer: {0}")]
@@ -167,7 +167,7 @@ pub enum Misbehaviour {
 #[non_exhaustive]
 pub enum Incompatibility {
     /// Versions of the wire differ.
-    #[error("it speaks version {theirs} of the wire and we speak {ours}; use the same release")]
+    #[error("it speaks wire version {theirs} and this party {ours}; use the same release")]
     Version {
         /// Our version.
         ours: Version,
@@ -195,9 +195,9 @@ pub enum Incompatibility {
     },
     /// Another order of a preparation.
     #[error(
-        "it orders {theirs} and we order {ours}, which are digests of components and how many of \
-         each; give both sides the same function or file, --param, --runs, --component, --ots, \
-         --protocol and --scheme"
+        "it orders {theirs} and this party {ours}, which are digests of the components and their \
+         numbers; give both sides the same function or file, --param, --runs, --component, \
+         --ots, --protocol and --scheme"
     )]
     Order {
         /// Our order's digest.
@@ -256,8 +256,8 @@ pub enum Incompatibility {
     },
     /// Another plan of a batch.
     #[error(
-        "it plans {theirs} and we plan {ours}; give both the same release and the same number of \
-         executions"
+        "it plans {theirs} and this party {ours}; give both the same release and the same number \
+         of executions"
     )]
     BatchPlan {
         /// Our plan.
@@ -267,7 +267,7 @@ pub enum Incompatibility {
     },
     /// Another number of circuits, or another security, of an outsourced run.
     #[error(
-        "it was told {theirs} and we {ours}; give all three the same --copies and \
+        "it was told {theirs} and this party {ours}; give all three the same --copies and \
          --security-bits"
     )]
     Circuits {
@@ -290,8 +290,8 @@ pub enum Incompatibility {
     },
     /// Those who keep a chain bring another than the one that a party pinned, or an older version.
     #[error(
-        "the run would go on from {} and chain {pinned} or later is pinned: those who keep it went \
-         back to an old copy, or run another chain; ask them, and leave out the pin only if you \
+        "the run would continue from {}, but chain {pinned} or later is pinned: those who keep \
+         it went back to an old copy, or run another chain; ask them, and omit the pin only if you \
          accept that", found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
     )]
     Pinned {
@@ -308,8 +308,8 @@ pub enum Incompatibility {
     OtherRun,
     /// The peer takes this server of a party of three for the other one.
     #[error(
-        "it takes us for the {taken_for} of the run, and we are the {we_are}; whoever runs it \
-         exchanges what --generator and --cloud name"
+        "it takes this party for the {taken_for} of the run, but this is the {we_are}; whoever \
+         runs it exchanges what --generator and --cloud name"
     )]
     OtherServer {
         /// What the peer takes us for.
@@ -318,7 +318,7 @@ pub enum Incompatibility {
         we_are: Peer,
     },
     /// The runs of the session are counted differently.
-    #[error("it counts this as run {theirs} of the session and we as run {ours}")]
+    #[error("it counts this as run {theirs} of the session and this party as run {ours}")]
     RunNumber {
         /// Our count.
         ours: u64,

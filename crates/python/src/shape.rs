@@ -1,4 +1,4 @@
-//! What types are to Python, and the library's values as Python's.
+//! Types in Python, and the library's values as Python objects.
 
 use pyo3::prelude::*;
 use pyo3::types::{

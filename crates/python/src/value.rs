@@ -1,4 +1,4 @@
-//! Python's values as what the library reads.
+//! Python objects as the library's values.
 //!
 //! The library reads and checks every value itself. All that is decided here is which Python value
 //! stands for what. Numbers in arrays and columns go by their memory, as one object of Python's for
@@ -149,7 +149,7 @@ fn columns(
         let Some(found) = length(&column) else {
             return Err(error::input(
                 py,
-                &format!("{at} is no column: give a list or an array"),
+                &format!("{at} is not a column: give a list or an array"),
             ));
         };
         let first = columns.first().and_then(length);

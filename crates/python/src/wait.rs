@@ -1,4 +1,5 @@
-//! Work without the GIL, which Ctrl-C, a deadline or a callback's exception ends.
+//! Runs work without the GIL until it ends, or Ctrl-C, a deadline or a callback's exception ends
+//! it.
 //!
 //! A run is done on the thread that Python calls from. Another one would cost two changes of
 //! threads a call, each of which takes milliseconds on a busy machine.
@@ -18,7 +19,7 @@ use crate::error;
 /// computes in Python may let one wait 5 ms.
 const SIGNAL_TICK: Duration = Duration::from_millis(40);
 
-/// How long progress waits until Python hears of it.
+/// How often Python is told of progress.
 const PROGRESS_TICK: Duration = Duration::from_millis(10);
 
 /// Does work that cannot be told to end, without the GIL and on a thread of its own, which is left

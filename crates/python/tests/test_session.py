@@ -170,7 +170,7 @@ def test_another_function_is_named(parties: Parties) -> None:
 def test_two_of_the_same_party_hear_who_is_missing(parties: Parties) -> None:
     def refused(session: tacit.Session) -> None:
         assert repr(session) == f"Session(with {session.peer})"
-        with pytest.raises(UsageError, match="no function"):
+        with pytest.raises(UsageError, match="not a function"):
             session.run("millionaires", a=1)  # type: ignore[arg-type]
         with pytest.raises(PeerIncompatible, match="garbler too; .* inputs of evaluator"):
             session.run(RICHER, a=1)

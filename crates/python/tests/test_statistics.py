@@ -124,7 +124,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         ([-1.29], "beyond 8 bits"),
         ([float("nan")], r"^x\[0\] is missing"),
         ([None], r"^x\[0\] is missing"),
-        (["1"], "is no number"),
+        (["1"], "is not a number"),
         ([1, 1, 1], "takes 2"),
     ]:
         frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
@@ -134,7 +134,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         tacit.jobs.histogram([2, 1])
     with pytest.raises(UsageError, match="from 0 to 100"):
         tacit.jobs.quantiles([101])
-    with pytest.raises(InputError, match="no whole number"):
+    with pytest.raises(InputError, match="not a whole number"):
         tacit.jobs.auction(1).run(session, [9.99], party="left")  # type: ignore[list-item]
 
 

@@ -1,4 +1,4 @@
-//! Open files and connections, of which a process may have a number that is usually 1024 at first.
+//! The limit on open files and connections of this process, which usually starts at 1024.
 
 /// A process may not have as many open as its limits let others make it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

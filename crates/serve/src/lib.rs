@@ -1,5 +1,5 @@
-//! A service: this party answers the functions that it was told to allow, for many peers at once,
-//! and keeps the stock with them filled.
+//! A service: this party runs the functions that its policy allows, for many peers at once, and
+//! keeps the stock with them filled.
 //!
 //! | module | what it does |
 //! |---|---|

@@ -171,7 +171,7 @@ impl Default for Limits {
 #[non_exhaustive]
 pub enum Error {
     /// Two offers for one peer are called the same.
-    #[error("two functions are called {name:?}; give each a `name` of its own, or other `peers`")]
+    #[error("two functions are named {name:?}; give each its own `name`, or different `peers`")]
     SameName {
         /// What they are called.
         name: String,
@@ -391,7 +391,7 @@ impl Policy {
         servers.into_iter().any(|servers| servers.other == *peer)
     }
 
-    /// Who may use the values of the chain of an offer: whoever may ask for an offer of it.
+    /// The peers that may use the values of the chain: those that may ask for any offer of it.
     pub(crate) fn clients(&self, of: &Outsourced) -> Vec<Fingerprint> {
         let offers = self.offers.iter().filter(|offer| {
             let outsourced = offer.outsourced.as_ref();

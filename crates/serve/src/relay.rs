@@ -26,7 +26,7 @@ use metrics::RelayMetrics;
 
 /// The pause between two looks for a connection.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The pause between two looks at who waits.
+/// The pause between two checks of the waiting parties.
 const SWEEP: Duration = Duration::from_millis(500);
 /// How long a connection may take to say its room.
 const HELLO_TIME: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! Where this party's results of a run go: nowhere, into a file, to a command, or to the program.
+//! Destinations of this party's results: none, a file, a command, or the program.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

@@ -23,9 +23,9 @@ use crate::rate::{Bucket, Rate};
 use crate::turns::Turns;
 use crate::{replenish, visit};
 
-/// How long the acceptor waits for a connection before it looks at what else there is.
+/// How long the acceptor waits for a connection before it does its other work.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
-/// How long a peer that is refused is given to hear it, and how many are at once.
+/// How long a refusal may take to reach its peer, and how many refusals run at once.
 const REFUSAL_TIME: Duration = Duration::from_millis(500);
 const MAX_REFUSALS: usize = 16;
 /// Refusals that are told one by one, of each peer and of strangers.

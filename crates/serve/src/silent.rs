@@ -1,4 +1,4 @@
-//! Connections that have not said what they want, of which there is a bounded number.
+//! Connections that have not sent a request yet; their number is bounded.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};

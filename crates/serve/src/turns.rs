@@ -1,5 +1,5 @@
-//! Turns at preparing: of few at once no peer has two, and one that had its turn does not take the
-//! next while others wait for theirs.
+//! Turns at preparing: few peers prepare at once, none of them twice, and a peer that has had its
+//! turn does not take the next while others wait.
 //!
 //! A peer that finds no room is told to come later, and keeps its place in a queue for
 //! [`PLACE_TIME`] after each time that it asks. Room is for those who are first in the queue. So a
@@ -15,11 +15,11 @@ use tacit::Fingerprint;
 /// sooner, and room that nobody comes for is for others after this time.
 pub(crate) const PLACE_TIME: Duration = Duration::from_secs(60);
 
-/// Who prepares, and who waits to.
+/// The peers that prepare, and those that wait to.
 #[derive(Default)]
 pub(crate) struct Turns {
     preparing: BTreeSet<Fingerprint>,
-    /// Who found no room, in the order in which they first did, and when they last asked.
+    /// Peers that found no room, in the order of their first attempt, and when they last asked.
     waiting: Vec<(Fingerprint, Instant)>,
 }
 
@@ -50,7 +50,7 @@ impl Turns {
         self.preparing.remove(peer);
     }
 
-    /// Forgets who waits and is none of these.
+    /// Removes waiting peers that are not in `known`.
     pub(crate) fn retain(&mut self, known: &[Fingerprint]) {
         self.waiting.retain(|(peer, _)| known.contains(peer));
     }

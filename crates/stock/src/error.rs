@@ -229,8 +229,9 @@ pub enum StockError {
     },
     /// A chain is to be killed, and the disk does not take it.
     #[error(
-        "chain {chain:?} is to be killed ({why}), and the disk does not take that: {reason}. Make \
-         room or repair the disk before this process ends: until then it does not use the chain"
+        "chain {chain:?} must be killed ({why}), but the disk does not accept the write: {reason}. \
+         Make room or repair the disk before this process ends: until then it does not use the \
+         chain"
     )]
     NotKilled {
         /// The chain.

@@ -174,9 +174,9 @@ impl Preparation {
         &self.stock
     }
 
-    /// Destroys the stock's keys and records: nothing of it opens again, nor does it give anything
-    /// to who has it open. No other stock can take its place before it is [removed](Self::destroy)
-    /// as well.
+    /// Destroys the stock's keys and records: nothing of it opens again, and those who have it open
+    /// get nothing more from it. No other stock can take its place before it is
+    /// [removed](Self::destroy) as well.
     ///
     /// # Errors
     ///

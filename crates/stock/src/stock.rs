@@ -474,7 +474,7 @@ fn remove_other_epochs(
     Ok(())
 }
 
-/// Whose the stock in a folder is; `None` where a crash cut its making.
+/// Returns the id of the stock in a folder, or `None` if a crash interrupted its creation.
 pub(crate) fn identify(
     storage: &dyn Storage,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! What the stock stands on: files read and written by position, and an index that changes in
+//! What the stock is built on: files read and written by position, and an index that changes in
 //! transactions. An interface, so that tests can break it ([`crate::Memory`]) where
 //! [`crate::Disk`] is what programs use.
 //!

@@ -92,7 +92,7 @@ fn last_word(channel: &mut Channel) -> Option<Error> {
     }
 }
 
-/// How long the peer is given to hear that we stop.
+/// How long telling the peer that this party stops may take.
 const ABORT_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Tells the peer, which of three is `to`, that we stop and why, if it did not stop first.

@@ -1,4 +1,4 @@
-//! What went wrong, whose fault it is and what to do.
+//! Errors: what went wrong, whose fault it is, and what to do.
 
 use std::{fmt, io};
 
@@ -51,7 +51,7 @@ pub enum Error {
         /// Why not all of it is gone, or a chain of values under that secret did not end.
         left: Option<Box<Error>>,
     },
-    /// The peer wants something else than this party was told to run.
+    /// The peer wants to run something other than this party.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] Incompatibility),
     /// The peer wants another function than this party was told to run.
@@ -95,7 +95,7 @@ pub enum Error {
     #[error(transparent)]
     Network(#[from] NetError),
     /// The system gives no randomness.
-    #[error("the operating system gives no randomness: {0}")]
+    #[error("the operating system did not provide randomness: {0}")]
     Randomness(#[from] getrandom::Error),
     /// The function keeps values from one run to the next, and the protocol does not.
     #[error(
@@ -258,7 +258,7 @@ pub enum Error {
         /// The chain.
         chain: String,
     },
-    /// The function saves a value anew that the chain keeps, and does not load it.
+    /// The function saves a value that the chain already keeps, without loading it.
     #[error(
         "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so \
          that what is kept would be lost; if that is meant, both that keep it give --replace, or \

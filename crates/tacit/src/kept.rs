@@ -308,7 +308,7 @@ fn check_program(chain: &Chain, function: &Function) -> Result<(), Error> {
     }
 }
 
-/// Refuses to save a value anew that is there and was not loaded, unless the job says so.
+/// Refuses to overwrite a kept value that was not loaded, unless the job allows it.
 fn check_replaced(chain: &Chain, place: &ChainPlace, function: &Function) -> Result<(), Error> {
     let (saves, loads) = (function.saves(), function.loads());
     if place.replaces {

@@ -49,7 +49,7 @@ pub fn like(name: &str) -> Option<String> {
     most_like(name, components.chain(shipped::names()))
 }
 
-/// Whose an input port of a library circuit is unless told otherwise.
+/// The default owner of each input port of a library circuit.
 pub fn usual_owner(circuit: &Circuit) -> impl Fn(&Port) -> Role + use<> {
     let garblers = match circuit.inputs() {
         [first, _, ..] => Some(first.name.clone()),

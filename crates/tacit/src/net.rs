@@ -1,5 +1,5 @@
-//! What is under a [`Session`](crate::Session): channels, transports and links, and how two parties
-//! become known to each other.
+//! The layers under a [`Session`](crate::Session): channels, transports and links, and how two
+//! parties become known to each other.
 
 pub use tacit_net::{
     CancelHandle, Channel, Interrupt, Link, Meter, NetError, SLICE, Sink, Source, Transport, Wait,

@@ -205,7 +205,7 @@ const TABLE: [Row; 5] = [
         parties: 2,
         stock: StockUse::Nothing,
         keeps_values: false,
-        summary: "Garbles, sends and evaluates when inputs are there",
+        summary: "Garbles, sends and evaluates once the inputs are known",
     },
     Row {
         id: ProtocolId::Prepared,

@@ -178,13 +178,13 @@ impl Session {
         Ok(self.channel.close()?)
     }
 
-    /// Who is at the other end, where the channel is authenticated.
+    /// The peer's fingerprint, if the channel is authenticated.
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
     }
 
-    /// Who this party is, where the channel is authenticated.
+    /// This party's fingerprint, if the channel is authenticated.
     pub(crate) fn own(&self) -> Option<Fingerprint> {
         self.own
     }
@@ -200,8 +200,8 @@ impl Session {
         &mut self.channel
     }
 
-    /// Runs `work` if the session is whole. If it fails, the session is spent and the peer told, as
-    /// far as it still hears.
+    /// Runs `work` if the session is whole. If it fails, the session is spent and the peer is told,
+    /// if it is still connected.
     pub(crate) fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Error>,

@@ -87,7 +87,7 @@ impl Given {
             let input = signature.input(name).map_err(|error| self.told(error))?;
             if !wanted(input) {
                 let input = signature.input_text(input);
-                return Err(format!("leave out {input}, which is no {what}").into());
+                return Err(format!("leave out {input}, which is not a {what}").into());
             }
         }
         let mut values = BTreeMap::new();
@@ -181,7 +181,7 @@ fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
 /// The JSON of a text.
 pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
     // The error's own text may quote a secret.
-    serde_json::from_str(text).map_err(|_| "the order is no JSON".into())
+    serde_json::from_str(text).map_err(|_| "the order is not JSON".into())
 }
 
 /// What is wrong with a program.

@@ -23,14 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A member of an order that is a text.
 fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
     let member = order[name].as_str();
-    member.ok_or_else(|| format!("the order's {name:?} is missing or is no text").into())
+    member.ok_or_else(|| format!("the order's {name:?} is missing or not a text").into())
 }
 
 /// The order, and the inputs that were in it.
 fn order(text: &str) -> Result<(Json, Json), Refused> {
     // The error's own text may quote a secret.
     let order: Result<Json, _> = serde_json::from_str(text);
-    let mut order = order.map_err(|_| "the order is no JSON")?;
+    let mut order = order.map_err(|_| "the order is not JSON")?;
     let inputs = order["inputs"].take();
     Ok((order, inputs))
 }
@@ -197,7 +197,7 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     let function = library::function(text(&order, "function")?, &params)?;
     let number = |name: &str| {
         let number = order[name].as_u64();
-        let wrong = || format!("the order's {name:?} is missing or is no whole number");
+        let wrong = || format!("the order's {name:?} is missing or not a whole number");
         number.ok_or_else(|| Refused::from(wrong()))
     };
     let copies = u32::try_from(number("copies")?).map_err(|error| error.to_string())?;

@@ -1,5 +1,4 @@
-//! What is garbling and yet no scheme of the catalogue: fixed-key garbling, which no protocol
-//! takes.
+//! Garbling outside the catalogue of schemes: fixed-key garbling, which no protocol uses.
 
 use std::hint::black_box;
 

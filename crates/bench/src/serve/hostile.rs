@@ -1,4 +1,4 @@
-//! A peer that does what it may not, in turns, for as long as the others run.
+//! A peer that misbehaves in several ways, in turn, for as long as the others run.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -24,8 +24,8 @@ impl Reader<'_> {
                     // The error's own text may quote the value.
                     let (line, column) = (error.line(), error.column());
                     let found = match text.trim_start().starts_with('[') {
-                        true => format!("text that is no JSON from line {line} column {column} on"),
-                        false => "text that is no JSON: it does not begin with [".to_owned(),
+                        true => format!("text that is not JSON at line {line} column {column}"),
+                        false => "text that is not JSON: it does not begin with [".to_owned(),
                     };
                     self.error(ty, "a JSON list".to_owned(), found)
                 })?;
@@ -209,7 +209,7 @@ fn no_number(text: &str) -> String {
     } else if is_grouped {
         "digits with other characters between them".to_owned()
     } else {
-        format!("text of {} that is no such number", characters(text))
+        format!("text of {} that is not such a number", characters(text))
     }
 }
 
@@ -436,10 +436,10 @@ i8 | -129 | a number from -128 to 127, in decimal or as 0x… | a number out of 
 u64 | 0x10000000000000000 | a number from 0 to 18446744073709551615, in decimal or as 0x… | \
         a number out of range
 u99 | ? | a number from 0 to 2^99 - 1, in decimal or as 0x… | \
-        text of 1 character that is no such number
+        text of 1 character that is not such a number
 fixed[9,1] | 256 | a decimal number from -256 to less than 256 | a number out of range
 fixed[9,1] | ?? | a decimal number from -256 to less than 256 | \
-        text of 2 characters that is no such number
+        text of 2 characters that is not such a number
 u8 |  | a number from 0 to 255, in decimal or as 0x… | an empty text
 u8 | 5.0 | a number from 0 to 255, in decimal or as 0x… | \
         a number with a decimal point or an exponent
@@ -456,8 +456,8 @@ bits[3] | 01x | 3 characters 0 or 1, index 0 first | another character at index 
 bytes[2] | 0xabc | 4 hex digits, which are 2 bytes in order | 3 of them
 bytes[2] | abcg | 4 hex digits, which are 2 bytes in order | \
         another character at index 3 of 4 characters
-u8[2] | [1,2, | a JSON list | text that is no JSON from line 1 column 5 on
-u8[2] | 1,2 | a JSON list | text that is no JSON: it does not begin with [
+u8[2] | [1,2, | a JSON list | text that is not JSON at line 1 column 5
+u8[2] | 1,2 | a JSON list | text that is not JSON: it does not begin with [
 u8[2] | [1,2,3] | a list of 2 | a list of 3
 ";
 

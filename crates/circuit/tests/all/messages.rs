@@ -52,7 +52,7 @@ const INPUTS: &[(&str, &str, &str)] = &[
         "fixed[8,8]",
         "\"x\"",
         "expected a decimal number from -128 to less than 128, found text of 1 character that is \
-         no such number",
+         not such a number",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Which function, and what a circuit file does not say of itself.
+//! Arguments that choose a function, and those that a circuit file lacks.
 
 use clap::Args;
 use tacit::circuit::formats::BitOrder;

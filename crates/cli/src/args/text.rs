@@ -17,7 +17,7 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 pub(crate) fn base_ot(text: &str) -> Result<BaseOt, String> {
     BaseOt::from_name(text).ok_or_else(|| {
         let names = BaseOt::ALL.map(BaseOt::name).join(" or ");
-        format!("{text:?} is no kind of base OT; write {names}")
+        format!("{text:?} is not a kind of base OT; write {names}")
     })
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
     OtExtension::from_name(text).ok_or_else(|| {
         let names = OtExtension::NAMED.map(|extension| extension.to_string());
         let names = names.join(", ");
-        format!("{text:?} is no OT extension; write one of {names}")
+        format!("{text:?} is not an OT extension; write one of {names}")
     })
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         }
         Some(time) => Ok(time),
         None => Err(format!(
-            "{text:?} is no time; write a number and ms, s, m, h or d, such as 30s"
+            "{text:?} is not a time; write a number and ms, s, m, h or d, such as 30s"
         )),
     }
 }

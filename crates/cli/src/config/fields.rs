@@ -47,7 +47,7 @@ pub(crate) fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D
     read_text(from, |name| {
         let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
         let role = roles.find(|role| role.name() == name);
-        role.ok_or_else(|| format!("{name:?} is no role; write garbler or evaluator"))
+        role.ok_or_else(|| format!("{name:?} is not a role; write garbler or evaluator"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with `tacit.toml`, in TOML's words in place of Rust's.
+//! Errors in `tacit.toml`, in terms of TOML instead of Rust.
 
 /// Where `text` is wrong, and how.
 pub(super) fn of(error: &toml::de::Error, text: &str) -> String {

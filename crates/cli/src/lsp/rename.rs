@@ -1,4 +1,4 @@
-//! Another name for something, in all programs of a folder that know it.
+//! Renames a symbol in all programs of a folder that refer to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! `tacit run` between two parties: what is checked before the peer hears of it, the runs, and
-//! what is told of them.
+//! `tacit run` between two parties: the checks before the peer is contacted, the runs, and their
+//! output.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What would fail at night when a peer asks: looked at before the service starts, before it takes
-//! another configuration, and by `--check` alone.
+//! Checks of what would otherwise fail only when a peer asks, made before the service starts,
+//! before it accepts another configuration, and by `--check`.
 //!
 //! Files for inputs are read against every function that takes them, addresses are looked up, and
 //! the folders of results looked for. Commands are not run.

@@ -1,4 +1,4 @@
-//! From `tacit.toml` to what a service does: everything is checked before it is taken.
+//! Turns `tacit.toml` into the policy of a service; everything is checked before it is accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! What is recorded of a peer's tries, and forgetting it.
+//! Shows and clears what is recorded of a peer's tries.
 
 use std::fmt::Write as _;
 

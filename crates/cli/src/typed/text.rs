@@ -1,4 +1,4 @@
-//! What people and programs see of a program's ports and results.
+//! Ports and results of a program, as text and as JSON.
 
 use crate::terminal::escaped;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The inputs that are asked for: of a party, of the public, of all.
+//! The inputs that a command expects: those of a party, the public ones, or all.
 
 use tacit_language::program::InputPort;
 use tacit_language::{PortValue, Signature};

@@ -157,7 +157,7 @@ main(rows: [(u8, u8); 1] of alice, sales: [Sale; 1] of bob)
         let mode = std::os::unix::fs::PermissionsExt::mode(&written.permissions());
         assert_eq!(mode & 0o777, 0o600);
     }
-    eval(&["--output", "same=same.csv"]).failed(2, &["a bool is no table"]);
+    eval(&["--output", "same=same.csv"]).failed(2, &["a bool is not a table"]);
     eval(&["--output", "none=none.csv"]).failed(2, &["the program gets no result of that name"]);
 }
 

@@ -275,7 +275,7 @@ fn orders_that_differ_or_are_too_large_say_what_to_do() {
             5,
             &[
                 "it orders",
-                "we order",
+                "this party",
                 "this party orders ",
                 "--runs",
                 "--component",

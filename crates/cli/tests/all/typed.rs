@@ -331,7 +331,7 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
         "one of Junior, Senior, Lead",
     ];
     fails(&as_acme("a=@a.csv"), 3, &told);
-    fails(&as_acme("a=@absent.csv"), 3, &["absent.csv", "see whether"]);
+    fails(&as_acme("a=@absent.csv"), 3, &["absent.csv", "check that"]);
     for without_at in ["a=a.csv", "a=a.csv:band"] {
         fails(
             &as_acme(without_at),
@@ -339,7 +339,11 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
             &["there is a file of that name", "a=@FILE"],
         );
     }
-    fails(&as_acme("a=absent.csv"), 3, &["no JSON", "NAME=@TABLE.csv"]);
+    fails(
+        &as_acme("a=absent.csv"),
+        3,
+        &["not JSON", "NAME=@TABLE.csv"],
+    );
     std::fs::write(folder.path().join("old.csv"), "").unwrap();
     let output = words("--as acme --input a=[] --output means=old.csv");
     fails(&output, 3, &["old.csv already exists"]);

@@ -1,4 +1,5 @@
-//! The builder's arithmetic as circuits of their own. What they cost stands with the operations.
+//! The builder's arithmetic as circuits of their own. Their costs are documented with the
+//! operations.
 
 use tacit_circuit::builder::{Builder, UInt};
 use tacit_circuit::{Circuit, CircuitError};

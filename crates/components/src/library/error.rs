@@ -1,4 +1,4 @@
-//! What can be wrong with a request to the library.
+//! Errors of requests to the library.
 
 use tacit_circuit::CircuitError;
 use thiserror::Error;

@@ -100,8 +100,8 @@ impl<'t> Reader<'t> {
                 true if error.is_data() => {
                     format!("an object with a name twice in line {line} at column {column}")
                 }
-                true => format!("text that is no JSON from line {line} column {column} on"),
-                false => "text that is no JSON: it begins with no bracket".to_owned(),
+                true => format!("text that is not JSON at line {line} column {column}"),
+                false => "text that is not JSON: it does not begin with a bracket".to_owned(),
             };
             self.error(ty, self.expected(ty), found)
         })?;

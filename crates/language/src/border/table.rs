@@ -287,7 +287,7 @@ fn broken(reader: &Reader<'_>, ty: TypeId, error: Malformed) -> CircuitError {
         Malformed::Open { line } => {
             format!("a quotation mark in the row that begins in line {line}, which nothing closes")
         }
-        Malformed::NoUtf8 { line } => format!("bytes that are no UTF-8 in line {line}"),
+        Malformed::NoUtf8 { line } => format!("bytes that are not UTF-8 in line {line}"),
         Malformed::Empty { line } => {
             format!("line {line}, which is empty: is a value missing there?")
         }

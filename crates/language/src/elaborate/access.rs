@@ -198,7 +198,7 @@ impl<'a> Elaborator<'a> {
                 self.fail(error.help(help))
             }
             _ => {
-                let message = format!("a `{}` is no index", self.type_name(value.ty));
+                let message = format!("a `{}` cannot be an index", self.type_name(value.ty));
                 self.fail(Diagnostic::new(span, message))
             }
         }
@@ -371,7 +371,7 @@ impl<'a> Elaborator<'a> {
                 return self.fail(error.help(format!("make `{public}` a `param`")));
             }
             let message = match self.context.public.is_empty() {
-                true => format!("{what} is no secret, and this is one"),
+                true => format!("{what} must be public, and this is secret"),
                 false => format!("{what} is const, and this is not"),
             };
             let error = Diagnostic::new(from.span, message).label("depends on the inputs");

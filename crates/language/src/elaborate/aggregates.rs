@@ -88,7 +88,10 @@ impl<'a> Elaborator<'a> {
     ) -> Done<Term> {
         let count = self.const_integer(size, "the length of an array")?;
         let Ok(count) = u32::try_from(&count) else {
-            return self.fail(Diagnostic::new(size.span, format!("{count} is no length")));
+            return self.fail(Diagnostic::new(
+                size.span,
+                format!("{count} is not a length"),
+            ));
         };
         let hint = hint.and_then(|ty| self.element_hint(ty));
         let term = self.expression(element, hint)?;
@@ -123,7 +126,7 @@ impl<'a> Elaborator<'a> {
     ) -> Done<Term> {
         let ty = self.struct_named(path, hint)?;
         let &TypeKind::Struct(number) = self.program.types.kind(ty) else {
-            let message = format!("`{}` is no struct", path.last().name);
+            let message = format!("`{}` is not a struct", path.last().name);
             return self.fail(Diagnostic::new(path.span, message));
         };
         let declared = self.program.types.struct_type(number).fields.clone();
@@ -180,7 +183,7 @@ impl<'a> Elaborator<'a> {
             }
             Meaning::Binding(Binding::Term(term)) => term,
             _ => {
-                let message = format!("`{}` is no variable", field.name.name);
+                let message = format!("`{}` is not a variable", field.name.name);
                 let error = Diagnostic::new(path.span, message);
                 return self.fail(error.help(format!("write `{}: …`", field.name.name)));
             }

@@ -289,7 +289,7 @@ impl<'a> Elaborator<'a> {
         match self.program.types.kind(value.ty) {
             TypeKind::Unsigned(_) | TypeKind::Enum(_) => Ok(value),
             _ => {
-                let message = format!("a `{}` is no index", self.type_name(value.ty));
+                let message = format!("a `{}` cannot be an index", self.type_name(value.ty));
                 let error = Diagnostic::new(from.span, message);
                 self.fail(error.help("an index is unsigned, or an enum"))
             }

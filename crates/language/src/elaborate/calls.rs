@@ -92,7 +92,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn not_a_function<T>(&mut self, name: &Ident) -> Done<T> {
-        let message = format!("`{}` is no function", name.name);
+        let message = format!("`{}` is not a function", name.name);
         self.fail(Diagnostic::new(name.span, message))
     }
 

@@ -84,7 +84,7 @@ impl<'a> Elaborator<'a> {
             None => {}
         }
         let ItemKind::Const(_, ty, value) = &self.loaded.item(key).kind else {
-            return self.fail(Diagnostic::new(span, "this is no const"));
+            return self.fail(Diagnostic::new(span, "this is not a const"));
         };
         self.constants.insert(key, None);
         let context = Context::new(key.0, Surroundings::Constant);

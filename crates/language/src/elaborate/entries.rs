@@ -100,7 +100,7 @@ impl<'a> Elaborator<'a> {
         }
         for (number, party) in parties.iter().enumerate() {
             if self.program.parties.contains(&party.name.name) || party.name.as_str() == "both" {
-                let message = format!("`{}` is no name for a party here", party.name.name);
+                let message = format!("`{}` cannot name a party here", party.name.name);
                 let error = Diagnostic::new(party.name.span, message);
                 self.report(error.help("parties have two names, and neither is `both`"));
             }

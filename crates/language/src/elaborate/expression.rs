@@ -68,12 +68,12 @@ impl<'a> Elaborator<'a> {
                 Ok(self.read(access, span))
             }
             Syntax::Range(..) => {
-                let error = Diagnostic::new(span, "a range is no value");
+                let error = Diagnostic::new(span, "a range is not a value");
                 self.fail(error.help("ranges stand in `for`, in slices and in `match`"))
             }
             Syntax::Call(called, arguments) => {
                 let Syntax::Path(path) = &called.kind else {
-                    return self.fail(Diagnostic::new(called.span, "this is no function"));
+                    return self.fail(Diagnostic::new(called.span, "this is not a function"));
                 };
                 let given = arguments.iter().map(Given::of).collect();
                 self.call(path, given, hint, span)

@@ -159,7 +159,7 @@ impl<'a> Elaborator<'a> {
             };
             let number = self.const_integer(value, "a parameter of the library")?;
             let Some(number) = number.to_u64() else {
-                let message = format!("{number} is no parameter of the library");
+                let message = format!("{number} is not a parameter of the library");
                 let error = Diagnostic::new(value.span, message);
                 return self.fail(error.help("it is a number from 0 to below 2^64"));
             };

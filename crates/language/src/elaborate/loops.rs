@@ -232,7 +232,7 @@ impl<'a> Elaborator<'a> {
             let help = match self.program.types.kind(value.ty) {
                 TypeKind::Table(..) => "write `for x in a.items`, and look at `a.len` inside",
                 TypeKind::Unsigned(_) => {
-                    "a loop runs over a range, an array or an enum; how often it turns is no secret"
+                    "a loop runs over a range, an array or an enum; the iteration count is public"
                 }
                 _ => "a loop runs over a range, an array or an enum",
             };

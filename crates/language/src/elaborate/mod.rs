@@ -1,4 +1,4 @@
-//! From a program as it is written and values for its params to a typed program.
+//! Turns a syntax tree, with values for its params, into a typed program.
 //!
 //! | file | what it does |
 //! |---|---|

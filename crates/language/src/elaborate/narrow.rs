@@ -1,5 +1,5 @@
-//! Conversions to `fixed` that lose what is before the point: of a constant an error, of a value
-//! that may be too large a warning.
+//! Conversions to `fixed` that lose digits before the point: an error for a constant, a warning for
+//! a value that may be too large.
 //!
 //! How large a value may be shows where it is a parameter, a part of one, a constant, or the `min`
 //! or `max` of such. Nothing is said of other values: a quotient or a product may be small for

@@ -71,7 +71,7 @@ impl<'a> Elaborator<'a> {
         match number.to_u32() {
             Some(size) if size >= least && size <= 1 << 30 => Ok(size),
             _ => {
-                let message = format!("{number} is no size");
+                let message = format!("{number} is not a valid size");
                 let error = Diagnostic::new(span, message);
                 self.fail(error.help(format!("a size is from {least} to 2^30")))
             }
@@ -94,7 +94,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn no_type<T>(&mut self, path: &Path) -> Done<T> {
-        let message = format!("`{}` is no type", path.last().name);
+        let message = format!("`{}` is not a type", path.last().name);
         self.fail(Diagnostic::new(path.span, message))
     }
 
@@ -264,7 +264,7 @@ impl<'a> Elaborator<'a> {
                 this.within(context, |this| this.ty(ty)).0
             }),
             _ => {
-                let error = Diagnostic::new(span, "this is no type");
+                let error = Diagnostic::new(span, "this is not a type");
                 self.fail(error)
             }
         }

@@ -1,4 +1,4 @@
-//! From text to tokens and comments, in one pass by hand.
+//! The lexer: text to tokens and comments, in one pass, written by hand.
 
 mod token;
 

@@ -1,4 +1,4 @@
-//! Operators over wires. What they cost stands with the operations of the circuit builder.
+//! Operators over wires. Their costs are documented with the operations of the circuit builder.
 
 use tacit_circuit::builder::{Bit, Builder, Bus, Fixed, Int, UInt};
 

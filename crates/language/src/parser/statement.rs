@@ -122,7 +122,7 @@ impl Parser<'_> {
         let help = match self.kind() {
             T::Return => "a block's value is its last expression, without a `;`",
             T::While | T::Loop => {
-                "how often a loop turns is no secret: write `for` with a bound, and `if` inside"
+                "the iteration count is public: write `for` with a bound, and `if` inside"
             }
             _ => "a loop makes all its turns: write `if` around what not every turn does",
         };

@@ -1,4 +1,4 @@
-//! A look at the next message without taking it, for a party that waits for several peers.
+//! Peeks at the next message without taking it, for a party that waits for several peers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which invitations were made and which were used, in a folder of small files.
+//! A record of the invitations that were made and used, in a folder of small files.
 //!
 //! `ID.made` holds when an invitation expires; `ID.used` is there once it was used. A file of the
 //! second kind is made only if it is not there, and is on disk before the invitation is answered,

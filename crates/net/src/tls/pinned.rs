@@ -1,4 +1,4 @@
-//! What TLS is configured to: one version, one suite, and peers known by their fingerprints.
+//! The TLS configuration: one version, one suite, and peers known by their fingerprints.
 
 use std::sync::Arc;
 

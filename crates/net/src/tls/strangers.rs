@@ -1,4 +1,4 @@
-//! Peers that prove the right identity and are no peers of Tacit, or prove none.
+//! Tests of peers that prove the right identity but do not speak Tacit, or prove none.
 
 use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Splitting the work of a batch over threads, as an option.
+//! Optionally splits the work of a batch over threads.
 
 use core::num::NonZeroUsize;
 use core::ops::Range;

@@ -1,4 +1,4 @@
-//! What both halves of silent OT do alike: rounds, batches, and the sums of the check.
+//! What both halves of silent OT share: rounds, batches, and the sums of the check.
 
 use sha2::{Digest, Sha256};
 use tacit_kernels::{Block, Cpu, Gf128Sum, Kernel, MAX_LANES, Prg, Simd, inner_products};

@@ -123,7 +123,7 @@ impl Schedule {
         missing.min(self.params.batch_outputs())
     }
 
-    /// How many COTs the next batch gives away.
+    /// The number of COTs that the next batch hands out.
     pub(crate) fn next_count(&self) -> usize {
         if self.round == 0 {
             return 0;

@@ -1,4 +1,4 @@
-//! Memory that lots use one after the other.
+//! Buffers that successive lots reuse.
 //!
 //! A lot works on up to 180 MB. If each lot took new memory, the system would zero it page by page
 //! and the lot would wipe it, which together takes longer than filling it. Columns are wiped when

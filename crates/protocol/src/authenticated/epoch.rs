@@ -1,6 +1,6 @@
-//! An epoch: both parties' Δ, the OTs under them, and the numbers that nothing has twice.
+//! An epoch: both parties' Δ, the OTs under them, and the numbers that are never used twice.
 //!
-//! Each party's Δ is drawn here and serves this protocol alone: there is no way to give one. The
+//! Each party's Δ is drawn here and serves this protocol alone: a caller cannot supply one. The
 //! base OTs of the two directions have tags of their own, of which the epoch's id is a hash.
 //!
 //! An epoch is consumed by what uses it, which gives it back when it succeeds. **After a failed

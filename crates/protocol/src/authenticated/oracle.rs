@@ -1,4 +1,4 @@
-//! Every hash of the protocol: what it is of, each under a key of its own and bound to the epoch.
+//! Every hash of the protocol and its input, each under its own key and bound to the epoch.
 //!
 //! BLAKE3, keyed by BLAKE3 of `tacit authenticated 2` ‖ domain ‖ party ‖ number ‖ epoch. The number
 //! is the lot's or the run's, of which an epoch has none twice. Deviation: the papers have a random

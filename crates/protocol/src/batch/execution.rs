@@ -30,8 +30,8 @@ use crate::bits::{append_blocks, bytes_for, pack, unpack, unused_are_clear, xor_
 const BROKEN: Error =
     Error::ApiMisuse("the bytes of an execution of this batch, as they were kept");
 
-/// Where executions go when they are prepared. Until all are there, none may be used: who keeps
-/// them makes that so.
+/// Where executions go when they are prepared. Until all are there, none may be used; the
+/// implementor ensures that.
 pub trait Circuits<E> {
     /// The check set is about to be opened, or has been: from now on a garbler that leaves has
     /// tried to cheat. Tries are counted durably before this returns.

@@ -71,7 +71,7 @@ impl<'f> Walk<'f> {
         self.work = self.work.saturating_add(amount).saturating_add(1);
     }
 
-    /// Whether it is time to give way, after which counting begins anew.
+    /// Returns whether it is time to yield, and if so restarts the count.
     pub(super) fn gives_way(&mut self) -> bool {
         let over = self.work >= WORK;
         if over {

@@ -1,4 +1,4 @@
-//! What the protocols against malicious parties have in common.
+//! What the maliciously secure protocols share.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -35,7 +35,7 @@ pub enum Cheat {
     ChosenValues(usize),
     /// A label of the evaluator's input to a circuit does not open its commitment.
     DeliveredLabel(usize),
-    /// As many evaluated circuits give an output the one value as the other.
+    /// The evaluated circuits are tied on the value of an output.
     NoMajority,
     /// A result that came back is not that of the circuits.
     Result,

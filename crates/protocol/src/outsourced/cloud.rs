@@ -523,7 +523,7 @@ impl Running {
         Ok(())
     }
 
-    /// Tells the evaluator the split, and a hash that only who has its keys can make.
+    /// Tells the evaluator the split, and a hash that only a holder of its keys can compute.
     fn write_split(&self, message: &mut Vec<u8>) -> Result<(), Error> {
         let chain = self.chain()?;
         let evaluated = chain.split.iter().map(|fate| *fate == Fate::Evaluate);

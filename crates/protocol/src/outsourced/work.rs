@@ -1,4 +1,4 @@
-//! What is run, as generator and cloud know it, and the bytes of a circuit.
+//! The function as generator and cloud see it, and the byte layout of a circuit.
 //!
 //! *Head*, before anything else of a circuit:
 //!

@@ -48,7 +48,7 @@ pub enum Leases {
     Short,
 }
 
-/// What the garbler says to what was named.
+/// The garbler's answer to the leases that the evaluator named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeasesAnswer {
     /// It has leased the same.

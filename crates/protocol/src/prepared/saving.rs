@@ -1,4 +1,4 @@
-//! Values that a run goes on from and leaves: the labels that both keep.
+//! Values that a run loads and saves: the labels that both parties keep.
 
 use tacit_function::Function;
 use tacit_garble::{Garbler, Scheme, SchemeId};

@@ -1,5 +1,5 @@
-//! The correlated OTs of a session, as protocols draw them: whatever makes them, a run asks for so
-//! many and the evaluator's one message to the garbler gives them.
+//! The correlated OTs of a session, as protocols draw them: whichever extension makes them, a run
+//! asks for n, and one message from the evaluator to the garbler provides them.
 //!
 //! | extension | the evaluator's message | before it |
 //! |---|---|---|

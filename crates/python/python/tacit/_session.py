@@ -334,7 +334,7 @@ def identity_of(identity: Identity | Path) -> Identity:
 def _check(function: object) -> None:
     if not isinstance(function, Function):
         raise UsageError(
-            f"{function!r} is no function; make one by tacit.function, and run a job by "
+            f"{function!r} is not a function; make one by tacit.function, and run a job by "
             "job.run(session, ...)"
         )
 

@@ -527,7 +527,7 @@ fn functions_of_one_name_are_refused_for_one_peer() {
     };
     let refused = build(&one, &other).err().expect("a refusal");
     assert!(
-        refused.to_string().contains("give each a `name`"),
+        refused.to_string().contains("give each its own `name`"),
         "{refused}"
     );
     one.peers = [scene.fingerprint(0)].into();

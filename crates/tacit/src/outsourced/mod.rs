@@ -124,8 +124,8 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// As [`OutsourcedJob::chain`], where who may use the chain's values is said anew with every
-    /// run: `clients`, and nobody else.
+    /// As [`OutsourcedJob::chain`], but every run sets who may use the chain's values: `clients`,
+    /// and nobody else.
     #[must_use]
     pub fn chain_of(mut self, stocks: &Stocks, name: &str, clients: &[Fingerprint]) -> Self {
         self = self.chain(stocks, name, clients);

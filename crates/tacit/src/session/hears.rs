@@ -1,4 +1,4 @@
-//! A look at what the peer says, for a party that waits for two.
+//! Checks whether the peer has sent something, for a party that waits for two peers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Where a party that calls the stock ends because the stock fails: what the stock said.
+//! Keeps the error of a stock that made a party fail, so that it can be reported.
 
 use std::cell::Cell;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! An order for the stock, whichever protocol it is for, and its result.
+//! An order for the stock, for any protocol, and its result.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ use crate::{Error, Session};
 pub(super) const ATTEMPTS: usize = 64;
 
 /// What is said then.
-pub(super) const LEASES_DIFFER: &str = "the parties do not come to the same leases; other \
+pub(super) const LEASES_DIFFER: &str = "the parties cannot agree on leases; other \
      processes use the stock all the time, or one of the stocks is damaged: run `tacit stock \
      check`";
 

@@ -1,4 +1,4 @@
-//! Which box stands where, and what is written in it.
+//! The layout of a picture: where each box is, and its text.
 
 use tacit::circuit::{Graph, GraphCall, GraphSource};
 use tacit::{Function, Role};

@@ -1,4 +1,4 @@
-//! Steps that repeat become loops.
+//! Turns repeated steps into loops.
 //!
 //! A run is traced turn by turn, so that its steps come one by one. Two steps are *alike* if they
 //! differ in where their wires stand alone. Where a row of steps repeats the row before it three

@@ -24,7 +24,7 @@ class Auction(Job):
         try:
             whole = [operator.index(bid) for bid in bids]
         except TypeError as error:
-            raise InputError(f"a bid is no whole number: {error}") from None
+            raise InputError(f"a bid is not a whole number: {error}") from None
         outcome = session.run(self.function, {name: whole}, **options)
         return Result({"sold": outcome["sold"]}, outcome)
 

@@ -195,7 +195,7 @@ def _scaled(column: str, value: Any, decimals: int) -> int:
     except (TypeError, ValueError):
         is_number = False
     if not is_number:
-        raise InputError(f"{column} has {value!r}, which is no number; fill it, or drop its row")
+        raise InputError(f"{column} has {value!r}, which is not a number; fill it, or drop its row")
     return int(round(value * 10**decimals))
 
 
