@@ -68,7 +68,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     }
 }
 
-/// What is told of a plan.
+/// The output of a plan.
 struct Told<'a> {
     args: &'a PlanArgs,
     /// This party's, if something says it: its commands name the peer and the stock.

@@ -129,7 +129,7 @@ trait Order {
     ) -> Result<Told, Error>;
 }
 
-/// What a person or a program is told of a preparation.
+/// The output of a preparation, as text and as JSON.
 struct Told {
     text: String,
     json: Json,

@@ -25,7 +25,7 @@ use crate::{function, party};
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
 
-/// What is told of a stock, to a person and to a program.
+/// The output about a stock, as text and as JSON.
 type Told = (String, Json);
 
 /// This party's stocks: in `explicit`, or where the configuration says, or in the usual folder.

@@ -127,7 +127,7 @@ pub enum NetError {
         /// Bytes that are allowed at this point.
         limit: usize,
     },
-    /// The peer speaks TLS where this side was told to do without.
+    /// The peer uses TLS, and this side was told not to.
     #[error(
         "one side runs with --plain-loopback and the other without; give it to both, for \
          measurements, or to neither"

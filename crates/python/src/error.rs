@@ -50,8 +50,8 @@ const KEYWORDS: [(&str, &str); 12] = [
     ("--repeat", "number of runs"),
 ];
 
-/// A message of the library in Python's words. Commands between backticks stay; of a flag that
-/// Python has not it is said who is to leave it out.
+/// A message of the library in Python's words. Commands in backticks stay as they are; where Python
+/// lacks a flag, the text says which side must omit it.
 fn in_python(message: &str) -> String {
     let is_flag = |c: char| c == '-' || c.is_ascii_lowercase();
     let is_apart = |before: &str| before.is_empty() || before.ends_with([' ', '(']);

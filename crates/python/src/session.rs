@@ -240,7 +240,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a function once. The inputs are checked before the peer hears of anything.
+    /// Runs a function once. The inputs are checked before anything is sent to the peer.
     fn run<'py>(
         &self,
         py: Python<'py>,

@@ -242,7 +242,7 @@ impl<L> Loan<'_, L> {
         self.link.as_mut()
     }
 
-    /// Takes the link for good; its lender hears that it is spent.
+    /// Takes the link for good; its lender learns that it is spent.
     pub(crate) fn keep(mut self) -> Option<L> {
         self.link.take()
     }

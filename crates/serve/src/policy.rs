@@ -25,7 +25,7 @@ pub const MAX_FUNCTIONS: usize = 4096;
 /// Most runs that a level of the stock holds: the orders for fewer runs are known, too.
 pub const MAX_LEVEL_RUNS: u64 = 100_000;
 
-/// Somebody who may connect.
+/// A peer that may connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// What this party calls it.

@@ -109,7 +109,7 @@ impl Results for ToFile {
     }
 }
 
-/// Who opens a file.
+/// The process that opens a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Service,

@@ -19,7 +19,7 @@ use crate::{outsourced, priority};
 /// How long a peer is given to hear why a session ends.
 pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
-/// What became of a request.
+/// The outcome of a request.
 pub(crate) enum Turn {
     /// The session goes on.
     Done,

@@ -38,7 +38,7 @@ pub struct Rule {
     pub access: Access,
 }
 
-/// Who may use which kept value of a chain: what no rule allows is refused.
+/// Which identities may use which kept values of a chain; what no rule allows is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,

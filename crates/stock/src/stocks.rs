@@ -138,8 +138,8 @@ impl Stocks {
         self.remove_after(id, || Ok(()))
     }
 
-    /// Removes a stock, and does `ends` when nobody who has it open can do anything more with it
-    /// and before it is gone: where that fails, or the power does, the stock is still in the list.
+    /// Removes a stock, and runs `ends` when nobody who has it open can use it any more and before
+    /// it is gone: where that fails, or the power does, the stock is still in the list.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Bytes of a value at most.
 pub const MAX_VALUE_BYTES: usize = 1 << 31;
 
-/// Which value of which chain, as it is sealed.
+/// The chain and the value that a sealed file belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueName<'a> {
     pub(crate) chain: &'a str,

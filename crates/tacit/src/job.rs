@@ -247,8 +247,8 @@ impl<'f> Job<'f> {
     }
 
     /// Leases from the stock at once what this run and `runs` more of the session take, up to
-    /// 64 more: they then need no disk, and no round trip for it. What they do not take when the
-    /// session ends is wasted. It is the evaluator who asks for it, and the garbler follows.
+    /// 64 more: they then need no disk, and no round trip for it. Whatever they have not used when
+    /// the session ends is wasted. The evaluator asks, and the garbler follows.
     #[must_use]
     pub fn lease_ahead(mut self, runs: u64) -> Self {
         self.task.runs_ahead = runs;

@@ -160,7 +160,7 @@ pub(crate) fn check_length(
     }
 }
 
-/// Refuses a message in which one of these parts stands twice: honest parties draw each anew.
+/// Refuses a message in which one of these parts occurs twice: honest parties draw each one afresh.
 fn refuse_repetitions<'a>(
     message: Message,
     parts: impl Iterator<Item = &'a [u8]>,

@@ -40,7 +40,7 @@ pub(crate) enum Stage<'f> {
     /// With the evaluator's openings.
     SendingInputs(Box<Lot<'f, ClosedGates>>, Vec<u8>),
     SendingGates(Box<Lot<'f, ClosedGates>>, Vec<u8>),
-    /// The evaluator works on the openings: they are not to wait for the check of its own.
+    /// Flushes the openings before checking the evaluator's, so that it can work on them meanwhile.
     Flushing(Box<Lot<'f, ClosedGates>>, Vec<u8>),
     Opening(Box<Lot<'f, ClosedGates>>, Vec<u8>),
     Garbling(Box<Lot<'f, OpenGates>>, usize),

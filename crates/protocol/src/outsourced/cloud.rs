@@ -110,7 +110,7 @@ pub(super) struct Running {
     expected: Vec<u8>,
 }
 
-/// What the evaluator handed on.
+/// What the evaluator forwarded.
 pub(super) struct Handed {
     keys: Zeroizing<Vec<Block>>,
     /// a ⊕ p.

@@ -10,7 +10,7 @@ use crate::records::ChainRecord;
 /// The layout of [`ChainMarks`].
 const MARKS_VERSION: u8 = 1;
 
-/// How far a chain is at a party, to be told to the other before a run.
+/// How far a party's chain is, as sent to the other party before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainMarks {
     /// Whether it is there and usable.

@@ -175,7 +175,7 @@ impl Door {
 }
 
 impl Arrival {
-    /// Who it is.
+    /// The peer's fingerprint, if the channel is authenticated.
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
