@@ -194,6 +194,10 @@ one_byte_enum! {
         EqualityCommitment = 109, "equality commitment";
         /// The garbler's share of the coin that turns layers of leaky ANDs.
         CoinOpening = 110, "coin opening";
+        /// What the sender opens of the masks of instances, before a run links them.
+        LinkMasks = 111, "masks of links";
+        /// Links from values to the inputs of authenticated instances.
+        AuthenticatedLinks = 112, "authenticated links";
     }
 }
 

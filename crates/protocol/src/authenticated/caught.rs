@@ -16,6 +16,8 @@ pub enum Caught {
     Buckets,
     /// The MACs of bits that gates open.
     Gates,
+    /// The MACs of bits that links and inputs of instances open.
+    Links,
     /// The labels are not those of the masked values.
     MaskedValues,
     /// An AND gate is wrong.
@@ -32,6 +34,7 @@ impl fmt::Display for Caught {
             Self::Coin => "it opened its commitment to another share of the coin",
             Self::Buckets => "it opened other bits of a bucket than it holds",
             Self::Gates => "it opened other bits of a gate than it holds",
+            Self::Links => "it opened other masks of links than it holds",
             Self::MaskedValues => "its labels are not those of the values that it named",
             Self::GateProof => "its garbled gates are not those of the function",
             Self::Results => "it opened other masks of results than it holds",

@@ -8,7 +8,7 @@
 //! is L_o ⊕ Λ_oΔ_A: the notation is that of [`garbling`](super::garbling). **Cost** of an AND: two
 //! hashes.
 
-use tacit_function::Outputs as Results;
+use tacit_function::{Outputs as Results, Values};
 use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
@@ -18,9 +18,9 @@ use super::columns::mask;
 use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::{push_lsbs, zero_blocks};
-use super::walk::{Ands, Rules, Stop, Walk};
+use super::walk::{Ands, Calls, Rules, Stop, Walk};
 use crate::Error;
-use crate::bits::{BitWriter, bit, check_bits};
+use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::Kind;
 
 /// What wires carry for constants: the label that is the constant.
@@ -30,8 +30,8 @@ pub(super) const LABEL_RULES: Rules<Block> = Rules {
 };
 
 /// The evaluator's labels.
-pub(super) struct Evaluating<'f> {
-    walk: Walk<'f, Block>,
+pub(super) struct Evaluating<'f, C = Values<'f, Block>> {
+    walk: Walk<'f, Block, C>,
     hash: TweakableHash,
     /// Gates of the lot that are evaluated.
     gate: usize,
@@ -51,8 +51,8 @@ pub(super) struct Evaluating<'f> {
     scratch: [Outputs; 4],
 }
 
-impl<'f> Evaluating<'f> {
-    pub(super) fn new(walk: Walk<'f, Block>, hash: TweakableHash, proof: Fold<2>) -> Self {
+impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
+    pub(super) fn new(walk: Walk<'f, Block, C>, hash: TweakableHash, proof: Fold<2>) -> Self {
         Self {
             walk,
             hash,
@@ -88,6 +88,14 @@ impl<'f> Evaluating<'f> {
         self.selects.extend_from_slice(selects);
         self.first = self.gate;
         Ok(())
+    }
+
+    /// Takes the tables of the next gates, whose select bits are clear.
+    pub(super) fn load(&mut self, tables: Vec<[u8; Block::BYTES]>) {
+        self.selects.clear();
+        self.selects.resize(bytes_for(tables.len() / 2), 0);
+        self.tables = tables;
+        self.first = self.gate;
     }
 
     /// Evaluates the gates whose tables were received last; whether that is done.
@@ -158,7 +166,10 @@ impl<'f> Evaluating<'f> {
     }
 
     /// The folds of labels and of ⟨0⟩, and the labels of the outputs.
-    pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, Block>) {
+    pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, Block>)
+    where
+        C: Into<Values<'f, Block>>,
+    {
         (self.proof.finish(), self.walk.outputs())
     }
 }

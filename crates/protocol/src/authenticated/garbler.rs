@@ -6,13 +6,12 @@ use tacit_kernels::Prg;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
-use super::caught::Caught;
 use super::epoch::Epoch;
 use super::fold::FOLD_BYTES;
 use super::garbling::{Garbling, Proof, input_label, label_rules};
 use super::gates::{CheckedGates, ClosedGates, OpenGates};
 use super::lot::{InputCounts, Made, Making};
-use super::oracle::{Domain, compare};
+use super::oracle::Domain;
 use super::party::AuthenticatedParty;
 use super::saving::{Given, NOTHING_SAVED, saved};
 use super::share::Share;
@@ -21,7 +20,7 @@ use super::terms::{Before, Lots, Terms, mask_inputs, open_results, results};
 use super::walk::Walk;
 use crate::Error;
 use crate::bits::{check_bits, pack, unpack};
-use crate::message::{Kind, exactly};
+use crate::message::Kind;
 use crate::party::{Action, NOT_DONE};
 use crate::saved::SharedHalf;
 
@@ -300,16 +299,11 @@ impl<'f> Lot<'f, CheckedGates> {
 
 impl<'f> Proven<'f> {
     /// Compares the evaluator's labels with those that the values that it told must have.
-    ///
-    /// **Why before the proof leaves**: an evaluator that flips one value would read from the proof
-    /// the other input of the next AND gate.
     fn check(self, payload: &[u8]) -> Result<Ended<'f>, Error> {
-        exactly(Kind::LabelDigest, payload, FOLD_BYTES)?;
         let Running {
             run, masks, proof, ..
         } = self.running;
-        let ([labels, zeros], masked) = proof.finish();
-        compare(&labels, payload, Caught::MaskedValues)?;
+        let (zeros, masked) = proof.check(payload)?;
         Ok(Ended {
             epoch: self.epoch,
             run,

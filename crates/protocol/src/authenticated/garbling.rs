@@ -14,16 +14,20 @@
 //! four hashes; 32 bytes and a bit. XOR and negations are free.
 
 use subtle::Choice;
-use tacit_function::Outputs as Results;
+use tacit_function::{Outputs as Results, Values};
 use tacit_kernels::{Block, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::caught::Caught;
 use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::{push_lsbs, zero_blocks};
-use super::walk::{Ands, Rules, Stop, Walk};
+use super::oracle::compare;
+use super::walk::{Ands, Calls, Rules, Stop, Walk};
+use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for};
+use crate::message::{Kind, exactly};
 
 /// All bits but bit 0.
 pub(super) const WITHOUT_LSB: Block = Block::from_u128(!1);
@@ -42,8 +46,8 @@ pub(super) fn label_rules(delta: Block) -> Rules<Block> {
 }
 
 /// The garbler's labels.
-pub(super) struct Garbling<'f> {
-    walk: Walk<'f, Block>,
+pub(super) struct Garbling<'f, C = Values<'f, Block>> {
+    walk: Walk<'f, Block, C>,
     hash: TweakableHash,
     delta: Zeroizing<Block>,
     /// Gates of the lot that are garbled.
@@ -58,8 +62,8 @@ pub(super) struct Garbling<'f> {
     scratch: [Outputs; 5],
 }
 
-impl<'f> Garbling<'f> {
-    pub(super) fn new(walk: Walk<'f, Block>, hash: TweakableHash, delta: Block) -> Self {
+impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
+    pub(super) fn new(walk: Walk<'f, Block, C>, hash: TweakableHash, delta: Block) -> Self {
         Self {
             walk,
             hash,
@@ -148,8 +152,8 @@ impl<'f> Garbling<'f> {
 
 /// The garbler's proof that its gates are right, from the masked values that it was told: its MACs
 /// of ⟨0⟩ of each gate, and the labels that the values must have.
-pub(super) struct Proof<'f> {
-    walk: Walk<'f, bool>,
+pub(super) struct Proof<'f, C = Values<'f, bool>> {
+    walk: Walk<'f, bool, C>,
     delta: Zeroizing<Block>,
     /// Gates of the lot that are behind.
     gate: usize,
@@ -159,8 +163,16 @@ pub(super) struct Proof<'f> {
     fold: Fold<2>,
 }
 
-impl<'f> Proof<'f> {
-    pub(super) fn new(walk: Walk<'f, bool>, delta: Block, fold: Fold<2>) -> Self {
+impl Proof<'_> {
+    /// What wires carry: a constant has no mask, and a negation turns the mask.
+    pub(super) const RULES: Rules<bool> = Rules {
+        constant: true,
+        negation: false,
+    };
+}
+
+impl<'f, C: Calls<'f, bool>> Proof<'f, C> {
+    pub(super) fn new(walk: Walk<'f, bool, C>, delta: Block, fold: Fold<2>) -> Self {
         Self {
             walk,
             delta: delta.into(),
@@ -169,12 +181,6 @@ impl<'f> Proof<'f> {
             fold,
         }
     }
-
-    /// What wires carry: a constant has no mask, and a negation turns the mask.
-    pub(super) const RULES: Rules<bool> = Rules {
-        constant: true,
-        negation: false,
-    };
 
     /// Takes up the gates of a lot with their labels and the masked values that the evaluator
     /// told, and, after the last, walks to the function's end. Whether that is done.
@@ -209,8 +215,33 @@ impl<'f> Proof<'f> {
     }
 
     /// The folds of labels and of ⟨0⟩, and the masked values of the outputs.
-    pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, bool>) {
+    pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, bool>)
+    where
+        C: Into<Values<'f, bool>>,
+    {
         (self.fold.finish(), self.walk.outputs())
+    }
+
+    /// Compares the evaluator's labels with those that the values that it told must have. The fold
+    /// of ⟨0⟩, which may leave then, and the masked values of the outputs.
+    ///
+    /// **Why before the proof leaves**: an evaluator that flips one value would read from the proof
+    /// the other input of the next AND gate.
+    ///
+    /// # Errors
+    ///
+    /// They are others.
+    pub(super) fn check(
+        self,
+        payload: &[u8],
+    ) -> Result<([u8; FOLD_BYTES], Results<'f, bool>), Error>
+    where
+        C: Into<Values<'f, bool>>,
+    {
+        exactly(Kind::LabelDigest, payload, FOLD_BYTES)?;
+        let ([labels, zeros], masked) = self.finish();
+        compare(&labels, payload, Caught::MaskedValues)?;
+        Ok((zeros, masked))
     }
 }
 

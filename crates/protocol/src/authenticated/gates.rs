@@ -28,7 +28,7 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::push_lsbs;
 use super::oracle::{Domain, compare};
 use super::share::{Share, Shares};
-use super::walk::{Stop, Walk};
+use super::walk::{Calls, Stop, Walk};
 use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::{Kind, exactly};
@@ -135,8 +135,8 @@ impl ClosedGates {
         }
     }
 
-    /// Walks on until the triples or the function end. Whether that has come.
-    pub(super) fn fill(&mut self, walk: &mut Walk<'_, Share>) -> bool {
+    /// Walks on until the triples or the walk end. Whether that has come.
+    pub(super) fn fill<'f, C: Calls<'f, Share>>(&mut self, walk: &mut Walk<'f, Share, C>) -> bool {
         loop {
             let ands = match walk.next() {
                 Stop::Ands(ands) if self.extent.takes(ands.count()) => ands,
@@ -182,6 +182,14 @@ impl ClosedGates {
             z: rest(z),
             masks: rest(masks),
         }
+    }
+
+    /// The masks of the gates' outputs, with this party's own bit in the key: as parts of λΔ.
+    pub(super) fn kept_masks(&self, delta: &Block) -> Shares {
+        let columns = self.triples.masks.columns(0..self.count());
+        let [macs, mut keys] = columns.map(|column| Outputs::new(column.to_vec()));
+        each_row(AddBit(delta), [&macs], [&mut keys]);
+        Shares { macs, keys }
     }
 
     /// The length of a party's openings, in bytes.
@@ -374,6 +382,21 @@ impl Pass<8, 2> for &Multiply<'_> {
 }
 
 impl OpenGates {
+    /// Gates whose parts were kept; `one` is that of a public 1.
+    pub(super) fn of_kept(tables: [Outputs; 3], proof: [Outputs; 3], one: Block) -> Self {
+        Self {
+            tables,
+            proof,
+            one: one.into(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Both parts of each ⟨λ_i λ_j ⊕ λ_o⟩: that of tables, and that of the proof.
+    pub(super) fn outputs(&self) -> [&[Block]; 2] {
+        [&self.tables[2], &self.proof[2]]
+    }
+
     /// Gives back the memory of the gates and of their labels.
     pub(super) fn give_back(self, labels: Outputs, buffers: &mut Buffers) {
         let columns = self.tables.into_iter().chain(self.proof);

@@ -31,6 +31,7 @@
 //! | `share`, `columns`, `buffers` | shares of bits with MACs, passes over many, their memory |
 //! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
 //! | `stocked` | triples from a stock: how they are kept, made ahead, and taken by a run |
+//! | `linked` | instances of components: how they are made, kept, and linked by a run |
 //! | `chain`, `saving` | both Δ of runs that keep values, and the shares that they keep |
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
@@ -56,6 +57,7 @@ mod garbler;
 mod garbling;
 mod gates;
 mod leaky;
+mod linked;
 mod lot;
 mod oracle;
 mod outline;
@@ -72,6 +74,9 @@ pub use chain::SharedChain;
 pub use epoch::{Epoch, EpochSetup, EpochTags};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
+pub use linked::{
+    LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, check_linked, instance_bytes,
+};
 pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
 pub use party::AuthenticatedParty;

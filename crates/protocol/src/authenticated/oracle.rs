@@ -45,6 +45,10 @@ pub(super) enum Domain {
     Proof = 9,
     /// MACs of the masks of a run's results.
     ResultMacs = 11,
+    /// Where the hash of an epoch's instances starts.
+    InstanceStart = 12,
+    /// Coefficients for MACs of what links open before a run.
+    LinkMacs = 13,
 }
 
 /// Bytes that are hashed at once: chunks of BLAKE3 for the widest SIMD that it has.

@@ -14,7 +14,7 @@ use zeroize::DefaultIsZeroes;
 
 /// One party's half of ⟨v⟩. The half of ⟨0⟩ with no secrets is the default. Secret.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Share {
+pub(crate) struct Share {
     /// The MAC of this party's bit, with the bit in bit 0.
     pub(super) mac: Block,
     /// The key of the other party's bit.
@@ -46,6 +46,16 @@ impl Share {
     #[inline(always)]
     pub(super) fn bit(self) -> Choice {
         self.mac.lsb()
+    }
+
+    /// The share with this party's own bit added to the key, times its Δ; or the share of one to
+    /// which that was added. Such keys sum as bits do, and are parts of vΔ.
+    #[inline(always)]
+    pub(super) fn turned(self, delta: Block) -> Self {
+        Self {
+            mac: self.mac,
+            key: self.others_mac(self.bit(), delta),
+        }
     }
 
     /// The MAC that the other party must have if its bit is this one.

@@ -1,5 +1,5 @@
-//! A walk over a function, batch by batch, whatever the wires carry: shares of masks, labels or
-//! masked values.
+//! A walk over a function, or over instances of components, batch by batch, whatever the wires
+//! carry: shares of masks, labels or masked values.
 //!
 //! All of these are linear, so that XOR gates, negations, constants and what moves between calls
 //! need nothing from the other party. Each walk stops at the same AND gates in the same order.
@@ -15,13 +15,13 @@ use zeroize::{Zeroize, Zeroizing};
 const WORK: usize = 1 << 20;
 
 /// What a wire carries.
-pub(super) trait Wire: Copy + Default + Zeroize + BitXor<Output = Self> {}
+pub(crate) trait Wire: Copy + Default + Zeroize + BitXor<Output = Self> {}
 
 impl<T: Copy + Default + Zeroize + BitXor<Output = Self>> Wire for T {}
 
 /// What a party's wires carry for constants and negations.
 #[derive(Clone, Copy)]
-pub(super) struct Rules<T> {
+pub(crate) struct Rules<T> {
     /// A wire that is 1 and that both parties know; one that is 0 is the default.
     pub(super) constant: T,
     /// What is added to a wire that is negated.
@@ -54,9 +54,37 @@ pub(super) enum Stop<'f> {
     End,
 }
 
-/// A walk over a function.
-pub(super) struct Walk<'f, T: Wire> {
-    values: Values<'f, T>,
+/// Where a walk's calls come from, with what their inputs carry. A call's number says which
+/// instance of its component it is, and is no other's under the same start of a hash.
+pub(crate) trait Calls<'f, T: Wire> {
+    /// The next step.
+    fn step(&mut self, rules: &Rules<T>) -> Step<'f>;
+
+    /// What the inputs of the call that [`step`](Self::step) gave carry.
+    fn arguments(&self) -> &[T];
+
+    /// Takes what its outputs carry.
+    fn finish_call(&mut self, results: &[T]);
+}
+
+/// The calls of a function, each an instance of its own.
+impl<'f, T: Wire> Calls<'f, T> for Values<'f, T> {
+    fn step(&mut self, rules: &Rules<T>) -> Step<'f> {
+        Values::step(self, |bit| rules.constant(bit))
+    }
+
+    fn arguments(&self) -> &[T] {
+        Values::arguments(self)
+    }
+
+    fn finish_call(&mut self, results: &[T]) {
+        Values::finish_call(self, results);
+    }
+}
+
+/// A walk over the calls of a function, or over others.
+pub(super) struct Walk<'f, T: Wire, C = Values<'f, T>> {
+    calls: C,
     rules: Zeroizing<Rules<T>>,
     call: Option<Call<'f>>,
     slots: Zeroizing<Vec<T>>,
@@ -84,15 +112,27 @@ impl<'f, T: Wire> Walk<'f, T> {
         rules: Rules<T>,
         input: impl FnMut(usize) -> Result<T, E>,
     ) -> Result<Self, E> {
-        Ok(Self {
-            values: Values::new(function, input)?,
+        Ok(Self::over(Values::new(function, input)?, rules))
+    }
+}
+
+impl<'f, T: Wire, C: Calls<'f, T>> Walk<'f, T, C> {
+    /// A walk over `calls`.
+    pub(super) fn over(calls: C, rules: Rules<T>) -> Self {
+        Self {
+            calls,
             rules: Zeroizing::new(rules),
             call: None,
             slots: Zeroizing::default(),
             results: Zeroizing::default(),
             work: 0,
             ended: false,
-        })
+        }
+    }
+
+    /// The calls.
+    pub(super) fn calls(&mut self) -> &mut C {
+        &mut self.calls
     }
 
     /// Walks to the next stop. At AND gates it stays until they are passed.
@@ -121,13 +161,12 @@ impl<'f, T: Wire> Walk<'f, T> {
     }
 
     fn begin(&mut self) {
-        let rules = &self.rules;
-        match self.values.step(|bit| rules.constant(bit)) {
+        match self.calls.step(&self.rules) {
             Step::Assigned(bits) => self.work += bits + 1,
             Step::End => self.ended = true,
             Step::Call(call) => {
                 let program = call.component.program();
-                let arguments = self.values.arguments();
+                let arguments = self.calls.arguments();
                 if self.slots.len() < program.slots() {
                     // Made anew: what a vector leaves behind when it grows is not wiped.
                     self.slots = Zeroizing::new(vec![T::default(); program.slots()]);
@@ -220,18 +259,22 @@ impl<'f, T: Wire> Walk<'f, T> {
         self.results.reserve(call.program.outputs().len());
         self.results
             .extend(call.program.outputs().iter().map(value));
-        self.values.finish_call(&self.results);
+        self.calls.finish_call(&self.results);
     }
 
-    /// What the outputs carry, after the end.
-    pub(super) fn outputs(self) -> Outputs<'f, T> {
+    /// What the function's outputs carry, after the end.
+    pub(super) fn outputs(self) -> Outputs<'f, T>
+    where
+        C: Into<Values<'f, T>>,
+    {
         let rules = self.rules;
-        self.values.outputs(|bit| rules.constant(bit))
+        self.calls.into().outputs(|bit| rules.constant(bit))
     }
 }
 
 impl<T: Wire> Rules<T> {
-    fn constant(&self, bit: bool) -> T {
+    /// What a bit carries that both parties know.
+    pub(super) fn constant(&self, bit: bool) -> T {
         match bit {
             true => self.constant,
             false => T::default(),
@@ -246,7 +289,8 @@ impl Ands<'_> {
     }
 
     /// The tweak of the first gate's first input, or of its second. Calls and gates are counted,
-    /// and each run has a start point of its own, so that no tweak comes twice.
+    /// and each run, and the instances of an epoch, have a start point of their own, so that no
+    /// tweak comes twice.
     pub(super) fn tweak(&self, half: u8) -> Tweak {
         Tweak {
             usage: Use::And,

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::Misbehaviour;
-use crate::authenticated::Evaluator;
 use crate::authenticated::tests::{component, epochs, seed, terms};
+use crate::authenticated::{Caught, Evaluator};
 use crate::party::Party;
 use tacit_function::Recipient;
 

@@ -3,6 +3,7 @@
 mod cheating_evaluator;
 mod cheating_garbler;
 mod honest;
+mod linked;
 mod lots;
 mod saved;
 mod stocked;

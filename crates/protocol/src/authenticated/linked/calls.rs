@@ -1,0 +1,219 @@
+//! Calls that are instances of components: those that are made, and those that a function links.
+
+use std::ops::Range;
+
+use tacit_circuit::Component;
+use tacit_function::{Call, Step, Values};
+use zeroize::Zeroizing;
+
+use super::super::walk::{Calls, Rules, Wire};
+use super::kept::{Kept, Side};
+
+/// An instance that is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'f> {
+    pub(super) component: &'f Component,
+    /// The component's place in the order.
+    pub(super) place: usize,
+    /// The instance's number in the epoch.
+    pub(super) number: u32,
+}
+
+/// Instances that are made one after the other, with what their inputs carry.
+pub(super) struct Sequence<'f, T: Wire> {
+    members: std::vec::IntoIter<Member<'f>>,
+    inputs: Zeroizing<Vec<T>>,
+    /// Which inputs the call has that is under way.
+    current: Range<usize>,
+    /// What the outputs of all calls so far carry.
+    outputs: Zeroizing<Vec<T>>,
+}
+
+impl<'f, T: Wire> Sequence<'f, T> {
+    /// These instances; `inputs` are those of all of them, in order.
+    pub(super) fn new(members: &[Member<'f>], inputs: Zeroizing<Vec<T>>) -> Self {
+        let outputs = members.iter();
+        let outputs = outputs.map(|member| member.component.circuit().output_bits());
+        Self {
+            members: members.to_vec().into_iter(),
+            inputs,
+            current: 0..0,
+            outputs: Zeroizing::new(Vec::with_capacity(outputs.sum())),
+        }
+    }
+
+    /// What the outputs of all calls so far carry, in order.
+    pub(super) fn outputs(&self) -> &[T] {
+        &self.outputs
+    }
+}
+
+impl<'f, T: Wire> Calls<'f, T> for Sequence<'f, T> {
+    fn step(&mut self, _rules: &Rules<T>) -> Step<'f> {
+        let Some(member) = self.members.next() else {
+            return Step::End;
+        };
+        let first = self.current.end;
+        self.current = first..first + member.component.circuit().input_bits();
+        Step::Call(Call {
+            number: member.number,
+            component: member.component,
+            component_index: member.place,
+        })
+    }
+
+    fn arguments(&self) -> &[T] {
+        &self.inputs[self.current.clone()]
+    }
+
+    fn finish_call(&mut self, results: &[T]) {
+        self.outputs.extend_from_slice(results);
+    }
+}
+
+/// A function's calls as instances, where it is found what links values to their inputs.
+pub(super) struct Finding<'f, S: Side> {
+    values: Values<'f, S::Wire>,
+    instances: std::vec::IntoIter<Kept>,
+    /// The instance whose call is under way.
+    current: Kept,
+    /// Of each input of each call what it carries; of calls that are behind, the sum of that and of
+    /// what the value carries that comes to it.
+    wires: Zeroizing<Vec<S::Wire>>,
+    /// The inputs of the call that is under way.
+    inputs: Range<usize>,
+    arguments: Zeroizing<Vec<S::Wire>>,
+    results: Zeroizing<Vec<S::Wire>>,
+}
+
+impl<'f, S: Side> Finding<'f, S> {
+    /// The calls of `values`, whose instances these are and whose inputs carry `wires`.
+    pub(super) fn new(
+        values: Values<'f, S::Wire>,
+        instances: Vec<Kept>,
+        wires: Zeroizing<Vec<S::Wire>>,
+    ) -> Self {
+        Self {
+            values,
+            instances: instances.into_iter(),
+            current: Kept::default(),
+            wires,
+            inputs: 0..0,
+            arguments: Zeroizing::default(),
+            results: Zeroizing::default(),
+        }
+    }
+
+    /// The instance whose call is under way.
+    pub(super) fn current(&mut self) -> &mut Kept {
+        &mut self.current
+    }
+
+    /// The sums, after the last call.
+    pub(super) fn take_sums(&mut self) -> Zeroizing<Vec<S::Wire>> {
+        std::mem::take(&mut self.wires)
+    }
+}
+
+impl<'f, S: Side> Calls<'f, S::Wire> for Finding<'f, S> {
+    fn step(&mut self, rules: &Rules<S::Wire>) -> Step<'f> {
+        let step = Calls::step(&mut self.values, rules);
+        let Step::Call(call) = step else {
+            return step;
+        };
+        let kept = self.instances.next().unwrap_or_default();
+        let values = Calls::arguments(&self.values);
+        let first = self.inputs.end;
+        self.inputs = first..first + values.len();
+        let wires = &mut self.wires[self.inputs.clone()];
+        if self.arguments.capacity() < wires.len() {
+            self.arguments = Zeroizing::new(Vec::with_capacity(wires.len()));
+        }
+        self.arguments.clear();
+        self.arguments.extend_from_slice(wires);
+        for (wire, value) in wires.iter_mut().zip(values) {
+            *wire = *wire ^ *value;
+        }
+        let number = kept.number();
+        self.current = kept;
+        Step::Call(Call { number, ..call })
+    }
+
+    fn arguments(&self) -> &[S::Wire] {
+        &self.arguments
+    }
+
+    fn finish_call(&mut self, results: &[S::Wire]) {
+        if self.results.capacity() < results.len() {
+            self.results = Zeroizing::new(Vec::with_capacity(results.len()));
+        }
+        self.results.clear();
+        let outputs = results.iter().enumerate();
+        let outputs = outputs.map(|(i, result)| S::output(*result, &self.current, i));
+        self.results.extend(outputs);
+        Calls::finish_call(&mut self.values, &self.results);
+    }
+}
+
+impl<'f, S: Side> From<Finding<'f, S>> for Values<'f, S::Wire> {
+    fn from(finding: Finding<'f, S>) -> Self {
+        finding.values
+    }
+}
+
+/// A function's calls as instances, to whose inputs links lead.
+pub(super) struct Following<'f, T: Wire> {
+    values: Values<'f, T>,
+    numbers: std::vec::IntoIter<u32>,
+    /// What is added to the value that comes to each input of each call.
+    links: Zeroizing<Vec<T>>,
+    next: usize,
+    arguments: Zeroizing<Vec<T>>,
+}
+
+impl<'f, T: Wire> Following<'f, T> {
+    /// The calls of `values`, whose instances have these numbers.
+    pub(super) fn new(values: Values<'f, T>, numbers: Vec<u32>, links: Zeroizing<Vec<T>>) -> Self {
+        Self {
+            values,
+            numbers: numbers.into_iter(),
+            links,
+            next: 0,
+            arguments: Zeroizing::default(),
+        }
+    }
+}
+
+impl<'f, T: Wire> Calls<'f, T> for Following<'f, T> {
+    fn step(&mut self, rules: &Rules<T>) -> Step<'f> {
+        let step = Calls::step(&mut self.values, rules);
+        let Step::Call(call) = step else {
+            return step;
+        };
+        let number = self.numbers.next().unwrap_or_default();
+        let values = Calls::arguments(&self.values);
+        if self.arguments.capacity() < values.len() {
+            self.arguments = Zeroizing::new(Vec::with_capacity(values.len()));
+        }
+        self.arguments.clear();
+        let links = values.iter().zip(&self.links[self.next..]);
+        self.arguments
+            .extend(links.map(|(value, link)| *value ^ *link));
+        self.next += self.arguments.len();
+        Step::Call(Call { number, ..call })
+    }
+
+    fn arguments(&self) -> &[T] {
+        &self.arguments
+    }
+
+    fn finish_call(&mut self, results: &[T]) {
+        Calls::finish_call(&mut self.values, results);
+    }
+}
+
+impl<'f, T: Wire> From<Following<'f, T>> for Values<'f, T> {
+    fn from(following: Following<'f, T>) -> Self {
+        following.values
+    }
+}

@@ -1,0 +1,383 @@
+//! The evaluator of a run from instances.
+
+use std::collections::VecDeque;
+
+use tacit_function::{Outputs as Results, Role};
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::super::caught::Caught;
+use super::super::epoch::Epoch;
+use super::super::evaluating::{Evaluating, LABEL_RULES};
+use super::super::fold::FOLD_BYTES;
+use super::super::gates::OpenGates;
+use super::super::oracle::{Domain, Oracle, compare};
+use super::super::share::Share;
+use super::super::terms::{Terms, open_results, result_bytes, results};
+use super::calls::Following;
+use super::kept::{EvaluatorPiece, EvaluatorSide};
+use super::linking::{Found, Linking, follow};
+use super::opening::{CheckedLinks, ClosedLinks};
+use super::wiring::Wiring;
+use super::{FRAME_LINKS, LinkedParty, check_inputs};
+use crate::bits::{bytes_for, check_bits, pack, unpack};
+use crate::message::{Kind, exactly};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
+use crate::prepared::Instances;
+use crate::{Error, Misbehaviour};
+
+/// A run from instances on the evaluator's side.
+pub struct LinkedEvaluator<'f> {
+    terms: Terms<'f>,
+    wiring: Wiring,
+    stage: Option<Stage<'f>>,
+}
+
+pub(crate) enum Stage<'f> {
+    Linking(
+        Box<Linking<'f, EvaluatorSide>>,
+        [u8; 32],
+        Zeroizing<Vec<bool>>,
+    ),
+    AwaitingMasks(Box<Begun<'f>>, ClosedLinks),
+    SendingMasks(Box<Begun<'f>>, Vec<u8>),
+    SendingInputs(Box<Begun<'f>>),
+    AwaitingInputs(Box<Begun<'f>>),
+    AwaitingLinks(Box<Begun<'f>>),
+    Beginning(Box<Running<'f>>),
+    Evaluating(Box<Running<'f>>, OpenGates),
+    Folding(Box<Running<'f>>, OpenGates),
+    SendingLabels(Box<Ended<'f>>, [u8; FOLD_BYTES]),
+    AwaitingProof(Box<Ended<'f>>),
+    SendingResult(Box<Ended<'f>>, Zeroizing<Vec<bool>>),
+    Done(Zeroizing<Vec<bool>>),
+}
+
+/// A run whose instances are known.
+pub(crate) struct Begun<'f> {
+    epoch: Epoch,
+    run: u64,
+    found: Found<'f, EvaluatorSide>,
+    /// This party's inputs that calls read; once what links open is checked, under their masks.
+    inputs: Zeroizing<Vec<bool>>,
+    /// d of each wire, once that is checked.
+    differences: Vec<bool>,
+    /// All masked inputs, once the garbler's are there.
+    masked: Vec<bool>,
+    /// The links that have come.
+    links: Zeroizing<Vec<Block>>,
+}
+
+/// A run that has all labels of its inputs.
+pub(crate) struct Running<'f> {
+    epoch: Epoch,
+    run: u64,
+    evaluating: Evaluating<'f, Following<'f, Block>>,
+    pieces: VecDeque<(usize, EvaluatorPiece)>,
+    results: Results<'f, Share>,
+}
+
+/// A run whose labels the garbler compares.
+pub(crate) struct Ended<'f> {
+    epoch: Epoch,
+    run: u64,
+    /// What the garbler's proof must be.
+    zeros: [u8; FOLD_BYTES],
+    labels: Results<'f, Block>,
+    results: Results<'f, Share>,
+}
+
+impl<'f> LinkedParty<'f> for LinkedEvaluator<'f> {
+    const ROLE: Role = Role::Evaluator;
+
+    fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        id: [u8; 32],
+        instances: I,
+    ) -> Result<Self, Error> {
+        let wiring = Wiring::of(terms.function)?;
+        let inputs = check_inputs(terms.function, &wiring, Self::ROLE, inputs)?;
+        let linking = Linking::new(terms.function, &wiring, instances)?;
+        Ok(Self {
+            terms,
+            wiring,
+            stage: Some(Stage::Linking(Box::new(linking), id, inputs)),
+        })
+    }
+
+    fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
+        match self.stage {
+            Some(Stage::Done(outputs)) => Ok(outputs),
+            _ => Err(NOT_DONE),
+        }
+    }
+}
+
+impl<'f> Begun<'f> {
+    fn new(
+        id: [u8; 32],
+        inputs: Zeroizing<Vec<bool>>,
+        found: Found<'f, EvaluatorSide>,
+        wiring: &Wiring,
+    ) -> Self {
+        let run = found.run();
+        Self {
+            epoch: Epoch::of_stock(Role::Evaluator, id, *found.delta, run),
+            run,
+            found,
+            inputs,
+            differences: Vec::new(),
+            masked: Vec::new(),
+            links: Zeroizing::new(Vec::with_capacity(wiring.wires())),
+        }
+    }
+
+    /// Takes what message 0 opened. Only then may a masked input leave.
+    fn checked(&mut self, checked: CheckedLinks) {
+        for (input, mask) in self.inputs.iter_mut().zip(checked.masks.iter()) {
+            *input ^= mask;
+        }
+        self.differences = checked.differences;
+    }
+
+    /// How many links the next message has.
+    fn due(&self, wiring: &Wiring) -> usize {
+        FRAME_LINKS.min(wiring.wires() - self.links.len())
+    }
+
+    /// Takes the next links. Bit 0 of each is d, which both parties know.
+    fn receive(&mut self, payload: &[u8], count: usize) -> Result<(), Error> {
+        let kind = Kind::AuthenticatedLinks;
+        exactly(kind, payload, count * Block::BYTES)?;
+        let first = self.links.len();
+        let links = payload
+            .as_chunks()
+            .0
+            .iter()
+            .map(|link| Block::from_bytes(*link));
+        self.links.extend(links);
+        let both = self.links[first..].iter().zip(&self.differences[first..]);
+        let differs = both.map(|(link, difference)| bool::from(link.lsb()) != *difference);
+        match differs.fold(false, |any, differs| any | differs) {
+            false => Ok(()),
+            true => Err(Misbehaviour::InvalidField {
+                kind,
+                field: "select bit",
+            }
+            .into()),
+        }
+    }
+
+    /// The run, when all links are there.
+    fn begin(self, terms: &Terms<'f>) -> Result<Running<'f>, Error> {
+        let numbers = self.found.numbers;
+        let walk = follow(
+            terms.function,
+            LABEL_RULES,
+            numbers,
+            self.links,
+            &self.masked,
+        )?;
+        let hash = self
+            .epoch
+            .hash(terms.construction, Domain::InstanceStart, 0);
+        let fold = terms.proof_fold(&self.epoch, self.run);
+        Ok(Running {
+            evaluating: Evaluating::new(walk, hash, fold),
+            epoch: self.epoch,
+            run: self.run,
+            pieces: self.found.pieces,
+            results: self.found.results,
+        })
+    }
+}
+
+impl<'f> Running<'f> {
+    /// Evaluates the gates of a piece and, after the last, walks to the function's end. Whether that
+    /// is done.
+    fn evaluate(&mut self, gates: &OpenGates) -> bool {
+        let last = self.pieces.is_empty();
+        self.evaluating.evaluate(gates) && (!last || self.evaluating.walk_to_end())
+    }
+
+    /// The stage that evaluates the next gates, or ends.
+    fn next(mut self: Box<Self>) -> Stage<'f> {
+        if let Some((count, piece)) = self.pieces.pop_front() {
+            let (gates, tables) = piece.open(*self.epoch.delta());
+            let labels = self.epoch.buffers.take(count);
+            self.evaluating.begin(labels);
+            self.evaluating.load(tables);
+            return Stage::Evaluating(self, gates);
+        }
+        let Self {
+            epoch,
+            run,
+            evaluating,
+            results,
+            ..
+        } = *self;
+        let ([labels, zeros], outputs) = evaluating.finish();
+        let ended = Ended {
+            epoch,
+            run,
+            zeros,
+            labels: outputs,
+            results,
+        };
+        Stage::SendingLabels(Box::new(ended), labels)
+    }
+}
+
+impl Ended<'_> {
+    fn masks(&self, role: Role) -> Zeroizing<Vec<Share>> {
+        let delta = *self.epoch.delta();
+        let results = self.results.of(role);
+        Zeroizing::new(results.iter().map(|mask| mask.turned(delta)).collect())
+    }
+
+    fn oracle(&self, terms: &Terms<'_>, from: Role) -> Oracle {
+        terms.oracle(&self.epoch, Domain::ResultMacs, Some(from), self.run)
+    }
+
+    /// Checks that every gate is right, and opens this party's results. Only then does it open
+    /// the garbler's.
+    fn check(&self, terms: &Terms<'_>, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let (kind, role) = (Kind::GateProof, Role::Evaluator);
+        exactly(kind, payload, proof_bytes(terms))?;
+        let (proof, masks) = payload.split_at(FOLD_BYTES);
+        compare(&self.zeros, proof, Caught::GateProof)?;
+        let macs = self.oracle(terms, Role::Garbler);
+        let labels = self.labels.of(role);
+        let masked = labels.iter().map(|label| label.lsb().into());
+        let delta = *self.epoch.delta();
+        results(macs, delta, &self.masks(role), masked, (kind, masks))
+    }
+}
+
+fn proof_bytes(terms: &Terms<'_>) -> usize {
+    FOLD_BYTES + result_bytes(terms.function.output_bits(Role::Evaluator))
+}
+
+impl<'f> Machine for LinkedEvaluator<'f> {
+    type State = Stage<'f>;
+
+    fn state(&mut self) -> &mut Option<Stage<'f>> {
+        &mut self.stage
+    }
+
+    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+        Some(match stage {
+            Stage::AwaitingMasks(_, links) => (Kind::LinkMasks, links.bytes(Role::Evaluator)),
+            Stage::AwaitingInputs(_) => {
+                let inputs = self.wiring.wires_of(Role::Garbler).count();
+                (Kind::MaskedInputs, bytes_for(inputs))
+            }
+            Stage::AwaitingLinks(begun) => match begun.due(&self.wiring) {
+                0 => return None,
+                count => (Kind::AuthenticatedLinks, count * Block::BYTES),
+            },
+            Stage::AwaitingProof(_) => (Kind::GateProof, proof_bytes(&self.terms)),
+            _ => return None,
+        })
+    }
+
+    fn step(
+        &mut self,
+        stage: Stage<'f>,
+        message: &mut Vec<u8>,
+    ) -> Result<(Stage<'f>, Option<Action>), Error> {
+        Ok(match stage {
+            Stage::Linking(mut linking, id, inputs) => match linking.walk() {
+                false => (Stage::Linking(linking, id, inputs), Some(Action::Continue)),
+                true => {
+                    let begun = Begun::new(id, inputs, linking.finish(), &self.wiring);
+                    let links = begun.found.close(&self.wiring);
+                    (Stage::AwaitingMasks(Box::new(begun), links), None)
+                }
+            },
+            Stage::SendingMasks(begun, own) => {
+                *message = own;
+                let action = Action::Send(Kind::LinkMasks);
+                (Stage::SendingInputs(begun), Some(action))
+            }
+            Stage::SendingInputs(begun) => {
+                *message = pack(&begun.inputs);
+                let action = Action::Send(Kind::MaskedInputs);
+                (Stage::AwaitingInputs(begun), Some(action))
+            }
+            // The last links are there.
+            Stage::AwaitingLinks(begun) => {
+                let running = Box::new(begun.begin(&self.terms)?);
+                (Stage::Beginning(running), None)
+            }
+            Stage::Beginning(running) => (running.next(), None),
+            Stage::Evaluating(mut running, gates) => {
+                if !running.evaluate(&gates) {
+                    return Ok((Stage::Evaluating(running, gates), Some(Action::Continue)));
+                }
+                message.clear();
+                message.extend_from_slice(running.evaluating.end_lot());
+                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
+                (Stage::Folding(running, gates), action)
+            }
+            Stage::Folding(mut running, gates) => {
+                let Running {
+                    evaluating, epoch, ..
+                } = &mut *running;
+                evaluating.fold(gates, &mut epoch.buffers);
+                (running.next(), None)
+            }
+            Stage::SendingLabels(ended, labels) => {
+                message.clear();
+                message.extend_from_slice(&labels);
+                let action = Action::Send(Kind::LabelDigest);
+                (Stage::AwaitingProof(ended), Some(action))
+            }
+            Stage::SendingResult(ended, outputs) => {
+                let macs = ended.oracle(&self.terms, Role::Evaluator);
+                message.clear();
+                open_results(macs, &ended.masks(Role::Garbler), message);
+                (
+                    Stage::Done(outputs),
+                    Some(Action::Send(Kind::ResultOpening)),
+                )
+            }
+            done @ Stage::Done(_) => (done, Some(Action::Done)),
+            _ => return Err(NOT_ASKED),
+        })
+    }
+
+    fn take(&mut self, stage: Stage<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
+        Ok(match stage {
+            Stage::AwaitingMasks(mut begun, links) => {
+                let mut own = Vec::new();
+                links.open(&self.terms, &begun.epoch, begun.run, &mut own);
+                let run = (&begun.epoch, begun.run);
+                let checked = links.check(&self.terms, &self.wiring, run, payload)?;
+                begun.checked(checked);
+                Stage::SendingMasks(begun, own)
+            }
+            Stage::AwaitingInputs(mut begun) => {
+                let count = self.wiring.wires_of(Role::Garbler).count();
+                check_bits(Kind::MaskedInputs, payload, count)?;
+                let garblers = unpack(payload, count);
+                begun.masked = self.wiring.all_inputs(&garblers, &begun.inputs);
+                Stage::AwaitingLinks(begun)
+            }
+            Stage::AwaitingLinks(mut begun) => {
+                let count = begun.due(&self.wiring);
+                begun.receive(payload, count)?;
+                Stage::AwaitingLinks(begun)
+            }
+            Stage::AwaitingProof(ended) => {
+                let outputs = ended.check(&self.terms, payload)?;
+                match self.terms.function.output_bits(Role::Garbler) {
+                    0 => Stage::Done(outputs),
+                    _ => Stage::SendingResult(ended, outputs),
+                }
+            }
+            _ => return Err(NOT_ASKED),
+        })
+    }
+}

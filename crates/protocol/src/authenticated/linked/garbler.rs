@@ -1,0 +1,322 @@
+//! The garbler of a run from instances.
+
+use std::collections::VecDeque;
+
+use tacit_function::{Outputs as Results, Role};
+use tacit_kernels::Block;
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+use super::super::epoch::Epoch;
+use super::super::fold::FOLD_BYTES;
+use super::super::garbling::Proof;
+use super::super::gates::OpenGates;
+use super::super::oracle::{Domain, Oracle};
+use super::super::share::Share;
+use super::super::terms::{Terms, open_results, result_bytes, results};
+use super::calls::Following;
+use super::kept::{GarblerSide, GarblerWire, Side as _};
+use super::linking::{Found, Linking, follow};
+use super::opening::{CheckedLinks, ClosedLinks, public_label};
+use super::wiring::Wiring;
+use super::{FRAME_LINKS, LinkedParty, check_inputs};
+use crate::Error;
+use crate::bits::{append_blocks, bytes_for, check_bits, pack, unpack};
+use crate::message::Kind;
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
+use crate::prepared::Instances;
+
+/// A run from instances on the garbler's side.
+pub struct LinkedGarbler<'f> {
+    terms: Terms<'f>,
+    wiring: Wiring,
+    stage: Option<Stage<'f>>,
+}
+
+pub(crate) enum Stage<'f> {
+    Linking(Box<Linking<'f, GarblerSide>>, Given),
+    SendingMasks(Box<Begun<'f>>, ClosedLinks),
+    AwaitingMasks(Box<Begun<'f>>, ClosedLinks),
+    AwaitingInputs(Box<Begun<'f>>, CheckedLinks),
+    SendingInputs(Box<Running<'f>>),
+    SendingLinks(Box<Running<'f>>, usize),
+    AwaitingValues(Box<Running<'f>>),
+    Proving(Box<Running<'f>>, Vec<u8>),
+    AwaitingLabels(Box<Running<'f>>),
+    SendingProof(Box<Ended<'f>>, [u8; FOLD_BYTES]),
+    AwaitingResult(Box<Ended<'f>>),
+    Done(Zeroizing<Vec<bool>>),
+}
+
+/// What a run begins with: the epoch's id, and this party's inputs that calls read.
+pub(crate) struct Given {
+    id: [u8; 32],
+    inputs: Zeroizing<Vec<bool>>,
+}
+
+/// A run whose instances are known.
+pub(crate) struct Begun<'f> {
+    epoch: Epoch,
+    run: u64,
+    inputs: Zeroizing<Vec<bool>>,
+    found: Found<'f, GarblerSide>,
+}
+
+/// A run whose masked inputs are known.
+pub(crate) struct Running<'f> {
+    epoch: Epoch,
+    run: u64,
+    /// This party's inputs under their masks.
+    masked: Vec<bool>,
+    links: Zeroizing<Vec<Block>>,
+    proof: Proof<'f, Following<'f, bool>>,
+    /// Gates whose masked values are not told, and the labels of their outputs.
+    pieces: VecDeque<(OpenGates, Outputs)>,
+    results: Results<'f, GarblerWire>,
+}
+
+/// A run whose gates the evaluator evaluated right.
+pub(crate) struct Ended<'f> {
+    epoch: Epoch,
+    run: u64,
+    results: Results<'f, GarblerWire>,
+    masked: Results<'f, bool>,
+}
+
+impl<'f> LinkedParty<'f> for LinkedGarbler<'f> {
+    const ROLE: Role = Role::Garbler;
+
+    fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        id: [u8; 32],
+        instances: I,
+    ) -> Result<Self, Error> {
+        let wiring = Wiring::of(terms.function)?;
+        let inputs = check_inputs(terms.function, &wiring, Self::ROLE, inputs)?;
+        let linking = Linking::new(terms.function, &wiring, instances)?;
+        let stage = Stage::Linking(Box::new(linking), Given { id, inputs });
+        Ok(Self {
+            terms,
+            wiring,
+            stage: Some(stage),
+        })
+    }
+
+    fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
+        match self.stage {
+            Some(Stage::Done(outputs)) => Ok(outputs),
+            _ => Err(NOT_DONE),
+        }
+    }
+}
+
+impl<'f> Begun<'f> {
+    fn new(given: Given, found: Found<'f, GarblerSide>) -> Self {
+        let run = found.run();
+        Self {
+            epoch: Epoch::of_stock(Role::Garbler, given.id, *found.delta, run),
+            run,
+            inputs: given.inputs,
+            found,
+        }
+    }
+
+    /// Takes the evaluator's masked inputs. Only then are there links, and active labels.
+    fn begin(
+        self,
+        terms: &Terms<'f>,
+        wiring: &Wiring,
+        checked: CheckedLinks,
+        payload: &[u8],
+    ) -> Result<Running<'f>, Error> {
+        let count = wiring.wires_of(Role::Evaluator).count();
+        check_bits(Kind::MaskedInputs, payload, count)?;
+        let others = unpack(payload, count);
+        let own = self.inputs.iter().zip(checked.masks.iter());
+        let own: Vec<bool> = own.map(|(input, mask)| input ^ mask).collect();
+        let masked = wiring.all_inputs(&own, &others);
+        let delta = *self.found.delta;
+        let mut links = Zeroizing::new(Vec::with_capacity(wiring.wires()));
+        for (wire, sum) in self.found.sums.iter().enumerate() {
+            let input = wiring.source(wire).is_some_and(|input| masked[input]);
+            let difference = checked.differences[wire];
+            let turned = delta.and_bit(u8::from(difference).into());
+            links.push(sum.label ^ turned ^ public_label(input, delta));
+        }
+        let differences = Zeroizing::new(checked.differences);
+        let numbers = self.found.numbers;
+        let walk = follow(terms.function, Proof::RULES, numbers, differences, &masked)?;
+        let fold = terms.proof_fold(&self.epoch, self.run);
+        let pieces = self.found.pieces.into_iter();
+        Ok(Running {
+            proof: Proof::new(walk, delta, fold),
+            epoch: self.epoch,
+            run: self.run,
+            masked: own,
+            links,
+            pieces: pieces.map(|(_, piece)| piece.open()).collect(),
+            results: self.found.results,
+        })
+    }
+}
+
+impl Ended<'_> {
+    /// The masks of the results of `role`.
+    fn masks(&self, role: Role) -> Zeroizing<Vec<Share>> {
+        let delta = *self.epoch.delta();
+        let results = self.results.of(role);
+        let masks = results.iter();
+        let masks = masks.map(|wire| GarblerSide::mask(*wire).turned(delta));
+        Zeroizing::new(masks.collect())
+    }
+
+    fn oracle(&self, terms: &Terms<'_>, from: Role) -> Oracle {
+        terms.oracle(&self.epoch, Domain::ResultMacs, Some(from), self.run)
+    }
+}
+
+impl<'f> LinkedGarbler<'f> {
+    /// The stage after the masked values of a piece are behind.
+    fn proven(mut running: Box<Running<'f>>) -> Stage<'f> {
+        running.pieces.pop_front();
+        match running.pieces.is_empty() {
+            true => Stage::AwaitingLabels(running),
+            false => Stage::AwaitingValues(running),
+        }
+    }
+}
+
+impl<'f> Machine for LinkedGarbler<'f> {
+    type State = Stage<'f>;
+
+    fn state(&mut self) -> &mut Option<Stage<'f>> {
+        &mut self.stage
+    }
+
+    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+        Some(match stage {
+            Stage::AwaitingMasks(_, links) => (Kind::LinkMasks, links.bytes(Role::Garbler)),
+            Stage::AwaitingInputs(..) => {
+                let inputs = self.wiring.wires_of(Role::Evaluator).count();
+                (Kind::MaskedInputs, bytes_for(inputs))
+            }
+            Stage::AwaitingValues(running) => match running.pieces.front()? {
+                (_, labels) if labels.is_empty() => return None,
+                (_, labels) => (Kind::MaskedValues, bytes_for(labels.len())),
+            },
+            Stage::AwaitingLabels(_) => (Kind::LabelDigest, FOLD_BYTES),
+            Stage::AwaitingResult(_) => {
+                let results = self.terms.function.output_bits(Role::Garbler);
+                (Kind::ResultOpening, result_bytes(results))
+            }
+            _ => return None,
+        })
+    }
+
+    fn step(
+        &mut self,
+        stage: Stage<'f>,
+        message: &mut Vec<u8>,
+    ) -> Result<(Stage<'f>, Option<Action>), Error> {
+        Ok(match stage {
+            Stage::Linking(mut linking, given) => match linking.walk() {
+                false => (Stage::Linking(linking, given), Some(Action::Continue)),
+                true => {
+                    let begun = Begun::new(given, linking.finish());
+                    let links = begun.found.close(&self.wiring);
+                    (Stage::SendingMasks(Box::new(begun), links), None)
+                }
+            },
+            Stage::SendingMasks(begun, links) => {
+                links.open(&self.terms, &begun.epoch, begun.run, message);
+                let action = Action::Send(Kind::LinkMasks);
+                (Stage::AwaitingMasks(begun, links), Some(action))
+            }
+            Stage::SendingInputs(running) => {
+                *message = pack(&running.masked);
+                let action = Action::Send(Kind::MaskedInputs);
+                (Stage::SendingLinks(running, 0), Some(action))
+            }
+            Stage::SendingLinks(running, first) => {
+                let end = running.links.len().min(first + FRAME_LINKS);
+                message.clear();
+                append_blocks(message, &running.links[first..end]);
+                match first == end {
+                    true => (Stage::AwaitingValues(running), None),
+                    false => {
+                        let action = Action::Send(Kind::AuthenticatedLinks);
+                        (Stage::SendingLinks(running, end), Some(action))
+                    }
+                }
+            }
+            Stage::AwaitingValues(running) => (Stage::Proving(running, Vec::new()), None),
+            Stage::Proving(mut running, told) => {
+                let last = running.pieces.len() == 1;
+                let (gates, labels) = running.pieces.front().ok_or(NOT_ASKED)?;
+                match running.proof.add(gates, labels, &told, last) {
+                    false => (Stage::Proving(running, told), Some(Action::Continue)),
+                    true => (Self::proven(running), None),
+                }
+            }
+            Stage::SendingProof(ended, zeros) => {
+                message.clear();
+                message.extend_from_slice(&zeros);
+                let macs = ended.oracle(&self.terms, Role::Garbler);
+                open_results(macs, &ended.masks(Role::Evaluator), message);
+                let stage = match self.terms.function.output_bits(Role::Garbler) {
+                    0 => Stage::Done(Zeroizing::default()),
+                    _ => Stage::AwaitingResult(ended),
+                };
+                (stage, Some(Action::Send(Kind::GateProof)))
+            }
+            done @ Stage::Done(_) => (done, Some(Action::Done)),
+            _ => return Err(NOT_ASKED),
+        })
+    }
+
+    fn take(&mut self, stage: Stage<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
+        Ok(match stage {
+            Stage::AwaitingMasks(begun, links) => {
+                let run = (&begun.epoch, begun.run);
+                let checked = links.check(&self.terms, &self.wiring, run, payload)?;
+                Stage::AwaitingInputs(begun, checked)
+            }
+            Stage::AwaitingInputs(begun, checked) => {
+                let running = begun.begin(&self.terms, &self.wiring, checked, payload)?;
+                Stage::SendingInputs(Box::new(running))
+            }
+            Stage::AwaitingValues(running) => {
+                let count = running.pieces.front().map_or(0, |(_, labels)| labels.len());
+                check_bits(Kind::MaskedValues, payload, count)?;
+                Stage::Proving(running, payload.to_vec())
+            }
+            Stage::AwaitingLabels(running) => {
+                let Running {
+                    epoch,
+                    run,
+                    proof,
+                    results,
+                    ..
+                } = *running;
+                let (zeros, masked) = proof.check(payload)?;
+                let ended = Ended {
+                    epoch,
+                    run,
+                    results,
+                    masked,
+                };
+                Stage::SendingProof(Box::new(ended), zeros)
+            }
+            Stage::AwaitingResult(ended) => {
+                let (role, kind) = (Role::Garbler, Kind::ResultOpening);
+                let macs = ended.oracle(&self.terms, Role::Evaluator);
+                let (masks, masked) = (ended.masks(role), ended.masked.of(role));
+                let masked = masked.iter().copied();
+                let delta = *ended.epoch.delta();
+                Stage::Done(results(macs, delta, &masks, masked, (kind, payload))?)
+            }
+            _ => return Err(NOT_ASKED),
+        })
+    }
+}

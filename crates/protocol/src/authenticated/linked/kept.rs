@@ -1,0 +1,393 @@
+//! What each party keeps of an instance.
+//!
+//! Blocks of 16 bytes, with M the MAC of the party's own bit and K' = K ⊕ bΔ, K its key of the
+//! other's bit and b its own: parts that sum as masks do, so that the masks of wires within the
+//! component, and what a gate takes of them, are computed again when the instance is linked.
+//!
+//! | | garbler | evaluator |
+//! |---|---|---|
+//! | first | Δ; the instance's number in the epoch | the same |
+//! | of each input | M, K', the label of masked value 0 | M, K' |
+//! | of each AND gate | M of λ_o, M of p, the output's label | T_0, T_1, M and K' of λ_o and of p |
+//! | of each output | K' | |
+//!
+//! λ_o is the mask of a gate's output, and p = λ_iλ_j ⊕ λ_o. The evaluator's M of p has the table's
+//! select bit added.
+
+use tacit_circuit::Component;
+use tacit_function::Role;
+use tacit_kernels::Block;
+use tacit_ot::Outputs;
+use zeroize::Zeroizing;
+
+use super::super::epoch::is_of_role;
+use super::super::garbling::label_rules;
+use super::super::gates::OpenGates;
+use super::super::share::Share;
+use super::super::walk::{Rules, Wire};
+use crate::Error;
+
+/// Blocks before those of inputs.
+const HEADER: usize = 2;
+
+/// Blocks of what a party keeps of an input, an AND gate and an output.
+pub(super) struct Layout {
+    pub(super) input: usize,
+    pub(super) and: usize,
+    pub(super) output: usize,
+}
+
+impl Layout {
+    pub(super) const fn of(role: Role) -> Self {
+        let (input, and, output) = match role {
+            Role::Garbler => (3, 3, 1),
+            Role::Evaluator => (2, 6, 0),
+        };
+        Self { input, and, output }
+    }
+}
+
+/// The size in bytes of what `role` keeps of an instance of `component`.
+#[must_use]
+pub fn instance_bytes(role: Role, component: &Component) -> u64 {
+    let layout = Layout::of(role);
+    let circuit = component.circuit();
+    let inputs = (layout.input * circuit.input_bits()) as u64;
+    let outputs = (layout.output * circuit.output_bits()) as u64;
+    let ands = (layout.and * component.program().ands().len()) as u64;
+    (HEADER as u64 + inputs + ands + outputs) * Block::BYTES as u64
+}
+
+/// What a party keeps of an instance. Secret; used once.
+#[derive(Default)]
+pub(crate) struct Kept {
+    bytes: Zeroizing<Vec<u8>>,
+    /// Blocks before those of AND gates, and of outputs.
+    ands: usize,
+    outputs: usize,
+    /// The next AND gate's.
+    next: usize,
+}
+
+impl Kept {
+    /// What `role` keeps of an instance of `component`, from its bytes.
+    ///
+    /// # Errors
+    ///
+    /// They are of another component or role.
+    pub(super) fn parse(
+        role: Role,
+        component: &Component,
+        bytes: Zeroizing<Vec<u8>>,
+    ) -> Result<Self, Error> {
+        if bytes.len() as u64 != instance_bytes(role, component) {
+            return Err(broken());
+        }
+        let layout = Layout::of(role);
+        let ands = HEADER + layout.input * component.circuit().input_bits();
+        let kept = Self {
+            ands,
+            outputs: ands + layout.and * component.program().ands().len(),
+            next: ands,
+            bytes,
+        };
+        let number = kept.blocks()[1];
+        let has_number = Block::from_bytes(number).to_u128() <= u128::from(u32::MAX);
+        match is_of_role(kept.delta(), role) && has_number {
+            true => Ok(kept),
+            false => Err(broken()),
+        }
+    }
+
+    fn blocks(&self) -> &[[u8; Block::BYTES]] {
+        self.bytes.as_chunks().0
+    }
+
+    /// The party's Δ.
+    pub(super) fn delta(&self) -> Block {
+        Block::from_bytes(self.blocks()[0])
+    }
+
+    /// The instance's number in the epoch.
+    pub(super) fn number(&self) -> u32 {
+        self.blocks()
+            .get(1)
+            .map_or(0, |block| Block::from_bytes(*block).to_u128() as u32)
+    }
+
+    /// What the inputs carry, in order.
+    pub(super) fn inputs<S: Side>(&self) -> impl Iterator<Item = S::Wire> {
+        let layout = const { Layout::of(S::ROLE) };
+        let inputs = self.blocks()[HEADER..self.ands].chunks_exact(layout.input);
+        inputs.map(S::input)
+    }
+
+    /// The blocks of the next `count` AND gates.
+    fn take_ands<S: Side>(&mut self, count: usize) -> &[[u8; Block::BYTES]] {
+        let first = self.next;
+        self.next += count * const { Layout::of(S::ROLE) }.and;
+        &self.blocks()[first..self.next]
+    }
+
+    /// Puts the next AND gates, whose inputs carry `inputs`, into `piece`; appends what their
+    /// outputs carry.
+    pub(super) fn open<S: Side>(
+        &mut self,
+        inputs: impl Iterator<Item = [S::Wire; 2]>,
+        count: usize,
+        piece: &mut S::Piece,
+        outputs: &mut Vec<S::Wire>,
+    ) {
+        let size = const { Layout::of(S::ROLE) }.and;
+        let ands = self.take_ands::<S>(count).chunks_exact(size);
+        outputs.extend(
+            ands.zip(inputs)
+                .map(|(and, inputs)| S::and(piece, inputs, and)),
+        );
+    }
+}
+
+/// What an instance begins with.
+pub(super) fn header(delta: Block, number: u32) -> [Block; HEADER] {
+    [delta, Block::from_u128(u128::from(number))]
+}
+
+/// A party's side of what is kept, and what its wires carry while links are found.
+pub(crate) trait Side {
+    const ROLE: Role;
+    type Wire: Wire;
+    /// Gates that are opened together.
+    type Piece;
+
+    /// What an input carries.
+    fn input(blocks: &[[u8; Block::BYTES]]) -> Self::Wire;
+
+    /// What an input bit of the function carries whose wire this is.
+    fn given(wire: Self::Wire) -> Self::Wire;
+
+    /// What output `i` carries, from what the walk within the component gives.
+    fn output(result: Self::Wire, kept: &Kept, i: usize) -> Self::Wire;
+
+    /// The parts of a wire's mask.
+    fn mask(wire: Self::Wire) -> Share;
+
+    /// What constants and negations carry.
+    fn rules(delta: Block) -> Rules<Self::Wire>;
+
+    /// No gates yet, with room for this many.
+    fn piece(capacity: usize) -> Self::Piece;
+
+    /// Adds an AND gate; what its output carries.
+    fn and(
+        piece: &mut Self::Piece,
+        inputs: [Self::Wire; 2],
+        kept: &[[u8; Block::BYTES]],
+    ) -> Self::Wire;
+}
+
+/// What a wire carries at the garbler.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct GarblerWire {
+    mask: Share,
+    /// The label of masked value 0.
+    pub(super) label: Block,
+}
+
+impl zeroize::DefaultIsZeroes for GarblerWire {}
+
+impl std::ops::BitXor for GarblerWire {
+    type Output = Self;
+    fn bitxor(self, other: Self) -> Self {
+        Self {
+            mask: self.mask ^ other.mask,
+            label: self.label ^ other.label,
+        }
+    }
+}
+
+/// Gates at the garbler: the parts of its proof, and the labels of outputs.
+pub(crate) struct GarblerPiece {
+    pub(super) proof: [Outputs; 3],
+    pub(super) labels: Outputs,
+}
+
+/// The garbler's side.
+pub(crate) struct GarblerSide;
+
+fn room(capacity: usize) -> Outputs {
+    Zeroizing::new(Vec::with_capacity(capacity))
+}
+
+impl Side for GarblerSide {
+    const ROLE: Role = Role::Garbler;
+    type Wire = GarblerWire;
+    type Piece = GarblerPiece;
+
+    fn input(blocks: &[[u8; Block::BYTES]]) -> GarblerWire {
+        GarblerWire {
+            mask: share(blocks),
+            label: Block::from_bytes(blocks[2]),
+        }
+    }
+
+    /// Its label is public, and not that of any instance.
+    fn given(wire: GarblerWire) -> GarblerWire {
+        GarblerWire {
+            label: Block::ZERO,
+            ..wire
+        }
+    }
+
+    /// Within the component no key is kept.
+    fn output(result: GarblerWire, kept: &Kept, i: usize) -> GarblerWire {
+        let mask = Share {
+            key: Block::from_bytes(kept.blocks()[kept.outputs + i]),
+            ..result.mask
+        };
+        GarblerWire { mask, ..result }
+    }
+
+    fn mask(wire: GarblerWire) -> Share {
+        wire.mask
+    }
+
+    fn rules(delta: Block) -> Rules<GarblerWire> {
+        let mac = |mac| Share {
+            mac,
+            key: Block::ZERO,
+        };
+        let labels = label_rules(delta);
+        Rules {
+            constant: GarblerWire {
+                mask: Share::default(),
+                label: labels.constant(true),
+            },
+            negation: GarblerWire {
+                mask: mac(Block::from_u128(1)),
+                label: Block::ZERO,
+            },
+        }
+    }
+
+    fn piece(capacity: usize) -> GarblerPiece {
+        GarblerPiece {
+            proof: [(); 3].map(|()| room(capacity)),
+            labels: room(capacity),
+        }
+    }
+
+    fn and(
+        piece: &mut GarblerPiece,
+        [first, second]: [GarblerWire; 2],
+        kept: &[[u8; Block::BYTES]],
+    ) -> GarblerWire {
+        let [mask, product, label] = [0, 1, 2].map(|i| Block::from_bytes(kept[i]));
+        let macs = [first.mask.mac, second.mask.mac, product];
+        for (column, mac) in piece.proof.iter_mut().zip(macs) {
+            column.push(mac);
+        }
+        piece.labels.push(label);
+        GarblerWire {
+            mask: Share {
+                mac: mask,
+                key: Block::ZERO,
+            },
+            label,
+        }
+    }
+}
+
+/// Gates at the evaluator: what it adds to tables, what the garbler's proof must be, tables.
+pub(crate) struct EvaluatorPiece {
+    pub(super) parts: [Outputs; 3],
+    pub(super) proof: [Outputs; 3],
+    pub(super) tables: Vec<[u8; Block::BYTES]>,
+}
+
+/// The evaluator's side.
+pub(crate) struct EvaluatorSide;
+
+impl Side for EvaluatorSide {
+    const ROLE: Role = Role::Evaluator;
+    type Wire = Share;
+    type Piece = EvaluatorPiece;
+
+    fn input(blocks: &[[u8; Block::BYTES]]) -> Share {
+        share(blocks)
+    }
+
+    fn given(wire: Share) -> Share {
+        wire
+    }
+
+    fn output(result: Share, _kept: &Kept, _i: usize) -> Share {
+        result
+    }
+
+    fn mask(wire: Share) -> Share {
+        wire
+    }
+
+    fn rules(delta: Block) -> Rules<Share> {
+        Rules {
+            constant: Share::default(),
+            negation: Share {
+                mac: Block::ZERO,
+                key: delta ^ Block::from_u128(1),
+            },
+        }
+    }
+
+    fn piece(capacity: usize) -> EvaluatorPiece {
+        EvaluatorPiece {
+            parts: [(); 3].map(|()| room(capacity)),
+            proof: [(); 3].map(|()| room(capacity)),
+            tables: Vec::with_capacity(2 * capacity),
+        }
+    }
+
+    fn and(
+        piece: &mut EvaluatorPiece,
+        [first, second]: [Share; 2],
+        kept: &[[u8; Block::BYTES]],
+    ) -> Share {
+        let product = share(&kept[4..]);
+        for (i, share) in [first, second, product].into_iter().enumerate() {
+            piece.parts[i].push(share.mac);
+            piece.proof[i].push(share.key);
+        }
+        piece.tables.extend_from_slice(&kept[..2]);
+        share(&kept[2..])
+    }
+}
+
+fn share(blocks: &[[u8; Block::BYTES]]) -> Share {
+    let [mac, key] = [0, 1].map(|i| Block::from_bytes(blocks[i]));
+    Share { mac, key }
+}
+
+impl GarblerPiece {
+    /// The gates, and the labels of their outputs.
+    pub(super) fn open(self) -> (OpenGates, Outputs) {
+        let one = Block::from_u128(1);
+        let gates = OpenGates::of_kept(Default::default(), self.proof, one);
+        (gates, self.labels)
+    }
+}
+
+impl EvaluatorPiece {
+    /// The gates, and their tables.
+    pub(super) fn open(self, delta: Block) -> (OpenGates, Vec<[u8; Block::BYTES]>) {
+        let one = delta ^ Block::from_u128(1);
+        let gates = OpenGates::of_kept(self.parts, self.proof, one);
+        (gates, self.tables)
+    }
+}
+
+pub(super) fn broken() -> Error {
+    Error::Material(
+        "instances in the stock are not of one lot, this role and these components; run `tacit \
+         stock check`"
+            .to_owned(),
+    )
+}

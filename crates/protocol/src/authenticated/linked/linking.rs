@@ -1,0 +1,175 @@
+//! What a run begins with: a walk over the function and its instances that finds what links them,
+//! and computes what was not kept of their gates.
+
+use std::collections::{HashSet, VecDeque};
+
+use tacit_function::{Function, Outputs as Results, Values};
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::super::walk::{Rules, Stop, Walk, Wire};
+use super::calls::{Finding, Following};
+use super::kept::{Kept, Side, broken};
+use super::opening::ClosedLinks;
+use super::wiring::Wiring;
+use crate::Error;
+use crate::prepared::Instances;
+
+/// AND gates whose masked values are told at once: whole batches, up to this many.
+const PIECE_ANDS: usize = 1 << 16;
+
+/// The walk.
+pub(crate) struct Linking<'f, S: Side> {
+    walk: Walk<'f, S::Wire, Finding<'f, S>>,
+    /// What each wire carries.
+    wires: Zeroizing<Vec<S::Wire>>,
+    delta: Zeroizing<Block>,
+    numbers: Vec<u32>,
+    /// Gates that are not in a piece.
+    left: usize,
+    pieces: VecDeque<(usize, S::Piece)>,
+    outputs: Zeroizing<Vec<S::Wire>>,
+}
+
+/// What it finds.
+pub(super) struct Found<'f, S: Side> {
+    pub(super) delta: Zeroizing<Block>,
+    /// The number of each call's instance.
+    pub(super) numbers: Vec<u32>,
+    /// What each wire carries, and the sum of that and of what comes to it.
+    pub(super) wires: Zeroizing<Vec<S::Wire>>,
+    pub(super) sums: Zeroizing<Vec<S::Wire>>,
+    /// The gates, and how many each piece has.
+    pub(super) pieces: VecDeque<(usize, S::Piece)>,
+    /// What the results carry.
+    pub(super) results: Results<'f, S::Wire>,
+}
+
+impl<'f, S: Side> Linking<'f, S> {
+    /// The walk over `function` with an instance for each of its calls.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be had, is of another lot, component or role, or is there twice.
+    pub(super) fn new(
+        function: &'f Function,
+        wiring: &Wiring,
+        mut instances: impl Instances<Instance = Zeroizing<Vec<u8>>>,
+    ) -> Result<Self, Error> {
+        let mut all: Vec<Kept> = Vec::with_capacity(wiring.components.len());
+        let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
+        let mut wires = Zeroizing::new(Vec::with_capacity(wiring.wires()));
+        for place in &wiring.components {
+            let component = &function.components()[*place];
+            let kept = Kept::parse(S::ROLE, component, instances.next(*place)?)?;
+            // Two answers for one wire sum to the garbler's Δ.
+            if !seen.insert(kept.number()) {
+                return Err(broken());
+            }
+            if all
+                .first()
+                .is_some_and(|first| first.delta() != kept.delta())
+            {
+                return Err(broken());
+            }
+            numbers.push(kept.number());
+            wires.extend(kept.inputs::<S>());
+            all.push(kept);
+        }
+        let delta = Zeroizing::new(all.first().ok_or_else(broken)?.delta());
+        let mut input = 0..;
+        let values = Values::new(function, |_| {
+            let wire = input.next().and_then(|input| wiring.wire_of(input));
+            Ok::<_, Error>(wire.map_or(S::Wire::default(), |wire| S::given(wires[wire])))
+        })?;
+        let finding = Finding::new(values, all, Zeroizing::new(wires.to_vec()));
+        Ok(Self {
+            walk: Walk::over(finding, S::rules(*delta)),
+            wires,
+            delta,
+            numbers,
+            left: function.and_gates() as usize,
+            pieces: VecDeque::new(),
+            outputs: Zeroizing::default(),
+        })
+    }
+
+    /// Walks on; whether the function has ended.
+    pub(super) fn walk(&mut self) -> bool {
+        loop {
+            let ands = match self.walk.next() {
+                Stop::Ands(ands) => ands,
+                Stop::Pause => return false,
+                Stop::End => return true,
+            };
+            let count = ands.count();
+            let fits = |(held, _): &&mut (usize, _)| *held + count <= PIECE_ANDS;
+            if self.pieces.back_mut().filter(fits).is_none() {
+                let room = self.left.min(PIECE_ANDS).max(count);
+                self.pieces.push_back((0, S::piece(room)));
+            }
+            if self.outputs.capacity() < count {
+                self.outputs = Zeroizing::new(Vec::with_capacity(count));
+            }
+            self.outputs.clear();
+            let Some((held, piece)) = self.pieces.back_mut() else {
+                continue;
+            };
+            let mut kept = std::mem::take(self.walk.calls().current());
+            let inputs = (0..count).map(|i| self.walk.inputs(ands, i));
+            kept.open::<S>(inputs, count, piece, &mut self.outputs);
+            *self.walk.calls().current() = kept;
+            *held += count;
+            self.left -= count;
+            let outputs = &self.outputs;
+            self.walk.pass(ands, |i| outputs[i]);
+        }
+    }
+
+    /// What it found, after the end.
+    pub(super) fn finish(mut self) -> Found<'f, S> {
+        // The walk over the rest of the function needs a piece to go with.
+        if self.pieces.is_empty() {
+            self.pieces.push_back((0, S::piece(0)));
+        }
+        let sums = self.walk.calls().take_sums();
+        Found {
+            delta: self.delta,
+            numbers: self.numbers,
+            wires: self.wires,
+            sums,
+            pieces: self.pieces,
+            results: self.walk.outputs(),
+        }
+    }
+}
+
+impl<S: Side> Found<'_, S> {
+    /// The run's number in the epoch: that of its first instance, which no other run has.
+    pub(super) fn run(&self) -> u64 {
+        self.numbers.first().copied().map_or(0, u64::from)
+    }
+
+    /// What links and inputs open.
+    pub(super) fn close(&self, wiring: &Wiring) -> ClosedLinks {
+        let differences = self.sums.iter().map(|sum| S::mask(*sum));
+        ClosedLinks::new(wiring, differences, |wire| S::mask(self.wires[wire]))
+    }
+}
+
+/// The walk over `function` in which `links` lead from values to instances; `masked` are the input
+/// bits under their masks.
+pub(super) fn follow<'f, T: Wire>(
+    function: &'f Function,
+    rules: Rules<T>,
+    numbers: Vec<u32>,
+    links: Zeroizing<Vec<T>>,
+    masked: &[bool],
+) -> Result<Walk<'f, T, Following<'f, T>>, Error> {
+    let mut bits = masked.iter();
+    let values = Values::new(function, |_| {
+        let bit = bits.next().copied().unwrap_or_default();
+        Ok::<_, Error>(rules.constant(bit))
+    })?;
+    Ok(Walk::over(Following::new(values, numbers, links), rules))
+}

@@ -1,0 +1,102 @@
+//! Instances of components, garbled and checked before anybody knows the function, and the run
+//! that links them.
+//!
+//! ```text
+//! garbler                                                     evaluator
+//!   ── masks of links ───────────────────────────────────────────▶  needs no input
+//!   ◀── masks of links ───────────────────────────────────────────  the garbler's are checked
+//!   ◀── the evaluator's masked inputs ────────────────────────────
+//!   ── the garbler's masked inputs ──────────────────────────────▶  the evaluator's are checked
+//!   ── links ────────────────────────────────────────────────────▶
+//!   ◀── masked values, 65,536 gates a message ────────────────────
+//!   ◀── fold of the labels of all gates ──────────────────────────
+//!   ── proof of all gates, masks of the evaluator's results ─────▶  the labels are compared
+//!   ◀── masks of the garbler's results ───────────────────────────  if it has any
+//! ```
+//!
+//! *A value* is an output of an instance, an input or a constant. Inputs and constants have a
+//! public active label, their masked value; a constant has the mask 0, and an input that of the
+//! first wire that carries it. *A link* leads a value to an input wire of an instance: both parties
+//! know d = λ ⊕ λ', and the garbler sends ℓ = L ⊕ L' ⊕ dΔ_A. The evaluator goes on with Λ ⊕ d and
+//! L ⊕ ℓ. Why this holds is on the protocol's page.
+//!
+//! **Each instance is used once**: two answers for one wire sum to Δ_A. All of a run are of one
+//! epoch.
+
+mod calls;
+mod evaluator;
+mod garbler;
+mod kept;
+mod linking;
+mod making;
+mod opening;
+mod wiring;
+
+use tacit_function::{Function, Role};
+use zeroize::Zeroizing;
+
+pub use evaluator::LinkedEvaluator;
+pub use garbler::LinkedGarbler;
+pub use kept::instance_bytes;
+pub use making::MakingInstances;
+
+use self::wiring::Wiring;
+use super::terms::Terms;
+use crate::Error;
+use crate::party::Party;
+use crate::prepared::Instances;
+
+/// Links of a message.
+const FRAME_LINKS: usize = 4096;
+
+/// A party of a run from instances: [`LinkedGarbler`] or [`LinkedEvaluator`].
+pub trait LinkedParty<'f>: Party + Sized {
+    /// Its role.
+    const ROLE: Role;
+
+    /// A run with this party's input bits, in port order, from its halves of instances of the epoch
+    /// `id`, one for each call.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` are not as many as the function asks of this party, an instance cannot be had or is
+    /// of another lot or component, or [`check_linked`] refuses the function.
+    fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
+        terms: Terms<'f>,
+        inputs: &[bool],
+        id: [u8; 32],
+        instances: I,
+    ) -> Result<Self, Error>;
+
+    /// This party's output bits in port order.
+    ///
+    /// # Errors
+    ///
+    /// The run is not done.
+    fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error>;
+}
+
+/// Checks that `function` can be run from instances.
+///
+/// # Errors
+///
+/// It has saved values, no calls, too many gates or links, or a result that is an input which no
+/// call reads.
+pub fn check_linked(function: &Function) -> Result<(), Error> {
+    Wiring::of(function).map(drop)
+}
+
+/// Those of a party's inputs that calls read.
+fn check_inputs(
+    function: &Function,
+    wiring: &Wiring,
+    role: Role,
+    inputs: &[bool],
+) -> Result<Zeroizing<Vec<bool>>, Error> {
+    match inputs.len() == function.input_bits(role) {
+        true => Ok(Zeroizing::new(wiring.read(role, inputs).collect())),
+        false => Err(Error::ApiMisuse(
+            "as many input bits as the party's ports have",
+        )),
+    }
+}

@@ -1,0 +1,132 @@
+//! Which wires of instances a function's inputs and calls have, from the function alone.
+
+use tacit_function::{Function, Role, Values};
+use tacit_kernels::Block;
+
+use crate::Error;
+use crate::direct::check_without_values;
+
+/// Most bytes of a run's links.
+const MAX_LINK_BYTES: u64 = 1 << 30;
+
+/// Most AND gates of a run: what parties hold of its gates is in memory all at once.
+const MAX_ANDS: u64 = 1 << 23;
+
+/// The input wires of a function's calls, in order, and the input bits that they carry.
+pub(super) struct Wiring {
+    /// The component of each call.
+    pub(super) components: Vec<usize>,
+    /// Of each wire the number of the input bit that it carries, plus one; 0 if it carries another
+    /// value.
+    sources: Vec<u32>,
+    /// Of each input bit its owner, and the first wire that carries it: the bit has its mask.
+    inputs: Vec<(Role, Option<usize>)>,
+}
+
+impl Wiring {
+    /// That of `function`.
+    ///
+    /// # Errors
+    ///
+    /// The function cannot be run with instances: it has saved values, no calls, too many gates or
+    /// links, or a result that is an input which no call reads.
+    pub(super) fn of(function: &Function) -> Result<Self, Error> {
+        check_without_values(function, "authenticated, from instances in stock,")?;
+        if function.and_gates() > MAX_ANDS {
+            return Err(unfit("it has too many AND gates"));
+        }
+        let (mut inputs, mut next) = (Vec::new(), 0);
+        let mut values = Values::<u32>::new(function, |port| {
+            inputs.push((function.inputs()[port].owner, None));
+            next += 1;
+            Ok::<_, Error>(next)
+        })?;
+        let (mut components, mut sources, mut results) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(call) = values.next_call(|_| 0) {
+            components.push(call.component_index);
+            for source in values.arguments() {
+                if let Some((_, first)) = index(*source).and_then(|i| inputs.get_mut(i)) {
+                    first.get_or_insert(sources.len());
+                }
+                sources.push(*source);
+            }
+            if sources.len() as u64 > MAX_LINK_BYTES / Block::BYTES as u64 {
+                return Err(unfit("it has too many links"));
+            }
+            results.clear();
+            results.resize(call.component.circuit().output_bits(), 0);
+            values.finish_call(&results);
+        }
+        if components.is_empty() {
+            return Err(unfit("it calls no component"));
+        }
+        let unread = |source: &u32| index(*source).is_some_and(|i| inputs[i].1.is_none());
+        if values.outputs(|_| 0).all().iter().any(unread) {
+            return Err(unfit("a result is an input that no component reads"));
+        }
+        Ok(Self {
+            components,
+            sources,
+            inputs,
+        })
+    }
+
+    /// How many wires there are.
+    pub(super) fn wires(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The number of the input bit that a wire carries, if it carries one.
+    pub(super) fn source(&self, wire: usize) -> Option<usize> {
+        index(self.sources[wire])
+    }
+
+    /// Whether the wire's mask is that of the input bit that it carries.
+    pub(super) fn is_input(&self, wire: usize) -> bool {
+        let source = self.source(wire);
+        source.is_some_and(|input| self.inputs[input].1 == Some(wire))
+    }
+
+    /// The wire whose mask an input bit has, if a call reads it.
+    pub(super) fn wire_of(&self, input: usize) -> Option<usize> {
+        self.inputs[input].1
+    }
+
+    /// The wires of the input bits of `role` that calls read, in order of the bits.
+    pub(super) fn wires_of(&self, role: Role) -> impl Iterator<Item = usize> {
+        let those = self.inputs.iter().filter(move |(owner, _)| *owner == role);
+        those.filter_map(|(_, wire)| *wire)
+    }
+
+    /// Those of a party's input bits that calls read.
+    pub(super) fn read(&self, role: Role, inputs: &[bool]) -> impl Iterator<Item = bool> {
+        let those = self.inputs.iter().filter(move |(owner, _)| *owner == role);
+        let read = those.zip(inputs).filter(|((_, wire), _)| wire.is_some());
+        read.map(|(_, bit)| *bit)
+    }
+
+    /// A bit for each input bit of the function from those of each party that calls read; 0 for the
+    /// others.
+    pub(super) fn all_inputs(&self, garblers: &[bool], evaluators: &[bool]) -> Vec<bool> {
+        let (mut garblers, mut evaluators) = (garblers.iter(), evaluators.iter());
+        let bits = self.inputs.iter().map(|(owner, wire)| {
+            let bits = match owner {
+                Role::Garbler => &mut garblers,
+                Role::Evaluator => &mut evaluators,
+            };
+            wire.and_then(|_| bits.next()).copied().unwrap_or_default()
+        });
+        bits.collect()
+    }
+}
+
+/// What a number plus one stands for.
+fn index(source: u32) -> Option<usize> {
+    source.checked_sub(1).map(|i| i as usize)
+}
+
+fn unfit(why: &str) -> Error {
+    Error::Material(format!(
+        "the function cannot be run from instances in stock, since {why}"
+    ))
+}

@@ -1,0 +1,295 @@
+//! Instances of components: made before the function is known, kept, and linked by a run.
+
+mod cheating;
+mod tampering;
+
+use tacit_function::FunctionBuilder;
+
+use super::*;
+use crate::prepared::{Demand, Instances};
+
+/// A party's halves of instances of each component of a function, first in first out.
+#[derive(Clone, Default)]
+struct Shelf(Vec<VecDeque<Vec<u8>>>);
+
+impl Instances for Shelf {
+    type Instance = Zeroizing<Vec<u8>>;
+
+    fn next(&mut self, component: usize) -> Result<Self::Instance, Error> {
+        let missing = || Error::Material(format!("no instance of component {component}"));
+        let instance = self.0[component].pop_front().ok_or_else(missing)?;
+        Ok(Zeroizing::new(instance))
+    }
+}
+
+/// Both parties' instances, and the id of their epoch.
+struct Stock([Shelf; 2], [u8; 32]);
+
+/// Makes the instances of this many runs of a function; messages go through `change`.
+fn changed_making(
+    function: &Function,
+    runs: u64,
+    bits: u8,
+    change: &mut Change<'_>,
+) -> (Result<Stock, Failure>, Sent) {
+    let [a, b] = epochs();
+    let id = *a.id();
+    let demand = Demand::of(function).unwrap();
+    let counts = demand.instances.iter().map(|count| runs * count);
+    let order: Vec<_> = function.components().iter().zip(counts).collect();
+    let how = (
+        SecurityBits::insecure_for_measurements(bits).unwrap(),
+        Construction::TwoCall,
+    );
+    let empty = Shelf(vec![VecDeque::new(); order.len()]);
+    let mut shelves = [empty.clone(), empty];
+    let [ours, theirs] = &mut shelves;
+    let keep = |shelf: &mut Shelf, role, place: usize, bytes: &[u8]| {
+        assert_eq!(bytes.len() as u64, instance_bytes(role, order[place].0));
+        shelf.0[place].push_back(bytes.to_vec());
+        Ok(())
+    };
+    let ours = |place, bytes: &[u8]| keep(ours, Role::Garbler, place, bytes);
+    let theirs = |place, bytes: &[u8]| keep(theirs, Role::Evaluator, place, bytes);
+    let mut garbler = MakingInstances::new(a, &order, how, ours, &seed()).unwrap();
+    let mut evaluator = MakingInstances::new(b, &order, how, theirs, &seed()).unwrap();
+    let mut sent = Sent::new();
+    let made = exchange(
+        [&mut garbler, &mut evaluator],
+        &mut |from, kind, payload| {
+            change(from, kind, payload);
+            sent.push((from, kind, payload.clone()));
+        },
+    );
+    if made.is_ok() {
+        let ands = runs * function.and_gates();
+        assert_eq!(garbler.progress().done_ands, ands);
+        assert_eq!(evaluator.progress().total_ands, ands);
+    }
+    drop((garbler, evaluator));
+    (made.map(|()| Stock(shelves, id)), sent)
+}
+
+fn make(function: &Function, runs: u64) -> Stock {
+    changed_making(function, runs, 9, &mut |_, _, _| ())
+        .0
+        .unwrap()
+}
+
+/// A run that takes its instances from the stock, whose messages go through `change`: both parties'
+/// results, or who found what wrong, and what was sent.
+fn changed_run(
+    terms: Terms<'_>,
+    inputs: [&[bool]; 2],
+    Stock([ours, theirs], id): &mut Stock,
+    change: &mut Change<'_>,
+) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
+    let mut taken = [Shelf::default(), Shelf::default()];
+    let demand = Demand::of(terms.function).unwrap();
+    for (shelf, taken) in [ours, theirs].into_iter().zip(&mut taken) {
+        let each = shelf.0.iter_mut().zip(&demand.instances);
+        let each = each.map(|(all, count)| all.drain(..*count as usize).collect());
+        taken.0 = each.collect();
+    }
+    let [ours, theirs] = taken;
+    let mut garbler = LinkedGarbler::new(terms, inputs[0], *id, ours).unwrap();
+    let mut evaluator = LinkedEvaluator::new(terms, inputs[1], *id, theirs).unwrap();
+    let mut sent = Sent::new();
+    let ended = exchange(
+        [&mut garbler, &mut evaluator],
+        &mut |from, kind, payload| {
+            change(from, kind, payload);
+            sent.push((from, kind, payload.clone()));
+        },
+    );
+    let results = ended.map(|()| {
+        let results = [garbler.finish().unwrap(), evaluator.finish().unwrap()];
+        results.map(|bits| bits.to_vec())
+    });
+    (results, sent)
+}
+
+fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
+    [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
+}
+
+fn shipped(name: &str, parameters: &[(&str, u64)]) -> Function {
+    let parameters = parameters.iter();
+    let parameters = parameters.map(|(name, value)| ((*name).to_owned(), *value));
+    let shipped = tacit_language::shipped::find(name).unwrap();
+    let typed = shipped.function(&parameters.collect()).unwrap();
+    typed.function().clone()
+}
+
+fn built(build: impl FnOnce(&mut FunctionBuilder)) -> Function {
+    let mut builder = FunctionBuilder::new("built");
+    build(&mut builder);
+    let family = builder.finish().unwrap();
+    family.instantiate(&BTreeMap::new()).unwrap()
+}
+
+/// Inputs that several calls read, one that none reads, constants, a result that is an input, one
+/// that is a constant, and calls whose results several calls read. Every input that is read meets
+/// an AND gate: to name another masked value of one that only XOR gates read is to have another
+/// input.
+fn tangle() -> Function {
+    built(|builder| {
+        builder
+            .library("add", "adder", &[("bits", "8")])
+            .library("compare", "comparator", &[("bits", "8")])
+            .input("x", "u8[3]", Role::Garbler)
+            .input("y", "u8", Role::Evaluator)
+            .input("unread", "u8", Role::Evaluator)
+            .value("sums", "u8[4]")
+            .value("plus", "u8")
+            .value("less", "bit")
+            .value("equal", "bit")
+            .value("greater", "bit")
+            .value("low", "bit")
+            .value("same", "bit")
+            .value("high", "bit")
+            .step("sums[0] = 200")
+            .repeat("i in 0..3", |each| {
+                each.step("sums[i+1] = add(sums[i], x[i])");
+            })
+            .step("plus = add(y, x[0])")
+            .step("less, equal, greater = compare(plus, sums[3])")
+            .step("low, same, high = compare(y, plus)")
+            .output("sums", "u8[4]", Recipient::Both, "sums")
+            .output("plus", "u8", Recipient::Garbler, "plus")
+            .output("low", "bit", Recipient::Both, "low")
+            .output("less", "bit", Recipient::Evaluator, "less")
+            .output("y", "u8", Recipient::Garbler, "y")
+            .output("seven", "u8", Recipient::Both, "7");
+    })
+}
+
+/// Several runs of what was made at once, one after the other.
+#[test]
+fn any_function_runs_from_instances_of_its_components() {
+    for function in [
+        component("adder", Recipient::Both),
+        component("comparator", Recipient::Garbler),
+        component("aes-128", Recipient::Evaluator),
+        shipped("levenshtein", &[("n", 3), ("m", 2)]),
+        shipped("aes-128-rounds", &[]),
+        tangle(),
+    ] {
+        let mut stock = make(&function, 2);
+        for _ in 0..2 {
+            let inputs = inputs_of(&function);
+            let inputs = [&inputs[0][..], &inputs[1][..]];
+            let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+            let (found, sent) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+            assert_eq!(
+                found.unwrap(),
+                plain(&function, inputs),
+                "{}",
+                function.name()
+            );
+            assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 101));
+        }
+    }
+}
+
+/// What the page says that a run of AES-128 from one instance sends, headers included.
+#[test]
+fn bytes_of_a_run_are_those_of_the_page() {
+    let function = component("aes-128", Recipient::Both);
+    let inputs = [true; 128];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let stock = &mut make(&function, 1);
+    let (_, sent) = changed_run(terms(&function, 9), [&inputs; 2], stock, nothing);
+    let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
+        let those = sent.iter().filter(|(from, _, _)| *from == role);
+        those
+            .map(|(_, _, payload)| crate::outline::HEADER_BYTES + payload.len() as u64)
+            .sum::<u64>()
+    });
+    assert_eq!(bytes, [4228, 937]);
+}
+
+/// Instances whose gates take several lots, and some lots of which several instances are made.
+#[test]
+fn instances_are_made_across_lots() {
+    let function = shipped("aes-128-rounds", &[]);
+    for most in [700, 5000] {
+        terms::MOST_TRIPLES.set(Some(most));
+        let mut stock = make(&function, 1);
+        terms::MOST_TRIPLES.set(None);
+        let inputs = inputs_of(&function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+        let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+        assert_eq!(found.unwrap(), plain(&function, inputs));
+    }
+}
+
+/// Components without AND gates are instances as well.
+#[test]
+fn components_without_and_gates() {
+    use tacit_circuit::builder::{Builder, Bus};
+    let builder = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| builder.bus(name, 4));
+    let bits = a.bits().zip(b.bits()).map(|(a, b)| !(a ^ b));
+    builder.output("sum", &Bus::from_bits(&builder, bits));
+    builder.output("same", &a);
+    let function = of_circuit("sums", builder.finish().unwrap(), Recipient::Both);
+    assert_eq!(function.and_gates(), 0);
+    let mut stock = make(&function, 1);
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+    assert_eq!(found.unwrap(), plain(&function, inputs));
+}
+
+#[test]
+fn functions_that_instances_do_not_serve_are_refused() {
+    let passes = built(|builder| {
+        builder
+            .library("add", "adder", &[("bits", "8")])
+            .input("x", "u8", Role::Garbler)
+            .input("y", "u8", Role::Evaluator)
+            .value("sum", "u8")
+            .step("sum = add(x, x)")
+            .output("sum", "u8", Recipient::Both, "sum")
+            .output("y", "u8", Recipient::Garbler, "y");
+    });
+    let no_calls = built(|builder| {
+        builder
+            .input("x", "u8", Role::Garbler)
+            .output("x", "u8", Recipient::Both, "3");
+    });
+    for (function, why) in [
+        (passes, "no component reads"),
+        (no_calls, "calls no component"),
+    ] {
+        let error = check_linked(&function).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    assert!(check_linked(&tangle()).is_ok());
+}
+
+/// Instances of another lot, party or component, and too few of them.
+#[test]
+fn instances_that_do_not_belong_together_are_refused() {
+    let function = tangle();
+    let terms = terms(&function, 9);
+    let [one, other] = [(); 2].map(|()| make(&function, 1));
+    let Stock([ours, theirs], id) = one;
+    let Stock([others, _], _) = other;
+    let inputs = vec![false; function.input_bits(Role::Garbler)];
+    let garbler = |shelf: &Shelf| LinkedGarbler::new(terms, &inputs, id, shelf.clone()).err();
+    assert_eq!(garbler(&ours), None);
+    let mut mixed = ours.clone();
+    mixed.0[0][2] = others.0[0][2].clone();
+    let mut swapped = ours.clone();
+    swapped.0.swap(0, 1);
+    let mut few = ours.clone();
+    few.0[0].pop_back();
+    for wrong in [mixed, swapped, few, theirs] {
+        let error = garbler(&wrong).expect("instances that do not belong together");
+        assert!(matches!(error, Error::Material(_)), "{error}");
+    }
+}

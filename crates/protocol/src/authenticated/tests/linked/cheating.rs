@@ -1,0 +1,135 @@
+//! A party that lies about instances or links, each against the check that stops it.
+
+use super::*;
+
+/// Flips bit `bit` of the messages of this kind of a party.
+fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
+    move |from, found, payload| {
+        if (from, found) == (role, kind) {
+            payload[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+/// A run of the tangle with a lie: who found what wrong, and what was sent.
+fn lying(change: &mut Change<'_>) -> (Failure, Sent) {
+    let function = tangle();
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let stock = &mut make(&function, 1);
+    let (ended, sent) = changed_run(terms(&function, 9), inputs, stock, change);
+    (ended.unwrap_err(), sent)
+}
+
+/// The evaluator opens another mask of a link than it holds: it would go on from a value with a
+/// label of the other. The garbler's labels do not leave.
+#[test]
+fn an_evaluators_lie_about_a_link_gets_no_labels() {
+    let (found, sent) = lying(&mut lie(Role::Evaluator, Kind::LinkMasks, 1));
+    assert_eq!(found, (Role::Garbler, cheated(Caught::Links)));
+    assert_eq!(count(&sent, Role::Garbler, Kind::MaskedInputs), 0);
+    assert_eq!(count(&sent, Role::Garbler, Kind::AuthenticatedLinks), 0);
+}
+
+/// The garbler opens another mask of a link than it holds. The evaluator's inputs do not leave.
+#[test]
+fn a_garblers_lie_about_a_link_gets_no_inputs() {
+    let (found, sent) = lying(&mut lie(Role::Garbler, Kind::LinkMasks, 1));
+    assert_eq!(found, (Role::Evaluator, cheated(Caught::Links)));
+    assert_eq!(count(&sent, Role::Evaluator, Kind::MaskedInputs), 0);
+}
+
+/// The evaluator names another masked value of a gate. The garbler's proof, from which it would
+/// read the other input of the gate behind, does not leave.
+#[test]
+fn a_flipped_masked_value_gets_no_proof() {
+    let (found, sent) = lying(&mut lie(Role::Evaluator, Kind::MaskedValues, 0));
+    assert_eq!(found, (Role::Garbler, cheated(Caught::MaskedValues)));
+    assert_eq!(count(&sent, Role::Garbler, Kind::GateProof), 0);
+}
+
+/// The garbler sends a label of the other value of a wire: its own Δ is added to a link.
+#[test]
+fn a_wrong_link_gets_no_masks_of_results() {
+    let function = tangle();
+    let Stock([ours, theirs], id) = make(&function, 1);
+    let delta: [u8; 16] = ours.0[0][0][..16].try_into().unwrap();
+    // Bit 0 of a link is known: with Δ alone the evaluator refuses it.
+    for same_bit in [true, false] {
+        let mut stock = Stock([ours.clone(), theirs.clone()], id);
+        let change = &mut |from, kind, payload: &mut Vec<u8>| {
+            if (from, kind) == (Role::Garbler, Kind::AuthenticatedLinks) {
+                let links = payload.iter_mut().zip(delta);
+                links.for_each(|(link, delta)| *link ^= delta);
+                payload[0] ^= u8::from(same_bit);
+            }
+        };
+        let inputs = inputs_of(&function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let (ended, sent) = changed_run(terms(&function, 9), inputs, &mut stock, change);
+        let (role, error) = ended.unwrap_err();
+        assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
+        // With the bit, labels are of no value, and the garbler sees that they are not right.
+        assert_eq!(role == Role::Garbler, same_bit);
+        assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
+    }
+}
+
+/// A garbler whose tables are of another component has no proof.
+#[test]
+fn other_tables_have_no_proof() {
+    let function = component("adder", Recipient::Both);
+    let wrong = &mut |_, kind, payload: &mut Vec<u8>| {
+        if kind == Kind::AuthenticatedTables {
+            payload.iter_mut().for_each(|byte| *byte ^= 0x10);
+        }
+    };
+    let mut stock = changed_making(&function, 1, 9, wrong).0.unwrap();
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (ended, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+    // An honest garbler compares labels, and these are of other tables.
+    assert_eq!(ended, Err((Role::Garbler, cheated(Caught::MaskedValues))));
+}
+
+/// The garbler's proof is another: the evaluator opens no mask of the garbler's results.
+#[test]
+fn another_proof_gets_no_masks_of_results() {
+    for (bit, caught) in [(3, Caught::GateProof), (8 * 16, Caught::Results)] {
+        let (found, sent) = lying(&mut lie(Role::Garbler, Kind::GateProof, bit));
+        assert_eq!(found, (Role::Evaluator, cheated(caught)));
+        assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
+    }
+}
+
+/// A party opens another bit of an instance's gate than it holds. No table leaves, and no instance
+/// is kept.
+#[test]
+fn a_lie_about_a_gate_gets_no_tables() {
+    let function = tangle();
+    for (liar, others) in [
+        (Role::Evaluator, Role::Garbler),
+        (Role::Garbler, Role::Evaluator),
+    ] {
+        let lie = &mut lie(liar, Kind::GateOpenings, 1);
+        let (made, sent) = changed_making(&function, 1, 9, lie);
+        let found = made.err().expect("a lie");
+        assert_eq!(found, (others, cheated(Caught::Gates)));
+        if liar == Role::Evaluator {
+            assert_eq!(count(&sent, Role::Garbler, Kind::AuthenticatedTables), 0);
+        }
+    }
+}
+
+/// Two calls with one instance: the links to one wire would sum to Δ wherever the calls' masked
+/// values differ.
+#[test]
+fn an_input_wire_is_answered_once() {
+    let function = tangle();
+    let Stock([mut ours, _], id) = make(&function, 1);
+    ours.0[0][1] = ours.0[0][0].clone();
+    let inputs = vec![false; function.input_bits(Role::Garbler)];
+    let error = LinkedGarbler::new(terms(&function, 9), &inputs, id, ours).err();
+    assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
+}

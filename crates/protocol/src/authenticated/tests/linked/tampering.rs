@@ -1,0 +1,104 @@
+//! Every message of making instances, and of a run that links them, changed on its way.
+
+use super::*;
+
+/// Whether a changed bit of this kind may be without effect: blocks of leaky ANDs whose x is 0,
+/// and rows of tables that a run does not read.
+fn may_be_harmless(kind: Kind) -> bool {
+    matches!(kind, Kind::LeakyAnds | Kind::AuthenticatedTables)
+}
+
+/// Flips a bit of the message with this number.
+fn flip(which: usize, at: impl Fn(usize) -> usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
+    let mut number = 0;
+    move |_, _, payload| {
+        if number == which {
+            let bit = at(8 * payload.len());
+            payload[bit / 8] ^= 1 << (bit % 8);
+        }
+        number += 1;
+    }
+}
+
+/// Makes the message with this number longer or shorter by a byte.
+fn cut(which: usize, longer: bool) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
+    let mut number = 0;
+    move |_, _, payload| {
+        if number == which {
+            match longer {
+                true => payload.push(0),
+                false => drop(payload.pop()),
+            }
+        }
+        number += 1;
+    }
+}
+
+#[test]
+fn a_changed_message_of_a_run_is_found() {
+    let function = tangle();
+    let terms = terms(&function, 9);
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (_, sent) = changed_run(terms, inputs, &mut make(&function, 1), nothing);
+    let kinds: Vec<Kind> = sent.iter().map(|(_, kind, _)| *kind).collect();
+    for kind in [102, 104, 105, 106, 107, 111, 112] {
+        assert!(kinds.contains(&Kind::parse(kind).unwrap()), "{kind}");
+    }
+    for which in 0..sent.len() {
+        for at in [|_| 0, |bits| bits / 2, |bits| bits - 1] {
+            let change = &mut flip(which, at);
+            let (ended, _) = changed_run(terms, inputs, &mut make(&function, 1), change);
+            let about = format!("message {which}, {}", kinds[which]);
+            match ended {
+                Err((_, Error::PeerMisbehaved(_))) => {}
+                Err((role, error)) => panic!("{about}: {role:?}: {error}"),
+                Ok(found) => panic!("{about}: {found:?}"),
+            }
+        }
+        for longer in [false, true] {
+            let change = &mut cut(which, longer);
+            let (ended, sent) = changed_run(terms, inputs, &mut make(&function, 1), change);
+            let (role, error) = ended.map(|_| ()).unwrap_err();
+            assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
+            assert_ne!(role, sent[which].0, "{which}");
+        }
+    }
+}
+
+/// What is changed while instances are made is found then, or by the run that links them.
+#[test]
+fn a_changed_message_of_making_instances_is_found() {
+    let function = component("comparator", Recipient::Both);
+    let terms = terms(&function, 9);
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (_, sent) = changed_making(&function, 1, 9, nothing);
+    for which in 0..sent.len() {
+        let kind = sent[which].1;
+        for at in [|_| 0, |bits| bits / 2, |bits| bits - 1] {
+            let (made, _) = changed_making(&function, 1, 9, &mut flip(which, at));
+            let ended = match made {
+                Ok(mut stock) if may_be_harmless(kind) => {
+                    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+                    changed_run(terms, inputs, &mut stock, nothing).0
+                }
+                Ok(_) => panic!("message {which}, {kind}"),
+                Err(failure) => Err(failure),
+            };
+            match ended {
+                Err((_, Error::PeerMisbehaved(_))) => {}
+                Err((role, error)) => panic!("message {which}, {kind}: {role:?}: {error}"),
+                Ok(found) => assert_eq!(found, plain(&function, inputs), "{which}, {kind}"),
+            }
+        }
+        for longer in [false, true] {
+            let (made, sent) = changed_making(&function, 1, 9, &mut cut(which, longer));
+            let (role, error) = made.err().expect("another length");
+            assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
+            assert_ne!(role, sent[which].0, "{which}");
+        }
+    }
+}
