@@ -124,8 +124,7 @@ fn shipped(name: &str, parameters: &[(&str, u64)]) -> Function {
 fn built(build: impl FnOnce(&mut FunctionBuilder)) -> Function {
     let mut builder = FunctionBuilder::new("built");
     build(&mut builder);
-    let family = builder.finish().unwrap();
-    family.instantiate(&BTreeMap::new()).unwrap()
+    builder.finish().unwrap()
 }
 
 /// Inputs that several calls read, one that none reads, constants, a result that is an input, one
@@ -135,8 +134,8 @@ fn built(build: impl FnOnce(&mut FunctionBuilder)) -> Function {
 fn tangle() -> Function {
     built(|builder| {
         builder
-            .library("add", "adder", &[("bits", "8")])
-            .library("compare", "comparator", &[("bits", "8")])
+            .library("add", "adder", &[("bits", 8)])
+            .library("compare", "comparator", &[("bits", 8)])
             .input("x", "u8[3]", Role::Garbler)
             .input("y", "u8", Role::Evaluator)
             .input("unread", "u8", Role::Evaluator)
@@ -248,7 +247,7 @@ fn components_without_and_gates() {
 fn functions_that_instances_do_not_serve_are_refused() {
     let passes = built(|builder| {
         builder
-            .library("add", "adder", &[("bits", "8")])
+            .library("add", "adder", &[("bits", 8)])
             .input("x", "u8", Role::Garbler)
             .input("y", "u8", Role::Evaluator)
             .value("sum", "u8")
