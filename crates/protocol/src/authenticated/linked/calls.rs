@@ -35,7 +35,7 @@ impl<'f, T: Wire> Sequence<'f, T> {
         let outputs = members.iter();
         let outputs = outputs.map(|member| member.component.circuit().output_bits());
         Self {
-            members: members.to_vec().into_iter(),
+            members: Vec::from(members).into_iter(),
             inputs,
             current: 0..0,
             outputs: Zeroizing::new(Vec::with_capacity(outputs.sum())),
