@@ -189,7 +189,7 @@ one_byte_enum! {
         /// The evaluator's masks of the garbler's results.
         ResultOpening = 107, "result opening";
         /// Whether the sender has triples in stock for a run of `authenticated`: 1, or 0.
-        TriplesThere = 108, "triples there";
+        StockThere = 108, "stock there";
         /// The evaluator's commitment to what must be equal of leaky ANDs.
         EqualityCommitment = 109, "equality commitment";
         /// The garbler's share of the coin that turns layers of leaky ANDs.

@@ -131,19 +131,22 @@ impl Stock {
         })
     }
 
-    /// Gives up all instances of a kind that can be leased, durably, and returns how many. Their
-    /// keys are destroyed, and those of instances that this process passed over.
+    /// Gives up all instances of some kinds that can be leased, durably and in one transaction, and
+    /// returns how many. Their keys are destroyed, and those of instances that this process passed
+    /// over.
     ///
     /// # Errors
     ///
     /// [`StockError::Io`], [`StockError::Corrupted`].
-    pub fn give_up(&self, kind: &ComponentDigest) -> Result<u64, StockError> {
-        let leases = self.lease_all(&[LeaseRequest {
+    pub fn give_up(&self, kinds: &[ComponentDigest]) -> Result<u64, StockError> {
+        let all = kinds.iter().map(|kind| LeaseRequest {
             kind: *kind,
             least: 0,
             most: u64::MAX,
-        }])?;
-        self.inner.passed().forget(kind);
+        });
+        let leases = self.lease_all(&all.collect::<Vec<_>>())?;
+        let mut passed = self.inner.passed();
+        kinds.iter().for_each(|kind| passed.forget(kind));
         Ok(leases.iter().map(Lease::count).sum())
     }
 

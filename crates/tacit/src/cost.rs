@@ -95,11 +95,22 @@ pub struct Cost {
     pub and_gates_on_the_spot: u64,
     /// How the OTs of the run were made, where it was not the stock that had them.
     pub ot_extension: Option<OtExtension>,
+    /// What a run by `authenticated` took from the stock, if anything.
+    pub from_stock: Option<FromStock>,
     /// Where the base OTs come from, in a run before which the session had none for it; nothing
     /// under `outsourced`.
     pub base_ots: Option<BaseOtSource>,
     /// Peak memory of this process so far, in bytes, where the system tells it.
     pub peak_memory_bytes: Option<u64>,
+}
+
+/// What a run by `authenticated` takes from the stock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromStock {
+    /// Triples, by which it garbles the function.
+    Triples,
+    /// Instances of the function's components, which it links.
+    Instances,
 }
 
 impl Cost {

@@ -201,9 +201,10 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// As [`authenticated`](Self::authenticated), and takes its triples from `stocks` where both
-    /// parties have enough there. [`TriplePreparation`](crate::stock::TriplePreparation) makes
-    /// them. A run from nothing is counted in `stocks` if the peer does not finish it: such runs
+    /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the function's
+    /// components where both parties have enough of one lot, or else triples.
+    /// [`InstancePreparation`](crate::stock::InstancePreparation) and
+    /// [`TriplePreparation`](crate::stock::TriplePreparation) make them. A run from nothing is counted in `stocks` if the peer does not finish it: such runs
     /// raise s, so that it is of all runs together. The parties must know each other. It is the
     /// first run of a session in this role that decides whether the session counts.
     #[must_use]
@@ -323,6 +324,7 @@ impl<'f> Job<'f> {
             and_gates_on_the_spot,
             security_scope,
             makes_ots,
+            from_stock,
         } = session.guarded_within(self.time_limit, |session| {
             let clock = Clock::start(session);
             let tag = session
@@ -353,6 +355,7 @@ impl<'f> Job<'f> {
             and_gates: self.task.function.and_gates(),
             and_gates_on_the_spot,
             ot_extension: makes_ots.then(|| session.ot_extension()),
+            from_stock,
             base_ots: session.take_base_ot_source(),
             peak_memory_bytes: peak_memory_bytes(),
         };

@@ -188,7 +188,7 @@ fn what_was_passed_over_is_gone_with_what_is_given_up() {
     let [garbler, evaluator] = both_stocked(disks.each_ref());
     let leases = [(); 2].map(|()| named(&evaluator.lease(&TABLES, 2).expect("in stock")));
     drop(garbler.lease_spans(&TABLES, &leases[1]).expect("not spent"));
-    garbler.give_up(&TABLES).expect("there");
+    garbler.give_up(&[TABLES]).expect("there");
     let passed_over = garbler.lease_spans(&TABLES, &leases[0]);
     assert!(matches!(passed_over, Err(StockError::Behind { .. })));
 }

@@ -2,7 +2,7 @@
 
 use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
-use tacit_protocol::authenticated::{self, blocks_for};
+use tacit_protocol::authenticated;
 use tacit_protocol::direct::{Evaluating, Garbling};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
@@ -12,7 +12,7 @@ use super::{Job, SecurityScope};
 use crate::authenticated::{
     AuthenticatedRun, ChainedOutcome, ChainedRun, construction, planned_at,
 };
-use crate::cost::{Clock, Phase, PhaseCost};
+use crate::cost::{Clock, FromStock, Phase, PhaseCost};
 use crate::driver::{drive, seed};
 use crate::kept::ChainPlace;
 use crate::session::CountedEpoch;
@@ -153,7 +153,7 @@ impl Job<'_> {
         if let Some(place) = stocks.and_then(|stocks| self.chain_place(stocks)) {
             return self.run_in_chain(session, &place, tag, inputs);
         }
-        if let Some(ran) = self.run_from_triples(session, stocks, tag, inputs)? {
+        if let Some(ran) = self.run_from_stock(session, stocks, tag, inputs)? {
             return Ok(ran);
         }
         let bits = self.security.bits();
@@ -238,24 +238,24 @@ impl Job<'_> {
         })
     }
 
-    /// The run from triples in stock, where both parties have enough.
-    fn run_from_triples(
+    /// The run from instances or triples in stock, where both parties have enough.
+    fn run_from_stock(
         &mut self,
         session: &mut Session,
         stocks: Option<&Stocks>,
         tag: RunTag,
         inputs: &[bool],
     ) -> Result<Option<Ran>, Error> {
-        if blocks_for(self.task.function) == 0 {
+        if self.task.function.has_saved_values() {
             return Ok(None);
         }
-        let (role, security) = (self.task.role, self.security);
+        let (role, security, scheme) = (self.task.role, self.security, self.scheme_id());
         let preparation = Clock::start(session);
         let are_there = |session: &Session| match stocks {
-            Some(stocks) => stocks.has_triples(session, role, self.task.function, security),
+            Some(stocks) => stocks.has_lot(session, role, (self.task.function, scheme), security),
             None => Ok(false),
         };
-        let (true, Some(stocks)) = (session.takes_triples(role, are_there)?, stocks) else {
+        let (true, Some(stocks)) = (session.takes_from_stock(role, are_there)?, stocks) else {
             return Ok(None);
         };
         let mut opened = StockedRun::open(session, stocks, role)?;
@@ -266,8 +266,9 @@ impl Job<'_> {
                 function: self.task.function,
                 tag,
                 security: self.security.of_lots()?,
-                construction: construction(self.scheme_id())?,
+                construction: construction(scheme)?,
             },
+            scheme,
             inputs,
             leases: LeaseOrder {
                 ahead: self.task.runs_ahead,
@@ -281,9 +282,10 @@ impl Job<'_> {
             outputs,
             online,
             made_at_bits,
+            from_stock,
         }) = ran
         else {
-            session.end_of_triples(role);
+            session.end_of_stock(role);
             return Ok(None);
         };
         let phases = vec![
@@ -294,6 +296,7 @@ impl Job<'_> {
             outputs,
             phases,
             security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            from_stock: Some(from_stock),
             ..Ran::default()
         }))
     }
@@ -309,6 +312,8 @@ pub(super) struct Ran {
     pub(super) phases: Vec<PhaseCost>,
     pub(super) and_gates_on_the_spot: u64,
     pub(super) security_scope: Option<SecurityScope>,
+    /// What a run by `authenticated` took from the stock.
+    pub(super) from_stock: Option<FromStock>,
     /// Whether the run took OTs that the session made.
     pub(super) makes_ots: bool,
 }

@@ -232,6 +232,7 @@ impl<'f> OutsourcedJob<'f> {
                 and_gates,
                 and_gates_on_the_spot: 0,
                 ot_extension: None,
+                from_stock: None,
                 base_ots: None,
                 peak_memory_bytes: peak_memory_bytes(),
             },

@@ -56,7 +56,7 @@ use crate::library::SizedProblem;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::{best_scheme, default_scheme};
 use crate::session::BaseOt;
-use crate::stock::{LotTerms, StockSummary, family, kind_of, serves};
+use crate::stock::{Content, Lot, LotTerms, StockSummary, family, kind_of};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -116,9 +116,10 @@ impl InStock {
     fn triples(&self, of_a_run: u64) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
         let stocks = self.stocks.iter().map(|stock| {
-            let lots = stock.kinds.iter();
-            let lots = lots.filter(|lot| serves(&lot.digest, asked));
-            let counts = lots.map(|lot| (lot.available, lot.available / of_a_run.max(1)));
+            let kinds = stock.kinds.iter();
+            let kinds = kinds.map(|kind| (kind.digest, kind.available));
+            let lots = Lot::all(kinds, asked, &[Content::triples()]);
+            let counts = lots.iter().map(|lot| (lot.count(), lot.runs(&[of_a_run])));
             counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
                 (sum + of_lot, runs + runs_of_lot)
             })

@@ -44,7 +44,7 @@ pub(super) struct Transfers {
     pub(super) source: Option<BaseOtSource>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
-    /// Whether runs of `authenticated` in a role take triples from the stock, once that is agreed.
+    /// Whether runs of `authenticated` in a role take from the stock, once that is agreed.
     from_stock: Vec<(Role, bool)>,
 }
 
@@ -367,9 +367,9 @@ impl Session {
         self.move_messages(&mut BeginningParty { party, tried })
     }
 
-    /// Whether runs of `authenticated` in `role` take triples from the stock: both parties say
-    /// whether they have some, once in a session.
-    pub(crate) fn takes_triples(
+    /// Whether runs of `authenticated` in `role` take from the stock: both parties say whether they
+    /// have something for this one, once in a session.
+    pub(crate) fn takes_from_stock(
         &mut self,
         role: Role,
         are_there: impl FnOnce(&Self) -> Result<bool, Error>,
@@ -378,7 +378,7 @@ impl Session {
         if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
             return Ok(*agreed);
         }
-        let kind = Kind::TriplesThere;
+        let kind = Kind::StockThere;
         let ours = are_there(self)?;
         send(&mut self.channel, kind, &[u8::from(ours)])?;
         let theirs = match receive(&mut self.channel, kind, 1)? {
@@ -396,9 +396,9 @@ impl Session {
         Ok(ours && theirs)
     }
 
-    /// Both parties have found that no lot has enough triples: the session's other runs in `role`
-    /// make their own.
-    pub(crate) fn end_of_triples(&mut self, role: Role) {
+    /// Both parties have found that no lot has enough: the session's other runs in `role` make their
+    /// own.
+    pub(crate) fn end_of_stock(&mut self, role: Role) {
         let mut agreed = self.transfers.from_stock.iter_mut();
         if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
             *agreed = false;

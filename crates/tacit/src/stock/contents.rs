@@ -10,8 +10,8 @@ use tacit_net::Fingerprint;
 use tacit_protocol::prepared::Demand;
 use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, StockId};
 
+use super::authenticated::is_of_lot;
 use super::opened::kinds_of;
-use super::triples::is_triples;
 use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
 use crate::protocols::StatisticalSecurity;
@@ -56,7 +56,7 @@ pub struct StockSummary {
 /// What a stock holds of one kind. For OTs all counts are of OTs, and for triples of triples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockedKind {
-    /// The component's name as it was first prepared, `OTs`, or what a lot of triples is.
+    /// The component's name as it was first prepared, `OTs`, or what a lot of `authenticated` has.
     pub name: String,
     /// Other names under which it was prepared since.
     pub other_names: Vec<String>,
@@ -164,10 +164,10 @@ impl Stocks {
     pub fn summary(&self, name: &StockName) -> Result<StockSummary, Error> {
         let id = name.id();
         let summary = self.stocks.stock(id, self.limits)?.summary()?;
-        // Each lot of triples is a kind: one that is used up says nothing any more.
+        // Each lot of `authenticated` has kinds of its own: one that is used up says nothing.
         let is_of_use = |kind: &&KindSummary| {
             let left = kind.available + kind.pending + kind.withdrawn;
-            left > 0 || !is_triples(&kind.kind)
+            left > 0 || !is_of_lot(&kind.kind)
         };
         let kinds = summary.kinds.iter().filter(is_of_use).map(|kind| {
             let unit = unit(&kind.kind);

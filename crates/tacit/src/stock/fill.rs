@@ -201,7 +201,7 @@ impl Batch<'_> {
                 let span = Span { first, count };
                 let lot = self.right.begin_lot(*kind, shape, span)?;
                 makers.make(self.session, wanted.component.as_ref(), &lot, shape)?;
-                self.opened.publish(self.session, lot)?;
+                self.opened.publish(self.session, vec![lot])?;
                 first += count;
                 made[place] += count;
                 bytes = bytes.saturating_add(size.saturating_mul(count));

@@ -11,7 +11,7 @@
 //! | `fill` | fills it: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
-//! | `triples` | triples for `authenticated`: how they are prepared, and a run that takes them |
+//! | `authenticated` | triples and instances for `authenticated`: preparation, and runs that take them |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
 //! | `tries` | what is recorded of a peer: tries not finished, and cheats |
 //! | `usage` | how fast the stock is used |
@@ -19,6 +19,7 @@
 //! The bytes on disk and their invariants are those of the crate `tacit_stock`; what crosses the
 //! network stands in `docs/protocols/prepared.md`.
 
+mod authenticated;
 mod batch;
 mod chains;
 mod contents;
@@ -30,7 +31,6 @@ mod prepare;
 mod run;
 mod supply;
 pub(crate) mod tries;
-mod triples;
 mod usage;
 
 use std::fmt;
@@ -45,6 +45,8 @@ use tacit_stock::Limits;
 
 use crate::Error;
 
+pub(crate) use authenticated::{Content, Lot, LotTerms, StockedOutcome, StockedRun};
+pub use authenticated::{InstancePreparation, Instances, TriplePreparation, Triples};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
@@ -64,8 +66,6 @@ pub use tacit_stock::{
     StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use tries::{TryName, charge_bits};
-pub(crate) use triples::{LotTerms, StockedOutcome, StockedRun, serves};
-pub use triples::{TriplePreparation, Triples};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
 /// that what is stored around them is small.
@@ -78,7 +78,7 @@ pub(crate) fn ot_kind() -> ComponentDigest {
 
 /// How many of what people count there are in an instance of a kind.
 fn unit(kind: &ComponentDigest) -> u64 {
-    match triples::is_triples(kind) {
+    match authenticated::is_triples(kind) {
         true => BLOCK_TRIPLES as u64,
         false if *kind == ot_kind() => OT_BLOCK,
         false => 1,
@@ -166,7 +166,7 @@ impl Stocks {
     /// It is not there, or cannot be written.
     pub fn give_up(&self, name: &StockName, kind: &ComponentDigest) -> Result<u64, Error> {
         let stock = self.stocks.stock(name.id(), self.limits)?;
-        Ok(stock.give_up(kind)? * unit(kind))
+        Ok(stock.give_up(&[*kind])? * unit(kind))
     }
 
     /// Destroys a stock, its keys first, and the base OTs that are kept with its peer. The chains

@@ -279,24 +279,33 @@ impl OpenedStock {
         Ok(right)
     }
 
-    /// Makes a lot durable at both parties and publishes it, while no records of theirs meet: what
+    /// Makes lots durable at both parties and publishes them, while no records of theirs meet: what
     /// one has published the other's record always has. The garbler publishes first, so that the
     /// evaluator can name all that it sees.
-    pub(crate) fn publish(&self, session: &mut Session, lot: LotWriter) -> Result<(), Error> {
-        let (stock, id, kind) = (&self.stock, self.stock.id(), lot.kind());
+    pub(crate) fn publish(&self, session: &mut Session, lots: Vec<LotWriter>) -> Result<(), Error> {
+        let id = self.stock.id();
+        let finish = || {
+            let lots = lots.into_iter();
+            let lots = lots.map(|lot| Ok((lot.kind(), lot.finish()?.first)));
+            lots.collect::<Result<Vec<_>, StockError>>()
+        };
+        let publish = |lots: Vec<(ComponentDigest, u64)>| {
+            let mut lots = lots.iter();
+            lots.try_for_each(|(kind, first)| self.stock.publish(kind, *first))
+        };
         match self.role {
             Role::Evaluator => {
                 let _meeting = right_to_meet(session, &self.stocks, &id)?;
-                let span = lot.finish()?;
+                let lots = finish()?;
                 send(session.channel(), Kind::LotStored, &[])?;
                 receive(session.channel(), Kind::LotStored, 0)?;
-                stock.publish(&kind, span.first)?;
+                publish(lots)?;
             }
             Role::Garbler => {
-                let span = lot.finish()?;
+                let lots = finish()?;
                 receive(session.channel(), Kind::LotStored, 0)?;
                 let _meeting = right_to_meet(session, &self.stocks, &id)?;
-                stock.publish(&kind, span.first)?;
+                publish(lots)?;
                 send(session.channel(), Kind::LotStored, &[])?;
                 // Nothing may follow that this party waits for.
                 flush(session.channel())?;
@@ -313,6 +322,12 @@ impl OpenedStock {
             .filter(|_| secret.len() == Block::BYTES);
         let delta = bytes.and_then(|bytes| Delta::from_block(Block::from_bytes(*bytes)).ok());
         delta.ok_or_else(|| Error::Material("the stock's record of its epoch has no offset".into()))
+    }
+
+    /// The kinds that both have, and how many instances neither has spent, as of the last meeting.
+    pub(super) fn agreed_kinds(&self) -> impl Iterator<Item = (ComponentDigest, u64)> {
+        let kinds = self.agreement.kinds.iter();
+        kinds.map(|agreed| (agreed.kind, agreed.available))
     }
 
     /// How many instances of a kind both have and neither has spent, as of the last meeting.

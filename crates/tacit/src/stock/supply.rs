@@ -57,30 +57,37 @@ impl fmt::Display for TakenNumbers {
     }
 }
 
-/// Leases at both parties `needed` instances of one of `kinds`, and whatever more the evaluator
-/// names of each kind by `wanted`; nothing where no kind has enough, which both find alike.
-pub(super) fn lease_of_one_kind(
+/// Leases at both parties what a run takes of one of some lots, `needed` instances of each of its
+/// kinds, and whatever more the evaluator names of all lots' kinds by `wanted`. Returns which lot
+/// it is of; nothing where none has enough, which both find alike.
+pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,
-    kinds: &[ComponentDigest],
-    needed: u64,
+    lots: &[Vec<ComponentDigest>],
+    needed: &[u64],
     wanted: impl Fn(&OpenedStock) -> Result<Vec<RangeInclusive<u64>>, Error>,
-) -> Result<Option<(ComponentDigest, Lease)>, Error> {
+) -> Result<Option<(usize, Vec<Lease>)>, Error> {
+    let kinds = lots.concat();
     for _ in 0..ATTEMPTS {
-        let mut held = kinds.iter();
-        if let Some(kind) = held.find(|kind| opened.held.count(kind) >= needed) {
-            let lease = opened.held.take(kind, needed)?;
-            opened.taken.note(*kind, needed);
-            return Ok(Some((*kind, lease)));
+        let each = |lot: &Vec<_>| lot.clone().into_iter().zip(needed.iter().copied());
+        let held = &opened.held;
+        let has_all = |lot| each(lot).all(|(kind, needed)| held.count(&kind) >= needed);
+        if let Some(place) = lots.iter().position(has_all) {
+            let leases = each(&lots[place]).map(|(kind, needed)| {
+                opened.taken.note(kind, needed);
+                opened.held.take(&kind, needed)
+            });
+            return Ok(Some((place, leases.collect::<Result<_, _>>()?)));
         }
         let attempt = match opened.role {
             Role::Evaluator => {
                 let bounds = wanted(opened)?;
-                name(session, opened, kinds, &bounds)?
+                name(session, opened, &kinds, &bounds)?
             }
             Role::Garbler => {
-                let most = needed.saturating_mul(1 + MAX_RUNS_AHEAD);
-                follow(session, opened, kinds, &vec![0..=most; kinds.len()])?
+                let most = |needed: &u64| 0..=needed.saturating_mul(1 + MAX_RUNS_AHEAD);
+                let bounds = lots.iter().flat_map(|_| needed.iter().map(most));
+                follow(session, opened, &kinds, &bounds.collect::<Vec<_>>())?
             }
         };
         if matches!(attempt, Attempt::Short) {

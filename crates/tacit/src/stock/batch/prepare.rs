@@ -240,7 +240,7 @@ impl BatchVisitor for Fill<'_, '_> {
         };
         let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
         make(session, order, &tag, &batch, (&lot, &mut tried))?;
-        opened.publish(session, lot)?;
+        opened.publish(session, vec![lot])?;
         tried.finish()?;
         opened.note_published(&kind, span);
         Ok((missing, there + missing, Some(plan)))

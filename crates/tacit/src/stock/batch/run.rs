@@ -19,7 +19,7 @@ use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_b
 use crate::cost::Clock;
 use crate::driver::{drive, receive, seed, send};
 use crate::stock::OpenedStock;
-use crate::stock::supply::{LeaseOrder, TakenNumbers, lease_of_one_kind};
+use crate::stock::supply::{LeaseOrder, TakenNumbers, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::{Error, Session};
 
@@ -88,8 +88,11 @@ impl BatchRun<'_> {
         }
         let ahead = self.leases.ahead;
         let wanted = |opened: &OpenedStock| wanted(opened, &kinds, ahead);
-        let leased = lease_of_one_kind(self.session, self.opened, &kinds, 1, wanted)?;
-        let (kind, lease) = leased.ok_or_else(nothing)?;
+        let lots: Vec<_> = kinds.iter().map(|kind| vec![*kind]).collect();
+        let leased = lease_of_one_lot(self.session, self.opened, &lots, &[1], wanted)?;
+        let (place, leases) = leased.ok_or_else(nothing)?;
+        let lease = leases.into_iter().next().ok_or_else(nothing)?;
+        let kind = kinds[place];
         (self.leases.watch)(&TakenNumbers {
             name: name_of(function, security_bits),
             digest: kind,

@@ -1,18 +1,22 @@
-//! Triples in stock between two sessions of one process: made before anybody knows a function,
-//! there for later sessions, used once across crashes and races, and not used where one party
-//! lacks them.
+//! Triples and instances of components in stock between two sessions of one process: made before
+//! anybody knows a function, there for later sessions, used once across crashes and races, and not
+//! used where one party lacks them.
+
+mod instances;
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+use tacit::cost::FromStock;
 use tacit::net::Link;
 use tacit::plan::{Alternative, Calibration, InStock, Planner};
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::session::BaseOt;
 use tacit::stock::{
-    ComponentDigest, Prepared, StockName, Stocks, TakenNumbers, Tried, TriplePreparation, TryName,
+    ComponentDigest, InstancePreparation, Prepared, StockName, Stocks, TakenNumbers, Tried,
+    TriplePreparation, TryName,
 };
 use tacit::{Category, Error, Function, Job, Outcome, SecurityScope, Session, Type, Value};
 use tacit_stock::Memory;
@@ -21,6 +25,9 @@ use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};
 
 /// Triples of a block.
 const BLOCK: u64 = 64;
+
+/// What a lot has.
+const LOTS: [FromStock; 2] = [FromStock::Triples, FromStock::Instances];
 
 /// What a run took, and what it gave.
 type Ran = (Vec<TakenNumbers>, Outcome);
@@ -35,25 +42,46 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
     }
 }
 
-fn prepare(pair: &Pair, function: &Function, runs: u64) -> Both<Prepared> {
-    pair.both(|party, session, stocks| {
-        TriplePreparation::for_runs(ROLES[party], function, runs)?.run(session, stocks)
-    })
+/// An order for what `runs` runs of a function take.
+fn order(
+    what: FromStock,
+    function: &Function,
+    runs: u64,
+    party: usize,
+    (session, stocks): (&mut Session, &Stocks),
+) -> Result<Prepared, Error> {
+    let role = ROLES[party];
+    match what {
+        FromStock::Triples => {
+            TriplePreparation::for_runs(role, function, runs)?.run(session, stocks)
+        }
+        FromStock::Instances => {
+            InstancePreparation::for_runs(role, function, runs)?.run(session, stocks)
+        }
+    }
+}
+
+fn prepare(pair: &Pair, what: FromStock, function: &Function, runs: u64) -> Both<Prepared> {
+    pair.both(|party, session, stocks| order(what, function, runs, party, (session, stocks)))
 }
 
 fn run_both(pair: &Pair, function: &Function, bits: u8) -> Both<Ran> {
     pair.both(|party, session, stocks| run(function, party, session, (stocks, bits)))
 }
 
-/// For how many runs each party has triples.
-fn left(pair: &Pair, function: &Function) -> [u64; 2] {
+/// For how many runs each party has what a lot has.
+fn left(pair: &Pair, what: FromStock, function: &Function) -> [u64; 2] {
     [0, 1].map(|party| {
-        let stocks = pair.stocks(party);
-        let left = stocks.authenticated_runs_left(
-            &stock_name(pair, party),
-            function,
-            StatisticalSecurity::DEFAULT,
-        );
+        let (stocks, name) = (pair.stocks(party), stock_name(pair, party));
+        let least = StatisticalSecurity::DEFAULT;
+        let left = match what {
+            FromStock::Triples => stocks.authenticated_runs_left(&name, function, least),
+            FromStock::Instances => {
+                let scheme = tacit::scheme::default_scheme(function);
+                let name = StockName { scheme, ..name };
+                stocks.linked_runs_left(&name, function, least)
+            }
+        };
         left.expect("a stock")
     })
 }
@@ -78,11 +106,16 @@ fn run(
     Ok((taken, outcome))
 }
 
-/// Whether the run made no OTs, and so took its triples from the stock.
-fn is_from_stock((taken, outcome): &Ran) -> bool {
-    let from_stock = outcome.cost.ot_extension.is_none();
-    assert_eq!(from_stock, !taken.is_empty());
+/// What the run took from the stock. It made OTs if that is nothing.
+fn from_stock((taken, outcome): &Ran) -> Option<FromStock> {
+    let from_stock = outcome.cost.from_stock;
+    assert_eq!(from_stock.is_none(), taken.is_empty());
+    assert_eq!(from_stock.is_none(), outcome.cost.ot_extension.is_some());
     from_stock
+}
+
+fn is_from_stock(ran: &Ran) -> bool {
+    from_stock(ran).is_some()
 }
 
 fn each<T>(ran: Both<T>) -> [T; 2] {
@@ -124,7 +157,9 @@ fn triples_are_there_after_a_restart_and_used_once() {
         );
         assert_eq!(prepared.made_at_bits, Some(40));
     }
-    assert_eq!(left(&parties, &small), [3, 3]);
+    let left = |function| left(&parties, FromStock::Triples, function);
+    let prepare = |runs| prepare(&parties, FromStock::Triples, &small, runs);
+    assert_eq!(left(&small), [3, 3]);
     assert_eq!(planned(&parties, &small), [Some((7 * BLOCK, 3)), None]);
     let mut numbers = BTreeSet::new();
     for (function, due) in [(&small, [2, 2]), (&large, [0, 0])] {
@@ -142,17 +177,17 @@ fn triples_are_there_after_a_restart_and_used_once() {
             let scope = SecurityScope::AllRuns { made_at_bits: 40 };
             assert_eq!(outcome.security_scope, Some(scope));
         }
-        assert_eq!(left(&parties, function), due, "{}", function.name());
+        assert_eq!(left(function), due, "{}", function.name());
     }
     // One block is left, and no function takes one.
     for ran in each(run_both(&parties, &small, 40)) {
         assert!(!is_from_stock(&ran));
     }
     // What is in stock counts; a session goes on from nothing where the stock ends.
-    for prepared in each(prepare(&parties, &small, 2)) {
+    for prepared in each(prepare(2)) {
         assert_eq!((prepared.made(), prepared.runs), (4 * BLOCK, Some(2)));
     }
-    for prepared in each(prepare(&parties, &small, 2)) {
+    for prepared in each(prepare(2)) {
         assert_eq!((prepared.made(), prepared.available()), (0, 5 * BLOCK));
     }
     let runs = parties.both(|party, session, stocks| {
@@ -183,60 +218,65 @@ fn triples_are_there_after_a_restart_and_used_once() {
     }
 }
 
-/// Triples of a lower s than the run's are left alone.
+/// What was made at a lower s than the run's is left alone.
 #[test]
-fn a_run_takes_no_triples_of_a_lower_s() {
-    let (parties, function) = (Pair::in_memory(), millionaires(8));
-    each(prepare(&parties, &function, 1));
-    for ran in each(run_both(&parties, &function, 41)) {
-        assert!(!is_from_stock(&ran));
-    }
-    assert_eq!(left(&parties, &function), [1, 1]);
-    for ran in each(run_both(&parties, &function, 40)) {
-        assert!(is_from_stock(&ran));
+fn a_run_takes_nothing_of_a_lower_s() {
+    for what in LOTS {
+        let (parties, function) = (Pair::in_memory(), millionaires(8));
+        each(prepare(&parties, what, &function, 1));
+        for ran in each(run_both(&parties, &function, 41)) {
+            assert!(!is_from_stock(&ran));
+        }
+        assert_eq!(left(&parties, what, &function), [1, 1]);
+        for ran in each(run_both(&parties, &function, 40)) {
+            assert_eq!(from_stock(&ran), Some(what));
+        }
     }
 }
 
-/// Triples whose base OTs rest on discrete logarithms are left alone by a run that is to rest on
-/// none.
+/// Lots whose base OTs rest on discrete logarithms are left alone by a run that is to rest on none.
 #[test]
-fn a_run_takes_no_triples_that_rest_on_less() {
-    let (parties, function) = (Pair::in_memory(), millionaires(8));
-    let [usual, post_quantum] = BaseOt::ALL;
-    let prepare_on = |base: BaseOt| {
-        parties.both(|party, session, stocks| {
-            session.set_base_ot(base)?;
-            TriplePreparation::for_runs(ROLES[party], &function, 1)?.run(session, stocks)
-        })
-    };
-    let run_on = |base: BaseOt| {
-        let ran = parties.both(|party, session, stocks| {
-            session.set_base_ot(base)?;
-            run(&function, party, session, (stocks, 40))
-        });
-        each(ran).map(|ran| is_from_stock(&ran))
-    };
-    each(prepare_on(usual));
-    assert_eq!(run_on(post_quantum), [false, false]);
-    assert_eq!(run_on(usual), [true, true]);
-    each(prepare_on(usual));
-    for prepared in each(prepare_on(post_quantum)) {
-        assert_eq!((prepared.made(), prepared.runs), (2 * BLOCK, Some(1)));
-    }
-    assert_eq!(run_on(post_quantum), [true, true]);
-    assert_eq!(left(&parties, &function), [1, 1]);
-    // Where nothing is asked of them, any triples do.
-    each(prepare_on(post_quantum));
-    assert_eq!([run_on(usual), run_on(usual)], [[true; 2]; 2]);
-}
-
-/// A party that lost its stock, or never had one: both make triples, and the other's stay.
-#[test]
-fn where_one_party_has_none_both_make_them() {
+fn a_run_takes_nothing_that_rests_on_less() {
     let function = millionaires(8);
-    for lacks in [0, 1] {
+    for what in LOTS {
+        let parties = Pair::in_memory();
+        let [usual, post_quantum] = BaseOt::ALL;
+        let prepare_on = |base: BaseOt| {
+            parties.both(|party, session, stocks| {
+                session.set_base_ot(base)?;
+                order(what, &function, 1, party, (session, stocks))
+            })
+        };
+        let run_on = |base: BaseOt| {
+            let ran = parties.both(|party, session, stocks| {
+                session.set_base_ot(base)?;
+                run(&function, party, session, (stocks, 40))
+            });
+            each(ran).map(|ran| is_from_stock(&ran))
+        };
+        each(prepare_on(usual));
+        assert_eq!(run_on(post_quantum), [false, false]);
+        assert_eq!(run_on(usual), [true, true]);
+        each(prepare_on(usual));
+        for prepared in each(prepare_on(post_quantum)) {
+            assert!(prepared.made() > 0);
+            assert_eq!(prepared.runs, Some(1));
+        }
+        assert_eq!(run_on(post_quantum), [true, true]);
+        assert_eq!(left(&parties, what, &function), [1, 1]);
+        // Where nothing is asked of them, any lots do.
+        each(prepare_on(post_quantum));
+        assert_eq!([run_on(usual), run_on(usual)], [[true; 2]; 2]);
+    }
+}
+
+/// A party that lost its stock, or never had one: both make triples, and what the other has stays.
+#[test]
+fn where_one_party_has_none_both_make_triples() {
+    let function = millionaires(8);
+    for (lacks, what) in [0, 1].into_iter().zip(LOTS) {
         let mut parties = Pair::in_memory();
-        each(prepare(&parties, &function, 1));
+        each(prepare(&parties, what, &function, 1));
         let kept = std::mem::replace(&mut parties.disks[lacks], Memory::new());
         for ran in each(run_both(&parties, &function, 40)) {
             assert!(!is_from_stock(&ran));
@@ -248,14 +288,17 @@ fn where_one_party_has_none_both_make_them() {
     }
 }
 
-/// A party whose stock is an old copy would take blocks again. The records show it, and the other
-/// party gives none.
+/// A party whose stock is an old copy would take the same again. The records show it, and the other
+/// party gives nothing.
 #[test]
 fn a_stock_that_went_back_is_refused() {
     let function = millionaires(8);
-    for back in [0, 1] {
+    for (back, what) in [0, 1]
+        .into_iter()
+        .flat_map(|back| LOTS.map(|what| (back, what)))
+    {
         let mut parties = Pair::in_memory();
-        each(prepare(&parties, &function, 2));
+        each(prepare(&parties, what, &function, 2));
         let old = parties.disks[back].copy();
         each(run_both(&parties, &function, 40));
         parties.disks[back] = old;
@@ -270,66 +313,68 @@ fn a_stock_that_went_back_is_refused() {
     }
 }
 
-/// Two sessions at once, and blocks for one run: one has them, the other makes its own.
+/// Two sessions at once, and enough for one run: one has it, the other makes its own.
 #[test]
-fn two_sessions_do_not_take_the_same_blocks() {
-    let (parties, function) = (Pair::in_memory(), millionaires(8));
-    each(prepare(&parties, &function, 1));
-    let ready = Barrier::new(4);
-    let race = || {
-        parties.both(|party, session, stocks| {
-            ready.wait();
-            run(&function, party, session, (stocks, 40))
-        })
-    };
-    let ran = thread::scope(|scope| {
-        let other = scope.spawn(race);
-        [race(), other.join().expect("no panic")]
-    });
-    let from_stock = ran.map(|ran| {
-        let [ours, theirs] = each(ran).map(|ran| is_from_stock(&ran));
-        assert_eq!(ours, theirs);
-        ours
-    });
-    assert_eq!(
-        from_stock.iter().filter(|from_stock| **from_stock).count(),
-        1
-    );
-    assert_eq!(left(&parties, &function), [0, 0]);
+fn two_sessions_do_not_take_the_same() {
+    let function = millionaires(8);
+    for what in LOTS {
+        let parties = Pair::in_memory();
+        each(prepare(&parties, what, &function, 1));
+        let ready = Barrier::new(4);
+        let race = || {
+            parties.both(|party, session, stocks| {
+                ready.wait();
+                run(&function, party, session, (stocks, 40))
+            })
+        };
+        let ran = thread::scope(|scope| {
+            let other = scope.spawn(race);
+            [race(), other.join().expect("no panic")]
+        });
+        let from_stock = ran.map(|ran| {
+            let [ours, theirs] = each(ran).map(|ran| is_from_stock(&ran));
+            assert_eq!(ours, theirs);
+            ours
+        });
+        let taken = from_stock.iter().filter(|from_stock| **from_stock);
+        assert_eq!(taken.count(), 1);
+        assert_eq!(left(&parties, what, &function), [0, 0]);
+    }
 }
 
-/// A byte that changed on the disk: the run ends with the stock's error, and nothing of the block
-/// is used.
+/// A byte that changed on the disk: the run ends with the stock's error, and nothing of it is used.
 #[test]
 fn an_altered_byte_is_found() {
     let function = millionaires(8);
-    for party in [0, 1] {
+    for (party, what) in [0, 1]
+        .into_iter()
+        .flat_map(|party| LOTS.map(|what| (party, what)))
+    {
         let parties = Pair::in_memory();
-        each(prepare(&parties, &function, 1));
+        each(prepare(&parties, what, &function, 1));
         let files = parties.disks[party].files().into_iter();
         let lots = files.filter(|file| file.extension().is_some_and(|end| end == "seg"));
         for lot in lots {
-            // A share in the first block.
+            // A share in the first block or instance.
             assert!(parties.disks[party].flip_bit(&lot, 160 + 1000));
         }
         let error = run_both(&parties, &function, 40).map(Result::err)[party].take();
         let error = error.expect("a damaged block");
         assert_eq!(error.category(), Category::Stock, "{error}");
-        // The damaged blocks are spent, and both go on.
+        // What is damaged is spent, and both go on.
         for ran in each(run_both(&parties, &function, 40)) {
             assert!(!is_from_stock(&ran));
         }
     }
 }
 
-/// Blocks that a party took, over all its restarts.
+/// What a party took, over all its restarts.
 type Ledger = [BTreeSet<(ComponentDigest, u64)>; 2];
 
-/// A preparation and two runs of it, as far as the power lasts. Blocks that are taken twice are
-/// found.
-fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
+/// A preparation and two runs of it, as far as the power lasts. What is taken twice is found.
+fn work(parties: &Pair, what: FromStock, function: &Function, ledger: &mut Ledger) -> bool {
     let mut is_done = true;
-    for prepared in prepare(parties, function, 2) {
+    for prepared in prepare(parties, what, function, 2) {
         is_done &= no_hang(prepared).is_ok();
     }
     for _ in 0..2 {
@@ -350,7 +395,7 @@ fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
             for kind in taken {
                 for number in kind.spans.iter().flat_map(|span| span.first..span.end()) {
                     let is_new = ledger[party].insert((kind.digest, number));
-                    assert!(is_new, "party {party} takes triple {number} twice");
+                    assert!(is_new, "party {party} takes {} {number} twice", kind.name);
                 }
             }
             match no_hang(ran) {
@@ -363,11 +408,10 @@ fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
 }
 
 /// Loses the power of a party at every `step`-th write, sync and commit of a preparation and two
-/// runs. Both start again and run right, and neither takes a triple twice.
-fn lose_power(step: usize, offset: u64) -> u64 {
-    let function = millionaires(8);
+/// runs. Both start again and run right, and neither takes anything twice.
+fn lose_power(what: FromStock, function: &Function, step: usize, offset: u64) -> u64 {
     let start = Pair::in_memory();
-    assert!(work(&start, &function, &mut Ledger::default()));
+    assert!(work(&start, what, function, &mut Ledger::default()));
     let points = start.disks.each_ref().map(Memory::points);
     let mut lost = 0;
     for party in [0, 1] {
@@ -375,13 +419,13 @@ fn lose_power(step: usize, offset: u64) -> u64 {
             let mut parties = Pair::in_memory();
             let mut ledger = Ledger::default();
             parties.disks[party].lose_power_at(point, point);
-            work(&parties, &function, &mut ledger);
+            work(&parties, what, function, &mut ledger);
             parties.disks[party] = parties.disks[party].restart();
             assert!(
-                work(&parties, &function, &mut ledger),
+                work(&parties, what, function, &mut ledger),
                 "party {party}, point {point}"
             );
-            let left = left(&parties, &function);
+            let left = left(&parties, what, function);
             assert_eq!(left[0], left[1], "party {party}, point {point}");
             lost += 1;
         }
@@ -391,14 +435,15 @@ fn lose_power(step: usize, offset: u64) -> u64 {
 
 #[test]
 fn a_loss_of_power_wastes_and_never_reuses() {
-    assert!(lose_power(7, 5) >= 8);
+    assert!(lose_power(FromStock::Triples, &millionaires(8), 7, 5) >= 8);
+    let function = instances::richer("richer", 0);
+    assert!(lose_power(FromStock::Instances, &function, 7, 5) >= 8);
 }
 
 #[test]
 #[ignore = "long: every point of a preparation and of two runs"]
 fn power_lost_at_every_point() {
-    println!(
-        "{{\"power_losses\":{},\"all_held\":true}}",
-        lose_power(1, 0)
-    );
+    let lost = lose_power(FromStock::Triples, &millionaires(8), 1, 0);
+    let lost = lost + lose_power(FromStock::Instances, &instances::richer("richer", 0), 1, 0);
+    println!("{{\"power_losses\":{lost},\"all_held\":true}}");
 }

@@ -1,0 +1,258 @@
+//! What was leased of a lot, as it is read: all of it says that it is of this lot.
+
+use tacit_protocol::authenticated::{BLOCK_BYTES, TripleBlocks};
+use tacit_stock::{ComponentDigest, Instance, Instances, Lease};
+use zeroize::Zeroizing;
+
+use super::{Content, LotTerms, Needs, ordered, serves};
+use crate::Error;
+use crate::stock::failure::StockFailure;
+
+/// What all instances of a lot say that they are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LotName {
+    /// s.
+    pub(super) made_at_bits: u8,
+    /// The epoch's.
+    pub(super) id: [u8; 32],
+}
+
+impl LotName {
+    /// Bytes of what an instance says.
+    pub(super) fn header_bytes(content: &Content) -> u32 {
+        1 + 32 + content.says.len() as u32
+    }
+
+    /// What an instance says that has this.
+    pub(super) fn header(&self, content: &Content) -> Vec<u8> {
+        [&[self.made_at_bits][..], &self.id, &content.says].concat()
+    }
+
+    /// Of what lot an instance says that it is.
+    fn of(header: &[u8]) -> Option<Self> {
+        let (made_at_bits, rest) = header.split_first()?;
+        let id = *rest.first_chunk()?;
+        Some(Self {
+            made_at_bits: *made_at_bits,
+            id,
+        })
+    }
+}
+
+/// What was leased for a run.
+pub(super) struct LeasedLot<'a> {
+    pub(super) name: LotName,
+    /// Of each need its instances.
+    shelves: Vec<Shelf>,
+    /// Which of them each component of the function is.
+    places: Vec<usize>,
+    failure: &'a StockFailure,
+}
+
+struct Shelf {
+    first: Option<Instance>,
+    others: Instances,
+    /// What each says.
+    header: Vec<u8>,
+}
+
+impl<'a> LeasedLot<'a> {
+    /// Leases of `kinds`, which are all of one lot, for a run that needs this and asks for that.
+    ///
+    /// # Errors
+    ///
+    /// The first one says that it is of another lot, or cannot be read.
+    pub(super) fn open(
+        leases: Vec<Lease>,
+        kinds: &[ComponentDigest],
+        (needs, asked): (&Needs, LotTerms),
+        failure: &'a StockFailure,
+    ) -> Result<Self, Error> {
+        let mut all = leases.into_iter().map(Lease::instances);
+        let mut others = all.next().ok_or_else(broken)?;
+        let mut first = Some(others.next().ok_or_else(broken)??);
+        let header = first.as_ref().map(Instance::tables).unwrap_or_default();
+        let name = LotName::of(header).ok_or_else(broken)?;
+        let is_of_lot = |(kind, content): (&ComponentDigest, &Content)| {
+            let ordered = ordered(kind).filter(|_| serves(kind, asked));
+            ordered.is_some_and(|ordered| {
+                name.made_at_bits >= ordered.statistical_security_bits
+                    && content.kind(&ordered.lot(&name.id)) == *kind
+            })
+        };
+        if !kinds.iter().zip(&needs.contents).all(is_of_lot) {
+            return Err(broken());
+        }
+        let shelves = std::iter::once(others).chain(all).zip(&needs.contents);
+        let shelves = shelves.map(|(others, content)| Shelf {
+            first: first.take(),
+            others,
+            header: name.header(content),
+        });
+        Ok(Self {
+            name,
+            shelves: shelves.collect(),
+            places: needs.places.clone(),
+            failure,
+        })
+    }
+
+    /// The next instance of a need.
+    fn read(&mut self, place: usize) -> Result<Instance, tacit_protocol::Error> {
+        let shelf = self.shelves.get_mut(place);
+        let next = shelf.map_or(Err(MORE_THAN_LEASED), Shelf::read);
+        next.map_err(|error| self.failure.note(error))
+    }
+}
+
+const MORE_THAN_LEASED: Error = Error::ApiMisuse("a run reads no more than it leased");
+
+impl Shelf {
+    fn read(&mut self) -> Result<Instance, Error> {
+        let next = self.first.take().map(Ok).or_else(|| self.others.next());
+        let next = next.ok_or(MORE_THAN_LEASED)??;
+        match next.tables() == self.header {
+            true => Ok(next),
+            false => Err(broken()),
+        }
+    }
+}
+
+impl TripleBlocks for LeasedLot<'_> {
+    fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, tacit_protocol::Error> {
+        let instance = self.read(0)?;
+        match instance.secret().first_chunk::<BLOCK_BYTES>() {
+            Some(bytes) => block.copy_from_slice(bytes),
+            None => return Err(self.failure.note(broken())),
+        }
+        Ok(instance.number())
+    }
+}
+
+impl tacit_protocol::prepared::Instances for LeasedLot<'_> {
+    type Instance = Zeroizing<Vec<u8>>;
+
+    fn next(&mut self, component: usize) -> Result<Self::Instance, tacit_protocol::Error> {
+        let place = self.places.get(component).copied().unwrap_or(usize::MAX);
+        Ok(Zeroizing::new(self.read(place)?.secret().to_vec()))
+    }
+}
+
+fn broken() -> Error {
+    Error::Material(
+        "what is in stock for `authenticated` is not as it was kept; run `tacit stock check`"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tacit_circuit::Component;
+    use tacit_components::library;
+    use tacit_garble::SchemeId;
+    use tacit_ot::base::BaseOt;
+    use tacit_stock::{
+        EpochId, Limits, Memory, PeerId, Role, RootKey, Shape, Span, Stock, StockId, Stocks,
+    };
+
+    use super::*;
+
+    const NAME: LotName = LotName {
+        made_at_bits: 40,
+        id: [7; 32],
+    };
+
+    fn asked() -> LotTerms {
+        LotTerms::at(40, BaseOt::default())
+    }
+
+    fn needs(content: &Content, count: usize) -> Needs {
+        Needs {
+            contents: vec![content.clone()],
+            counts: vec![count as u64],
+            names: Vec::new(),
+            components: Vec::new(),
+            places: vec![0],
+        }
+    }
+
+    /// A stock with a lot of this kind, whose instances say this of themselves.
+    fn stock(kind: ComponentDigest, headers: &[Vec<u8>]) -> Stock {
+        let stocks = Stocks::open(Arc::new(Memory::new()), Path::new("s"), RootKey::Beside);
+        let id = StockId {
+            own: PeerId([1; 32]),
+            peer: PeerId([2; 32]),
+            role: Role::Garbler,
+            scheme: tacit_stock::SchemeId(*b"test"),
+        };
+        let (epoch, limits) = (EpochId::generate(0).expect("randomness"), Limits::default());
+        let stock = stocks.and_then(|stocks| stocks.create(id, epoch, &[], limits));
+        let stock = stock.expect("room");
+        let count = headers.len() as u64;
+        let shape = Shape {
+            secret_bytes: BLOCK_BYTES as u32,
+            table_bytes: headers[0].len() as u32,
+        };
+        let preparation = stock.prepare().expect("nobody prepares");
+        let lot = preparation.begin_lot(kind, shape, Span { first: 0, count });
+        let lot = lot.expect("room");
+        let secrets = vec![5; headers.len() * BLOCK_BYTES];
+        lot.put(0, &secrets, &headers.concat()).expect("room");
+        lot.finish().expect("room");
+        stock.publish(&kind, 0).expect("it waits");
+        stock
+    }
+
+    /// Whether a run at s = 40 that needs `content` has all instances of such a lot.
+    fn is_taken(content: &Content, kind: ComponentDigest, headers: &[Vec<u8>]) -> bool {
+        let lease = stock(kind, headers).lease(&kind, headers.len() as u64);
+        let (failure, needs) = (StockFailure::default(), needs(content, headers.len()));
+        let leases = vec![lease.expect("in stock")];
+        let lot = LeasedLot::open(leases, &[kind], (&needs, asked()), &failure);
+        lot.is_ok_and(|mut lot| headers.iter().all(|_| lot.read(0).is_ok()))
+    }
+
+    fn component(name: &str) -> Component {
+        Component::new(name, library::find(name, &Default::default()).expect("one"))
+    }
+
+    /// What an instance says of its lot is what the run is promised: s, whose Δ it is under, and of
+    /// which component and scheme it is.
+    #[test]
+    fn what_says_it_is_of_another_lot_is_not_taken() {
+        let two_call = SchemeId::HALF_GATES_TWO_CALL;
+        let adder = Content::instances(&component("adder"), two_call);
+        let ordered = |bits| LotTerms::at(bits, BaseOt::MlKem768).lot(&NAME.id);
+        for content in [Content::triples(), adder.clone()] {
+            let (kind, good) = (content.kind(&ordered(40)), NAME.header(&content));
+            let is_taken = |kind, headers: &[Vec<u8>]| is_taken(&content, kind, headers);
+            assert!(is_taken(kind, &[good.clone(), good.clone()]));
+            let at = |made_at_bits| LotName {
+                made_at_bits,
+                ..NAME
+            };
+            let higher = at(43).header(&content);
+            assert!(is_taken(kind, &[higher.clone(), higher]));
+            let less = content.kind(&ordered(39));
+            assert!(!is_taken(less, &[good.clone()]), "ordered at less");
+            let mut other = NAME;
+            other.id[0] ^= 1;
+            for wrong in [at(39).header(&content), other.header(&content)] {
+                assert!(!is_taken(kind, &[wrong.clone(), wrong.clone()]));
+                assert!(!is_taken(kind, &[good.clone(), wrong]));
+            }
+        }
+        let kind = adder.kind(&ordered(40));
+        for other in [
+            Content::instances(&component("comparator"), two_call),
+            Content::instances(&component("adder"), SchemeId::HALF_GATES_REKEYED),
+        ] {
+            assert_ne!(other.kind(&ordered(40)), kind);
+            assert!(!is_taken(&adder, kind, &[NAME.header(&other)]));
+            assert!(!is_taken(&other, kind, &[NAME.header(&other)]));
+        }
+    }
+}

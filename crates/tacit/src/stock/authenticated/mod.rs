@@ -1,0 +1,377 @@
+//! What `authenticated` takes from the stock: triples, made before anybody knows a function, and
+//! instances of components, garbled and checked before anybody knows which function links them.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `prepare` | makes one lot of the stock, published when both have ended well |
+//! | `triples`, `instances` | orders for lots of either |
+//! | `run` | leases what a run takes of one lot at both parties, and runs from it |
+//! | `leased` | reads what was leased, all of which says that it is of one lot |
+//!
+//! **A lot** is what one order makes, under Δ of its own: a kind of triples, or a kind of instances
+//! of each component. So a run takes what it needs from one lot, and a smaller run what is left. A
+//! kind's digest is 15 bytes of [what it has](Content), the s that was ordered, with the highest bit
+//! set where its base OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. Each instance
+//! says what it is of: the s that it was made at, the epoch's id and, where it is of a component,
+//! which one and under which scheme.
+//!
+//! All lots lie in the stock of [`HOME`], whatever scheme a run has: triples are of none, and the
+//! digest of a kind of instances says theirs.
+
+mod instances;
+mod leased;
+mod prepare;
+mod run;
+mod triples;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Component;
+use tacit_function::{Function, Role};
+use tacit_garble::SchemeId;
+use tacit_ot::base::BaseOt;
+use tacit_protocol::authenticated::{BLOCK_TRIPLES, blocks_for, check_linked};
+use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
+use tacit_stock::{ComponentDigest, StockError};
+
+use super::{StockName, Stocks};
+use crate::protocols::StatisticalSecurity;
+use crate::{Error, Session};
+
+pub use instances::{InstancePreparation, Instances};
+pub(crate) use run::{StockedOutcome, StockedRun};
+pub use triples::{TriplePreparation, Triples};
+
+/// Whose stock lots lie in.
+const HOME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
+
+/// Bytes that a kind begins with.
+const CONTENT_BYTES: usize = 15;
+
+/// Those of them that all kinds of instances have.
+const FAMILY_BYTES: usize = 7;
+
+/// Bytes that a kind ends with, the same in all kinds of a lot: s, and 16 bytes of the epoch's id.
+const LOT_BYTES: usize = 32 - CONTENT_BYTES;
+
+/// The highest bit of the byte with s, which has 7.
+const BASE_OT_BIT: u32 = 7;
+
+const TRIPLES: &[u8] = b"tacit authenticated triples 1\0";
+const INSTANCES: &[u8] = b"tacit authenticated instances 1\0";
+
+/// What a kind has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// What its digest begins with.
+    start: [u8; CONTENT_BYTES],
+    /// What its instances say of it: nothing of triples.
+    says: Vec<u8>,
+}
+
+impl Content {
+    pub(crate) fn triples() -> Self {
+        let hash = Sha256::digest(TRIPLES);
+        Self {
+            start: std::array::from_fn(|i| hash[i]),
+            says: Vec::new(),
+        }
+    }
+
+    /// Instances of `component` that are garbled under `scheme`.
+    fn instances(component: &Component, scheme: SchemeId) -> Self {
+        let hash = Sha256::new_with_prefix(INSTANCES)
+            .chain_update(scheme.to_bytes())
+            .chain_update(component.digest().0);
+        let says = hash.finalize().to_vec();
+        let mut start = [0; CONTENT_BYTES];
+        let (family, of) = start.split_at_mut(FAMILY_BYTES);
+        family.copy_from_slice(&Sha256::digest(INSTANCES)[..FAMILY_BYTES]);
+        of.copy_from_slice(&says[..CONTENT_BYTES - FAMILY_BYTES]);
+        Self { start, says }
+    }
+
+    /// The kind in a lot.
+    fn kind(&self, lot: &[u8; LOT_BYTES]) -> ComponentDigest {
+        let mut kind = [0; 32];
+        kind[..CONTENT_BYTES].copy_from_slice(&self.start);
+        kind[CONTENT_BYTES..].copy_from_slice(lot);
+        ComponentDigest(kind)
+    }
+}
+
+/// What a lot is ordered as, and a run asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LotTerms {
+    /// s, from 40 to 64.
+    pub(crate) statistical_security_bits: u8,
+    /// On what its base OTs rest.
+    pub(crate) base_ot: BaseOt,
+}
+
+impl LotTerms {
+    pub(crate) fn at(statistical_security_bits: u8, base_ot: BaseOt) -> Self {
+        Self {
+            statistical_security_bits,
+            base_ot,
+        }
+    }
+
+    /// What the kinds of a lot end with that was ordered as this, of the epoch `id`.
+    fn lot(self, id: &[u8; 32]) -> [u8; LOT_BYTES] {
+        let base_ot = base_ot_byte(self.base_ot) << BASE_OT_BIT;
+        let mut lot = [self.statistical_security_bits | base_ot; LOT_BYTES];
+        lot[1..].copy_from_slice(&id[..LOT_BYTES - 1]);
+        lot
+    }
+
+    /// What people call what was ordered as this.
+    fn name(self, what: &str) -> String {
+        let bits = self.statistical_security_bits;
+        match self.base_ot {
+            BaseOt::Ristretto255 => format!("{what} at s = {bits}"),
+            base_ot => format!("{what} at s = {bits} from {base_ot}"),
+        }
+    }
+}
+
+/// What all kinds of a lot end with.
+fn lot_of(kind: &ComponentDigest) -> [u8; LOT_BYTES] {
+    std::array::from_fn(|i| kind.0[CONTENT_BYTES + i])
+}
+
+/// What the lot of a kind was ordered as; `None` of a kind that is of none.
+fn ordered(kind: &ComponentDigest) -> Option<LotTerms> {
+    let is_instances = kind
+        .0
+        .starts_with(&Sha256::digest(INSTANCES)[..FAMILY_BYTES]);
+    let byte = kind.0[CONTENT_BYTES];
+    let base_ot = base_ot_of_byte(byte >> BASE_OT_BIT)?;
+    let terms = LotTerms::at(byte & !(1 << BASE_OT_BIT), base_ot);
+    (is_instances || is_triples(kind)).then_some(terms)
+}
+
+/// Whether a kind is of a lot of triples.
+pub(super) fn is_triples(kind: &ComponentDigest) -> bool {
+    kind.0.starts_with(&Content::triples().start)
+}
+
+/// Whether a kind is of a lot.
+pub(super) fn is_of_lot(kind: &ComponentDigest) -> bool {
+    ordered(kind).is_some()
+}
+
+/// Whether a kind is of a lot for runs that ask for this.
+fn serves(kind: &ComponentDigest, asked: LotTerms) -> bool {
+    ordered(kind).is_some_and(|ordered| {
+        ordered.statistical_security_bits >= asked.statistical_security_bits
+            && ordered.base_ot.serves(asked.base_ot)
+    })
+}
+
+/// A lot in stock.
+pub(crate) struct Lot {
+    /// Its kinds, and how many instances there are of each.
+    kinds: Vec<ComponentDigest>,
+    available: Vec<u64>,
+}
+
+impl Lot {
+    /// The lots for runs that ask for this among some kinds with their numbers, if they have
+    /// anything of `contents`; in an order that follows from the kinds.
+    pub(crate) fn all(
+        kinds: impl Iterator<Item = (ComponentDigest, u64)>,
+        asked: LotTerms,
+        contents: &[Content],
+    ) -> Vec<Self> {
+        let there = kinds.filter(|(kind, count)| *count > 0 && serves(kind, asked));
+        let there: BTreeMap<_, _> = there.collect();
+        let starts: Vec<_> = contents.iter().map(|content| content.start).collect();
+        let those = there.keys();
+        let those = those.filter(|kind| starts.iter().any(|start| kind.0.starts_with(start)));
+        let lots: BTreeSet<_> = those.map(lot_of).collect();
+        let lots = lots.iter().map(|lot| {
+            let kinds = contents.iter().map(|content| content.kind(lot));
+            let kinds: Vec<_> = kinds.collect();
+            let available = kinds.iter().map(|kind| there.get(kind).copied());
+            Self {
+                available: available.map(Option::unwrap_or_default).collect(),
+                kinds,
+            }
+        });
+        lots.collect()
+    }
+
+    /// Instances of all its kinds.
+    pub(crate) fn count(&self) -> u64 {
+        self.available.iter().sum()
+    }
+
+    /// For how many runs it is enough that take as many of each kind.
+    pub(crate) fn runs(&self, needed: &[u64]) -> u64 {
+        runs(&self.available, needed)
+    }
+}
+
+/// For how many runs some instances are enough that take as many of each kind.
+fn runs(available: &[u64], needed: &[u64]) -> u64 {
+    let each = available.iter().zip(needed);
+    let each = each.map(|(available, needed)| available.checked_div(*needed));
+    each.map(|runs| runs.unwrap_or(0)).min().unwrap_or(0)
+}
+
+/// What a run takes of a lot.
+pub(crate) struct Needs {
+    contents: Vec<Content>,
+    counts: Vec<u64>,
+    /// What people call each, but for the lot.
+    names: Vec<String>,
+    /// Of instances: the function's component that each is of, and which of them each component is.
+    components: Vec<usize>,
+    places: Vec<usize>,
+}
+
+impl Needs {
+    /// Triples of a run of `function`, in blocks; nothing where it takes none.
+    fn triples(function: &Function) -> Option<Self> {
+        let blocks = blocks_for(function);
+        (blocks > 0).then(|| Self {
+            contents: vec![Content::triples()],
+            counts: vec![blocks],
+            names: vec!["triples".to_owned()],
+            components: Vec::new(),
+            places: Vec::new(),
+        })
+    }
+
+    /// Instances under `scheme` of a run of `function`, which can be run from some.
+    fn instances(function: &Function, scheme: SchemeId) -> Self {
+        let mut needs = Self {
+            contents: Vec::new(),
+            counts: Vec::new(),
+            names: Vec::new(),
+            components: Vec::new(),
+            places: Vec::new(),
+        };
+        let calls = function.component_calls().iter();
+        let components = function.components().iter().zip(calls).enumerate();
+        for (i, (component, calls)) in components {
+            let content = Content::instances(component, scheme);
+            let there = needs.contents.iter().position(|one| *one == content);
+            let place = there.unwrap_or(needs.contents.len());
+            needs.places.push(place);
+            if there.is_none() && *calls > 0 {
+                let (function, component) = (function.name(), component.name());
+                let name = format!("{function}/{component}, checked under {scheme},");
+                needs.contents.push(content);
+                needs.counts.push(0);
+                needs.names.push(name);
+                needs.components.push(i);
+            }
+            if let Some(count) = needs.counts.get_mut(place) {
+                *count += u64::from(*calls);
+            }
+        }
+        needs
+    }
+
+    /// What a run of `function` under `scheme` by `authenticated` may take, what is best first.
+    fn of_run(function: &Function, scheme: SchemeId) -> impl Iterator<Item = Self> {
+        let can_link = check_linked(function).is_ok();
+        let instances = can_link.then(|| Self::instances(function, scheme));
+        instances.into_iter().chain(Self::triples(function))
+    }
+}
+
+impl Stocks {
+    /// The number of runs of `function` by `authenticated` at this s for which a stock has
+    /// triples, whatever its scheme and the kind of base OT. Without the stock it is zero.
+    ///
+    /// # Errors
+    ///
+    /// The stock cannot be read.
+    pub fn authenticated_runs_left(
+        &self,
+        name: &StockName,
+        function: &Function,
+        security: StatisticalSecurity,
+    ) -> Result<u64, Error> {
+        let asked = LotTerms::at(security.bits(), BaseOt::default());
+        let needs = Needs::triples(function);
+        needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
+    }
+
+    /// The number of runs of `function` by `authenticated` at this s, under the scheme of `name`,
+    /// for which a stock has instances of its components. Without the stock, and where it cannot be
+    /// run from instances, it is zero.
+    ///
+    /// # Errors
+    ///
+    /// The stock cannot be read.
+    pub fn linked_runs_left(
+        &self,
+        name: &StockName,
+        function: &Function,
+        security: StatisticalSecurity,
+    ) -> Result<u64, Error> {
+        let asked = LotTerms::at(security.bits(), BaseOt::default());
+        match check_linked(function) {
+            Ok(()) => self.lots_runs_left(name, &Needs::instances(function, name.scheme), asked),
+            Err(_) => Ok(0),
+        }
+    }
+
+    fn lots_runs_left(
+        &self,
+        name: &StockName,
+        needs: &Needs,
+        asked: LotTerms,
+    ) -> Result<u64, Error> {
+        let home = StockName {
+            scheme: HOME,
+            ..*name
+        };
+        let stock = match self.stocks.stock(home.id(), self.limits) {
+            Ok(stock) => stock,
+            Err(StockError::Missing { .. }) => return Ok(0),
+            Err(error) => return Err(error.into()),
+        };
+        let kinds = stock.summary()?.kinds.into_iter();
+        let kinds = kinds.map(|kind| (kind.kind, kind.available));
+        let lots = Lot::all(kinds, asked, &needs.contents);
+        Ok(lots.iter().map(|lot| lot.runs(&needs.counts)).sum())
+    }
+
+    /// Whether this party has what a run of `function` under `scheme` with the peer of `session`
+    /// takes of a lot.
+    pub(crate) fn has_lot(
+        &self,
+        session: &Session,
+        role: Role,
+        (function, scheme): (&Function, SchemeId),
+        security: StatisticalSecurity,
+    ) -> Result<bool, Error> {
+        let Some((own, peer)) = session.own().zip(session.peer()) else {
+            return Ok(false);
+        };
+        let name = StockName {
+            own,
+            peer,
+            role,
+            scheme,
+        };
+        let asked = LotTerms::at(security.bits(), session.base_ot());
+        for needs in Needs::of_run(function, scheme) {
+            if self.lots_runs_left(&name, &needs, asked)? > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Triples of this many blocks.
+const fn triples(blocks: u64) -> u64 {
+    blocks.saturating_mul(BLOCK_TRIPLES as u64)
+}

@@ -1,0 +1,321 @@
+//! Making a lot: it is there when both parties have ended well.
+
+use rand_core::UnwrapErr;
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Digest;
+use tacit_function::Role;
+use tacit_ot::Security;
+use tacit_protocol::authenticated::{Epoch, EpochSetup, EpochTags, LotSize, SecurityBits};
+use tacit_protocol::session::{ProtocolId, RunTag};
+use tacit_stock::{ComponentDigest, LotWriter, Preparation, Shape, Span, Tried};
+
+use super::leased::LotName;
+use super::{Content, HOME, Lot, LotTerms};
+use crate::order::{Order, Secured};
+use crate::session::{OrderTerms, OtNeed};
+use crate::stock::failure::StockFailure;
+use crate::stock::order::{StockOrder, Stocked};
+use crate::stock::tries::CountedTry;
+use crate::stock::{OpenedStock, PreparedKind, unit};
+use crate::{Error, Session};
+
+/// What an order is to have of one kind.
+pub(super) struct Part {
+    pub(super) content: Content,
+    /// What people call it, but for the lot.
+    pub(super) name: String,
+    /// Bytes of an instance at this party.
+    pub(super) bytes: u64,
+    /// Instances of a unit.
+    pub(super) count: u64,
+    /// AND gates of what people count.
+    pub(super) and_gates: u64,
+}
+
+impl Part {
+    /// What an instance is in the stock, with what it says of its lot.
+    fn shape(&self) -> Result<Shape, Error> {
+        let too_large = |_| Error::Material(format!("an instance of {} is too large", self.name));
+        Ok(Shape {
+            secret_bytes: u32::try_from(self.bytes).map_err(too_large)?,
+            table_bytes: LotName::header_bytes(&self.content),
+        })
+    }
+
+    /// How many of what people count there are in an instance.
+    fn unit(&self) -> u64 {
+        unit(&self.content.kind(&Default::default()))
+    }
+}
+
+/// Takes the place of a part, the number of the first of some instances of it, and what this party
+/// keeps of them.
+pub(super) type Keep<'a> = dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + 'a;
+
+/// An order for a lot.
+pub(super) trait LotOrder {
+    /// This party's role in the runs that take it.
+    fn role(&self) -> Role;
+
+    /// Checks the scheme that it is garbled under, if it is.
+    ///
+    /// # Errors
+    ///
+    /// `authenticated` does not run under it.
+    fn check_scheme(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What is of use in one lot alone: what a run takes, or the whole order.
+    fn parts(&self) -> Vec<Part>;
+
+    /// How many of these there are to be.
+    fn units(&self) -> u64;
+
+    /// What names it, but for its parts.
+    fn words(&self) -> &'static [u8];
+
+    /// Makes `units` of them.
+    fn make(
+        &mut self,
+        session: &mut Session,
+        epoch: Epoch,
+        security: SecurityBits,
+        units: u64,
+        keep: &Keep<'_>,
+    ) -> Result<(), Error>;
+}
+
+#[expect(private_bounds, reason = "only this crate has orders for lots")]
+impl<T: Secured> Order<'_, T>
+where
+    Self: LotOrder,
+{
+    /// Bits of statistical security of runs that take what is made: s, or fewer where the check of
+    /// the OTs leaves a peer more.
+    #[must_use]
+    pub fn held_bits(&self) -> u8 {
+        self.security.of_lots().map_or(0, SecurityBits::held_bits)
+    }
+
+    /// Bytes that the whole order takes on the disk of this party.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        let parts = self.parts();
+        let bytes = parts.iter().map(|part| {
+            let shape = part.shape().map_or(u64::MAX, |shape| shape.record_bytes());
+            shape.saturating_mul(part.count)
+        });
+        let unit = bytes.fold(0, u64::saturating_add);
+        unit.saturating_mul(self.units())
+    }
+
+    /// AND gates of the whole order. Triples count as such.
+    #[must_use]
+    pub fn and_gates(&self) -> u64 {
+        let parts = self.parts();
+        let ands = parts.iter().map(|part| {
+            let unit = part.count.saturating_mul(part.unit());
+            unit.saturating_mul(part.and_gates)
+        });
+        let unit = ands.fold(0, u64::saturating_add);
+        unit.saturating_mul(self.units())
+    }
+
+    /// Checks the order's s and scheme.
+    ///
+    /// # Errors
+    ///
+    /// `authenticated` has no such s, or does not run under the scheme.
+    pub fn check(&self) -> Result<(), Error> {
+        self.check_scheme()?;
+        self.security.of_lots().map(drop)
+    }
+
+    /// What names the order: both parties must give the same one.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut hash = Sha256::new_with_prefix(self.words());
+        for part in self.parts() {
+            hash.update(&part.content.says);
+            hash.update(part.count.to_le_bytes());
+        }
+        hash.update(self.units().to_le_bytes());
+        Digest(hash.finalize().into())
+    }
+}
+
+impl<'w, T: Secured> StockOrder for Order<'w, T>
+where
+    Self: LotOrder,
+{
+    fn terms(&self) -> Result<OrderTerms, Error> {
+        self.check()?;
+        let security = self.security.of_lots()?;
+        Ok(OrderTerms {
+            protocol: ProtocolId::Prepare,
+            role: self.role(),
+            statistical_security_bits: security.get(),
+            scheme: HOME,
+            function: self.digest(),
+            ots: OtNeed {
+                count: LotSize::cheapest(self.and_gates(), security).ots() as u64,
+                security: Security::Malicious,
+                is_bulk: true,
+            },
+        })
+    }
+
+    fn fill(
+        &mut self,
+        session: &mut Session,
+        opened: &mut OpenedStock,
+        tag: RunTag,
+    ) -> Result<Stocked, Error> {
+        let right = opened.meet_to_prepare(session)?;
+        let ordered = LotTerms::at(self.security.bits(), session.base_ot());
+        let parts = self.parts();
+        let contents: Vec<_> = parts.iter().map(|part| part.content.clone()).collect();
+        let counts: Vec<_> = parts.iter().map(|part| part.count).collect();
+        let lots = Lot::all(opened.agreed_kinds(), ordered, &contents);
+        let units: u64 = lots.iter().map(|lot| lot.runs(&counts)).sum();
+        let missing = self.units().saturating_sub(units);
+        let mut made_at_bits = None;
+        if missing > 0 {
+            let tags = EpochTags {
+                garbler: tag.triples_setup(Role::Garbler),
+                evaluator: tag.triples_setup(Role::Evaluator),
+            };
+            let mut rng = UnwrapErr(getrandom::SysRng);
+            let settings = session.ot_settings();
+            let setup = EpochSetup::new(self.role(), settings, tags, &mut rng)?;
+            // What does not fit is refused before the try counts.
+            let lot = NewLot::begin(opened, &right, (ordered, *setup.id()), &parts, missing)?;
+            made_at_bits = Some(make(self, (session, opened), setup, lot, missing)?);
+        }
+        let kinds = parts.iter().enumerate().map(|(place, part)| {
+            let unit = part.unit();
+            let made = missing.saturating_mul(part.count);
+            let there: u64 = lots.iter().map(|lot| lot.available[place]).sum();
+            PreparedKind {
+                name: ordered.name(&part.name),
+                made: made.saturating_mul(unit),
+                available: there.saturating_add(made).saturating_mul(unit),
+                and_gates: part.and_gates,
+            }
+        });
+        Ok(Stocked {
+            kinds: kinds.collect(),
+            runs: Some(units + missing),
+            made_at_bits,
+            plan: None,
+            makes_ots: missing > 0,
+        })
+    }
+}
+
+/// Makes a lot and publishes it at both parties, counted as an epoch meanwhile; the s that it was
+/// made at.
+fn make<'w, T: Secured>(
+    order: &mut Order<'w, T>,
+    (session, opened): (&mut Session, &mut OpenedStock),
+    mut setup: EpochSetup,
+    lot: NewLot,
+    units: u64,
+) -> Result<u8, Error>
+where
+    Order<'w, T>: LotOrder,
+{
+    let stocks = opened.stocks.clone();
+    let (role, bits) = (order.role(), order.security.bits());
+    let (mut tried, charge_bits) = session.count_epoch((role, bits), Some(&stocks))?;
+    let security = order.security.of_lots()?.charged(charge_bits);
+    let security = security.ok_or(Error::TooManyTries {
+        tried: Tried::Authenticated,
+        unfinished: tried.as_ref().map_or(0, |tried| tried.before),
+    })?;
+    session.set_up_epoch(&mut setup, tried.as_mut())?;
+    let spans: Vec<_> = lot.spans().collect();
+    let epoch = setup.finish()?;
+    // Who is done may hear only when it publishes that the other found a cheat.
+    let made = lot.fill(security, |keep| {
+        order.make(session, epoch, security, units, keep)
+    });
+    let published = made.and_then(|writers| opened.publish(session, writers));
+    if let (Err(error), Some(tried)) = (&published, &tried) {
+        tried.note_cheat(error)?;
+    }
+    published?;
+    tried.map_or(Ok(()), CountedTry::finish)?;
+    for (kind, span) in spans {
+        opened.note_published(&kind, span);
+    }
+    Ok(security.get())
+}
+
+/// A lot that is made under an epoch of its own.
+struct NewLot {
+    id: [u8; 32],
+    parts: Vec<NewPart>,
+}
+
+struct NewPart {
+    writer: LotWriter,
+    content: Content,
+    bytes: usize,
+}
+
+impl NewLot {
+    /// The lot of the epoch `id`, with this many units of `parts`.
+    fn begin(
+        opened: &OpenedStock,
+        right: &Preparation,
+        (ordered, id): (LotTerms, [u8; 32]),
+        parts: &[Part],
+        units: u64,
+    ) -> Result<Self, Error> {
+        let parts = parts.iter().map(|part| {
+            let kind = part.content.kind(&ordered.lot(&id));
+            opened.stocks.note_name(&kind, &ordered.name(&part.name));
+            let span = Span {
+                first: 0,
+                count: units.saturating_mul(part.count),
+            };
+            Ok(NewPart {
+                writer: right.begin_lot(kind, part.shape()?, span)?,
+                content: part.content.clone(),
+                bytes: part.bytes as usize,
+            })
+        });
+        let parts = parts.collect::<Result<_, Error>>()?;
+        Ok(Self { id, parts })
+    }
+
+    /// Its kinds, and their numbers.
+    fn spans(&self) -> impl Iterator<Item = (ComponentDigest, Span)> {
+        let parts = self.parts.iter();
+        parts.map(|part| (part.writer.kind(), part.writer.span()))
+    }
+
+    /// Keeps what `make` makes, all of which says that it is of this lot and made at this s.
+    fn fill(
+        self,
+        security: SecurityBits,
+        make: impl FnOnce(&Keep<'_>) -> Result<(), Error>,
+    ) -> Result<Vec<LotWriter>, Error> {
+        let name = LotName {
+            made_at_bits: security.get(),
+            id: self.id,
+        };
+        let failure = StockFailure::default();
+        let keep = |place: usize, first: u64, instances: &[u8]| {
+            let part: &NewPart = &self.parts[place];
+            let headers = name.header(&part.content);
+            let headers = headers.repeat(instances.len() / part.bytes);
+            let kept = part.writer.put(first, instances, &headers);
+            kept.map_err(|error| failure.note(error))
+        };
+        failure.or(make(&keep))?;
+        Ok(self.parts.into_iter().map(|part| part.writer).collect())
+    }
+}

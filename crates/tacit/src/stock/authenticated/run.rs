@@ -1,0 +1,254 @@
+//! A run of `authenticated` from what is in stock: of one lot, leased at both parties before the
+//! run's first byte.
+
+use core::ops::RangeInclusive;
+
+use tacit_function::Role;
+use tacit_garble::SchemeId;
+use tacit_protocol::authenticated::{
+    AuthenticatedParty, Evaluator, Garbler, LinkedEvaluator, LinkedGarbler, LinkedParty,
+    StockedTriples, Terms,
+};
+use tacit_protocol::party::{Party, Progress};
+use tacit_protocol::prepared::MAX_RUNS_AHEAD;
+use tacit_stock::{ComponentDigest, Lease, Span, Tried};
+use zeroize::Zeroizing;
+
+use super::leased::LeasedLot;
+use super::{HOME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
+use crate::cost::{Clock, FromStock};
+use crate::driver::{drive, seed};
+use crate::stock::failure::StockFailure;
+use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
+use crate::stock::tries::{self, TryName};
+use crate::stock::{OpenedStock, Stocks, TakenNumbers, unit};
+use crate::{Error, Session};
+
+/// One party's side of a run, once both have agreed on it and both have said that they have
+/// something for it.
+pub(crate) struct StockedRun<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) opened: &'a mut OpenedStock,
+    /// Its s is the one that the run was asked for at.
+    pub(crate) terms: Terms<'a>,
+    pub(crate) scheme: SchemeId,
+    pub(crate) inputs: &'a [bool],
+    pub(crate) leases: LeaseOrder<'a>,
+    pub(crate) watch: &'a mut dyn FnMut(Progress),
+}
+
+/// What a run gave.
+pub(crate) struct StockedOutcome {
+    /// This party's output bits in port order.
+    pub(crate) outputs: Zeroizing<Vec<bool>>,
+    /// The beginning of the online stage.
+    pub(crate) online: Clock,
+    /// The s that the lot was made at.
+    pub(crate) made_at_bits: u8,
+    /// What it took.
+    pub(crate) from_stock: FromStock,
+}
+
+impl StockedRun<'_> {
+    /// The stock that lots lie in, which the parties let meet the first time in a session.
+    pub(crate) fn open(
+        session: &mut Session,
+        stocks: &Stocks,
+        role: Role,
+    ) -> Result<OpenedStock, Error> {
+        OpenedStock::open(session, stocks, role, HOME)
+    }
+
+    /// Runs from the next instances of a lot that both have, or else from the next triples; nothing
+    /// where no lot has enough of either, which both parties find alike.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends the run. What was leased is then lost.
+    pub(crate) fn run(mut self) -> Result<Option<StockedOutcome>, Error> {
+        for needs in Needs::of_run(self.terms.function, self.scheme) {
+            if let Some((kinds, leases)) = self.lease(&needs)? {
+                return self.run_from(&needs, &kinds, leases).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn run_from(
+        self,
+        needs: &Needs,
+        kinds: &[ComponentDigest],
+        leases: Vec<Lease>,
+    ) -> Result<StockedOutcome, Error> {
+        let asked = self.asked();
+        let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
+        let opened = &*self.opened;
+        let failure = StockFailure::default();
+        let lot = LeasedLot::open(leases, kinds, (needs, asked), &failure)?;
+        let made_at_bits = lot.name.made_at_bits;
+        let (session, watch) = (self.session, self.watch);
+        let given = (self.terms, self.inputs);
+        let from_stock = match needs.places.is_empty() {
+            true => FromStock::Triples,
+            false => FromStock::Instances,
+        };
+        let ran = match (from_stock, opened.role) {
+            (FromStock::Triples, Role::Garbler) => {
+                from_triples::<Garbler<'_>>(session, given, lot, watch)
+            }
+            (FromStock::Triples, Role::Evaluator) => {
+                from_triples::<Evaluator<'_>>(session, given, lot, watch)
+            }
+            (FromStock::Instances, Role::Garbler) => {
+                from_instances::<LinkedGarbler<'_>>(session, given, lot, watch)
+            }
+            (FromStock::Instances, Role::Evaluator) => {
+                from_instances::<LinkedEvaluator<'_>>(session, given, lot, watch)
+            }
+        };
+        // Before the peer hears why: it could take more of the lot meanwhile.
+        let ended = |error| after_run(opened, &name, kinds, error);
+        let (outputs, online) = failure.or(ran).map_err(ended)?;
+        Ok(StockedOutcome {
+            outputs,
+            online,
+            made_at_bits,
+            from_stock,
+        })
+    }
+
+    fn asked(&self) -> LotTerms {
+        LotTerms::at(self.terms.security.get(), self.session.base_ot())
+    }
+
+    /// Leases at both parties what a run takes, and as much for as many more as the evaluator wants
+    /// ahead.
+    fn lease(
+        &mut self,
+        needs: &Needs,
+    ) -> Result<Option<(Vec<ComponentDigest>, Vec<Lease>)>, Error> {
+        let asked = self.asked();
+        let mut lots = Lot::all(self.opened.agreed_kinds(), asked, &needs.contents);
+        lots.retain(|lot| lot.runs(&needs.counts) > 0);
+        if lots.is_empty() {
+            return Ok(None);
+        }
+        let lots: Vec<_> = lots.into_iter().map(|lot| lot.kinds).collect();
+        let ahead = self.leases.ahead;
+        let wanted = |opened: &OpenedStock| wanted(opened, &lots, &needs.counts, ahead);
+        let leased = lease_of_one_lot(self.session, self.opened, &lots, &needs.counts, wanted)?;
+        let Some((place, leases)) = leased else {
+            return Ok(None);
+        };
+        let kinds = lots.into_iter().nth(place).unwrap_or_default();
+        for ((kind, lease), name) in kinds.iter().zip(&leases).zip(&needs.names) {
+            let unit = unit(kind);
+            let spans = lease.spans().map(|span| Span {
+                first: span.first * unit,
+                count: span.count * unit,
+            });
+            (self.leases.watch)(&TakenNumbers {
+                name: ordered(kind).unwrap_or(asked).name(name),
+                digest: *kind,
+                spans: spans.collect(),
+            });
+        }
+        Ok(Some((kinds, leases)))
+    }
+}
+
+/// What the evaluator leases: of the smallest lot that has enough, so that larger functions find
+/// the larger ones.
+fn wanted(
+    opened: &OpenedStock,
+    lots: &[Vec<ComponentDigest>],
+    needed: &[u64],
+    ahead: u64,
+) -> Result<Vec<RangeInclusive<u64>>, Error> {
+    let ahead = ahead.min(MAX_RUNS_AHEAD);
+    let mut enough = Vec::new();
+    for (place, lot) in lots.iter().enumerate() {
+        let available = lot.iter().map(|kind| opened.stock.available(kind));
+        let available = available.collect::<Result<Vec<_>, _>>()?;
+        let runs = runs(&available, needed);
+        let count: u64 = available.iter().sum();
+        enough.extend((runs > 0).then_some((count, place, runs)));
+    }
+    let of_lots = |runs_of: &dyn Fn(usize) -> RangeInclusive<u64>| {
+        let lots = (0..lots.len()).map(runs_of);
+        let bounds = lots.flat_map(|runs| {
+            let each = needed.iter();
+            each.map(move |needed| needed * runs.start()..=needed * runs.end())
+        });
+        bounds.collect()
+    };
+    let Some((_, place, runs)) = enough.into_iter().min() else {
+        // More than there is of any, which is found to be short.
+        return Ok(of_lots(&|_| 1..=1));
+    };
+    let most = runs.min(1 + ahead);
+    Ok(of_lots(&|lot| if lot == place { 1..=most } else { 0..=0 }))
+}
+
+/// Runs from triples.
+fn from_triples<'a, P: AuthenticatedParty<'a>>(
+    session: &mut Session,
+    (terms, inputs): (Terms<'a>, &[bool]),
+    lot: LeasedLot<'a>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
+    let triples = StockedTriples::new(lot.name.id, Box::new(lot))?;
+    let party = P::from_stock(terms, inputs, triples, &seed())?;
+    let finish = |party: P| Ok(party.finish()?.0);
+    play(session, party, finish, watch)
+}
+
+/// Runs from instances.
+fn from_instances<'a, P: LinkedParty<'a>>(
+    session: &mut Session,
+    (terms, inputs): (Terms<'a>, &[bool]),
+    lot: LeasedLot<'_>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
+    let party = P::new(terms, inputs, lot.name.id, lot)?;
+    play(session, party, P::finish, watch)
+}
+
+/// Drives a party to its results; with the beginning of the online stage.
+fn play<P: Party>(
+    session: &mut Session,
+    mut party: P,
+    finish: impl FnOnce(P) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
+    let online = Clock::start(session);
+    drive(session.channel(), &mut party, watch)?;
+    Ok((finish(party)?, online))
+}
+
+/// Destroys what is left of a lot whose run ended because the peer was caught, or says that it has
+/// caught this party: no more is used under these Δ. Returns the error of the run, or why that
+/// could not be recorded.
+fn after_run(
+    opened: &OpenedStock,
+    name: &TryName,
+    kinds: &[ComponentDigest],
+    error: Error,
+) -> Error {
+    let destroy = || {
+        let destroyed = destroy(opened, kinds);
+        let noted = tries::note_cheat(&opened.stocks, name);
+        destroyed.and(noted)
+    };
+    tries::after_run(error, "its lot could not be destroyed", destroy)
+}
+
+/// Destroys what is left of the lot that `kinds` are of, whatever component it is of.
+fn destroy(opened: &OpenedStock, kinds: &[ComponentDigest]) -> Result<(), Error> {
+    let lot = kinds.first().map(lot_of);
+    let there = opened.stock.marks()?.kinds.into_iter();
+    let there = there.map(|marks| marks.kind);
+    let of_lot = there.filter(|kind| is_of_lot(kind) && Some(lot_of(kind)) == lot);
+    opened.stock.give_up(&of_lot.collect::<Vec<_>>())?;
+    Ok(())
+}
