@@ -3,8 +3,8 @@
 mod conformance_fails;
 mod fuzz;
 mod kept_ots;
+mod lots;
 mod lying_outsourced;
 mod protocols;
 mod relations_found;
 mod tries;
-mod triples;
