@@ -2,7 +2,7 @@
 //! breaks.
 
 mod batch;
-mod triples;
+mod lots;
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -30,7 +30,7 @@ use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
 use batch::BatchOrder;
-use triples::TripleOrder;
+use lots::LotOrder;
 
 /// The first pause before the parties meet again; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -54,7 +54,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let order: Box<dyn Order> = match args.protocol {
         PrepareFor::Prepared => Box::new(ComponentOrder::new(args, &config)?),
         PrepareFor::Batch => Box::new(BatchOrder::new(args, &config)?),
-        PrepareFor::Authenticated => Box::new(TripleOrder::new(args, &config)?),
+        PrepareFor::Authenticated => Box::new(LotOrder::new(args, &config)?),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
@@ -233,18 +233,10 @@ impl Order for ComponentOrder {
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;
         leave(session);
-        let kinds = prepared.kinds.iter().map(|kind| {
-            json!({
-                "name": kind.name,
-                "made": kind.made,
-                "usable": kind.available,
-                "and_gates": kind.and_gates,
-            })
-        });
         let json = json!({
             "role": self.role.name(),
             "scheme": self.rung.id.to_string(),
-            "kinds": kinds.collect::<Vec<_>>(),
+            "kinds": kinds_json(&prepared),
         });
         let cost = Took {
             prepared: &prepared,
@@ -313,7 +305,21 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     }
 }
 
-fn text(prepared: &Prepared) -> String {
+/// What programs are told of each kind.
+fn kinds_json(prepared: &Prepared) -> Json {
+    let kinds = prepared.kinds.iter().map(|kind| {
+        json!({
+            "name": kind.name,
+            "made": kind.made,
+            "usable": kind.available,
+            "and_gates": kind.and_gates,
+        })
+    });
+    kinds.collect()
+}
+
+/// Each kind in a row.
+fn table(prepared: &Prepared) -> String {
     let mut text = format!(
         "{:>10} {:>10} {:>10}  component\n",
         "made", "usable", "AND gates"
@@ -326,6 +332,10 @@ fn text(prepared: &Prepared) -> String {
             kind.and_gates, kind.name
         );
     }
+    text
+}
+
+fn text(prepared: &Prepared) -> String {
     let ands: u64 = prepared
         .kinds
         .iter()
@@ -333,7 +343,7 @@ fn text(prepared: &Prepared) -> String {
         .sum();
     let ots = prepared.ot_extension;
     let ots = ots.map_or(String::new(), |extension| format!(", OTs by {extension},"));
-    text + &format!("{ands} AND gates{ots}")
+    table(prepared) + &format!("{ands} AND gates{ots}")
 }
 
 /// What a preparation took.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
-use tacit::cost::{Cost, Phase, PhaseCost};
+use tacit::cost::{Cost, FromStock, Phase, PhaseCost};
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::session::BaseOtSource;
@@ -182,6 +182,7 @@ pub(crate) fn cost_json(cost: &Cost) -> Json {
         "and_gates_on_the_spot": cost.and_gates_on_the_spot,
         "ot_extension": cost.ot_extension.map(|extension| extension.to_string()),
         "base_ots": cost.base_ots.map(BaseOtSource::name),
+        "from_stock": cost.from_stock.map(FromStock::name),
         "wall_us": micros(cost.wall()),
         "phases": cost.phases.iter().map(phase_json).collect::<Vec<_>>(),
     })

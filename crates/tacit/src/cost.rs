@@ -113,6 +113,17 @@ pub enum FromStock {
     Instances,
 }
 
+impl FromStock {
+    /// Its name, for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Triples => "triples",
+            Self::Instances => "instances",
+        }
+    }
+}
+
 impl Cost {
     /// Wall time of all phases.
     #[must_use]

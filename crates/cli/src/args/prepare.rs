@@ -32,11 +32,13 @@ what was used, and goes on where it was cut. Nothing in stock is used twice.
 A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is \
 cut, or in which a check fails, is dropped at both parties, and the next attempt begins anew.
 
-  Triples, which runs of any function take that are secure against a malicious party:
-  tacit prepare sha-256-compress --protocol authenticated --runs 20 --role garbler …
+  Components, garbled and checked against a malicious party, for whatever functions are of them;
+  or triples, which serve any function:
+  tacit prepare aes-128-rounds --protocol authenticated --runs 20 --role garbler …
   tacit prepare --ands 1000000 --role garbler …
 
-They are one lot, which is dropped as a batch is, and a run takes all of its triples from one lot.";
+An order is one lot, which is dropped as a batch is, and a run takes all that it needs from one \
+lot: components where both parties have enough, or else triples.";
 
 /// Arguments of `tacit prepare`.
 #[derive(Debug, Args)]
@@ -60,7 +62,7 @@ pub(crate) struct PrepareArgs {
     pub(crate) protocol: PrepareFor,
     /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with at most two to
     /// minus this number; 40 unless given. Both parties give the same. Runs from a batch give it,
-    /// too; triples serve runs at this s or a lower one
+    /// too; what is made for authenticated serves runs at this s or a lower one
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     pub(crate) security_bits: Option<u8>,
     /// Under batch: allow fewer than 40 --security-bits. For measurements: whoever cheats may
@@ -115,7 +117,8 @@ pub(crate) enum PrepareFor {
     Prepared,
     /// Executions of one function, checked together, secure against a malicious party
     Batch,
-    /// Triples, which any function takes that runs by authenticated
+    /// Components, garbled and checked, for functions that run by authenticated; or triples, where
+    /// the function cannot be run from components in stock
     Authenticated,
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tacit::cost::Cost;
+use tacit::cost::{Cost, FromStock};
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
 use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
@@ -333,7 +333,7 @@ impl<'a> TwoPartyRun<'a> {
             eprintln!("chain     {name} at version {}", chain.version);
             eprintln!("pin       {chain}, for --pin in a later run");
         }
-        self.tell_triples(costs);
+        self.tell_from_stock(costs);
         output::print(runnable.outputs_text(outputs)?.as_bytes())?;
         if self.args.cost {
             eprint!("{}", costs_text(costs));
@@ -341,8 +341,8 @@ impl<'a> TwoPartyRun<'a> {
         Ok(())
     }
 
-    /// Tells whether runs by `authenticated` took their triples from the stock.
-    fn tell_triples(&self, costs: &[Cost]) {
+    /// Tells what runs by `authenticated` took from the stock.
+    fn tell_from_stock(&self, costs: &[Cost]) {
         if self.protocol != Protocol::Authenticated || self.stocks.is_none() || costs.is_empty() {
             return;
         }
@@ -350,10 +350,24 @@ impl<'a> TwoPartyRun<'a> {
             eprintln!("triples   made in the run, under the Δ of the chain");
             return;
         }
-        let from_stock = costs.iter().filter(|cost| cost.ot_extension.is_none());
         let runs = costs.len();
-        match from_stock.count() {
-            0 => {
+        let mut made = runs;
+        for (what, label) in [
+            (FromStock::Instances, "instances"),
+            (FromStock::Triples, "triples  "),
+        ] {
+            let taken = costs.iter().filter(|cost| cost.from_stock == Some(what));
+            let taken = taken.count();
+            made -= taken;
+            match taken {
+                0 => {}
+                taken if taken == runs => eprintln!("{label} from stock"),
+                taken => eprintln!("{label} from stock in {taken} of {runs} runs"),
+            }
+        }
+        match made {
+            0 => {}
+            made if made == runs => {
                 let order = TriplePreparation::for_runs(self.role, self.runnable.function(), 1);
                 let needed = order.map_or(0, |order| order.count());
                 eprintln!(
@@ -361,10 +375,7 @@ impl<'a> TwoPartyRun<'a> {
                      left; `tacit prepare --ands {needed}` at both makes one"
                 );
             }
-            taken if taken == runs => eprintln!("triples   from stock"),
-            taken => {
-                eprintln!("triples   from stock in {taken} of {runs} runs, then made in the run")
-            }
+            made => eprintln!("triples   made in {made} of {runs} runs"),
         }
     }
 

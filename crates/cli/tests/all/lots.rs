@@ -1,4 +1,5 @@
-//! Two processes that make triples, keep them on disk, and run functions with them.
+//! Two processes that make instances of components, or triples, keep them on disk, and run functions
+//! with them.
 
 use crate::process::{Ended, Parties, tacit, with_stocks, words};
 
@@ -19,12 +20,12 @@ fn triples_are_prepared_listed_checked_and_taken() {
     let run = ["run", "aes-128", "--security", "malicious", "--cost"];
     let inspected = tacit(parties.folder(), &["inspect", "aes-128", "--json"]);
     assert_eq!(inspected.json()["triples"], 6528);
-    let order = [&PREPARE[..], &["aes-128", "--runs", "1"]].concat();
+    let order = ["prepare", "--ands", "6528"];
     for ended in act(&parties, &order, ["", ""]) {
         let told = ended.succeeded();
         for stated in [
             "secure against a malicious party: cheating succeeds with at most 2^-40",
-            "6528 triples made, 6528 usable, enough for 1 run of aes-128",
+            "6528 triples made, 6528 usable",
             "OTs by ",
         ] {
             assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");
@@ -76,6 +77,75 @@ fn triples_are_prepared_listed_checked_and_taken() {
     }
 }
 
+/// What is made for one function serves another of the same components, and no third run.
+#[test]
+fn components_are_prepared_listed_checked_and_taken() {
+    let parties = Parties::new();
+    let order = ["aes-128-cbc-rounds", "--param", "blocks=2", "--runs", "1"];
+    let order = [&PREPARE[..], &order].concat();
+    for ended in act(&parties, &order, ["", ""]) {
+        let told = ended.succeeded();
+        for stated in [
+            "secure against a malicious party: cheating succeeds with at most 2^-40",
+            "18         18        512  aes-128-cbc-rounds/round, checked under half-gates",
+            "23 instances made, 23 usable, enough for 1 run of aes-128-cbc-rounds\n",
+            "OTs by ",
+        ] {
+            assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");
+        }
+        assert!(ended.stderr.contains("--ands N makes triples"), "{ended:?}");
+    }
+    let listed = tacit(parties.folder(), &["stock", "list", "--stock", "a"]);
+    let name = "aes-128-cbc-rounds/last_round, checked under half-gates";
+    assert!(listed.succeeded().contains(name), "{listed:?}");
+    let checked = tacit(parties.folder(), &["stock", "check", "--stock", "b"]);
+    assert!(
+        checked.succeeded().contains("23 instances are whole"),
+        "{checked:?}"
+    );
+    let run = ["run", "aes-128-rounds", "--security", "malicious"];
+    for from_stock in [
+        "instances from stock\n",
+        // One schedule of keys was made, for two blocks.
+        "triples   made in the run: no order that both parties prepared has ",
+    ] {
+        for ended in act(&parties, &run, [KEY, BLOCK]) {
+            assert_eq!(ended.succeeded(), CIPHERTEXT);
+            assert!(ended.stderr.contains(from_stock), "{ended:?}");
+        }
+    }
+    for stock in ["a", "b"] {
+        assert_eq!(parties.usable(stock).iter().sum::<u64>(), 12, "{stock}");
+    }
+    let json = [&PREPARE[..], &["aes-128-rounds", "--json"]].concat();
+    for ended in act(&parties, &json, ["", ""]) {
+        let json = ended.json();
+        assert_eq!(
+            (&json["material"], &json["made"]),
+            (&"instances".into(), &11.into())
+        );
+        assert_eq!(json["function"]["runs"], 1);
+    }
+}
+
+/// A function whose result is an input that no component reads cannot be linked.
+#[test]
+fn triples_are_prepared_where_components_are_of_no_use() {
+    let parties = Parties::new();
+    let program = "parties alice, bob;\n\
+        main(a: u8 of alice, b: u8 of bob) -> (same: u8 to both, more: bool to both) {\n\
+            (b, a > 3)\n\
+        }\n";
+    parties.file("shows.tacit", program);
+    let order = [&PREPARE[..], &["shows.tacit"]].concat();
+    for ended in act(&parties, &order, ["", ""]) {
+        let told = ended.succeeded();
+        assert!(told.contains(" triples made, "), "{ended:?}");
+        let why = "triples, not components: the function cannot be run from instances in stock";
+        assert!(ended.stderr.contains(why), "{ended:?}");
+    }
+}
+
 /// 2^-51 is what a peer is left in the check of the OTs, whatever s is.
 #[test]
 fn results_state_the_bits_that_hold_where_more_are_asked_for() {
@@ -118,7 +188,10 @@ fn orders_that_are_none_of_triples_are_refused() {
         tacit(parties.folder(), &[args, &party, &known].concat())
     };
     for (args, why) in [
-        (&["--component", "xor@1"][..], "triples are of no component"),
+        (
+            &["--component", "xor@1"][..],
+            "--component and --ots are of prepared",
+        ),
         (
             &["--ands", "1", "--scheme", "half-gates"],
             "of no garbling scheme",

@@ -1,0 +1,272 @@
+//! Lots for `authenticated`: instances of a function's components, or triples.
+
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use tacit::garble::Rung;
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::stock::{InstancePreparation, Prepared, Stocks, TriplePreparation};
+use tacit::{Error, Function, Role, Session};
+
+use super::{Order, Told, Took, leave};
+use crate::args::PrepareArgs;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::output::counted;
+use crate::progress::Bar;
+use crate::report::{security, shown_bytes};
+use crate::{function, run};
+
+/// The lot that the arguments ask for.
+pub(super) struct LotOrder {
+    role: Role,
+    wanted: Wanted,
+    security: StatisticalSecurity,
+    /// What runs that take it hold.
+    held_bits: u8,
+}
+
+enum Wanted {
+    /// Instances for this many runs of a function, under a scheme.
+    Instances(Box<Function>, u64, &'static Rung),
+    /// Triples for this many, since a stock keeps no instances for it, for this reason.
+    TriplesFor(Box<Function>, u64, String),
+    /// This many triples, whatever they will serve.
+    Triples(u64),
+}
+
+/// An order, by what it is for.
+enum Prepares<'f> {
+    Instances(InstancePreparation<'f>),
+    Triples(TriplePreparation<'f>),
+}
+
+/// Does the same with either order.
+macro_rules! either {
+    ($order:expr, $one:ident => $work:expr) => {
+        match $order {
+            Prepares::Instances($one) => $work,
+            Prepares::Triples($one) => $work,
+        }
+    };
+}
+
+impl LotOrder {
+    /// What the arguments ask for, if `authenticated` can do it.
+    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+        if !args.components.is_empty() || args.ots.is_some() {
+            return Err(Failure::Usage(
+                "--component and --ots are of prepared; for authenticated, give a function with \
+                 --runs N, or --ands N"
+                    .to_owned(),
+            ));
+        }
+        let found = args.function.as_ref();
+        let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));
+        let runnable = found.transpose()?;
+        let role = super::role(args, runnable.as_ref(), config)?;
+        let wanted = match (runnable, args.ands) {
+            (Some(runnable), _) => {
+                let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
+                let rung = function::scheme(args.scheme.as_deref(), Some(&function))?;
+                let instances = InstancePreparation::for_runs(role, &function, runs);
+                match instances.map(drop) {
+                    Ok(()) => Wanted::Instances(function, runs, rung),
+                    Err(Error::Material(why)) => Wanted::TriplesFor(function, runs, why),
+                    Err(error) => Wanted::TriplesFor(function, runs, error.to_string()),
+                }
+            }
+            (None, count) => Wanted::Triples(count.unwrap_or(0)),
+        };
+        if args.scheme.is_some() && !matches!(wanted, Wanted::Instances(..)) {
+            return Err(Failure::Usage(
+                "triples are of no garbling scheme: runs under any take them; leave --scheme out"
+                    .to_owned(),
+            ));
+        }
+        let bits = args.security_bits;
+        let mut order = Self {
+            role,
+            wanted,
+            security: run::statistical_security(Protocol::Authenticated, bits, false)?,
+            held_bits: 0,
+        };
+        order.held_bits = order.check()?;
+        Ok(order)
+    }
+
+    /// Checks what is ordered; the bits that runs which take it hold.
+    fn check(&self) -> Result<u8, Error> {
+        either!(self.order()?, one => {
+            one.check()?;
+            Ok(one.held_bits())
+        })
+    }
+
+    fn order(&self) -> Result<Prepares<'_>, Error> {
+        let role = self.role;
+        let order = match &self.wanted {
+            Wanted::Instances(function, runs, rung) => {
+                let order = InstancePreparation::for_runs(role, function, *runs)?;
+                Prepares::Instances(order.scheme(rung.id))
+            }
+            Wanted::TriplesFor(function, runs, _) => {
+                Prepares::Triples(TriplePreparation::for_runs(role, function, *runs)?)
+            }
+            Wanted::Triples(count) => Prepares::Triples(TriplePreparation::triples(role, *count)),
+        };
+        Ok(match order {
+            Prepares::Instances(order) => {
+                Prepares::Instances(order.statistical_security(self.security))
+            }
+            Prepares::Triples(order) => {
+                Prepares::Triples(order.statistical_security(self.security))
+            }
+        })
+    }
+
+    /// The function that it is for, if it is for one.
+    fn function(&self) -> Option<&Function> {
+        match &self.wanted {
+            Wanted::Instances(function, ..) | Wanted::TriplesFor(function, ..) => Some(function),
+            Wanted::Triples(_) => None,
+        }
+    }
+
+    /// What it orders.
+    fn what(&self) -> &'static str {
+        match &self.wanted {
+            Wanted::Instances(..) => "instances",
+            Wanted::TriplesFor(..) | Wanted::Triples(_) => "triples",
+        }
+    }
+
+    fn text(&self, prepared: &Prepared, cost: &Took<'_>) -> String {
+        let threat_model = ThreatModel::Malicious;
+        let stated = security(threat_model, Some(self.held_bits));
+        let mut text = format!("protocol  authenticated, {stated}\n");
+        if let Wanted::Instances(..) = &self.wanted {
+            text += &super::table(prepared);
+        }
+        let (what, made, usable) = (self.what(), prepared.made(), prepared.available());
+        text += &format!("{made} {what} made, {usable} usable");
+        if let Some(function) = self.function() {
+            let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
+            let (runs, name) = (counted(runs, "run"), function.name());
+            text += &format!(", enough for {runs} of {name}");
+        }
+        text.push('\n');
+        let made_at = prepared.made_at_bits;
+        if let Some(bits) = made_at.filter(|bits| *bits > self.security.bits()) {
+            text += &format!(
+                "made at s = {bits}, since earlier tries were not finished; see `tacit stock \
+                 list`\n"
+            );
+        }
+        if let Some(extension) = prepared.ot_extension {
+            text += &format!("OTs by {extension}\n");
+        }
+        text + &format!("{cost}\n")
+    }
+
+    fn json(&self, prepared: &Prepared) -> Json {
+        let function = self.function().map(|function| {
+            json!({
+                "name": function.name(),
+                "digest": function.digest().to_string(),
+                "runs": prepared.runs,
+            })
+        });
+        let mut json = json!({
+            "protocol": "authenticated",
+            "threat_model": ThreatModel::Malicious.to_string(),
+            "statistical_security_bits": self.held_bits,
+            "made_at_bits": prepared.made_at_bits,
+            "role": self.role.name(),
+            "function": function,
+            "material": self.what(),
+            "made": prepared.made(),
+            "usable": prepared.available(),
+        });
+        if let Wanted::Instances(_, _, rung) = &self.wanted {
+            json["scheme"] = json!(rung.id.to_string());
+            json["kinds"] = super::kinds_json(prepared);
+        }
+        json
+    }
+}
+
+impl Order for LotOrder {
+    fn check_room(&self, limit: u64) -> Result<(), Failure> {
+        let bytes = either!(self.order()?, one => one.disk_bytes());
+        match bytes > limit {
+            false => Ok(()),
+            true => Err(Failure::Usage(format!(
+                "the order has {} of {} at this party, and a stock takes at most {}; order less at \
+                 both parties, or raise limit_gib under [stock] in tacit.toml",
+                shown_bytes(bytes),
+                self.what(),
+                shown_bytes(limit)
+            ))),
+        }
+    }
+
+    fn described(&self) -> String {
+        let runs_of = |runs: &u64, function: &Function| {
+            let runs_of = if *runs == 1 { "run" } else { "runs" };
+            format!("for {runs} {runs_of} of {}", function.name())
+        };
+        let what = match &self.wanted {
+            Wanted::Instances(function, runs, rung) => {
+                let runs = runs_of(runs, function);
+                format!("checked components {runs} under {}", rung.id)
+            }
+            Wanted::TriplesFor(function, runs, _) => format!("triples {}", runs_of(runs, function)),
+            Wanted::Triples(count) => format!("{count} triples"),
+        };
+        let (bits, role) = (self.security, self.role.name());
+        format!("{what} by authenticated at s = {bits} as {role}")
+    }
+
+    fn resumption(&self) -> &'static str {
+        "starting over with a new lot"
+    }
+
+    fn announcement(&self) -> Option<String> {
+        match &self.wanted {
+            Wanted::Instances(..) => Some(
+                "components, garbled and checked for whatever functions are of them; --ands N \
+                 makes triples, which serve any function"
+                    .to_owned(),
+            ),
+            Wanted::TriplesFor(_, _, why) => Some(format!("triples, not components: {why}")),
+            Wanted::Triples(_) => None,
+        }
+    }
+
+    fn once(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        mut session: Session,
+        begun: Instant,
+    ) -> Result<Told, Error> {
+        let prepared = either!(self.order()?, one => {
+            let bar = Bar::new("prepare", one.and_gates(), !args.json);
+            let mut one = one.watch(move |at| bar.show(at));
+            if let Some(limit) = args.time_limit {
+                one = one.time_limit(limit);
+            }
+            one.run(&mut session, stocks)?
+        });
+        leave(session);
+        let cost = Took {
+            prepared: &prepared,
+            wall: begun.elapsed(),
+        };
+        Ok(Told {
+            text: self.text(&prepared, &cost),
+            json: cost.json(self.json(&prepared)),
+        })
+    }
+}
