@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "a7f0735e566ee542e6113b2b694c01e06a71299b4bdc87bfd0a4b1c57cd2f986",
-        "111ed6dc674f176d8280bf2f8bc68685bf67a34123c014da720fcc88bbca479f",
-        "2cadfaaafe643e7264de25c32710b8bd4c83ecf6012efd856b42ac7ae986f59f",
+        "9afbb26e5043efa762cb622db6c6b40754ef608efb663e4f4afb1b965744c305",
+        "235bedeb103bc9fb8717cf1e66d93070ebf477556b3f4d8df0396154318b4e22",
+        "f7560453132fd912aca99e1c4c6cab2dc633229cd95c26ebf4dd531f8bee59a9",
     ];
     assert_eq!(found, expected);
 }

@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["ab24c9b1bc567e63", "d34aff26b8b8b4a2", "f4bb13fa8e525539"];
+    let expected = ["962c09c3a1a7bac8", "a687a7c8fda8cd6d", "bfdcc27577a70825"];
     assert_eq!(digests, expected);
 }
 
