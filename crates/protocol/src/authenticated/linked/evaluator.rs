@@ -44,7 +44,6 @@ pub(crate) enum Stage<'f> {
     SendingInputs(Box<Begun<'f>>),
     AwaitingInputs(Box<Begun<'f>>),
     AwaitingLinks(Box<Begun<'f>>),
-    Beginning(Box<Running<'f>>),
     Evaluating(Box<Running<'f>>, OpenGates),
     Folding(Box<Running<'f>>, OpenGates),
     SendingLabels(Box<Ended<'f>>, [u8; FOLD_BYTES]),
@@ -309,9 +308,8 @@ impl<'f> Machine for LinkedEvaluator<'f> {
             // The last links are there.
             Stage::AwaitingLinks(begun) => {
                 let running = Box::new(begun.begin(&self.terms)?);
-                (Stage::Beginning(running), None)
+                (running.next(), None)
             }
-            Stage::Beginning(running) => (running.next(), None),
             Stage::Evaluating(mut running, gates) => {
                 if !running.evaluate(&gates) {
                     return Ok((Stage::Evaluating(running, gates), Some(Action::Continue)));

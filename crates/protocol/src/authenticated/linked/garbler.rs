@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::super::epoch::Epoch;
 use super::super::fold::FOLD_BYTES;
-use super::super::garbling::Proof;
+use super::super::garbling::{Proof, label_rules};
 use super::super::gates::OpenGates;
 use super::super::oracle::{Domain, Oracle};
 use super::super::share::Share;
@@ -17,7 +17,7 @@ use super::super::terms::{Terms, open_results, result_bytes, results};
 use super::calls::Following;
 use super::kept::{GarblerSide, GarblerWire, Side as _};
 use super::linking::{Found, Linking, follow};
-use super::opening::{CheckedLinks, ClosedLinks, public_label};
+use super::opening::{CheckedLinks, ClosedLinks};
 use super::wiring::Wiring;
 use super::{FRAME_LINKS, LinkedParty, check_inputs};
 use crate::Error;
@@ -137,12 +137,13 @@ impl<'f> Begun<'f> {
         let own: Vec<bool> = own.map(|(input, mask)| input ^ mask).collect();
         let masked = wiring.all_inputs(&own, &others);
         let delta = *self.found.delta;
+        let rules = label_rules(delta);
         let mut links = Zeroizing::new(Vec::with_capacity(wiring.wires()));
         for (wire, sum) in self.found.sums.iter().enumerate() {
             let input = wiring.source(wire).is_some_and(|input| masked[input]);
             let difference = checked.differences[wire];
             let turned = delta.and_bit(u8::from(difference).into());
-            links.push(sum.label ^ turned ^ public_label(input, delta));
+            links.push(sum.label ^ turned ^ rules.constant(input));
         }
         let differences = Zeroizing::new(checked.differences);
         let numbers = self.found.numbers;

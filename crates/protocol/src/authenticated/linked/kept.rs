@@ -122,13 +122,6 @@ impl Kept {
         inputs.map(S::input)
     }
 
-    /// The blocks of the next `count` AND gates.
-    fn take_ands<S: Side>(&mut self, count: usize) -> &[[u8; Block::BYTES]] {
-        let first = self.next;
-        self.next += count * const { Layout::of(S::ROLE) }.and;
-        &self.blocks()[first..self.next]
-    }
-
     /// Puts the next AND gates, whose inputs carry `inputs`, into `piece`; appends what their
     /// outputs carry.
     pub(super) fn open<S: Side>(
@@ -139,7 +132,9 @@ impl Kept {
         outputs: &mut Vec<S::Wire>,
     ) {
         let size = const { Layout::of(S::ROLE) }.and;
-        let ands = self.take_ands::<S>(count).chunks_exact(size);
+        let first = self.next;
+        self.next += count * size;
+        let ands = self.blocks()[first..self.next].chunks_exact(size);
         outputs.extend(
             ands.zip(inputs)
                 .map(|(and, inputs)| S::and(piece, inputs, and)),

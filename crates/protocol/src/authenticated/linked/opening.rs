@@ -7,7 +7,6 @@
 
 use subtle::Choice;
 use tacit_function::Role;
-use tacit_kernels::Block;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
@@ -138,10 +137,4 @@ impl ClosedLinks {
             masks,
         })
     }
-}
-
-/// The label that is kept of nothing: what a bit that both parties know has at the garbler.
-pub(super) fn public_label(bit: bool, delta: Block) -> Block {
-    let one = Block::from_u128(1) ^ delta;
-    one.and_bit(Choice::from(u8::from(bit)))
 }
