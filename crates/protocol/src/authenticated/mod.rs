@@ -76,6 +76,7 @@ pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 pub use linked::{
     LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, check_linked, instance_bytes,
+    linked_outline,
 };
 pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};

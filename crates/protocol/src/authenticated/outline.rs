@@ -43,7 +43,8 @@ pub struct Outline {
 }
 
 impl Outline {
-    fn send(&mut self, from: Role, bytes: usize) {
+    /// A message.
+    pub(super) fn send(&mut self, from: Role, bytes: usize) {
         let total = match from {
             Role::Garbler => &mut self.garbler_bytes,
             Role::Evaluator => &mut self.evaluator_bytes,
@@ -113,6 +114,30 @@ impl Outline {
             self.send(garbler, frame_bytes(*frame as usize));
         }
         self.send(evaluator, bytes_for(extent.count()));
+    }
+
+    /// What follows the masked values of the last gates.
+    pub(super) fn end(&mut self, function: &Function) {
+        let results = |role| function.output_bits(role);
+        let opening = result_bytes(results(Role::Evaluator));
+        self.send(Role::Evaluator, FOLD_BYTES);
+        if function.saves().is_empty() {
+            self.send(Role::Garbler, FOLD_BYTES + opening);
+        } else {
+            self.send(Role::Garbler, FOLD_BYTES);
+            for role in [Role::Evaluator, Role::Garbler] {
+                self.send(role, VERSION_BYTES);
+            }
+            self.trips += 2;
+            if results(Role::Evaluator) > 0 {
+                self.send(Role::Garbler, opening);
+            }
+        }
+        self.trips += 1;
+        if results(Role::Garbler) > 0 {
+            self.send(Role::Evaluator, result_bytes(results(Role::Garbler)));
+            self.trips += 1;
+        }
     }
 }
 
@@ -190,25 +215,6 @@ fn outline_of(
             break;
         }
     }
-    let results = |role| function.output_bits(role);
-    let opening = result_bytes(results(Role::Evaluator));
-    outline.send(Role::Evaluator, FOLD_BYTES);
-    if function.saves().is_empty() {
-        outline.send(Role::Garbler, FOLD_BYTES + opening);
-    } else {
-        outline.send(Role::Garbler, FOLD_BYTES);
-        for role in [Role::Evaluator, Role::Garbler] {
-            outline.send(role, VERSION_BYTES);
-        }
-        outline.trips += 2;
-        if results(Role::Evaluator) > 0 {
-            outline.send(Role::Garbler, opening);
-        }
-    }
-    outline.trips += 1;
-    if results(Role::Garbler) > 0 {
-        outline.send(Role::Evaluator, result_bytes(results(Role::Garbler)));
-        outline.trips += 1;
-    }
+    outline.end(function);
     Ok(outline)
 }

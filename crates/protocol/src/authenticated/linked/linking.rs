@@ -18,6 +18,11 @@ use crate::prepared::Instances;
 /// AND gates whose masked values are told at once: whole batches, up to this many.
 const PIECE_ANDS: usize = 1 << 16;
 
+/// Whether a batch of `ands` gates is told with `held` others.
+pub(super) const fn fits(held: usize, ands: usize) -> bool {
+    held + ands <= PIECE_ANDS
+}
+
 /// The walk.
 pub(crate) struct Linking<'f, S: Side> {
     walk: Walk<'f, S::Wire, Finding<'f, S>>,
@@ -103,8 +108,11 @@ impl<'f, S: Side> Linking<'f, S> {
                 Stop::End => return true,
             };
             let count = ands.count();
-            let fits = |(held, _): &&mut (usize, _)| *held + count <= PIECE_ANDS;
-            if self.pieces.back_mut().filter(fits).is_none() {
+            if !self
+                .pieces
+                .back()
+                .is_some_and(|(held, _)| fits(*held, count))
+            {
                 let room = self.left.min(PIECE_ANDS).max(count);
                 self.pieces.push_back((0, S::piece(room)));
             }

@@ -30,6 +30,7 @@ mod kept;
 mod linking;
 mod making;
 mod opening;
+mod outline;
 mod wiring;
 
 use tacit_function::{Function, Role};
@@ -39,6 +40,7 @@ pub use evaluator::LinkedEvaluator;
 pub use garbler::LinkedGarbler;
 pub use kept::instance_bytes;
 pub use making::MakingInstances;
+pub use outline::linked_outline;
 
 use self::wiring::Wiring;
 use super::terms::Terms;

@@ -1,6 +1,7 @@
 //! Instances of components: made before the function is known, kept, and linked by a run.
 
 mod cheating;
+mod kept;
 mod tampering;
 
 use tacit_function::FunctionBuilder;
@@ -23,6 +24,7 @@ impl Instances for Shelf {
 }
 
 /// Both parties' instances, and the id of their epoch.
+#[derive(Clone)]
 struct Stock([Shelf; 2], [u8; 32]);
 
 /// Makes the instances of this many runs of a function; messages go through `change`.
@@ -191,21 +193,49 @@ fn any_function_runs_from_instances_of_its_components() {
     }
 }
 
-/// What the page says that a run of AES-128 from one instance sends, headers included.
+/// Bytes, messages and half round trips, also where masked values, or links, take several messages.
 #[test]
-fn bytes_of_a_run_are_those_of_the_page() {
-    let function = component("aes-128", Recipient::Both);
-    let inputs = [true; 128];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let stock = &mut make(&function, 1);
-    let (_, sent) = changed_run(terms(&function, 9), [&inputs; 2], stock, nothing);
-    let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
-        let those = sent.iter().filter(|(from, _, _)| *from == role);
-        those
-            .map(|(_, _, payload)| crate::outline::HEADER_BYTES + payload.len() as u64)
-            .sum::<u64>()
-    });
-    assert_eq!(bytes, [4228, 937]);
+fn the_outline_of_a_run_from_instances_is_what_it_sends() {
+    let mut most = [0; 2];
+    for function in [
+        component("adder", Recipient::Evaluator),
+        component("aes-128", Recipient::Both),
+        tangle(),
+        shipped("levenshtein", &[("n", 20), ("m", 10)]),
+        shipped("sha-256-chain", &[("n", 4)]),
+    ] {
+        let due = linked_outline(&function).unwrap();
+        let inputs = inputs_of(&function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+        let stock = &mut changed_making(&function, 1, 1, nothing).0.unwrap();
+        let (ended, sent) = changed_run(terms(&function, 1), inputs, stock, nothing);
+        assert_eq!(ended.unwrap(), plain(&function, inputs));
+        let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
+            let those = sent.iter().filter(|(from, _, _)| *from == role);
+            those
+                .map(|(_, _, payload)| crate::outline::HEADER_BYTES + payload.len() as u64)
+                .sum::<u64>()
+        });
+        assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);
+        assert_eq!(due.messages, sent.len() as u64);
+        let turns = sent.chunk_by(|(a, _, _), (b, _, _)| a == b).count();
+        assert_eq!(due.trips, turns as u64);
+        let several = [
+            count(&sent, Role::Garbler, Kind::AuthenticatedLinks),
+            count(&sent, Role::Evaluator, Kind::MaskedValues),
+        ];
+        most = [0, 1].map(|i| most[i].max(several[i]));
+    }
+    assert!(most.iter().all(|several| *several > 1), "{most:?}");
+}
+
+/// What the page says of AES-128 from one instance, headers included.
+#[test]
+fn bytes_of_a_run_from_instances_are_those_of_the_page() {
+    let due = linked_outline(&component("aes-128", Recipient::Both)).unwrap();
+    let found = [due.garbler_bytes, due.evaluator_bytes, due.trips];
+    assert_eq!(found, [4228, 937, 6]);
 }
 
 /// Instances whose gates take several lots, and some lots of which several instances are made.

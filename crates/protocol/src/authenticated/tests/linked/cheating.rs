@@ -13,39 +13,80 @@ fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8
 
 /// A run of the tangle with a lie: who found what wrong, and what was sent.
 fn lying(change: &mut Change<'_>) -> (Failure, Sent) {
+    lying_with(&make(&tangle(), 1), change)
+}
+
+/// The same with instances that are there.
+fn lying_with(stock: &Stock, change: &mut Change<'_>) -> (Failure, Sent) {
     let function = tangle();
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let stock = &mut make(&function, 1);
-    let (ended, sent) = changed_run(terms(&function, 9), inputs, stock, change);
+    let (ended, sent) = changed_run(terms(&function, 9), inputs, &mut stock.clone(), change);
     (ended.unwrap_err(), sent)
 }
 
-/// The evaluator opens another mask of a link than it holds: it would go on from a value with a
-/// label of the other. The garbler's labels do not leave.
+/// Wires of the tangle: those that carry no input of which another wire has the mask, and inputs
+/// of either party that calls read.
+const LINKS: usize = 64;
+const GARBLERS: usize = 24;
+const EVALUATORS: usize = 8;
+
+/// The evaluator opens another mask than it holds, of a link from a result, a constant or an input
+/// that is read again, or of an input of the garbler: it would go on from a value with a label of
+/// the other. The garbler's labels do not leave.
 #[test]
 fn an_evaluators_lie_about_a_link_gets_no_labels() {
-    let (found, sent) = lying(&mut lie(Role::Evaluator, Kind::LinkMasks, 1));
-    assert_eq!(found, (Role::Garbler, cheated(Caught::Links)));
-    assert_eq!(count(&sent, Role::Garbler, Kind::MaskedInputs), 0);
-    assert_eq!(count(&sent, Role::Garbler, Kind::AuthenticatedLinks), 0);
+    let stock = make(&tangle(), 1);
+    for bit in 0..LINKS + GARBLERS {
+        let lie = &mut lie(Role::Evaluator, Kind::LinkMasks, bit);
+        let (found, sent) = lying_with(&stock, lie);
+        assert_eq!(found, (Role::Garbler, cheated(Caught::Links)));
+        assert_eq!(count(&sent, Role::Garbler, Kind::MaskedInputs), 0);
+        assert_eq!(count(&sent, Role::Garbler, Kind::AuthenticatedLinks), 0);
+    }
 }
 
-/// The garbler opens another mask of a link than it holds. The evaluator's inputs do not leave.
+/// The garbler opens another mask than it holds. The evaluator's inputs do not leave.
 #[test]
 fn a_garblers_lie_about_a_link_gets_no_inputs() {
-    let (found, sent) = lying(&mut lie(Role::Garbler, Kind::LinkMasks, 1));
-    assert_eq!(found, (Role::Evaluator, cheated(Caught::Links)));
-    assert_eq!(count(&sent, Role::Evaluator, Kind::MaskedInputs), 0);
+    let stock = make(&tangle(), 1);
+    for bit in 0..LINKS + EVALUATORS {
+        let (found, sent) = lying_with(&stock, &mut lie(Role::Garbler, Kind::LinkMasks, bit));
+        assert_eq!(found, (Role::Evaluator, cheated(Caught::Links)));
+        assert_eq!(count(&sent, Role::Evaluator, Kind::LinkMasks), 0);
+        assert_eq!(count(&sent, Role::Evaluator, Kind::MaskedInputs), 0);
+    }
+}
+
+/// A party takes other instances of the lot than its peer, all of them or in another order. Nothing
+/// that depends on an input leaves.
+#[test]
+fn parties_that_take_different_instances_find_it_before_their_inputs() {
+    let stock = make(&tangle(), 2);
+    let mut next = stock.clone();
+    let demand = Demand::of(&tangle()).unwrap();
+    for (shelf, count) in next.0[1].0.iter_mut().zip(&demand.instances) {
+        shelf.drain(..*count as usize);
+    }
+    let mut swapped = stock.clone();
+    swapped.0[1].0[0].swap(0, 1);
+    for stock in [next, swapped] {
+        let (found, sent) = lying_with(&stock, &mut |_, _, _| ());
+        assert_eq!(found, (Role::Evaluator, cheated(Caught::Links)));
+        assert_eq!(sent.len(), 1);
+    }
 }
 
 /// The evaluator names another masked value of a gate. The garbler's proof, from which it would
 /// read the other input of the gate behind, does not leave.
 #[test]
 fn a_flipped_masked_value_gets_no_proof() {
-    let (found, sent) = lying(&mut lie(Role::Evaluator, Kind::MaskedValues, 0));
-    assert_eq!(found, (Role::Garbler, cheated(Caught::MaskedValues)));
-    assert_eq!(count(&sent, Role::Garbler, Kind::GateProof), 0);
+    let stock = make(&tangle(), 1);
+    for gate in 0..tangle().and_gates() as usize {
+        let (found, sent) = lying_with(&stock, &mut lie(Role::Evaluator, Kind::MaskedValues, gate));
+        assert_eq!(found, (Role::Garbler, cheated(Caught::MaskedValues)));
+        assert_eq!(count(&sent, Role::Garbler, Kind::GateProof), 0);
+    }
 }
 
 /// The garbler sends a label of the other value of a wire: its own Δ is added to a link.
@@ -71,6 +112,10 @@ fn a_wrong_link_gets_no_masks_of_results() {
         assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
         // With the bit, labels are of no value, and the garbler sees that they are not right.
         assert_eq!(role == Role::Garbler, same_bit);
+        // Nor does the evaluator tell before that, by stopping or otherwise.
+        let told = [Kind::MaskedValues, Kind::LabelDigest];
+        let told = told.map(|kind| count(&sent, Role::Evaluator, kind));
+        assert_eq!(told, [usize::from(same_bit); 2]);
         assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
     }
 }
@@ -123,13 +168,20 @@ fn a_lie_about_a_gate_gets_no_tables() {
 }
 
 /// Two calls with one instance: the links to one wire would sum to Δ wherever the calls' masked
-/// values differ.
+/// values differ, and the evaluator would tell two values under one mask.
 #[test]
 fn an_input_wire_is_answered_once() {
     let function = tangle();
-    let Stock([mut ours, _], id) = make(&function, 1);
-    ours.0[0][1] = ours.0[0][0].clone();
-    let inputs = vec![false; function.input_bits(Role::Garbler)];
-    let error = LinkedGarbler::new(terms(&function, 9), &inputs, id, ours).err();
-    assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
+    let Stock(mut both, id) = make(&function, 1);
+    for shelf in &mut both {
+        shelf.0[0][1] = shelf.0[0][0].clone();
+    }
+    let inputs =
+        [Role::Garbler, Role::Evaluator].map(|role| vec![false; function.input_bits(role)]);
+    let ([ours, theirs], terms) = (both, terms(&function, 9));
+    let garbler = LinkedGarbler::new(terms, &inputs[0], id, ours).err();
+    let evaluator = LinkedEvaluator::new(terms, &inputs[1], id, theirs).err();
+    for error in [garbler, evaluator] {
+        assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
+    }
 }

@@ -46,11 +46,17 @@ fn a_changed_message_of_a_run_is_found() {
     for kind in [102, 104, 105, 106, 107, 111, 112] {
         assert!(kinds.contains(&Kind::parse(kind).unwrap()), "{kind}");
     }
-    for which in 0..sent.len() {
-        for at in [|_| 0, |bits| bits / 2, |bits| bits - 1] {
-            let change = &mut flip(which, at);
-            let (ended, _) = changed_run(terms, inputs, &mut make(&function, 1), change);
-            let about = format!("message {which}, {}", kinds[which]);
+    let stock = make(&function, 1);
+    for (which, (_, kind, payload)) in sent.iter().enumerate() {
+        // Bit 0 of each link, and another.
+        let step = match kind {
+            Kind::AuthenticatedLinks => 64,
+            _ => 1,
+        };
+        for at in (0..8 * payload.len()).step_by(step) {
+            let change = &mut flip(which, |_| at);
+            let (ended, _) = changed_run(terms, inputs, &mut stock.clone(), change);
+            let about = format!("message {which}, {kind}, bit {at}");
             match ended {
                 Err((_, Error::PeerMisbehaved(_))) => {}
                 Err((role, error)) => panic!("{about}: {role:?}: {error}"),
@@ -59,7 +65,7 @@ fn a_changed_message_of_a_run_is_found() {
         }
         for longer in [false, true] {
             let change = &mut cut(which, longer);
-            let (ended, sent) = changed_run(terms, inputs, &mut make(&function, 1), change);
+            let (ended, sent) = changed_run(terms, inputs, &mut stock.clone(), change);
             let (role, error) = ended.map(|_| ()).unwrap_err();
             assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
             assert_ne!(role, sent[which].0, "{which}");

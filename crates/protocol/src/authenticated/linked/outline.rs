@@ -1,0 +1,59 @@
+//! What a run from instances sends, without running it.
+
+use tacit_circuit::{Function, Role};
+use tacit_kernels::Block;
+
+use super::super::fold::FOLD_BYTES;
+use super::super::garbling::Proof;
+use super::super::outline::Outline;
+use super::super::walk::{Stop, Walk};
+use super::FRAME_LINKS;
+use super::linking::fits;
+use super::wiring::Wiring;
+use crate::Error;
+use crate::bits::bytes_for;
+
+/// What a run of `function` sends from instances of its components.
+///
+/// # Errors
+///
+/// The function cannot be run from instances, as [`check_linked`](super::check_linked) says.
+pub fn linked_outline(function: &Function) -> Result<Outline, Error> {
+    let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
+    let wiring = Wiring::of(function)?;
+    let [garblers, evaluators] = [garbler, evaluator].map(|role| wiring.wires_of(role).count());
+    let links = wiring.wires() - garblers - evaluators;
+    let mut outline = Outline::default();
+    outline.send(garbler, bytes_for(links + evaluators) + FOLD_BYTES);
+    outline.send(evaluator, bytes_for(links + garblers) + FOLD_BYTES);
+    outline.send(evaluator, bytes_for(evaluators));
+    outline.send(garbler, bytes_for(garblers));
+    for first in (0..wiring.wires()).step_by(FRAME_LINKS) {
+        let count = FRAME_LINKS.min(wiring.wires() - first);
+        outline.send(garbler, count * Block::BYTES);
+    }
+    let mut walk = Walk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
+    let mut held = 0;
+    loop {
+        let count = match walk.next() {
+            Stop::Ands(ands) => {
+                walk.pass(ands, |_| false);
+                ands.count()
+            }
+            Stop::Pause => continue,
+            Stop::End => break,
+        };
+        if held > 0 && !fits(held, count) {
+            outline.send(evaluator, bytes_for(held));
+            held = 0;
+        }
+        held += count;
+    }
+    if held > 0 {
+        outline.send(evaluator, bytes_for(held));
+    }
+    // Masks of links from both, what the garbler answers to masked inputs, masked values.
+    outline.trips = 4;
+    outline.end(function);
+    Ok(outline)
+}
