@@ -1,6 +1,6 @@
 //! What a run from instances sends, without running it.
 
-use tacit_circuit::{Function, Role};
+use tacit_function::{Function, Role};
 use tacit_kernels::Block;
 
 use super::super::fold::FOLD_BYTES;

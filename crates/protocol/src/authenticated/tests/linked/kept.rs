@@ -8,12 +8,12 @@ use super::*;
 use crate::authenticated::walk::{Calls, Rules, Stop, Walk};
 
 /// The instances of a component, one after the other, with what their inputs carry.
-struct Alone<'f>(Option<tacit_circuit::Call<'f>>, Vec<bool>);
+struct Alone<'f>(Option<tacit_function::Call<'f>>, Vec<bool>);
 
 impl<'f> Calls<'f, bool> for Alone<'f> {
-    fn step(&mut self, _rules: &Rules<bool>) -> tacit_circuit::Step<'f> {
+    fn step(&mut self, _rules: &Rules<bool>) -> tacit_function::Step<'f> {
         let call = self.0.take();
-        call.map_or(tacit_circuit::Step::End, tacit_circuit::Step::Call)
+        call.map_or(tacit_function::Step::End, tacit_function::Step::Call)
     }
 
     fn arguments(&self) -> &[bool] {
@@ -58,7 +58,7 @@ fn what_is_kept_is_what_the_page_says() {
             assert!(!bool::from(a[2].lsb()) && labels.insert(a[2].to_bytes()));
             masks.push(mask);
         }
-        let call = tacit_circuit::Call {
+        let call = tacit_function::Call {
             number: 0,
             component,
             component_index: 0,
