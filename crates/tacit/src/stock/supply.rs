@@ -58,26 +58,26 @@ impl fmt::Display for TakenNumbers {
 }
 
 /// Leases at both parties what a run takes of one of some lots, `needed` instances of each of its
-/// kinds, and whatever more the evaluator names of all lots' kinds by `wanted`. Returns which lot
-/// it is of; nothing where none has enough, which both find alike.
+/// kinds, and whatever more the evaluator names of all lots' kinds by `wanted`; nothing where none
+/// has enough, which both find alike.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,
     lots: &[Vec<ComponentDigest>],
     needed: &[u64],
     wanted: impl Fn(&OpenedStock) -> Result<Vec<RangeInclusive<u64>>, Error>,
-) -> Result<Option<(usize, Vec<Lease>)>, Error> {
+) -> Result<Option<Vec<Lease>>, Error> {
     let kinds = lots.concat();
     for _ in 0..ATTEMPTS {
         let each = |lot: &Vec<_>| lot.clone().into_iter().zip(needed.iter().copied());
         let held = &opened.held;
         let has_all = |lot| each(lot).all(|(kind, needed)| held.count(&kind) >= needed);
-        if let Some(place) = lots.iter().position(has_all) {
-            let leases = each(&lots[place]).map(|(kind, needed)| {
+        if let Some(lot) = lots.iter().find(|lot| has_all(lot)) {
+            let leases = each(lot).map(|(kind, needed)| {
                 opened.taken.note(kind, needed);
                 opened.held.take(&kind, needed)
             });
-            return Ok(Some((place, leases.collect::<Result<_, _>>()?)));
+            return Ok(Some(leases.collect::<Result<_, _>>()?));
         }
         let attempt = match opened.role {
             Role::Evaluator => {

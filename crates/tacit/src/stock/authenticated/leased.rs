@@ -57,17 +57,17 @@ struct Shelf {
 }
 
 impl<'a> LeasedLot<'a> {
-    /// Leases of `kinds`, which are all of one lot, for a run that needs this and asks for that.
+    /// What was leased of one lot, in the order of needs, for a run that asks for this.
     ///
     /// # Errors
     ///
     /// The first one says that it is of another lot, or cannot be read.
     pub(super) fn open(
         leases: Vec<Lease>,
-        kinds: &[ComponentDigest],
         (needs, asked): (&Needs, LotTerms),
         failure: &'a StockFailure,
     ) -> Result<Self, Error> {
+        let kinds: Vec<_> = leases.iter().map(Lease::kind).collect();
         let mut all = leases.into_iter().map(Lease::instances);
         let mut others = all.next().ok_or_else(broken)?;
         let mut first = Some(others.next().ok_or_else(broken)??);
@@ -211,7 +211,7 @@ mod tests {
         let lease = stock(kind, headers).lease(&kind, headers.len() as u64);
         let (failure, needs) = (StockFailure::default(), needs(content, headers.len()));
         let leases = vec![lease.expect("in stock")];
-        let lot = LeasedLot::open(leases, &[kind], (&needs, asked()), &failure);
+        let lot = LeasedLot::open(leases, (&needs, asked()), &failure);
         lot.is_ok_and(|mut lot| headers.iter().all(|_| lot.read(0).is_ok()))
     }
 
@@ -237,7 +237,8 @@ mod tests {
             let higher = at(43).header(&content);
             assert!(is_taken(kind, &[higher.clone(), higher]));
             let less = content.kind(&ordered(39));
-            assert!(!is_taken(less, &[good.clone()]), "ordered at less");
+            let ordered_at_less = is_taken(less, std::slice::from_ref(&good));
+            assert!(!ordered_at_less);
             let mut other = NAME;
             other.id[0] ^= 1;
             for wrong in [at(39).header(&content), other.header(&content)] {

@@ -67,24 +67,20 @@ impl StockedRun<'_> {
     /// Whatever ends the run. What was leased is then lost.
     pub(crate) fn run(mut self) -> Result<Option<StockedOutcome>, Error> {
         for needs in Needs::of_run(self.terms.function, self.scheme) {
-            if let Some((kinds, leases)) = self.lease(&needs)? {
-                return self.run_from(&needs, &kinds, leases).map(Some);
+            if let Some(leases) = self.lease(&needs)? {
+                return self.run_from(&needs, leases).map(Some);
             }
         }
         Ok(None)
     }
 
-    fn run_from(
-        self,
-        needs: &Needs,
-        kinds: &[ComponentDigest],
-        leases: Vec<Lease>,
-    ) -> Result<StockedOutcome, Error> {
+    fn run_from(self, needs: &Needs, leases: Vec<Lease>) -> Result<StockedOutcome, Error> {
         let asked = self.asked();
         let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
         let opened = &*self.opened;
         let failure = StockFailure::default();
-        let lot = LeasedLot::open(leases, kinds, (needs, asked), &failure)?;
+        let kind = leases.first().map(Lease::kind);
+        let lot = LeasedLot::open(leases, (needs, asked), &failure)?;
         let made_at_bits = lot.name.made_at_bits;
         let (session, watch) = (self.session, self.watch);
         let given = (self.terms, self.inputs);
@@ -107,7 +103,7 @@ impl StockedRun<'_> {
             }
         };
         // Before the peer hears why: it could take more of the lot meanwhile.
-        let ended = |error| after_run(opened, &name, kinds, error);
+        let ended = |error| after_run(opened, &name, kind, error);
         let (outputs, online) = failure.or(ran).map_err(ended)?;
         Ok(StockedOutcome {
             outputs,
@@ -123,10 +119,7 @@ impl StockedRun<'_> {
 
     /// Leases at both parties what a run takes, and as much for as many more as the evaluator wants
     /// ahead.
-    fn lease(
-        &mut self,
-        needs: &Needs,
-    ) -> Result<Option<(Vec<ComponentDigest>, Vec<Lease>)>, Error> {
+    fn lease(&mut self, needs: &Needs) -> Result<Option<Vec<Lease>>, Error> {
         let asked = self.asked();
         let mut lots = Lot::all(self.opened.agreed_kinds(), asked, &needs.contents);
         lots.retain(|lot| lot.runs(&needs.counts) > 0);
@@ -137,23 +130,23 @@ impl StockedRun<'_> {
         let ahead = self.leases.ahead;
         let wanted = |opened: &OpenedStock| wanted(opened, &lots, &needs.counts, ahead);
         let leased = lease_of_one_lot(self.session, self.opened, &lots, &needs.counts, wanted)?;
-        let Some((place, leases)) = leased else {
+        let Some(leases) = leased else {
             return Ok(None);
         };
-        let kinds = lots.into_iter().nth(place).unwrap_or_default();
-        for ((kind, lease), name) in kinds.iter().zip(&leases).zip(&needs.names) {
-            let unit = unit(kind);
+        for (lease, name) in leases.iter().zip(&needs.names) {
+            let kind = lease.kind();
+            let unit = unit(&kind);
             let spans = lease.spans().map(|span| Span {
                 first: span.first * unit,
                 count: span.count * unit,
             });
             (self.leases.watch)(&TakenNumbers {
-                name: ordered(kind).unwrap_or(asked).name(name),
-                digest: *kind,
+                name: ordered(&kind).unwrap_or(asked).name(name),
+                digest: kind,
                 spans: spans.collect(),
             });
         }
-        Ok(Some((kinds, leases)))
+        Ok(Some(leases))
     }
 }
 
@@ -232,20 +225,20 @@ fn play<P: Party>(
 fn after_run(
     opened: &OpenedStock,
     name: &TryName,
-    kinds: &[ComponentDigest],
+    kind: Option<ComponentDigest>,
     error: Error,
 ) -> Error {
     let destroy = || {
-        let destroyed = destroy(opened, kinds);
+        let destroyed = destroy(opened, kind);
         let noted = tries::note_cheat(&opened.stocks, name);
         destroyed.and(noted)
     };
     tries::after_run(error, "its lot could not be destroyed", destroy)
 }
 
-/// Destroys what is left of the lot that `kinds` are of, whatever component it is of.
-fn destroy(opened: &OpenedStock, kinds: &[ComponentDigest]) -> Result<(), Error> {
-    let lot = kinds.first().map(lot_of);
+/// Destroys what is left of the lot that `kind` is of, whatever component it is of.
+fn destroy(opened: &OpenedStock, kind: Option<ComponentDigest>) -> Result<(), Error> {
+    let lot = kind.as_ref().map(lot_of);
     let there = opened.stock.marks()?.kinds.into_iter();
     let there = there.map(|marks| marks.kind);
     let of_lot = there.filter(|kind| is_of_lot(kind) && Some(lot_of(kind)) == lot);

@@ -90,9 +90,9 @@ impl BatchRun<'_> {
         let wanted = |opened: &OpenedStock| wanted(opened, &kinds, ahead);
         let lots: Vec<_> = kinds.iter().map(|kind| vec![*kind]).collect();
         let leased = lease_of_one_lot(self.session, self.opened, &lots, &[1], wanted)?;
-        let (place, leases) = leased.ok_or_else(nothing)?;
-        let lease = leases.into_iter().next().ok_or_else(nothing)?;
-        let kind = kinds[place];
+        let lease = leased.and_then(|leases| leases.into_iter().next());
+        let lease = lease.ok_or_else(nothing)?;
+        let kind = lease.kind();
         (self.leases.watch)(&TakenNumbers {
             name: name_of(function, security_bits),
             digest: kind,
