@@ -45,6 +45,9 @@ export function openLink(address) {
   return number;
 }
 
+/** Whether a link is open at both ends. */
+export const isOpen = (number) => Atomics.load(links.get(number).counters, STATE) === OPEN;
+
 /** Ends a link for good. */
 export function dropLink(number) {
   if (links.delete(number)) post.postMessage({ drop: number });

@@ -117,17 +117,20 @@ export interface TwoPartyOrder {
   peer?: string;
 }
 
-export interface ClientOrder {
+export interface ClientParties {
+  identity: Identity;
+  /** Fingerprints. */
+  generator: string;
+  cloud: string;
+}
+
+export interface ClientOrder extends ClientParties {
   /** A function of Tacit's library. */
   function: string;
   params: Params;
   inputs: Inputs;
   copies: number;
   security_bits: number;
-  identity: Identity;
-  /** Fingerprints. */
-  generator: string;
-  cloud: string;
   pin?: string | null;
 }
 
@@ -170,6 +173,9 @@ export class Tacit {
   importIdentity(pem: string): Promise<Identity>;
   fingerprint(identity: Identity): Promise<string>;
   runTwoParty(at: Address, order: TwoPartyOrder): Promise<Outcome>;
+  /** Connects to both servers, so that a run within 30 s need not. */
+  meetServers(generatorAt: Address, cloudAt: Address, order: ClientParties): Promise<void>;
+  /** Connects to both servers, if need be, and keeps the connections for 30 s. */
   runClient(generatorAt: Address, cloudAt: Address, order: ClientOrder): Promise<Outcome>;
   /** Gives up whatever runs; calls that wait fail. */
   cancel(): void;

@@ -113,6 +113,10 @@ export class Tacit {
     return this.#ask("runTwoParty", { at, order });
   }
 
+  meetServers(generatorAt, cloudAt, order) {
+    return this.#ask("meetServers", { generatorAt, cloudAt, order });
+  }
+
   runClient(generatorAt, cloudAt, order) {
     return this.#ask("runClient", { generatorAt, cloudAt, order });
   }

@@ -1,6 +1,9 @@
 // The compute worker: Tacit itself. A call blocks it until it is done.
 import init, * as tacit from "./tacit_web.js";
-import { dropLink, openLink, useKey, usePost } from "./link.js";
+import { dropLink, isOpen, openLink, useKey, usePost } from "./link.js";
+
+/** How long sessions with servers are kept for the next run; servers let them be idle for longer. */
+const KEPT_MS = 30_000;
 
 /** Work that needs links: they are open for as long as it runs. */
 function linked(addresses, work) {
@@ -20,6 +23,40 @@ function text(order) {
   });
 }
 
+/** Links to both servers, over which there are sessions, and who has them. */
+let met = null;
+let parting;
+
+function part() {
+  clearTimeout(parting);
+  for (const link of met?.links ?? []) {
+    tacit.part(link);
+    dropLink(link);
+  }
+  met = null;
+}
+
+/** Work over links to both servers: those that are kept, unless a server has ended one. */
+function withServers({ generatorAt, cloudAt, order }, work) {
+  const { identity, generator, cloud } = order;
+  const parties = [identity.publicKey ?? identity, generatorAt, generator, cloudAt, cloud];
+  const who = text(parties);
+  if (met?.who !== who || !met.links.every(isOpen)) {
+    part();
+    met = { who, links: [generatorAt, cloudAt].map(openLink) };
+  }
+  clearTimeout(parting);
+  try {
+    const done = work(...met.links, text(order));
+    parting = setTimeout(part, KEPT_MS);
+    return done;
+  } catch (error) {
+    met.links.forEach(dropLink);
+    met = null;
+    throw error;
+  }
+}
+
 const calls = {
   check: ({ program }) => JSON.parse(tacit.check(JSON.stringify(program))),
   describe: ({ program }) => JSON.parse(tacit.describe(JSON.stringify(program))),
@@ -30,10 +67,8 @@ const calls = {
   fingerprint: ({ identity }) => tacit.fingerprint(text(identity)),
   runTwoParty: ({ at, order }) =>
     linked([at], ([link]) => JSON.parse(tacit.run_two_party(link, text(order)))),
-  runClient: ({ generatorAt, cloudAt, order }) =>
-    linked([generatorAt, cloudAt], ([generator, cloud]) =>
-      JSON.parse(tacit.run_client(generator, cloud, text(order))),
-    ),
+  meetServers: (given) => withServers(given, tacit.meet),
+  runClient: (given) => JSON.parse(withServers(given, tacit.run_client)),
 };
 
 let ready;

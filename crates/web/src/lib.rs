@@ -158,8 +158,24 @@ pub fn run_two_party(link: u32, order: &str) -> Result<String, JsValue> {
     run::two_party(link, order).map_err(failed)
 }
 
+/// Meets generator and cloud over these links, for the next run. `order` is JSON: see `run::meet`.
+///
+/// # Errors
+///
+/// Whatever is wrong with the order, or with a server.
+#[wasm_bindgen]
+pub fn meet(generator: u32, cloud: u32, order: &str) -> Result<(), JsValue> {
+    run::meet(generator, cloud, order).map_err(failed)
+}
+
+/// Ends the session over this link, if one is kept.
+#[wasm_bindgen]
+pub fn part(link: u32) {
+    run::part(link);
+}
+
 /// Runs a function of the library as the thin client of `outsourced`, over links to generator and
-/// cloud. `order` is JSON: see `run::client`.
+/// cloud, in the sessions that are kept or in new ones. `order` is JSON: see `run::client`.
 ///
 /// # Errors
 ///

@@ -1,5 +1,7 @@
 //! Runs of two parties, and the thin client of three.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -180,7 +182,43 @@ fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Sessi
     Ok(session?)
 }
 
-/// A run of a function of the library as the thin client of `outsourced`:
+thread_local! {
+    /// Sessions with servers that are kept for the next run, by the numbers of their links.
+    static MET: RefCell<BTreeMap<u32, Session>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Meets the server that the order names so, over this link, if that has not been done.
+fn met(link: u32, order: &Json, server: &str) -> Result<Session, Refused> {
+    match MET.with_borrow_mut(|met| met.remove(&link)) {
+        Some(session) => Ok(session),
+        None => authenticated(link::transport(link), order, server)
+            .map_err(|refused| in_session_with(server, refused)),
+    }
+}
+
+fn keep(link: u32, session: Session) {
+    MET.with_borrow_mut(|met| met.insert(link, session));
+}
+
+/// Meets both servers, so that the next run need not. Of an order it takes `identity`, `generator`
+/// and `cloud`.
+pub(crate) fn meet(generator: u32, cloud: u32, text_of_order: &str) -> Result<(), Refused> {
+    let (order, _) = order(text_of_order)?;
+    for (link, server) in [(generator, "generator"), (cloud, "cloud")] {
+        keep(link, met(link, &order, server)?);
+    }
+    Ok(())
+}
+
+/// Ends the session over this link, if one is kept.
+pub(crate) fn part(link: u32) {
+    let session = MET.with_borrow_mut(|met| met.remove(&link));
+    // A server that has already left needs no word.
+    let _ = session.map(Session::close);
+}
+
+/// A run of a function of the library as the thin client of `outsourced`; its sessions are kept for
+/// the next one:
 ///
 /// | member | what it is |
 /// |---|---|
@@ -214,17 +252,11 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
         let pin: ChainVersion = pin.parse().map_err(|error| format!("{error}"))?;
         job = job.pin(pin);
     }
-    let meet = |link, peer| {
-        authenticated(link::transport(link), &order, peer)
-            .map_err(|refused| in_session_with(peer, refused))
-    };
-    let mut generator = meet(generator, "generator")?;
-    let mut cloud = meet(cloud, "cloud")?;
-    let outcome = job.evaluate(&mut generator, &mut cloud)?;
-    for session in [generator, cloud] {
-        // The results are here; a server that has already left takes nothing from them.
-        let _ = session.close();
-    }
+    let mut with_generator = met(generator, &order, "generator")?;
+    let mut with_cloud = met(cloud, &order, "cloud")?;
+    let outcome = job.evaluate(&mut with_generator, &mut with_cloud)?;
+    keep(generator, with_generator);
+    keep(cloud, with_cloud);
     let outputs = outcome.outputs.iter();
     let results = outputs.map(|(name, value)| {
         json!({ "name": name, "text": value.to_text(), "value": value.to_json(), "table": null })

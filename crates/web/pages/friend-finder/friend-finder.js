@@ -48,7 +48,19 @@ function choose(cell) {
   cells[cell].focus();
   $("chosen").textContent = `Square ${nameOfCell(cell)} is chosen.`;
   showButtons();
+  // What goes wrong is told when it matters.
+  if (me && !busy) tacit.meetServers(...addresses(), parties()).catch(() => {});
 }
+
+/** Where both servers are. */
+const addresses = () => [setting.generator, setting.cloud].map(({ url }) => ({ url }));
+
+/** Who meets. */
+const parties = () => ({
+  identity: me.identity,
+  generator: setting.generator.fingerprint,
+  cloud: setting.cloud.fingerprint,
+});
 
 /** The square that an arrow key leads to, if there is one. */
 function neighbour(cell, key) {
@@ -122,8 +134,7 @@ async function takeInvitation() {
 }
 
 async function whoAmI() {
-  const identity = await getIdentity(KEY);
-  const kept = await get(KEPT);
+  const [identity, kept] = await Promise.all([getIdentity(KEY), get(KEPT)]);
   me = identity && kept ? { identity, id: kept.id } : null;
   $("who").textContent = me
     ? `You are ${nameOf(me.id)}.`
@@ -182,21 +193,20 @@ async function move(cell, done) {
     return say("wrong", "Another tab changed who you are here. Nothing was moved.");
   }
   say("", "Asking both servers…");
-  // Whoever reloads the page now learns from this that the move was cut off.
-  await put(KEPT, { ...kept, cut: true });
   const order = {
+    ...parties(),
     function: "friend-map-set",
     params: { cells: setting.cells, id_bits: setting.id_bits },
     inputs: { cell },
     copies: setting.copies,
     security_bits: setting.security_bits,
-    identity: me.identity,
-    generator: setting.generator.fingerprint,
-    cloud: setting.cloud.fingerprint,
     pin: kept.pin ?? null,
   };
-  const [generator, cloud] = [setting.generator, setting.cloud].map(({ url }) => ({ url }));
-  const found = await tacit.runClient(generator, cloud, order);
+  const [found] = await Promise.all([
+    tacit.runClient(...addresses(), order),
+    // Whoever reloads the page now learns from this that the move was cut off.
+    put(KEPT, { ...kept, cut: true }),
+  ]);
   await put(KEPT, { id: kept.id, pin: found.chain });
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   done(found.results.find(({ name }) => name === "occupant").value, `It took ${seconds} s.`);
