@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use num_integer::Integer as _;
 use tacit_function::Function;
 
 use super::{Error, Lower};
@@ -61,13 +62,9 @@ struct Results {
 
 impl Results {
     fn and(self, other: Self) -> Self {
-        let (mut a, mut b) = (self.divisor, other.divisor);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
         Self {
             bits: self.bits.saturating_add(other.bits),
-            divisor: a,
+            divisor: self.divisor.gcd(&other.divisor),
         }
     }
 }
