@@ -204,9 +204,10 @@ impl<'f> Job<'f> {
     /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the function's
     /// components where both parties have enough of one lot, or else triples.
     /// [`InstancePreparation`](crate::stock::InstancePreparation) and
-    /// [`TriplePreparation`](crate::stock::TriplePreparation) make them. A run from nothing is counted in `stocks` if the peer does not finish it: such runs
-    /// raise s, so that it is of all runs together. The parties must know each other. It is the
-    /// first run of a session in this role that decides whether the session counts.
+    /// [`TriplePreparation`](crate::stock::TriplePreparation) make them. A run from nothing is
+    /// counted in `stocks` if the peer does not finish it: such runs raise s, so that it is of all
+    /// runs together. The parties must know each other. It is the first run of a session in this
+    /// role that decides whether the session counts.
     #[must_use]
     pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
         self.task.material = Material::Authenticated(Some(stocks.clone()));
