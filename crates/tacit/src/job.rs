@@ -201,8 +201,8 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the function's
-    /// components where both parties have enough of one lot, or else triples.
+    /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the
+    /// function's components where both parties have enough of one lot, or else triples.
     /// [`InstancePreparation`](crate::stock::InstancePreparation) and
     /// [`TriplePreparation`](crate::stock::TriplePreparation) make them. A run from nothing is
     /// counted in `stocks` if the peer does not finish it: such runs raise s, so that it is of all

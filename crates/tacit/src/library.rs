@@ -1,9 +1,9 @@
 //! Functions of the library by name.
 //!
-//! A name is that of a function that comes with Tacit ([`shipped`]), or of a component.
-//! A component of [`tacit_components::library`] becomes a function when its ports have owners and
-//! its results recipients. [`function`] gives the usual ones: the first input belongs to the garbler
-//! and every other to the evaluator (a single one to the evaluator), and both get every result.
+//! A name is that of a function that comes with Tacit ([`shipped`]), or of a component. A component
+//! of [`tacit_components::library`] becomes a function when its ports have owners and its results
+//! recipients. [`function`] gives the usual ones: the first input belongs to the garbler and every
+//! other to the evaluator (a single one to the evaluator), and both get every result.
 
 mod problem;
 

@@ -1,5 +1,5 @@
-//! Two processes that make instances of components, or triples, keep them on disk, and run functions
-//! with them.
+//! Two processes that make instances of components, or triples, keep them on disk, and run
+//! functions with them.
 
 use crate::process::{Ended, Parties, tacit, with_stocks, words};
 

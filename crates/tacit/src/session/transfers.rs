@@ -396,8 +396,8 @@ impl Session {
         Ok(ours && theirs)
     }
 
-    /// Both parties have found that no lot has enough: the session's other runs in `role` make their
-    /// own.
+    /// Both parties have found that no lot has enough: the session's other runs in `role` make
+    /// their own.
     pub(crate) fn end_of_stock(&mut self, role: Role) {
         let mut agreed = self.transfers.from_stock.iter_mut();
         if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {

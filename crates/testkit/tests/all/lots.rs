@@ -1,5 +1,5 @@
-//! What stays on the disks when a peer cheats while a lot of triples or of instances is made for the
-//! stock, leaves then, or cheats in a run that takes some: over the whole stack, each time by
+//! What stays on the disks when a peer cheats while a lot of triples or of instances is made for
+//! the stock, leaves then, or cheats in a run that takes some: over the whole stack, each time by
 //! sessions that begin anew.
 
 use std::collections::BTreeSet;

@@ -193,8 +193,8 @@ impl<'f> Begun<'f> {
 }
 
 impl<'f> Running<'f> {
-    /// Evaluates the gates of a piece and, after the last, walks to the function's end. Whether that
-    /// is done.
+    /// Evaluates the gates of a piece and, after the last, walks to the function's end. Whether
+    /// that is done.
     fn evaluate(&mut self, gates: &OpenGates) -> bool {
         let last = self.pieces.is_empty();
         self.evaluating.evaluate(gates) && (!last || self.evaluating.walk_to_end())

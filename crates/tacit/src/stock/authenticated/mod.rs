@@ -10,10 +10,10 @@
 //!
 //! **A lot** is what one order makes, under Δ of its own: a kind of triples, or a kind of instances
 //! of each component. So a run takes what it needs from one lot, and a smaller run what is left. A
-//! kind's digest is 15 bytes of [what it has](Content), the s that was ordered, with the highest bit
-//! set where its base OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. Each instance
-//! says what it is of: the s that it was made at, the epoch's id and, where it is of a component,
-//! which one and under which scheme.
+//! kind's digest is 15 bytes of [what it has](Content), the s that was ordered, with the highest
+//! bit set where its base OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. Each
+//! instance says what it is of: the s that it was made at, the epoch's id and, where it is of a
+//! component, which one and under which scheme.
 //!
 //! All lots lie in the stock of [`HOME`], whatever scheme a run has: triples are of none, and the
 //! digest of a kind of instances says theirs.
