@@ -20,7 +20,7 @@ pub use crate::stock::{Components, Executions, Instances, Triples};
 /// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs one between three |
 /// | [`Preparation`](crate::stock::Preparation) | stocks components and OTs |
 /// | [`BatchPreparation`](crate::stock::BatchPreparation) | stocks checked executions |
-/// | [`InstancePreparation`](crate::stock::InstancePreparation) | stocks checked instances of components |
+/// | [`InstancePreparation`](crate::stock::InstancePreparation) | stocks checked instances |
 /// | [`TriplePreparation`](crate::stock::TriplePreparation) | stocks triples |
 pub struct Order<'w, T> {
     /// What is done.

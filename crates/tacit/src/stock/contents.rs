@@ -11,7 +11,7 @@ use tacit_protocol::prepared::Demand;
 use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, StockId};
 
 use super::authenticated::is_of_lot;
-use super::opened::kinds_of;
+use super::prepare::kinds_of;
 use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
 use crate::protocols::StatisticalSecurity;

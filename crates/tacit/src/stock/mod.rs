@@ -11,7 +11,7 @@
 //! | `fill` | fills it: lots of OTs and of garbled components |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
-//! | `authenticated` | triples and instances for `authenticated`: preparation, and runs that take them |
+//! | `authenticated` | triples and instances for `authenticated`: preparation, and runs |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
 //! | `tries` | what is recorded of a peer: tries not finished, and cheats |
 //! | `usage` | how fast the stock is used |
@@ -54,8 +54,9 @@ pub(crate) use batch::{
 pub use chains::KeptChain;
 pub(crate) use contents::stock_role;
 pub use contents::{StockName, StockSummary, StockedKind};
-pub(crate) use opened::{OpenedStock, kind_of};
+pub(crate) use opened::OpenedStock;
 pub use order::{Prepared, PreparedKind};
+pub(crate) use prepare::kind_of;
 pub use prepare::{Components, Preparation};
 pub(crate) use run::PreparedRun;
 pub use supply::TakenNumbers;

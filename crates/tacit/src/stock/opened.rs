@@ -18,7 +18,7 @@ use tacit_stock::{
 use zeroize::Zeroizing;
 
 use super::usage::Uncounted;
-use super::{OT_BLOCK, StockName, Stocks, ot_kind};
+use super::{OT_BLOCK, StockName, Stocks};
 use crate::driver::{flush, receive, send};
 use crate::{Error, Session};
 
@@ -332,11 +332,8 @@ impl OpenedStock {
 
     /// How many instances of a kind both have and neither has spent, as of the last meeting.
     pub(crate) fn agreed(&self, kind: &ComponentDigest) -> u64 {
-        let kinds = self.agreement.kinds.iter();
-        kinds
-            .filter(|agreed| agreed.kind == *kind)
-            .map(|agreed| agreed.available)
-            .sum()
+        let those = self.agreed_kinds().filter(|(agreed, _)| agreed == kind);
+        those.map(|(_, available)| available).sum()
     }
 
     /// Notes a lot that both have published since the last meeting.
@@ -364,17 +361,6 @@ impl OpenedStock {
             .map(|agreed| agreed.next_number)
             .sum()
     }
-}
-
-/// The kind under which a component's instances are kept.
-pub(crate) fn kind_of(component: &Component) -> ComponentDigest {
-    ComponentDigest(component.digest().0)
-}
-
-/// The kinds that a function takes: OTs, then its components in order.
-pub(crate) fn kinds_of(components: &[Component]) -> Vec<ComponentDigest> {
-    let components = components.iter().map(kind_of);
-    std::iter::once(ot_kind()).chain(components).collect()
 }
 
 /// The beginning of a meeting: each party's record, and the right to meet, which this party gives

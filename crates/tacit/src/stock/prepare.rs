@@ -13,7 +13,6 @@ use tacit_stock::ComponentDigest;
 
 use super::contents::OTS;
 use super::fill::{Making, fill};
-use super::opened::{kind_of, kinds_of};
 use super::order::{StockOrder, Stocked};
 use super::{OT_BLOCK, OpenedStock, ot_kind};
 use crate::order::{Garbled, Order};
@@ -244,6 +243,17 @@ fn add(
         level: 0,
     });
     wanted.level = wanted.level.saturating_add(count);
+}
+
+/// The kind under which a component's instances are kept.
+pub(crate) fn kind_of(component: &Component) -> ComponentDigest {
+    ComponentDigest(component.digest().0)
+}
+
+/// The kinds that a function takes: OTs, then its components in order.
+pub(crate) fn kinds_of(components: &[Component]) -> Vec<ComponentDigest> {
+    let components = components.iter().map(kind_of);
+    std::iter::once(ot_kind()).chain(components).collect()
 }
 
 /// What people call what `function` takes: OTs, then its components in order.

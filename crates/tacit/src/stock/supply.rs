@@ -19,8 +19,7 @@ use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
 
 use super::fill::{Making, fill};
-use super::opened::kinds_of;
-use super::prepare::{levels_for, names_of};
+use super::prepare::{kinds_of, levels_for, names_of};
 use super::{OT_BLOCK, OpenedStock, unit};
 use crate::driver::{receive, send};
 use crate::{Error, Session};
