@@ -124,6 +124,31 @@ test("three people find each other", async () => {
   assert.match(await setPlace(second, "C4"), /You are in C4 now, and nobody else is/);
 });
 
+test("a next run takes the connections of the last", async () => {
+  const { joined } = gate;
+  await pages[1].evaluate(async () => {
+    const { Tacit } = await import("/tacit/tacit.js");
+    const { getIdentity } = await import("/tacit/keep.js");
+    const map = await (await fetch("config.json")).json();
+    const order = {
+      function: "friend-map-set",
+      params: { cells: map.cells, id_bits: map.id_bits },
+      inputs: { cell: 40 },
+      copies: map.copies,
+      security_bits: map.security_bits,
+      identity: await getIdentity("friend finder identity"),
+      generator: map.generator.fingerprint,
+      cloud: map.cloud.fingerprint,
+    };
+    const tacit = new Tacit();
+    const run = () => tacit.runClient({ url: map.generator.url }, { url: map.cloud.url }, order);
+    await run();
+    await run();
+    tacit.close();
+  });
+  assert.equal(gate.joined, joined + 1);
+});
+
 test("an invitation takes nobody's place unasked", async () => {
   const [page] = pages;
   const before = await kept(page);

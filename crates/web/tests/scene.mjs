@@ -164,6 +164,7 @@ export class Gate {
     const gate = new Gate();
     gate.target = port;
     gate.bytes = 0;
+    gate.joined = 0;
     const server = createServer((near) => gate.#join(near));
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     server.unref();
@@ -188,6 +189,7 @@ export class Gate {
   #join(near) {
     const far = connect(this.target, "127.0.0.1");
     const link = [near, far];
+    this.joined += 1;
     this.#links.add(link);
     far.on("data", (data) => {
       this.bytes += data.length;
