@@ -176,7 +176,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("known are prf, related-key, circular and ideal-cipher")
+                .contains("choose prf, related-key, circular or ideal-cipher")
         );
     }
 
