@@ -1,8 +1,11 @@
 //! Whole functions under `authenticated`, from nothing and against a malicious party, each beside
-//! the same function under `direct`. The suite `batch` has what the same takes where many
-//! executions of one function are prepared.
+//! the same function under `direct`; and some of them from nothing, triples and instances
+//! ([`sources`]). The suite `batch` has what the same takes where many executions of one function
+//! are prepared.
 //!
-//! A run makes its triples: nothing is in stock. The base OTs are the session's, and apart.
+//! A run from nothing makes its triples. The base OTs are the session's, and apart.
+
+pub mod sources;
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
@@ -84,7 +87,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             }
         }
     }
-    Ok(())
+    sources::run(options, tell)
 }
 
 fn cases(options: &Options) -> &'static [Case] {

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::authenticated::AuthenticatedFigures;
+use crate::authenticated::sources::SourceFigures;
 use crate::base_ot::BaseOtFigures;
 use crate::batch::BatchFigures;
 use crate::direct::DirectFigures;
@@ -94,6 +95,8 @@ figures! {
     Direct(DirectFigures),
     /// A function under `authenticated`.
     Authenticated(AuthenticatedFigures),
+    /// A function under `authenticated` by what is prepared.
+    AuthenticatedSource(SourceFigures),
     /// Components garbled for the stock.
     Lot(LotFigures),
     /// A function under `prepared` next to `naive`.

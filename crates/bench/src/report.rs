@@ -41,6 +41,7 @@ impl Report {
             protocols::prepared(&records),
             protocols::lots(&records),
             protocols::authenticated(&records),
+            protocols::sources(&records),
             protocols::batches(&records),
             outsourced::programs(&records),
             kept::kept(&records),

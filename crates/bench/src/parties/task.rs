@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
+use crate::authenticated::sources;
 use crate::{Error, base_ot, batch, direct, ot, outsourced, plan, prepared, serve};
 
 macro_rules! tasks {
@@ -45,6 +46,8 @@ tasks! {
     Ot(ot),
     /// A function under `direct`.
     Direct(direct),
+    /// A function under `authenticated` by what is prepared.
+    AuthenticatedSource(sources),
     /// A function under `prepared`.
     Prepared(prepared),
     /// A function under `batch`.

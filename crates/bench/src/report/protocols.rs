@@ -7,6 +7,7 @@ use super::chart::Line;
 use super::page::{Grid, Picture, Section, heads};
 use crate::Record;
 use crate::authenticated::AuthenticatedFigures;
+use crate::authenticated::sources::SourceFigures;
 use crate::batch::BatchFigures;
 use crate::direct::{DirectFigures, full_name};
 use crate::lots::LotFigures;
@@ -190,6 +191,23 @@ pub(super) fn authenticated(records: &[Record]) -> Option<Section> {
             "Functions under `authenticated`, one thread a party, in the clear; `tacit-bench \
              authenticated`",
             &all::<AuthenticatedFigures>(records),
+        ))
+        .unless_empty()
+}
+
+/// Functions against a malicious party, by what is prepared.
+pub(super) fn sources(records: &[Record]) -> Option<Section> {
+    Section::new("Against a malicious party, from what is prepared")
+        .text(
+            "Triples are made before anybody knows the function, instances before anybody knows \
+             more of it than its components. B/AND is what it takes to prepare an AND gate, both \
+             ways; kept is what each party has of it, in bytes an AND gate. Here it is in memory: \
+             a run from the stock agrees, leases and reads a disk as well.",
+        )
+        .grid(Grid::of(
+            "Functions under `authenticated`, s = 40, one thread a party, in the clear; \
+             `tacit-bench authenticated --only from-`",
+            &all::<SourceFigures>(records),
         ))
         .unless_empty()
 }

@@ -1,0 +1,474 @@
+//! Functions under `authenticated` by what is prepared: nothing, triples, or instances of their
+//! components.
+//!
+//! The protocol's states alone: what is prepared lies in memory, and no session agrees on anything,
+//! counts tries or leases. A run of `tacit` does, and reads a disk.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rand_core::{Rng, UnwrapErr};
+use serde::{Deserialize, Serialize};
+use tacit::garble::SchemeId;
+use tacit::{Function, Role, library};
+use tacit_kernels::Construction;
+use tacit_net::{Channel, Link};
+use tacit_ot::Security;
+use tacit_ot::source::{self, Choice, Extension};
+use tacit_protocol::authenticated::{
+    AuthenticatedParty, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler,
+    LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, MakingTriples, SecurityBits,
+    StockedTriples, Terms, TripleBlocks, blocks_for,
+};
+use tacit_protocol::party::{self, Action, admit};
+use tacit_protocol::prepared::{Demand, Instances};
+use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
+use tacit_protocol::setup::OtSettings;
+use zeroize::Zeroizing;
+
+use crate::direct::{Case, full_name};
+use crate::meeting::role;
+use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
+use crate::record::{Traffic, slower_ms};
+use crate::spread::Spread;
+use crate::table::{Column, Row, kilobytes, number, short, text};
+use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
+
+/// A function under `authenticated` from one source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceFigures {
+    /// The function.
+    pub function: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, u64>,
+    /// `nothing`, `triples` or `instances`.
+    pub source: String,
+    /// `loopback`, or the link.
+    pub link: String,
+    /// How OTs were made.
+    pub ot_extension: String,
+    /// s.
+    pub statistical_security_bits: u8,
+    /// AND gates.
+    pub ands: u64,
+    /// What it takes to prepare a run, base OTs apart; nothing from nothing.
+    pub offline_ms: f64,
+    /// Its bytes for a run.
+    pub offline_traffic: Traffic,
+    /// What each party keeps of it for a run.
+    pub kept_bytes: Traffic,
+    /// A run.
+    pub run_ms: Spread,
+    /// Its bytes and rounds.
+    pub run_traffic: Traffic,
+    /// Peak memory of each party, which has in it what all runs were prepared with.
+    pub memory: Memory,
+}
+
+impl SourceFigures {
+    fn an_and(&self, bytes: u64) -> String {
+        short(bytes as f64 / self.ands.max(1) as f64)
+    }
+}
+
+impl Row for SourceFigures {
+    const TITLE: &'static str = "Functions under authenticated by what is prepared, malicious, in \
+                                 the clear, kept in memory; base OTs apart; offline and disk for a \
+                                 run";
+    const COLUMNS: &'static [Column<Self>] = &[
+        text("function", 22, |of| full_name(&of.function, &of.parameters)),
+        text("from", 9, |of| of.source.clone()),
+        text("link", 13, |of| of.link.clone()),
+        number("AND", 7, |of| of.ands.to_string()),
+        number("offline ms", 10, |of| short(of.offline_ms)),
+        number("B/AND", 6, |of| of.an_and(of.offline_traffic.bytes())),
+        number("kept g", 6, |of| of.an_and(of.kept_bytes.garbler_bytes)),
+        number("kept e", 6, |of| of.an_and(of.kept_bytes.evaluator_bytes)),
+        number("run ms", 8, |of| short(of.run_ms.median)),
+        number("± %", 5, |of| of.run_ms.deviation_text()),
+        number("KB g→e", 8, |of| kilobytes(of.run_traffic.garbler_bytes)),
+        number("KB e→g", 8, |of| {
+            kilobytes(of.run_traffic.evaluator_bytes)
+        }),
+        number("rounds", 6, |of| of.run_traffic.rounds.to_string()),
+    ];
+}
+
+/// What a run has when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Source {
+    Nothing,
+    Triples,
+    Instances,
+}
+
+impl Source {
+    const ALL: [Self; 3] = [Self::Nothing, Self::Triples, Self::Instances];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Triples => "triples",
+            Self::Instances => "instances",
+        }
+    }
+}
+
+/// One component, one component, and 3,600 cells; a first look takes the first.
+const FUNCTIONS: [Case; 3] = [
+    ("aes-128", &[]),
+    ("sha-256-compress", &[]),
+    ("levenshtein", &[("n", 60), ("m", 60)]),
+];
+
+const SECURITY_BITS: u8 = 40;
+
+/// Each way, where a triple is of three leaky ANDs.
+const OTS_AN_AND: usize = 10;
+
+/// AND gates that are prepared for a function, and the runs that this bounds.
+const PREPARED_ANDS: u64 = 1_000_000;
+const MOST_RUNS: u64 = 15;
+const LEAST_RUNS: u64 = 3;
+
+/// What the parties do: this many runs, prepared together, after one that warms up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    function: String,
+    parameters: BTreeMap<String, u64>,
+    source: Source,
+    runs: u64,
+    /// The link, by which OTs are chosen.
+    link: Option<String>,
+}
+
+/// A party's steps.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    offline: Step,
+    kept_bytes: u64,
+    runs: Vec<Step>,
+}
+
+/// Measures all functions from all sources at all places.
+pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    let functions = match options.quick && options.only.is_empty() {
+        true => &FUNCTIONS[..1],
+        false => &FUNCTIONS[..],
+    };
+    for place in options.places(&USUAL_LINKS[..2]) {
+        for (name, parameters) in functions {
+            for source in Source::ALL {
+                let parameters = parameters.iter();
+                let parameters = parameters.map(|(name, value)| ((*name).to_owned(), *value));
+                let mut task = Exchanged {
+                    function: (*name).to_owned(),
+                    parameters: parameters.collect(),
+                    source,
+                    runs: 0,
+                    link: place.0.map(|link| link.to_string()),
+                };
+                let name = full_name(&task.function, &task.parameters);
+                let name = format!(
+                    "authenticated {name} from-{} {}",
+                    source.name(),
+                    place.name()
+                );
+                if !options.wants(&name) {
+                    continue;
+                }
+                let ands = task.function()?.and_gates();
+                let most = if options.quick { LEAST_RUNS } else { MOST_RUNS };
+                task.runs = (PREPARED_ANDS / ands).clamp(LEAST_RUNS, most);
+                let done = both(&task, place, options)?;
+                tell(Figures::from(figures(task, ands, place, done)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn figures(task: Exchanged, ands: u64, place: PartyLink, done: Both<Report>) -> SourceFigures {
+    let (garbler, evaluator) = (done.garbler, done.evaluator);
+    let prepared_runs = task.runs + 1;
+    let mut offline_traffic = Traffic::of(&garbler.offline, &evaluator.offline);
+    offline_traffic.garbler_bytes /= prepared_runs;
+    offline_traffic.evaluator_bytes /= prepared_runs;
+    let offline_s = garbler.offline.seconds.max(evaluator.offline.seconds);
+    let runs = Both {
+        garbler: garbler.runs,
+        evaluator: evaluator.runs,
+        memory: done.memory,
+    };
+    SourceFigures {
+        source: task.source.name().to_owned(),
+        link: place.name(),
+        ot_extension: task.extension(ands).to_string(),
+        statistical_security_bits: SECURITY_BITS,
+        ands,
+        offline_ms: 1e3 * offline_s / prepared_runs as f64,
+        offline_traffic,
+        kept_bytes: Traffic {
+            garbler_bytes: garbler.kept_bytes / prepared_runs,
+            evaluator_bytes: evaluator.kept_bytes / prepared_runs,
+            rounds: 0,
+        },
+        run_ms: Spread::of(&slower_ms(&runs)),
+        run_traffic: Traffic::of(&runs.garbler[0], &runs.evaluator[0]),
+        memory: done.memory,
+        function: task.function,
+        parameters: task.parameters,
+    }
+}
+
+impl Exchanged {
+    fn function(&self) -> Result<Function, Error> {
+        Ok(library::function(&self.function, &self.parameters)?)
+    }
+
+    /// What a session takes at this place.
+    fn extension(&self, ands: u64) -> Extension {
+        let link: Option<Link> = self.link.as_ref().and_then(|link| link.parse().ok());
+        let Some(link) = link else {
+            return Extension::from_name("softspoken-4").unwrap_or_default();
+        };
+        let link = source::Link {
+            round_trip: 2 * link.one_way_delay(),
+            bits_per_s: link.rate_bits_per_s(),
+        };
+        let count = (OTS_AN_AND * ands as usize).min(source::MAX_REFILL);
+        Choice::fastest(link, Security::Malicious, count, false).extension
+    }
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+        let function = self.function()?;
+        function.compile();
+        match role(party) {
+            Role::Garbler => self.play_as::<Garbler<'_>, LinkedGarbler<'_>>(&function, wire),
+            Role::Evaluator => self.play_as::<Evaluator<'_>, LinkedEvaluator<'_>>(&function, wire),
+        }
+    }
+}
+
+impl Exchanged {
+    fn play_as<'f, P: AuthenticatedParty<'f>, L: LinkedParty<'f>>(
+        &self,
+        function: &'f Function,
+        mut wire: Wire,
+    ) -> Result<Report, Error> {
+        let extension = self.extension(function.and_gates());
+        let epoch = set_up(P::ROLE, extension, &mut wire)?;
+        let (id, mut kept) = (*epoch.id(), Kept::default());
+        let prepared = (function, self.runs + 1);
+        let (mut epoch, offline) = match self.source {
+            Source::Nothing => (Some(epoch), Step::default()),
+            Source::Triples => (None, kept.make_triples(epoch, prepared, &mut wire)?),
+            Source::Instances => (None, kept.make_instances(epoch, prepared, &mut wire)?),
+        };
+        let kept_bytes = kept.bytes();
+        let inputs = vec![false; function.input_bits(P::ROLE)];
+        let mut runs = Vec::new();
+        for run in 0..=self.runs {
+            let terms = terms(function, extension, run)?;
+            let taken = kept.take(function)?;
+            let (left, step) = wire.step(|channel| match self.source {
+                Source::Nothing => {
+                    let epoch = epoch.take().ok_or_else(|| failed(nothing_left()))?;
+                    let mut party = P::new(terms, &inputs, epoch, &seed()).map_err(failed)?;
+                    drive(channel, &mut party)?;
+                    Ok(Some(party.finish().map_err(failed)?.1))
+                }
+                Source::Triples => {
+                    let triples = StockedTriples::new(id, Box::new(taken)).map_err(failed)?;
+                    let party = P::from_stock(terms, &inputs, triples, &seed());
+                    drive(channel, &mut party.map_err(failed)?).map(|()| None)
+                }
+                Source::Instances => {
+                    let party = L::new(terms, &inputs, id, taken);
+                    drive(channel, &mut party.map_err(failed)?).map(|()| None)
+                }
+            })?;
+            epoch = left;
+            if run > 0 {
+                runs.push(step);
+            }
+        }
+        Ok(Report {
+            offline,
+            kept_bytes,
+            runs,
+        })
+    }
+}
+
+/// An epoch, from base OTs.
+fn set_up(role: Role, extension: Extension, wire: &mut Wire) -> Result<Epoch, Error> {
+    let settings = OtSettings {
+        extension,
+        ..OtSettings::default()
+    };
+    let sent_by =
+        |sender| session().authenticated_setup(Role::Garbler, sender, settings.base, extension);
+    let tags = EpochTags {
+        garbler: sent_by(Role::Garbler),
+        evaluator: sent_by(Role::Evaluator),
+    };
+    let mut rng = UnwrapErr(getrandom::SysRng);
+    let mut setup = EpochSetup::new(role, settings, tags, &mut rng).map_err(failed)?;
+    wire.step(|channel| drive(channel, &mut setup))?;
+    Ok(setup.finish().map_err(failed)?)
+}
+
+/// What a party has prepared: blocks of triples with the number of the first, and instances of each
+/// component.
+#[derive(Default)]
+struct Kept {
+    next: u64,
+    blocks: VecDeque<Vec<u8>>,
+    instances: Vec<VecDeque<Vec<u8>>>,
+}
+
+impl Kept {
+    fn make_triples(
+        &mut self,
+        epoch: Epoch,
+        (function, runs): (&Function, u64),
+        wire: &mut Wire,
+    ) -> Result<Step, Error> {
+        let keep = |_, bytes: &[u8]| {
+            let blocks = bytes.chunks_exact(BLOCK_BYTES);
+            self.blocks.extend(blocks.map(<[u8]>::to_vec));
+            Ok(())
+        };
+        let (count, security) = (runs * blocks_for(function), security()?);
+        let making = MakingTriples::new(epoch, count, security, keep, &seed());
+        let mut making = making.map_err(failed)?;
+        Ok(wire.step(|channel| drive(channel, &mut making))?.1)
+    }
+
+    fn make_instances(
+        &mut self,
+        epoch: Epoch,
+        (function, runs): (&Function, u64),
+        wire: &mut Wire,
+    ) -> Result<Step, Error> {
+        let counts = Demand::of(function).map_err(failed)?.instances.into_iter();
+        let counts = counts.map(|count| runs * count);
+        let order: Vec<_> = function.components().iter().zip(counts).collect();
+        self.instances.resize_with(order.len(), VecDeque::new);
+        let keep = |place: usize, bytes: &[u8]| {
+            self.instances[place].push_back(bytes.to_vec());
+            Ok(())
+        };
+        let how = (security()?, Construction::TwoCall);
+        let making = MakingInstances::new(epoch, &order, how, keep, &seed());
+        let mut making = making.map_err(failed)?;
+        Ok(wire.step(|channel| drive(channel, &mut making))?.1)
+    }
+
+    fn bytes(&self) -> u64 {
+        let all = self.blocks.iter().chain(self.instances.iter().flatten());
+        all.map(|bytes| bytes.len() as u64).sum()
+    }
+
+    /// What the next run takes.
+    fn take(&mut self, function: &Function) -> Result<Self, Error> {
+        let demand = Demand::of(function).map_err(failed)?;
+        let blocks = self.blocks.len().min(blocks_for(function) as usize);
+        let first = self.next;
+        self.next += blocks as u64;
+        let taken = self.instances.iter_mut().zip(demand.instances);
+        Ok(Self {
+            next: first,
+            blocks: self.blocks.drain(..blocks).collect(),
+            instances: taken
+                .map(|(all, count)| all.drain(..count as usize).collect())
+                .collect(),
+        })
+    }
+}
+
+impl TripleBlocks for Kept {
+    fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, tacit_protocol::Error> {
+        let bytes = self.blocks.pop_front().ok_or_else(nothing_left)?;
+        block.copy_from_slice(&bytes);
+        self.next += 1;
+        Ok(self.next - 1)
+    }
+}
+
+impl Instances for Kept {
+    type Instance = Zeroizing<Vec<u8>>;
+
+    fn next(&mut self, component: usize) -> Result<Self::Instance, tacit_protocol::Error> {
+        let instances = self.instances.get_mut(component);
+        let instance = instances.and_then(VecDeque::pop_front);
+        instance.map(Zeroizing::new).ok_or_else(nothing_left)
+    }
+}
+
+fn nothing_left() -> tacit_protocol::Error {
+    tacit_protocol::Error::Material("nothing prepared is left".to_owned())
+}
+
+fn failed(error: tacit_protocol::Error) -> Error {
+    tacit::Error::from(error).into()
+}
+
+fn security() -> Result<SecurityBits, Error> {
+    SecurityBits::new(SECURITY_BITS).map_err(failed)
+}
+
+fn seed() -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+    seed
+}
+
+/// A session that nobody opened: both parties know its tag.
+fn session() -> SessionTag {
+    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
+}
+
+/// The terms of a run.
+fn terms(function: &Function, ot_extension: Extension, run: u64) -> Result<Terms<'_>, Error> {
+    let tag = session().run(&Proposal {
+        protocol: ProtocolId::Authenticated,
+        role: Role::Garbler,
+        statistical_security_bits: SECURITY_BITS,
+        base_ot: Default::default(),
+        ot_extension,
+        scheme: SchemeId::HALF_GATES_TWO_CALL,
+        run,
+        function: function.digest(),
+    });
+    Ok(Terms {
+        function,
+        tag,
+        security: security()?,
+        construction: Construction::TwoCall,
+    })
+}
+
+/// Runs a party to its end.
+fn drive(channel: &mut Channel, party: &mut impl party::Party) -> Result<(), Error> {
+    let mut message = Vec::new();
+    loop {
+        match party.next(&mut message).map_err(failed)? {
+            Action::Send(kind) => channel.send(kind.byte(), &message)?,
+            Action::Receive { kind, max_bytes } => {
+                channel.flush()?;
+                let frame = channel.receive(max_bytes.max(1))?;
+                admit(kind, max_bytes, frame.kind, frame.payload).map_err(failed)?;
+                party.receive(frame.payload).map_err(failed)?;
+            }
+            Action::Continue => channel.flush()?,
+            Action::Done => return Ok(channel.flush()?),
+        }
+    }
+}
