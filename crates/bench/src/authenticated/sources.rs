@@ -320,7 +320,7 @@ fn set_up(role: Role, extension: Extension, wire: &mut Wire) -> Result<Epoch, Er
     let mut rng = UnwrapErr(getrandom::SysRng);
     let mut setup = EpochSetup::new(role, settings, tags, &mut rng).map_err(failed)?;
     wire.step(|channel| drive(channel, &mut setup))?;
-    Ok(setup.finish().map_err(failed)?)
+    setup.finish().map_err(failed)
 }
 
 /// What a party has prepared: blocks of triples with the number of the first, and instances of each
