@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use tacit::circuit::formats::{FileReport, Finding, Limits, check_directory};
 
 use crate::failure::Failure;
@@ -24,13 +24,14 @@ pub(crate) fn check(folder: &Path, json: bool) -> Result<(), Failure> {
             folder.display()
         )));
     }
-    let text = if json {
-        self::json(&reports)
-    } else {
-        text(&reports)
-    };
-    output::print(text.as_bytes())?;
+    let files: Json = reports.iter().map(self::json).collect();
     let failed = reports.iter().filter(|report| !report.is_good()).count();
+    if !json {
+        output::print(text(&reports).as_bytes())?;
+    } else if failed == 0 {
+        let json = json!({ "version": JSON_VERSION, "files": files });
+        output::print(pretty(&json).as_bytes())?;
+    }
     if failed > 0 {
         let is_unreadable = |report: &&FileReport| matches!(report.finding, Finding::Unreadable(_));
         let unreadable = reports.iter().filter(is_unreadable).count();
@@ -38,6 +39,8 @@ pub(crate) fn check(folder: &Path, json: bool) -> Result<(), Failure> {
             wrong: failed - unreadable,
             unreadable,
             checked: reports.len(),
+            // With the error, one object of JSON.
+            fields: Map::from_iter([("files".to_owned(), files)]),
         });
     }
     Ok(())
@@ -88,23 +91,19 @@ fn text(reports: &[FileReport]) -> String {
     text
 }
 
-fn json(reports: &[FileReport]) -> String {
-    let file = |report: &FileReport| -> Json {
-        let (word, detail) = finding(report);
-        let mut json = json!({
-            "file": file_name(report),
-            "finding": word,
-            "detail": detail,
-            "good": report.is_good(),
-            "bit_order": report.order.to_string(),
-        });
-        if let Some((digest, statistics)) = &report.circuit {
-            json["circuit_digest"] = json!(digest.to_string());
-            json["gates"] =
-                json!({ "and": statistics.and, "xor": statistics.xor, "inv": statistics.inv });
-        }
-        json
-    };
-    let files: Vec<Json> = reports.iter().map(file).collect();
-    pretty(&json!({ "version": JSON_VERSION, "files": files }))
+fn json(report: &FileReport) -> Json {
+    let (word, detail) = finding(report);
+    let mut json = json!({
+        "file": file_name(report),
+        "finding": word,
+        "detail": detail,
+        "good": report.is_good(),
+        "bit_order": report.order.to_string(),
+    });
+    if let Some((digest, statistics)) = &report.circuit {
+        json["circuit_digest"] = json!(digest.to_string());
+        json["gates"] =
+            json!({ "and": statistics.and, "xor": statistics.xor, "inv": statistics.inv });
+    }
+    json
 }

@@ -106,6 +106,8 @@ pub(crate) enum Failure {
         unreadable: usize,
         /// Files that were checked.
         checked: usize,
+        /// What JSON says of each.
+        fields: serde_json::Map<String, Json>,
     },
     /// No checked execution of the function is in stock.
     #[error(
@@ -248,7 +250,7 @@ impl Failure {
         let _ = io::stderr().write_all(text.as_bytes());
         if json {
             let fields = match self {
-                Self::Program { fields, .. } => fields.clone(),
+                Self::Program { fields, .. } | Self::Unproven { fields, .. } => fields.clone(),
                 _ => serde_json::Map::new(),
             };
             print_json(self.category(), &what, remedy.as_deref(), fields);
@@ -313,6 +315,7 @@ mod tests {
                     wrong: 1,
                     unreadable: 1,
                     checked: 2,
+                    fields: serde_json::Map::new(),
                 },
                 3,
             ),

@@ -202,8 +202,8 @@ fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
     let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
     if args.plain_loopback {
         return usage(
-            "outsourced rests on three identities, and --plain-loopback has none; give --identity \
-             and the fingerprints of the others",
+            "outsourced rests on three identities, and --plain-loopback has none; leave it out, \
+             and give --identity and the fingerprints of the others",
         );
     }
     if args.meet.peer.is_some() || args.meet.connect.is_some() {

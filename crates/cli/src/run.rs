@@ -57,8 +57,8 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
         let name = protocol.name();
         return Err(Failure::Usage(format!(
             "--security {asked} is asked for, and the protocol {name} is secure under the threat \
-             model {has} only; --protocol authenticated and batch are {}, and --protocol \
-             outsourced, which takes a third party, is {}",
+             model {has} only; leave out --protocol {name}, or give one that withstands more: \
+             authenticated and batch are {}, and outsourced, which takes a third party, is {}",
             ThreatModel::Malicious,
             ThreatModel::MaliciousNonColluding
         )));
@@ -111,7 +111,8 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
         )),
         _ if keeps && args.plain_loopback => wrong(format!(
             "{name} keeps values between runs, which belong to two identities, and \
-             --plain-loopback has none; give --identity and --peer"
+             --plain-loopback has none; leave it out, and give --identity and --peer, or --with \
+             once you have paired"
         )),
         Some(chain) if !keeps => wrong(format!(
             "--chain {chain}: {name} neither saves nor loads values; leave it out"

@@ -49,6 +49,7 @@ pub(crate) fn line(words: &[String]) -> String {
     words.join(" ")
 }
 
+/// Words that a person reads stay as they are: `shlex` quotes `n=60,m=60`, too.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+[]".contains(c);
     match !word.is_empty() && word.chars().all(plain) && !word.contains('[') {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 
-use super::text::pair;
+use super::text::{pair, refused};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -45,8 +45,12 @@ pub(crate) struct ProgramArgs {
     pub(crate) json: bool,
 }
 
+/// What to give in place of `--public`, which is for two parties that agree on it.
+const PUBLIC_INPUT: &str = "here all inputs are given by --input, public ones too";
+
 /// Arguments of `tacit eval`.
 #[derive(Debug, Args)]
+#[command(arg = refused("public", ArgAction::Append, PUBLIC_INPUT))]
 pub(crate) struct EvalArgs {
     /// A program of the language
     #[arg(value_name = "FILE")]

@@ -4,9 +4,9 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use clap::builder::ArgPredicate;
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgAction, ArgGroup, Args, ValueEnum};
 
-use super::text::{duration, pair, threads};
+use super::text::{duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -40,8 +40,13 @@ cut, or in which a check fails, is dropped at both parties, and the next attempt
 An order is one lot, which is dropped as a batch is, and a run takes all that it needs from one \
 lot: components where both parties have enough, or else triples.";
 
+/// What to give in place of `--plain-loopback`.
+const IDENTITIES: &str = "what is in stock belongs to two identities: give --identity and --peer, \
+                          or --with once you have paired";
+
 /// Arguments of `tacit prepare`.
 #[derive(Debug, Args)]
+#[command(arg = refused("plain-loopback", ArgAction::SetTrue, IDENTITIES))]
 #[command(group = ArgGroup::new("wanted")
     .required(true)
     .multiple(true)

@@ -9,7 +9,7 @@ use tacit::protocols::{Protocol, ThreatModel};
 use tacit::stock::ChainVersion;
 
 use super::party::{MEETING, protocols};
-use super::text::{duration, pair, threads};
+use super::text::{duration, pair, pin, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -225,6 +225,6 @@ pub(crate) struct OutsourcedArgs {
     pub(crate) replace: bool,
     /// With --chain, and under outsourced at the evaluator: run only if it goes on from this chain
     /// at this version or a later one, as an earlier run printed it
-    #[arg(long, hide_short_help = true, value_name = "CHAIN:VERSION")]
+    #[arg(long, hide_short_help = true, value_name = "CHAIN:VERSION", value_parser = pin)]
     pub(crate) pin: Option<ChainVersion>,
 }

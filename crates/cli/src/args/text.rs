@@ -3,7 +3,26 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use clap::builder::UnknownArgumentValueParser;
+use clap::{Arg, ArgAction};
 use tacit::session::{BaseOt, OtExtension};
+use tacit::stock::ChainVersion;
+
+/// An argument that other commands take and this one refuses, saying what to do `instead`.
+pub(super) fn refused(name: &'static str, action: ArgAction, instead: &'static str) -> Arg {
+    let parser = UnknownArgumentValueParser::suggest(instead);
+    let arg = Arg::new(name).long(name).action(action);
+    arg.hide(true).value_parser(parser)
+}
+
+/// A version of a chain, as a run prints it.
+pub(super) fn pin(text: &str) -> Result<ChainVersion, String> {
+    text.parse().map_err(|_| {
+        "expected 32 hex digits, a colon and a number from 1; copy the pin that an earlier run \
+         printed"
+            .to_owned()
+    })
+}
 
 /// `name=value`.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {

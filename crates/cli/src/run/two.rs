@@ -407,8 +407,8 @@ fn stocks(args: &RunArgs, config: &Config, protocol: Protocol) -> Result<Option<
     let has_stock = protocol.stock_use() != StockUse::Nothing;
     if args.plain_loopback && has_stock {
         return Err(Failure::Usage(
-            "what is in stock belongs to two identities, and --plain-loopback has none; give \
-             --identity and --peer"
+            "what is in stock belongs to two identities, and --plain-loopback has none; leave it \
+             out, and give --identity and --peer, or --with once you have paired"
                 .to_owned(),
         ));
     }

@@ -165,6 +165,46 @@ fn usage_errors_exit_with_2() {
             [&run[..], &["--plain-loopback", "--connect", "nonsense"]].concat(),
             &["nonsense", "HOST:PORT"],
         ),
+        (
+            [
+                &run[..],
+                &connect,
+                &["--plain-loopback", "--protocol", "prepared"],
+            ]
+            .concat(),
+            &[
+                "--plain-loopback has none",
+                "leave it out, and give --identity and --peer",
+            ],
+        ),
+        (
+            vec!["prepare", "aes-128-rounds", "--plain-loopback"],
+            &["--plain-loopback", "tip: ", "give --identity and --peer"],
+        ),
+        (
+            vec!["eval", "gap.tacit", "--public", "limit=1"],
+            &["--public", "tip: ", "by --input, public ones too"],
+        ),
+        (
+            [
+                &run[..],
+                &["--security", "malicious", "--protocol", "direct"],
+            ]
+            .concat(),
+            &[
+                "semi-honest only",
+                "leave out --protocol direct",
+                "authenticated and batch",
+            ],
+        ),
+        (
+            [&run[..], &["--chain", "total", "--pin", "x:1"]].concat(),
+            &[
+                "x:1",
+                "32 hex digits",
+                "copy the pin that an earlier run printed",
+            ],
+        ),
         (vec!["inspect"], &["Usage"]),
         (
             vec!["inspect", "aes-128", "--owner", "kee=garbler"],
@@ -227,6 +267,11 @@ fn files_and_params_that_are_not_right() {
     );
     shown.failed(2, &["bytes.toml: it is not text in UTF-8"]);
     inspect(&["levenshtein", "--param", "n=0"]).failed(3, &["`n`", "1 to 400"]);
+    inspect(&["levenshtein", "--param", "N=6"]).failed(3, &["`N`", "did you mean `n`?"]);
+    let limited = "parties a, b;\nparam LIMIT: 1..=9 = 3;\n\
+                   main(x: u8 of a, y: u8 of b) -> (least: u8 to both) { y }\n";
+    std::fs::write(parties.folder().join("limited.tacit"), limited).expect("a folder");
+    inspect(&["limited.tacit", "--param", "LIMT=4"]).failed(3, &["did you mean `LIMIT`?"]);
     inspect(&["levenshtein", "--owner", "x=evaluator"]).failed(2, &["--owner", "leave it out"]);
     inspect(&["levenshtein", "--bit-order", "reversed"]).failed(2, &["--bit-order"]);
 }
@@ -366,6 +411,10 @@ fn arguments_that_are_not_right_are_told_as_json_where_it_is_asked_for() {
     for (wrong, what) in [
         (&["run", "--json"][..], "<FUNCTION>"),
         (&["run", "--bogus", "--json"], "--bogus"),
+        (
+            &["eval", "gap.tacit", "--public", "a=1", "--json"],
+            "--public",
+        ),
         (&["inspect", "aes-128", "--graph", "--json"], "--graph"),
     ] {
         let ended = tacit(parties.folder(), wrong);

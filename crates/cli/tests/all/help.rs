@@ -235,7 +235,14 @@ fn a_folder_of_circuit_files_is_checked() {
     std::fs::write(path.join("adder64.txt"), and).unwrap();
     let ended = tacit(path, &check);
     ended.failed(3, &["of 2 circuit files 1 are not"]);
-    assert!(ended.stdout.contains("other-ports"), "{ended:?}");
+    let json = ended.json();
+    assert_eq!(json["error"]["exit_code"], 3);
+    let findings = ["adder64.txt", "mine.txt"].map(|name| {
+        let files = json["files"].as_array().expect("files");
+        let file = files.iter().find(|file| file["file"] == name);
+        file.expect("a file")["finding"].clone()
+    });
+    assert_eq!(findings, ["other-ports", "no-known-answer"]);
     let text = tacit(path, &check[..3]);
     assert!(
         text.stdout.contains("mine.txt: no-known-answer"),

@@ -4,4 +4,5 @@ mod defences;
 mod layers;
 mod pages;
 mod programs;
+mod scripts;
 mod sizes;
