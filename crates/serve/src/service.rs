@@ -1,5 +1,8 @@
 //! The service: its sessions, the limits on new ones, and how it stops.
 
+mod of_late;
+mod seats;
+
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,27 +12,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tacit::net::CancelHandle;
-use tacit::session::{AbortReason, Arrival, Door, KeptOts};
+use tacit::session::{AbortReason, Door, KeptOts};
 use tacit::stock::Stocks;
 use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
 
 use crate::event::{Event, Observer};
 use crate::http::Answers;
 use crate::lobby::Lobby;
-use crate::memory::{Held, Need};
 use crate::metrics::Metrics;
 use crate::policy::{Limits, Policy};
-use crate::rate::{Bucket, Rate};
 use crate::turns::Turns;
 use crate::{replenish, visit};
+
+use of_late::{PeerState, Told};
+use seats::OpenSession;
+pub(crate) use seats::Seat;
 
 /// How long the acceptor waits for a connection before it does its other work.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
 /// How long a refusal may take to reach its peer, and how many refusals run at once.
 const REFUSAL_TIME: Duration = Duration::from_millis(500);
 const MAX_REFUSALS: usize = 16;
-/// Refusals that are told one by one, of each peer and of strangers.
-const TOLD: Rate = Rate::per_minute(20);
 /// How long sessions that were cut are waited for.
 const CUT_TIME: Duration = Duration::from_secs(5);
 
@@ -79,53 +82,6 @@ struct ServiceState {
     turns: Turns,
     /// The stock may be below its levels.
     look: bool,
-}
-
-struct OpenSession {
-    peer: Fingerprint,
-    cancel: CancelHandle,
-    running: bool,
-    /// What its run is counted to take, and what it keeps between runs.
-    memory: Held,
-}
-
-/// What one peer has done of late. There is one for each peer of the policy.
-struct PeerState {
-    arrivals: Bucket,
-    refusals: Bucket,
-    told: Told,
-    runs: HashMap<String, Bucket>,
-}
-
-/// Which refusals are told.
-struct Told {
-    bucket: Bucket,
-    untold: u64,
-}
-
-impl Told {
-    fn new(now: Instant) -> Self {
-        let bucket = Bucket::new(TOLD, now);
-        Self { bucket, untold: 0 }
-    }
-
-    /// Whether this one is told, and how many were not before it.
-    fn count(&mut self, now: Instant) -> Option<u64> {
-        if self.bucket.take(now) {
-            return Some(std::mem::take(&mut self.untold));
-        }
-        self.untold += 1;
-        None
-    }
-}
-
-/// A session's place among those that are open, given back when this is dropped.
-pub(crate) struct Seat {
-    shared: Arc<Shared>,
-    number: u64,
-    pub(crate) peer: Fingerprint,
-    pub(crate) peer_name: String,
-    pub(crate) cancel: CancelHandle,
 }
 
 impl Service {
@@ -365,141 +321,6 @@ impl Shared {
         }
     }
 
-    /// Gives a peer a seat, or says why not.
-    fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, &'static str> {
-        let policy = self.policy();
-        let peer = arrival.peer().and_then(|peer| policy.peer(&peer));
-        let peer = peer.ok_or("it is no longer among the peers")?;
-        let limits = policy.limits();
-        let mut state = self.state();
-        let now = Instant::now();
-        let count = |peer| {
-            let sessions = state.sessions.values();
-            sessions.filter(|session| session.peer == peer).count()
-        };
-        let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
-        let of_late = state.peer(peer.fingerprint, limits, now);
-        // The other server comes with every run of every client, each of which is bounded there,
-        // and what a client asks for by way of it is not to keep all others out. It leaves sessions
-        // to clients all the same, whatever it is up to.
-        let is_server = policy.is_server(&peer.fingerprint);
-        if !is_server && !of_late.refusals.has(now) {
-            return Err("it was refused too often of late");
-        }
-        if !is_server && !of_late.arrivals.take(now) {
-            return Err("it begins sessions too often");
-        }
-        let most = match is_server {
-            true => limits.sessions_of_server(),
-            false => limits.sessions_per_peer,
-        };
-        if of_peer >= most {
-            return Err("it has as many sessions as it may");
-        }
-        if all >= limits.sessions {
-            return Err("there are as many sessions as there may be");
-        }
-        if self.is_stopping() {
-            return Err("the service is about to stop");
-        }
-        let number = state.next;
-        state.next += 1;
-        let seat = Seat {
-            shared: Arc::clone(self),
-            number,
-            peer: peer.fingerprint,
-            peer_name: peer.name.clone(),
-            cancel: CancelHandle::new(),
-        };
-        let session = OpenSession {
-            peer: seat.peer,
-            cancel: seat.cancel.clone(),
-            running: false,
-            memory: Held::default(),
-        };
-        state.sessions.insert(number, session);
-        drop(state);
-        self.metrics.session_began(&seat.peer_name);
-        Ok(seat)
-    }
-
-    /// Counts a refusal, tells of it, and holds it against the peer.
-    pub(crate) fn refused(
-        &self,
-        peer: Option<Fingerprint>,
-        from: Option<SocketAddr>,
-        what: &'static str,
-        reason: &str,
-    ) {
-        if let Some(peer) = peer {
-            let policy = self.policy();
-            let now = Instant::now();
-            if policy.peer(&peer).is_some() {
-                let mut state = self.state();
-                let of_late = state.peer(peer, policy.limits(), now);
-                of_late.refusals.take(now);
-            }
-        }
-        self.put_off(peer, from, what, reason);
-    }
-
-    /// Counts a refusal and tells of it: of a peer that comes too often, and is not thereby kept
-    /// out for longer, or that has done nothing wrong.
-    pub(crate) fn put_off(
-        &self,
-        peer: Option<Fingerprint>,
-        from: Option<SocketAddr>,
-        what: &'static str,
-        reason: &str,
-    ) {
-        self.metrics.refused(what);
-        let policy = self.policy();
-        let named = peer.and_then(|peer| policy.peer(&peer));
-        let now = Instant::now();
-        let mut state = self.state();
-        let told = match named {
-            Some(peer) => {
-                let of_late = state.peer(peer.fingerprint, policy.limits(), now);
-                of_late.told.count(now)
-            }
-            None => state
-                .strangers
-                .get_or_insert_with(|| Told::new(now))
-                .count(now),
-        };
-        drop(state);
-        let Some(untold) = told else {
-            return;
-        };
-        let peer = named
-            .map(|peer| peer.name.clone())
-            .or(peer.map(|peer| peer.to_string()));
-        if untold > 0 {
-            let (peer, count) = (peer.clone(), untold);
-            self.tell(&Event::RefusedMore { peer, count });
-        }
-        self.tell(&Event::Refused {
-            peer,
-            from: from.map(|from| from.to_string()),
-            what,
-            reason: reason.to_owned(),
-        });
-    }
-
-    /// Whether the peer may run the offer once more.
-    pub(crate) fn may_run(&self, peer: Fingerprint, offer: &str, rate: Rate) -> bool {
-        let policy = self.policy();
-        let now = Instant::now();
-        let mut state = self.state();
-        let of_late = state.peer(peer, policy.limits(), now);
-        let runs = &mut of_late.runs;
-        let bucket = runs
-            .entry(offer.to_owned())
-            .or_insert_with(|| Bucket::new(rate, now));
-        bucket.change(rate);
-        bucket.take(now)
-    }
-
     /// The right to one of this many preparations at once, of which a peer has one, and its turn.
     pub(crate) fn preparation(
         self: &Arc<Self>,
@@ -549,20 +370,6 @@ impl Shared {
     }
 }
 
-impl ServiceState {
-    fn peer(&mut self, peer: Fingerprint, limits: &Limits, now: Instant) -> &mut PeerState {
-        let state = self.peers.entry(peer).or_insert_with(|| PeerState {
-            arrivals: Bucket::new(limits.arrivals, now),
-            refusals: Bucket::new(limits.refusals, now),
-            told: Told::new(now),
-            runs: HashMap::new(),
-        });
-        state.arrivals.change(limits.arrivals);
-        state.refusals.change(limits.refusals);
-        state
-    }
-}
-
 impl Answers for Shared {
     fn metrics(&self) -> String {
         self.metrics.text()
@@ -592,72 +399,5 @@ pub(crate) struct PreparationRight {
 impl Drop for PreparationRight {
     fn drop(&mut self) {
         self.shared.state().turns.end(&self.peer);
-    }
-}
-
-impl Seat {
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
-    /// Marks a run as started, unless the service stops.
-    pub(crate) fn begin(&self) -> bool {
-        let mut state = self.shared.state();
-        if self.shared.is_stopping() {
-            return false;
-        }
-        if let Some(session) = state.sessions.get_mut(&self.number) {
-            session.running = true;
-        }
-        true
-    }
-
-    /// Counts the memory of the next run for this session, unless all sessions together, or those
-    /// of its peer, would then take more than these bytes.
-    ///
-    /// # Errors
-    ///
-    /// The bound that is in the way.
-    pub(crate) fn hold(&self, need: Need, [all, per_peer]: [u64; 2]) -> Result<(), &'static str> {
-        let mut state = self.shared.state();
-        let Some(own) = state.sessions.get(&self.number) else {
-            return Err("an ended session");
-        };
-        let own = own.memory.with(need);
-        let held = |of_all: bool| {
-            let others = state.sessions.iter();
-            let others = others.filter(|(number, _)| **number != self.number);
-            let others = others.filter(|(_, session)| of_all || session.peer == self.peer);
-            let bytes = others.map(|(_, session)| session.memory.bytes());
-            bytes.fold(own.bytes(), u64::saturating_add)
-        };
-        if held(false) > per_peer {
-            return Err("memory_mib_per_peer");
-        }
-        if held(true) > all {
-            return Err("memory_mib");
-        }
-        if let Some(session) = state.sessions.get_mut(&self.number) {
-            session.memory = own;
-        }
-        Ok(())
-    }
-
-    /// Marks the run as ended; whether the session may go on.
-    pub(crate) fn end(&self) -> bool {
-        let mut state = self.shared.state();
-        if let Some(session) = state.sessions.get_mut(&self.number) {
-            session.running = false;
-            session.memory.end_run();
-        }
-        !self.shared.is_stopping()
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.shared.state().sessions.remove(&self.number);
-        self.shared.changed.notify_all();
-        self.shared.metrics.session_ended();
     }
 }

@@ -8,22 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::scene::{A, Scene, aes, millionaires};
-use tacit::garble::SchemeId;
+use crate::scene::{A, Scene, aes, millionaires, refused_with};
 use tacit::session::{AbortReason, OtExtension};
-use tacit::{Category, Error, Identity, Job, Role};
+use tacit::{Category, Error};
 use tacit_serve::inputs::{FromProgram, Ports};
 use tacit_serve::results::ToFile;
-use tacit_serve::{Event, Limits, Offer, Policy, Rate, Service};
+use tacit_serve::{Event, Limits, Offer, Policy, Service};
 
 const SOON: Duration = Duration::from_secs(20);
-
-fn refused_with<T: std::fmt::Debug>(result: Result<T, Error>, reason: AbortReason) {
-    match result {
-        Err(Error::PeerAborted(found)) => assert_eq!(found, reason),
-        other => panic!("{other:?} where {reason:?} was due"),
-    }
-}
 
 #[test]
 fn several_peers_run_several_times_at_once() {
@@ -52,67 +44,6 @@ fn several_peers_run_several_times_at_once() {
     let line = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 24"#;
     assert!(metrics.contains(line), "{metrics}");
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
-}
-
-#[test]
-fn what_a_peer_may_not_is_refused_told_and_counted() {
-    let scene = Scene::new(2);
-    let (eight, sixteen) = (millionaires(8), millionaires(16));
-    let mut only_first = scene.offer(vec![eight.clone()]);
-    only_first.peers = [scene.fingerprint(0)].into();
-    let policy = scene.policy(vec![only_first], Vec::new(), Scene::limits());
-    let service = scene.start(policy);
-
-    // Parameters out of bounds are another function.
-    let mut session = scene.session(&service, 0).unwrap();
-    refused_with(
-        scene.richer(&mut session, &sixteen, 1),
-        AbortReason::NotAllowed,
-    );
-    // The function is the other peer's.
-    let mut session = scene.session(&service, 1).unwrap();
-    refused_with(
-        scene.richer(&mut session, &eight, 1),
-        AbortReason::NotAllowed,
-    );
-    scene.refused("run", "may not");
-    // The same function otherwise: both sides name the difference.
-    let mut session = scene.session(&service, 0).unwrap();
-    let job = Job::new(&eight, Role::Evaluator).input("b", 1_u32);
-    let error = job
-        .scheme(SchemeId::THREE_HALVES)
-        .run(&mut session)
-        .unwrap_err();
-    assert!(error.to_string().contains("three-halves"), "{error}");
-    let mut session = scene.session(&service, 0).unwrap();
-    let job = Job::new(&eight, Role::Garbler).input("a", 1_u32);
-    let error = job.run(&mut session).unwrap_err();
-    assert!(error.to_string().contains("--role evaluator"), "{error}");
-    // Nobody ordered this.
-    let mut session = scene.session(&service, 0).unwrap();
-    let stocks = scene.stocks("peer0", 1 << 30);
-    let prepared = scene.prepare(&mut session, &stocks, 3);
-    refused_with(prepared, AbortReason::OrderNotAllowed);
-    scene.refused("preparation", "is kept in stock with it is nothing");
-    // A stranger does not come in.
-    let stranger = Identity::generate().unwrap();
-    let error = scene
-        .session_as(&service, &stranger)
-        .err()
-        .expect("a refusal");
-    assert!(error.to_string().contains("refused this side"), "{error}");
-    scene.refused("connection", &stranger.fingerprint().to_string());
-
-    let mut session = scene.session(&service, 0).unwrap();
-    assert!(scene.richer(&mut session, &eight, A - 1).unwrap());
-    for word in ["three-halves", "garbler too"] {
-        scene.refused("run", word);
-    }
-    assert!(
-        service
-            .metrics()
-            .contains(r#"tacit_refused_total{what="run"} 4"#)
-    );
 }
 
 #[test]
@@ -145,99 +76,6 @@ fn a_peer_that_stalls_is_cut_and_others_do_not_feel_it() {
     assert!(format!("{ended:?}").contains("2.5"), "{ended:?}");
     refused_with(scene.richer(&mut idle, &function, 0), AbortReason::TimedOut);
     drop(silent);
-}
-
-#[test]
-fn a_peer_that_comes_too_often_is_not_heard_and_others_are() {
-    let scene = Scene::new(2);
-    let function = millionaires(8);
-    let hours = |times| Rate {
-        times,
-        per: Duration::from_secs(36_000),
-    };
-    let limits = Limits {
-        sessions_per_peer: 2,
-        arrivals: hours(5),
-        ..Scene::limits()
-    };
-    let policy = scene.policy(
-        vec![scene.offer(vec![function.clone()])],
-        Vec::new(),
-        limits,
-    );
-    let service = scene.start(policy);
-    let held: Vec<_> = (0..2)
-        .map(|_| scene.session(&service, 0).unwrap())
-        .collect();
-    let one_more = scene.session(&service, 0).map(|_| ());
-    refused_with(one_more, AbortReason::Busy);
-    scene.refused("session", "as many sessions as it may");
-    held.into_iter()
-        .for_each(|session| session.close().unwrap());
-    for _ in 0..2 {
-        scene.event(|event| matches!(event, Event::SessionEnded { .. }));
-    }
-    let again = (0..6)
-        .filter(|_| scene.session(&service, 0).is_ok())
-        .count();
-    assert!(
-        again <= 2,
-        "5 in all, of which 3 are gone, and there were {again}"
-    );
-    scene.refused("session", "too often");
-    let mut other = scene.session(&service, 1).unwrap();
-    assert!(scene.richer(&mut other, &function, 0).unwrap());
-}
-
-#[test]
-fn a_peer_that_is_refused_again_and_again_is_not_heard_for_a_while() {
-    let scene = Scene::new(2);
-    let (function, other) = (millionaires(8), millionaires(16));
-    let limits = Limits {
-        refusals: Rate {
-            times: 3,
-            per: Duration::from_secs(36_000),
-        },
-        ..Scene::limits()
-    };
-    let policy = scene.policy(
-        vec![scene.offer(vec![function.clone()])],
-        Vec::new(),
-        limits,
-    );
-    let service = scene.start(policy);
-    for _ in 0..3 {
-        let mut session = scene.session(&service, 0).unwrap();
-        refused_with(
-            scene.richer(&mut session, &other, 0),
-            AbortReason::NotAllowed,
-        );
-    }
-    refused_with(scene.session(&service, 0).map(|_| ()), AbortReason::Busy);
-    scene.refused("session", "refused too often");
-    let mut session = scene.session(&service, 1).unwrap();
-    assert!(scene.richer(&mut session, &function, 0).unwrap());
-}
-
-#[test]
-fn each_peer_runs_a_function_as_often_as_it_may() {
-    let scene = Scene::new(2);
-    let function = millionaires(8);
-    let mut offer = scene.offer(vec![function.clone()]);
-    offer.rate = Some(Rate {
-        times: 2,
-        per: Duration::from_secs(36_000),
-    });
-    let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));
-    for peer in 0..2 {
-        let mut session = scene.session(&service, peer).unwrap();
-        for _ in 0..2 {
-            scene.richer(&mut session, &function, 0).unwrap();
-        }
-        let once_more = scene.richer(&mut session, &function, 0);
-        refused_with(once_more, AbortReason::TooOften);
-    }
-    scene.refused("rate", "more often than 2/36000s");
 }
 
 #[test]

@@ -37,18 +37,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "to split by message",
     ),
     (
-        "crates/serve/src/policy.rs",
-        "to split: what is offered, what is kept, the index of both",
-    ),
-    (
-        "crates/serve/src/service.rs",
-        "to split: the service and its threads",
-    ),
-    (
-        "crates/serve/tests/all/service.rs",
-        "to split by what a peer asks for",
-    ),
-    (
         "crates/stock/src/lease.rs",
         "to split: leases and what returns",
     ),

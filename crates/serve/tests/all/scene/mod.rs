@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::session::ProtocolId;
+use tacit::session::{AbortReason, ProtocolId};
 use tacit::stock::{Preparation, Prepared, StockName, Stocks};
 use tacit::{
     Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
@@ -28,6 +28,14 @@ pub(crate) const CIPHERTEXT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
 
 /// The value of this party's `a` in every run of `millionaires`.
 pub(crate) const A: u32 = 41;
+
+/// Checks that the peer of `result` was refused for `reason`.
+pub(crate) fn refused_with<T: std::fmt::Debug>(result: Result<T, Error>, reason: AbortReason) {
+    match result {
+        Err(Error::PeerAborted(found)) => assert_eq!(found, reason),
+        other => panic!("{other:?} where {reason:?} was due"),
+    }
+}
 
 pub(crate) struct Scene {
     pub(crate) alice: Identity,

@@ -1,0 +1,70 @@
+//! What can be wrong with a policy.
+
+use tacit::Fingerprint;
+
+/// The reason a policy is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two offers for one peer are called the same.
+    #[error("two functions are named {name:?}; give each its own `name`, or different `peers`")]
+    SameName {
+        /// What they are called.
+        name: String,
+    },
+    /// Two offers are for the same function, peer, role and scheme.
+    #[error(
+        "functions {one:?} and {other:?} are the same function for the same peer; leave one out, \
+         or give them different peers"
+    )]
+    TwoOffers {
+        /// An offer.
+        one: String,
+        /// Another.
+        other: String,
+    },
+    /// An offer or level names a peer that may not connect.
+    #[error("{what} names {peer}, which is none of the peers; add it to [peers]")]
+    UnknownPeer {
+        /// What names it.
+        what: String,
+        /// The peer.
+        peer: Fingerprint,
+    },
+    /// A value is out of its bounds.
+    #[error("{what}: {found}, where {expected} is expected; change it")]
+    OutOfBounds {
+        /// What it is of.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A protocol cannot run a function as it is to be run.
+    #[error("{what}: {reason}")]
+    NotForProtocol {
+        /// What it is of.
+        what: String,
+        /// What is in the way.
+        reason: String,
+    },
+    /// `outsourced` cannot run an offer as it is to be run.
+    #[error("{what}: {reason}")]
+    NotForOutsourced {
+        /// What it is of.
+        what: String,
+        /// What is in the way, and what to do.
+        reason: String,
+    },
+    /// A function keeps values, and nothing says where.
+    #[error(
+        "function {name:?} keeps values between runs; name a `chain`, and protocols = \
+         [\"prepared\"], or [\"authenticated\"] where a peer may cheat, or serve it with role = \
+         \"generator\" or \"cloud\""
+    )]
+    SavedValues {
+        /// The offer.
+        name: String,
+    },
+}

@@ -1,0 +1,143 @@
+//! What peers did of late: how often they came, ran and were refused, and what is told of it.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use tacit::Fingerprint;
+
+use super::{ServiceState, Shared};
+use crate::event::Event;
+use crate::policy::Limits;
+use crate::rate::{Bucket, Rate};
+
+/// Refusals that are told one by one, of each peer and of strangers.
+const TOLD: Rate = Rate::per_minute(20);
+
+/// What one peer has done of late. There is one for each peer of the policy.
+pub(super) struct PeerState {
+    pub(super) arrivals: Bucket,
+    pub(super) refusals: Bucket,
+    told: Told,
+    runs: HashMap<String, Bucket>,
+}
+
+/// Which refusals are told.
+pub(super) struct Told {
+    bucket: Bucket,
+    untold: u64,
+}
+
+impl Told {
+    fn new(now: Instant) -> Self {
+        let bucket = Bucket::new(TOLD, now);
+        Self { bucket, untold: 0 }
+    }
+
+    /// Whether this one is told, and how many were not before it.
+    fn count(&mut self, now: Instant) -> Option<u64> {
+        if self.bucket.take(now) {
+            return Some(std::mem::take(&mut self.untold));
+        }
+        self.untold += 1;
+        None
+    }
+}
+
+impl ServiceState {
+    pub(super) fn peer(
+        &mut self,
+        peer: Fingerprint,
+        limits: &Limits,
+        now: Instant,
+    ) -> &mut PeerState {
+        let state = self.peers.entry(peer).or_insert_with(|| PeerState {
+            arrivals: Bucket::new(limits.arrivals, now),
+            refusals: Bucket::new(limits.refusals, now),
+            told: Told::new(now),
+            runs: HashMap::new(),
+        });
+        state.arrivals.change(limits.arrivals);
+        state.refusals.change(limits.refusals);
+        state
+    }
+}
+
+impl Shared {
+    /// Counts a refusal, tells of it, and holds it against the peer.
+    pub(crate) fn refused(
+        &self,
+        peer: Option<Fingerprint>,
+        from: Option<SocketAddr>,
+        what: &'static str,
+        reason: &str,
+    ) {
+        if let Some(peer) = peer {
+            let policy = self.policy();
+            let now = Instant::now();
+            if policy.peer(&peer).is_some() {
+                let mut state = self.state();
+                let of_late = state.peer(peer, policy.limits(), now);
+                of_late.refusals.take(now);
+            }
+        }
+        self.put_off(peer, from, what, reason);
+    }
+
+    /// Counts a refusal and tells of it: of a peer that comes too often, and is not thereby kept
+    /// out for longer, or that has done nothing wrong.
+    pub(crate) fn put_off(
+        &self,
+        peer: Option<Fingerprint>,
+        from: Option<SocketAddr>,
+        what: &'static str,
+        reason: &str,
+    ) {
+        self.metrics.refused(what);
+        let policy = self.policy();
+        let named = peer.and_then(|peer| policy.peer(&peer));
+        let now = Instant::now();
+        let mut state = self.state();
+        let told = match named {
+            Some(peer) => {
+                let of_late = state.peer(peer.fingerprint, policy.limits(), now);
+                of_late.told.count(now)
+            }
+            None => state
+                .strangers
+                .get_or_insert_with(|| Told::new(now))
+                .count(now),
+        };
+        drop(state);
+        let Some(untold) = told else {
+            return;
+        };
+        let peer = named
+            .map(|peer| peer.name.clone())
+            .or(peer.map(|peer| peer.to_string()));
+        if untold > 0 {
+            let (peer, count) = (peer.clone(), untold);
+            self.tell(&Event::RefusedMore { peer, count });
+        }
+        self.tell(&Event::Refused {
+            peer,
+            from: from.map(|from| from.to_string()),
+            what,
+            reason: reason.to_owned(),
+        });
+    }
+
+    /// Whether the peer may run the offer once more.
+    pub(crate) fn may_run(&self, peer: Fingerprint, offer: &str, rate: Rate) -> bool {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        let of_late = state.peer(peer, policy.limits(), now);
+        let runs = &mut of_late.runs;
+        let bucket = runs
+            .entry(offer.to_owned())
+            .or_insert_with(|| Bucket::new(rate, now));
+        bucket.change(rate);
+        bucket.take(now)
+    }
+}

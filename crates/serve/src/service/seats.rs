@@ -1,0 +1,155 @@
+//! Sessions that are open, and the limits on new ones.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tacit::Fingerprint;
+use tacit::net::CancelHandle;
+use tacit::session::Arrival;
+
+use super::Shared;
+use crate::memory::{Held, Need};
+
+pub(super) struct OpenSession {
+    pub(super) peer: Fingerprint,
+    pub(super) cancel: CancelHandle,
+    pub(super) running: bool,
+    /// What its run is counted to take, and what it keeps between runs.
+    memory: Held,
+}
+
+/// A session's place among those that are open, given back when this is dropped.
+pub(crate) struct Seat {
+    shared: Arc<Shared>,
+    number: u64,
+    pub(crate) peer: Fingerprint,
+    pub(crate) peer_name: String,
+    pub(crate) cancel: CancelHandle,
+}
+
+impl Shared {
+    /// Gives a peer a seat, or says why not.
+    pub(super) fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, &'static str> {
+        let policy = self.policy();
+        let peer = arrival.peer().and_then(|peer| policy.peer(&peer));
+        let peer = peer.ok_or("it is no longer among the peers")?;
+        let limits = policy.limits();
+        let mut state = self.state();
+        let now = Instant::now();
+        let count = |peer| {
+            let sessions = state.sessions.values();
+            sessions.filter(|session| session.peer == peer).count()
+        };
+        let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
+        let of_late = state.peer(peer.fingerprint, limits, now);
+        // The other server comes with every run of every client, each of which is bounded there,
+        // and what a client asks for by way of it is not to keep all others out. It leaves sessions
+        // to clients all the same, whatever it is up to.
+        let is_server = policy.is_server(&peer.fingerprint);
+        if !is_server && !of_late.refusals.has(now) {
+            return Err("it was refused too often of late");
+        }
+        if !is_server && !of_late.arrivals.take(now) {
+            return Err("it begins sessions too often");
+        }
+        let most = match is_server {
+            true => limits.sessions_of_server(),
+            false => limits.sessions_per_peer,
+        };
+        if of_peer >= most {
+            return Err("it has as many sessions as it may");
+        }
+        if all >= limits.sessions {
+            return Err("there are as many sessions as there may be");
+        }
+        if self.is_stopping() {
+            return Err("the service is about to stop");
+        }
+        let number = state.next;
+        state.next += 1;
+        let seat = Seat {
+            shared: Arc::clone(self),
+            number,
+            peer: peer.fingerprint,
+            peer_name: peer.name.clone(),
+            cancel: CancelHandle::new(),
+        };
+        let session = OpenSession {
+            peer: seat.peer,
+            cancel: seat.cancel.clone(),
+            running: false,
+            memory: Held::default(),
+        };
+        state.sessions.insert(number, session);
+        drop(state);
+        self.metrics.session_began(&seat.peer_name);
+        Ok(seat)
+    }
+}
+
+impl Seat {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Marks a run as started, unless the service stops.
+    pub(crate) fn begin(&self) -> bool {
+        let mut state = self.shared.state();
+        if self.shared.is_stopping() {
+            return false;
+        }
+        if let Some(session) = state.sessions.get_mut(&self.number) {
+            session.running = true;
+        }
+        true
+    }
+
+    /// Counts the memory of the next run for this session, unless all sessions together, or those
+    /// of its peer, would then take more than these bytes.
+    ///
+    /// # Errors
+    ///
+    /// The bound that is in the way.
+    pub(crate) fn hold(&self, need: Need, [all, per_peer]: [u64; 2]) -> Result<(), &'static str> {
+        let mut state = self.shared.state();
+        let Some(own) = state.sessions.get(&self.number) else {
+            return Err("an ended session");
+        };
+        let own = own.memory.with(need);
+        let held = |of_all: bool| {
+            let others = state.sessions.iter();
+            let others = others.filter(|(number, _)| **number != self.number);
+            let others = others.filter(|(_, session)| of_all || session.peer == self.peer);
+            let bytes = others.map(|(_, session)| session.memory.bytes());
+            bytes.fold(own.bytes(), u64::saturating_add)
+        };
+        if held(false) > per_peer {
+            return Err("memory_mib_per_peer");
+        }
+        if held(true) > all {
+            return Err("memory_mib");
+        }
+        if let Some(session) = state.sessions.get_mut(&self.number) {
+            session.memory = own;
+        }
+        Ok(())
+    }
+
+    /// Marks the run as ended; whether the session may go on.
+    pub(crate) fn end(&self) -> bool {
+        let mut state = self.shared.state();
+        if let Some(session) = state.sessions.get_mut(&self.number) {
+            session.running = false;
+            session.memory.end_run();
+        }
+        !self.shared.is_stopping()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.state().sessions.remove(&self.number);
+        self.shared.changed.notify_all();
+        self.shared.metrics.session_ended();
+    }
+}
