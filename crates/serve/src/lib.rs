@@ -22,6 +22,15 @@
 //! threads and no async runtime: one for each session and preparation, up to a limit, one that
 //! accepts, and one that watches the stock. A peer's mistake ends its own session; the service
 //! tells the peer, counts it and logs it. A peer that repeats it is ignored for a while.
+//!
+//! Where other services take a library and this one does not:
+//!
+//! - `tokio`: what idle peers cost is in docs/operate.md. `hyper`, `axum` and `tower` need it, too;
+//!   [`http`] has two paths, whose heads `httparse` parses.
+//! - `governor`, for [`rate`]: it can neither look without taking nor change a rate and still count
+//!   what was used.
+//! - `tracing`, for [`event`]: events are a type, which tests match and whose JSON is versioned. An
+//!   [`Observer`] passes them on to `tracing` in a line.
 #![forbid(unsafe_code)]
 
 pub mod descriptors;
