@@ -188,6 +188,19 @@ impl<'f> LinkedGarbler<'f> {
     }
 }
 
+#[cfg(test)]
+impl LinkedGarbler<'_> {
+    /// Takes the other d of a wire for what was opened, for its link and for its proof, once that
+    /// is checked; whether it was.
+    pub(crate) fn turn(&mut self, wire: usize) -> bool {
+        let Some(Stage::AwaitingInputs(_, checked)) = &mut self.stage else {
+            return false;
+        };
+        checked.differences[wire] ^= true;
+        true
+    }
+}
+
 impl<'f> Machine for LinkedGarbler<'f> {
     type State = Stage<'f>;
 

@@ -120,6 +120,46 @@ fn a_wrong_link_gets_no_masks_of_results() {
     }
 }
 
+/// A garbler that takes the other d of a wire for what was opened.
+struct OtherDifference<'f>(LinkedGarbler<'f>, Option<usize>);
+
+impl Party for OtherDifference<'_> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+        let Self(garbler, wire) = self;
+        wire.take_if(|wire| garbler.turn(*wire));
+        garbler.next(message)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.0.receive(payload)
+    }
+}
+
+/// The garbler leads each wire to the label of the other value than was opened, and proves its
+/// gates for that one. The evaluator would have another result, and no proof would find it.
+#[test]
+fn a_link_to_the_other_value_is_refused() {
+    let function = tangle();
+    let terms = terms(&function, 9);
+    let inputs = inputs_of(&function);
+    let Stock([ours, theirs], id) = make(&function, 1);
+    for wire in 0..LINKS + GARBLERS + EVALUATORS {
+        let garbler = LinkedGarbler::new(terms, &inputs[0], id, ours.clone()).unwrap();
+        let mut garbler = OtherDifference(garbler, Some(wire));
+        let mut evaluator = LinkedEvaluator::new(terms, &inputs[1], id, theirs.clone()).unwrap();
+        let mut told = 0;
+        let ended = exchange([&mut garbler, &mut evaluator], &mut |_, kind, _| {
+            told += usize::from(kind == Kind::MaskedValues);
+        });
+        let refused = Misbehaviour::InvalidField {
+            kind: Kind::AuthenticatedLinks,
+            field: "select bit",
+        };
+        assert_eq!(ended, Err((Role::Evaluator, refused.into())), "{wire}");
+        assert_eq!(told, 0);
+    }
+}
+
 /// A garbler whose tables are of another component has no proof.
 #[test]
 fn other_tables_have_no_proof() {
