@@ -133,6 +133,16 @@ pub trait Hashing<S: Simd> {
     ) -> [[S::Vector; M]; N];
 }
 
+/// `M` times each of `tweaks`.
+#[inline(always)]
+fn each<V: Copy, const N: usize, const M: usize>(tweaks: [V; N]) -> [[V; M]; N] {
+    let mut each = [[tweaks[0]; M]; N];
+    for (each, tweak) in each.iter_mut().zip(tweaks) {
+        *each = [tweak; M];
+    }
+    each
+}
+
 /// The two-call hash, under `K` vectors of start points, each for an equal share of a call's
 /// vectors.
 pub struct TwoCall<S: Simd, const K: usize = 1> {
@@ -183,7 +193,7 @@ impl<S: Simd, const K: usize> TwoCall<S, K> {
         number: u64,
         inner: [[S::Vector; M]; N],
     ) -> [[S::Vector; M]; N] {
-        let tweaks = L::tweaks(simd, self.instance, number);
+        let tweaks = each(L::tweaks(simd, self.instance, number));
         hash::second_call(simd, self.permutations(), tweaks, inner)
     }
 }
@@ -211,8 +221,8 @@ impl<S: Simd, const K: usize> Hashing<S> for TwoCall<S, K> {
         number: u64,
         x: [[S::Vector; M]; N],
     ) -> [[S::Vector; M]; N] {
-        let tweaks = L::tweaks(simd, self.instance, number);
-        simd.hash_by_two_calls(self.permutations(), tweaks, x)
+        let inner = self.first_call(simd, x);
+        self.second_call::<L, N, M>(simd, number, inner)
     }
 }
 

@@ -101,32 +101,16 @@ pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
 
 /// The second call of the two-call hash, for vectors whose first calls, π(x), are made:
 /// `inner[i][..]` under π by `permutations[i]`, whose lanes may have keys of their own, with
-/// `tweaks[i]`.
+/// `tweaks[i][..]`.
 #[inline(always)]
 pub fn second_call<S: Simd, const N: usize, const M: usize>(
     simd: S,
     permutations: [&S::Schedule; N],
-    tweaks: [S::Vector; N],
+    tweaks: [[S::Vector; M]; N],
     inner: [[S::Vector; M]; N],
 ) -> [[S::Vector; M]; N] {
-    let mut each = inner;
-    for (each, tweak) in each.iter_mut().zip(tweaks) {
-        *each = [tweak; M];
-    }
-    let outer = simd.encrypt(permutations, xor_all(simd, inner, each));
+    let outer = simd.encrypt(permutations, xor_all(simd, inner, tweaks));
     xor_all(simd, outer, inner)
-}
-
-/// Both calls, one after the other: [`Simd::hash_by_two_calls`] for any backend.
-#[inline(always)]
-pub(crate) fn by_two_calls<S: Simd, const N: usize, const M: usize>(
-    simd: S,
-    permutations: [&S::Schedule; N],
-    tweaks: [S::Vector; N],
-    x: [[S::Vector; M]; N],
-) -> [[S::Vector; M]; N] {
-    let inner = simd.encrypt(permutations, x);
-    second_call(simd, permutations, tweaks, inner)
 }
 
 /// The re-keyed hash of vectors, `x[i][j][..]` under `keys[i][j]` = start ⊕ tweak.
@@ -329,10 +313,10 @@ fn hash_step<S: Simd, const M: usize>(
     keys: &mut StepKeys<'_, S>,
     mut blocks: [&mut [Block]; M],
 ) {
-    let mut tweaks = [keys.tweak; VECTORS];
+    let mut tweaks = [[keys.tweak; M]; VECTORS];
     let mut x = [[keys.offset; M]; VECTORS];
-    for (i, (x, tweak)) in x.iter_mut().zip(&mut tweaks).enumerate() {
-        *tweak = keys.tweak;
+    for (i, (x, tweaks)) in x.iter_mut().zip(&mut tweaks).enumerate() {
+        *tweaks = [keys.tweak; M];
         keys.tweak = simd.add_halves(keys.tweak, number_step(simd, S::LANES));
         x[0] = simd.load(&blocks[0][i * S::LANES..]);
         for j in 1..M {
@@ -340,11 +324,15 @@ fn hash_step<S: Simd, const M: usize>(
         }
     }
     let hashes = match keys.construction {
-        Construction::TwoCall => simd.hash_by_two_calls([keys.permutation; VECTORS], tweaks, x),
+        Construction::TwoCall => {
+            let permutations = [keys.permutation; VECTORS];
+            let inner = simd.encrypt(permutations, x);
+            second_call(simd, permutations, tweaks, inner)
+        }
         Construction::Rekeyed => {
             let mut round_zero = [keys.start; VECTORS];
-            for (key, tweak) in round_zero.iter_mut().zip(tweaks) {
-                *key = simd.xor(*key, tweak);
+            for (key, tweaks) in round_zero.iter_mut().zip(tweaks) {
+                *key = simd.xor(*key, tweaks[0]);
             }
             let [hashes] = rekeyed(simd, [round_zero], [x]);
             hashes

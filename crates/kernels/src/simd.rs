@@ -1,6 +1,6 @@
 //! Vectors of blocks: what a kernel may do, whichever the backend.
 
-use crate::{Block, KeyedPair, Numbered, SlotView, hash};
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// Lanes of the widest vector: [`BlockVectors::LANES`] is at most this and divides it. A buffer for
 /// one vector has this many blocks.
@@ -191,17 +191,6 @@ pub trait Simd: BlockVectors {
         schedules: [&Self::Schedule; N],
         blocks: [[Self::Vector; M]; N],
     ) -> [[Self::Vector; M]; N];
-
-    /// The two-call hash of all vectors, `x[i][..]` with `tweaks[i]` under π by `permutations[i]`.
-    #[inline(always)]
-    fn hash_by_two_calls<const N: usize, const M: usize>(
-        self,
-        permutations: [&Self::Schedule; N],
-        tweaks: [Self::Vector; N],
-        x: [[Self::Vector; M]; N],
-    ) -> [[Self::Vector; M]; N] {
-        hash::by_two_calls(self, permutations, tweaks, x)
-    }
 
     /// AES-128 of all vectors, `blocks[i][j][..]` under `keys[i][j]`, the keys expanded on the
     /// way. Four vectors of keys are expanded together; several fours hide each other's latency.

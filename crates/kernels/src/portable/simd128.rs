@@ -1,7 +1,5 @@
 //! The backend of WebAssembly with 128-bit vectors: four of them to a vector of blocks.
 
-mod transpose;
-
 use core::arch::wasm32::*;
 use core::array;
 use core::ptr;
@@ -9,9 +7,7 @@ use core::ptr;
 use super::{carryless, wide};
 use crate::cpu::Kernel;
 use crate::simd::{BlockVectors, Sealed, Simd};
-use crate::{Block, KeyedPair, Numbered, SlotView, hash};
-
-use transpose::transpose_lane;
+use crate::{Block, KeyedPair, Numbered, SlotView};
 
 /// The token; what its instructions need is known when it is compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -345,29 +341,6 @@ impl Simd for Simd128 {
         blocks
     }
 
-    /// Two vectors under one schedule go together, and stay in planes between their calls.
-    #[inline(always)]
-    fn hash_by_two_calls<const N: usize, const M: usize>(
-        self,
-        permutations: [&wide::Schedule; N],
-        tweaks: [Quad; N],
-        mut x: [[Quad; M]; N],
-    ) -> [[Quad; M]; N] {
-        let are_pairs = N * M % 2 == 0;
-        let mut pairs = (0..N * M).step_by(2).map(|at| [at / M, (at + 1) / M]);
-        if !are_pairs || pairs.any(|[a, b]| !ptr::eq(permutations[a], permutations[b])) {
-            return hash::by_two_calls(self, permutations, tweaks, x);
-        }
-        let pairs = x.as_flattened_mut().as_chunks_mut::<2>().0;
-        for (n, pair) in pairs.iter_mut().enumerate() {
-            let [a, b] = [2 * n / M, (2 * n + 1) / M];
-            let mut blocks = octet(pair[0], pair[1]);
-            wide::hash_by_two_calls(permutations[a], &octet(tweaks[a], tweaks[b]), &mut blocks);
-            *pair = quads(blocks);
-        }
-        x
-    }
-
     /// Sixteen keys are expanded at once.
     #[inline(always)]
     fn encrypt_rekeyed<const G: usize, const M: usize>(
@@ -443,4 +416,81 @@ impl Simd for Simd128 {
         }
         blocks
     }
+}
+
+/// Transposes the square in one lane: of sixteen rows, numbers i and i + 8 are interleaved, four
+/// times. Rows are listed one by one: what a loop indexes, the compiler keeps in memory.
+#[inline(always)]
+fn transpose_lane<const LANE: usize>(rows: &mut [Quad; 16]) {
+    let held = [
+        rows[0][LANE],
+        rows[1][LANE],
+        rows[2][LANE],
+        rows[3][LANE],
+        rows[4][LANE],
+        rows[5][LANE],
+        rows[6][LANE],
+        rows[7][LANE],
+        rows[8][LANE],
+        rows[9][LANE],
+        rows[10][LANE],
+        rows[11][LANE],
+        rows[12][LANE],
+        rows[13][LANE],
+        rows[14][LANE],
+        rows[15][LANE],
+    ];
+    [
+        rows[0][LANE],
+        rows[1][LANE],
+        rows[2][LANE],
+        rows[3][LANE],
+        rows[4][LANE],
+        rows[5][LANE],
+        rows[6][LANE],
+        rows[7][LANE],
+        rows[8][LANE],
+        rows[9][LANE],
+        rows[10][LANE],
+        rows[11][LANE],
+        rows[12][LANE],
+        rows[13][LANE],
+        rows[14][LANE],
+        rows[15][LANE],
+    ] = interleave(interleave(interleave(interleave(held))));
+}
+
+/// Vectors i and i + 8 byte by byte in turn, in vectors 2i and 2i + 1.
+#[inline(always)]
+fn interleave(v: [v128; 16]) -> [v128; 16] {
+    [
+        low_bytes(v[0], v[8]),
+        high_bytes(v[0], v[8]),
+        low_bytes(v[1], v[9]),
+        high_bytes(v[1], v[9]),
+        low_bytes(v[2], v[10]),
+        high_bytes(v[2], v[10]),
+        low_bytes(v[3], v[11]),
+        high_bytes(v[3], v[11]),
+        low_bytes(v[4], v[12]),
+        high_bytes(v[4], v[12]),
+        low_bytes(v[5], v[13]),
+        high_bytes(v[5], v[13]),
+        low_bytes(v[6], v[14]),
+        high_bytes(v[6], v[14]),
+        low_bytes(v[7], v[15]),
+        high_bytes(v[7], v[15]),
+    ]
+}
+
+/// The first eight bytes of two vectors in turn.
+#[inline(always)]
+fn low_bytes(a: v128, b: v128) -> v128 {
+    i8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b)
+}
+
+/// The last eight bytes of two vectors in turn.
+#[inline(always)]
+fn high_bytes(a: v128, b: v128) -> v128 {
+    i8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b)
 }

@@ -184,8 +184,6 @@ struct Swizzles {
     next_row: [v128; 3],
     /// In each row what is in the next but one, two columns on.
     second_next_row: v128,
-    /// After two ShiftRows.
-    two_ahead: v128,
     /// Rows from columns.
     rows: v128,
     /// After two ShiftRows, columns from rows.
@@ -204,31 +202,9 @@ impl Swizzles {
                 u8x16(7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14, 3, 0, 1, 2),
             ],
             second_next_row: u8x16(10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0, 1, 6, 7, 4, 5),
-            two_ahead: u8x16(0, 1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 11, 14, 15, 12, 13),
             rows: u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
             columns: u8x16(0, 6, 8, 14, 1, 7, 9, 15, 2, 4, 10, 12, 3, 5, 11, 13),
         })
-    }
-
-    /// Bitslices eight blocks.
-    #[inline(always)]
-    fn pack(&self, blocks: &Octet) -> Planes {
-        let mut planes = blocks.map(|block| Plane(i8x16_swizzle(block, self.rows)));
-        exchange(&mut planes);
-        planes
-    }
-
-    /// The eight blocks of a state that is two ShiftRows behind.
-    #[inline(always)]
-    fn unpack(&self, mut planes: Planes) -> Octet {
-        exchange(&mut planes);
-        planes.map(|Plane(plane)| i8x16_swizzle(plane, self.columns))
-    }
-
-    /// Two ShiftRows.
-    #[inline(always)]
-    fn two_ahead(&self, Plane(plane): Plane) -> Plane {
-        Plane(i8x16_swizzle(plane, self.two_ahead))
     }
 
     /// In each row what is in the next, `BEHIND` columns on.
@@ -269,40 +245,24 @@ fn add_key(state: &mut Planes, key: &Planes) {
     }
 }
 
-/// All rounds, after which the state is two ShiftRows behind.
-#[inline(never)]
-fn rounds(schedule: &Schedule, state: &mut Planes, swizzles: &Swizzles) {
-    add_key(state, &schedule[0]);
-    round::<1>(state, &schedule[1], swizzles);
-    for keys in schedule[2..10].as_chunks::<4>().0 {
-        round::<2>(state, &keys[0], swizzles);
-        round::<3>(state, &keys[1], swizzles);
-        round::<0>(state, &keys[2], swizzles);
-        round::<1>(state, &keys[3], swizzles);
-    }
-    sbox::sub_bytes_without_constant(state);
-    add_key(state, &schedule[10]);
-}
-
 /// Encrypts eight blocks, each under its own key.
 #[inline(never)]
 pub(super) fn encrypt(schedule: &Schedule, blocks: &mut Octet) {
     let swizzles = Swizzles::new();
-    let mut state = swizzles.pack(blocks);
-    rounds(schedule, &mut state, &swizzles);
-    *blocks = swizzles.unpack(state);
-}
-
-/// π(π(x) ⊕ i) ⊕ π(x) for eight blocks x and tweaks i, π being AES under their keys.
-#[inline(never)]
-pub(super) fn hash_by_two_calls(schedule: &Schedule, tweaks: &Octet, blocks: &mut Octet) {
-    let swizzles = Swizzles::new();
-    let mut inner = swizzles.pack(blocks);
-    rounds(schedule, &mut inner, &swizzles);
-    let tweaks = swizzles.pack(tweaks);
-    let mut outer = array::from_fn(|j| swizzles.two_ahead(inner[j]) ^ tweaks[j]);
-    rounds(schedule, &mut outer, &swizzles);
-    *blocks = swizzles.unpack(array::from_fn(|j| outer[j] ^ inner[j]));
+    let mut state = blocks.map(|block| Plane(i8x16_swizzle(block, swizzles.rows)));
+    exchange(&mut state);
+    add_key(&mut state, &schedule[0]);
+    round::<1>(&mut state, &schedule[1], &swizzles);
+    for keys in schedule[2..10].as_chunks::<4>().0 {
+        round::<2>(&mut state, &keys[0], &swizzles);
+        round::<3>(&mut state, &keys[1], &swizzles);
+        round::<0>(&mut state, &keys[2], &swizzles);
+        round::<1>(&mut state, &keys[3], &swizzles);
+    }
+    sbox::sub_bytes_without_constant(&mut state);
+    add_key(&mut state, &schedule[10]);
+    exchange(&mut state);
+    *blocks = state.map(|Plane(plane)| i8x16_swizzle(plane, swizzles.columns));
 }
 
 /// Expands two times eight keys. One S-box serves both: a round needs it for one column alone.
