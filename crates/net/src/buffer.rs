@@ -67,9 +67,20 @@ impl Buffer {
         &self.bytes[start..start + count]
     }
 
+    /// Gives back the memory, if the queue is empty, until something comes.
+    pub(crate) fn release(&mut self) {
+        if self.len() == 0 {
+            self.bytes.zeroize();
+            self.bytes = Vec::new();
+        }
+    }
+
     /// Makes room for `more` bytes behind the queue, and returns it, with old bytes in it.
     /// The bytes belong to the queue once [`Buffer::extend_by`] says so.
     pub(crate) fn spare(&mut self, more: usize) -> &mut [u8] {
+        if self.bytes.is_empty() {
+            self.bytes = vec![0; BUFFER_BYTES];
+        }
         if self.len() == 0 && self.bytes.len() > BUFFER_BYTES {
             self.note_fill();
         }
@@ -178,6 +189,26 @@ mod tests {
         assert!(!ended);
         assert_eq!(buffer.len(), 3 * BUFFER_BYTES);
         assert!(buffer.bytes.len() <= 8 * BUFFER_BYTES);
+    }
+
+    #[test]
+    fn memory_that_was_given_back_comes_again() {
+        let mut buffer = Buffer::new();
+        buffer.push(&[1]);
+        buffer.release();
+        assert_eq!(buffer.take(1), [1]);
+        buffer.release();
+        assert!(buffer.bytes.is_empty());
+        let is_there = buffer.fill(5, |spare| {
+            assert_eq!(spare.len(), BUFFER_BYTES);
+            spare[..5].fill(2);
+            Ok(5)
+        });
+        assert!(is_there.unwrap());
+        assert_eq!(buffer.take(5), [2; 5]);
+        buffer.release();
+        buffer.push(&[3]);
+        assert_eq!(buffer.filled(), [3]);
     }
 
     /// A peer with many sessions would otherwise make each keep what one long message took.

@@ -80,6 +80,14 @@ impl Stream {
         }
     }
 
+    /// Waits until a read gives something, where the transport can.
+    fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        match self {
+            Self::Clear(transport) => transport.rest(wait),
+            Self::Tls(tls) => tls.rest(wait),
+        }
+    }
+
     /// Reads bytes that nobody will look at, without decrypting them.
     fn discard(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         match self {

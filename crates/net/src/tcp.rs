@@ -46,6 +46,10 @@ fn canonical(ip: IpAddr) -> IpAddr {
     }
 }
 
+/// How long a source that rests goes without looking at its handle: a thousand of them wake a
+/// thousand threads so often.
+const REST_SLICE: Duration = Duration::from_millis(500);
+
 struct SocketSource(Arc<TcpStream>);
 struct SocketSink(Arc<TcpStream>);
 
@@ -90,6 +94,13 @@ pub(crate) fn repeat(
 impl Source for SocketSource {
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         repeat(wait, || (&*self.0).read(into))
+    }
+
+    fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        self.0.set_read_timeout(Some(REST_SLICE))?;
+        let ready = repeat(wait, || self.0.peek(&mut [0]));
+        self.0.set_read_timeout(Some(SLICE))?;
+        ready.map(drop)
     }
 }
 

@@ -17,6 +17,16 @@ pub trait Source: Send {
     ///
     /// The wait ended, or the transport failed. Nothing was read then.
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt>;
+
+    /// Waits until a read gives something, at little cost however long it takes. A source that
+    /// cannot returns at once.
+    ///
+    /// # Errors
+    ///
+    /// The wait ended, or the transport failed.
+    fn rest(&mut self, _wait: &Wait<'_>) -> Result<(), Interrupt> {
+        Ok(())
+    }
 }
 
 /// The half of a transport that bytes go to.
@@ -79,6 +89,12 @@ impl Transport {
             self.counter.received_bytes += count as u64;
         }
         result
+    }
+
+    /// Waits until a read gives something, where the source can.
+    pub(crate) fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        wait.slice()?;
+        self.source.rest(wait)
     }
 
     /// Writes to the sink, if the wait is not over.

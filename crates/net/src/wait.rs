@@ -44,7 +44,8 @@ impl CancelHandle {
         }))
     }
 
-    /// Ends every wait under this handle, now and in future, within four [`SLICE`]s.
+    /// Ends every wait under this handle, now and in future, within four [`SLICE`]s; that of a
+    /// channel that [rests](crate::Channel::rest) within a second.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Release);
     }

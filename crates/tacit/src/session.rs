@@ -35,6 +35,9 @@ pub use tacit_protocol::session::{Proposal, ProtocolId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
+/// A listening party takes a peer that has asked for nothing this long for one that rests.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// Which end of the connection a party is. It decides who speaks first and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -403,6 +406,7 @@ impl Session {
         self.guarded(|session| {
             let timeout = session.channel.timeout();
             session.channel.set_timeout(patience);
+            session.channel.rest(QUIET)?;
             let received = receive(&mut session.channel, Kind::Propose, Opening::BYTES);
             let asked = match received {
                 Ok(payload) => Some(Opening::parse(Kind::Propose, payload)?),

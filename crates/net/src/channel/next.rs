@@ -1,9 +1,9 @@
-//! Peeks at the next message without taking it, for a party that waits for several peers.
+//! Waits for the next message without taking it.
 
 use std::time::Duration;
 
 use super::{Channel, HEADER_BYTES};
-use crate::{NetError, Wait};
+use crate::{Awaited, NetError, Wait};
 
 impl Channel {
     /// The kind of the next message, of any length, once its header is here; `None` where that has
@@ -20,6 +20,29 @@ impl Channel {
             Err(NetError::Timeout { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Waits for the next message, for at most the timeout, where the peer may be silent for long:
+    /// once it has been for `quiet`, this channel's buffers are given back, and the handle that
+    /// ends the wait is looked at twice a second. Returns as soon as [`Channel::receive`] has
+    /// something to say, which may be that the connection has ended.
+    ///
+    /// # Errors
+    ///
+    /// Nothing came in time, this channel is cancelled or its time limit is over.
+    pub fn rest(&mut self, quiet: Duration) -> Result<(), NetError> {
+        let patience = self.patience();
+        match self.flush().and_then(|()| self.next_kind(quiet)) {
+            Ok(None) => {}
+            Ok(_) | Err(NetError::Closed { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let cancel = self.cancel.clone();
+        let wait = Wait::at_most(patience.saturating_sub(quiet), &cancel);
+        self.incoming.release();
+        self.outgoing.release();
+        let rested = self.stream.rest(&wait);
+        rested.map_err(|interrupt| self.interrupted(interrupt, Awaited::Message))
     }
 }
 

@@ -34,7 +34,7 @@ impl TlsStream {
         Self {
             connection,
             transport,
-            records: vec![0; READ_BYTES],
+            records: Vec::new(),
             start: 0,
             end: 0,
             own,
@@ -84,6 +84,16 @@ impl TlsStream {
             transport: self.transport.shaped(link),
             ..self
         }
+    }
+
+    /// Waits until a read gives something, where the transport can, with no memory for records.
+    pub(crate) fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        if self.start < self.end {
+            return Ok(());
+        }
+        (self.start, self.end) = (0, 0);
+        self.records = Vec::new();
+        self.transport.rest(wait)
     }
 
     /// Reads decrypted bytes; 0 when the peer has closed.
@@ -162,6 +172,7 @@ impl TlsStream {
     fn refill(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
+            self.records.resize(READ_BYTES, 0);
             self.end = self.transport.read(&mut self.records, wait)?;
         }
         Ok(())

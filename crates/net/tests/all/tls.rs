@@ -154,6 +154,51 @@ fn a_busy_sender_still_learns_why_the_peer_left() {
 }
 
 #[test]
+fn a_channel_that_rests_hears_what_comes_and_is_ended() {
+    let (mut here, mut there) = friends();
+    for kind in 0..3 {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(50));
+                there.send(kind, &[kind; 100]).unwrap();
+                there.flush().unwrap();
+            });
+            here.rest(Duration::ZERO).unwrap();
+            let frame = here.receive(100).unwrap();
+            assert_eq!((frame.kind, frame.payload), (kind, &[kind; 100][..]));
+        });
+    }
+    // What is here already ends it at once.
+    for kind in [3, 4] {
+        there.send(kind, &[]).unwrap();
+    }
+    there.flush().unwrap();
+    for kind in [3, 4] {
+        here.rest(Duration::ZERO).unwrap();
+        assert_eq!(here.receive(0).unwrap().kind, kind);
+    }
+    let timeout = here.timeout();
+    here.set_timeout(Duration::from_millis(30));
+    let late = here.rest(Duration::ZERO).unwrap_err();
+    assert!(matches!(late, NetError::Timeout { .. }), "{late}");
+    here.set_timeout(timeout);
+    drop(there);
+    here.rest(Duration::ZERO).unwrap();
+    let gone = here.receive(0).unwrap_err();
+    assert!(matches!(gone, NetError::Closed { .. }), "{gone}");
+    let (mut here, _there) = friends();
+    let cancel = here.cancel_handle();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(50));
+            cancel.cancel();
+        });
+        let ended = here.rest(Duration::ZERO).unwrap_err();
+        assert!(matches!(ended, NetError::Cancelled { .. }), "{ended}");
+    });
+}
+
+#[test]
 fn every_connection_is_bound_to_itself() {
     let (one, _peer_of_one) = friends();
     let (two, _peer_of_two) = friends();
