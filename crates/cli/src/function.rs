@@ -174,7 +174,7 @@ pub(crate) fn parameters(choice: &FunctionArgs) -> Result<BTreeMap<String, u64>,
     for (name, value) in &choice.params {
         let value = value.parse().map_err(|_| {
             Failure::Input(format!(
-                "--param {name}: {value:?} is no whole number; write it in decimal, such as \
+                "--param {name}: {value:?} is not a whole number; write it in decimal, such as \
                  {name}=32"
             ))
         })?;

@@ -198,7 +198,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         let text = text_of(bytes, &what)?;
         let pairs: Pairs = serde_json::from_str(&text).map_err(|error| {
             Failure::Input(format!(
-                "{what} are no JSON object (line {}, column {}: {}); write \
+                "{what} are not a JSON object (line {}, column {}: {}); write \
                  {{\"name\": value, …}}",
                 error.line(),
                 error.column(),
@@ -289,7 +289,7 @@ fn names_a_file(text: &str) -> bool {
 /// What is wrong where a file was meant and its name was read.
 fn file_without_at(name: &str) -> Failure {
     Failure::Input(format!(
-        "what is given for input {name} is no value of its type, and there is a file of that name; \
+        "what is given for input {name} is not a value of its type, and there is a file of that name; \
          write {name}=@FILE to read a file"
     ))
 }

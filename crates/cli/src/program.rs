@@ -101,7 +101,7 @@ pub(crate) fn params(given: &[(String, String)]) -> Result<ParamValues, Failure>
     for (name, value) in given {
         let number = value.parse().map_err(|_| {
             Failure::Input(format!(
-                "--param {name}: {value:?} is no whole number; write it in decimal, such as \
+                "--param {name}: {value:?} is not a whole number; write it in decimal, such as \
                  {name}=32"
             ))
         })?;

@@ -41,7 +41,7 @@ impl ProgramFolder {
         let file = canonical(&self.0.join(name))?;
         match file.starts_with(folder) {
             true if file.is_file() => Ok(file),
-            true => Err("it is no file".to_owned()),
+            true => Err("it is not a file".to_owned()),
             false => Err("it is a link out of the program's folder; copy the file".to_owned()),
         }
     }

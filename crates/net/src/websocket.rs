@@ -152,7 +152,7 @@ fn refusal(status: StatusCode) -> ErrorResponse {
 }
 
 fn shown(origin: &HeaderValue) -> String {
-    let text = origin.to_str().unwrap_or("what is no text");
+    let text = origin.to_str().unwrap_or("what is not text");
     text.chars().take(SHOWN).collect()
 }
 

@@ -140,7 +140,7 @@ fn open_alone(path: &Path, options: &mut OpenOptions, by: By) -> io::Result<File
     let own = rustix::process::geteuid();
     let is_own = metadata.uid() == own.as_raw() || by == By::Check && own.is_root();
     let wrong = if !metadata.is_file() {
-        "it is no file"
+        "it is not a file"
     } else if !is_own {
         "it is another user's; let it be the service's own"
     } else if metadata.mode() & 0o077 != 0 {

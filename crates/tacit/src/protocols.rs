@@ -231,7 +231,7 @@ const TABLE: [Row; 5] = [
         parties: 2,
         stock: StockUse::Nothing,
         keeps_values: true,
-        summary: "Runs any function once, from nothing, secure against a malicious party",
+        summary: "Runs any function once, secure against a malicious party; prepared or not",
     },
     Row {
         id: ProtocolId::Outsourced,

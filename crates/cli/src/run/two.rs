@@ -8,7 +8,7 @@ use tacit::cost::{Cost, FromStock};
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
 use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
-use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks, TriplePreparation};
+use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks};
 use tacit::{Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
@@ -368,11 +368,10 @@ impl<'a> TwoPartyRun<'a> {
         match made {
             0 => {}
             made if made == runs => {
-                let order = TriplePreparation::for_runs(self.role, self.runnable.function(), 1);
-                let needed = order.map_or(0, |order| order.count());
+                let (scheme, command) = (self.rung.id, self.prepare(Protocol::Authenticated));
                 eprintln!(
-                    "triples   made in the run: no order that both parties prepared has {needed} \
-                     left; `tacit prepare --ands {needed}` at both makes one"
+                    "triples   made in the run: no order that both parties prepared has enough \
+                     left for a run under {scheme}; `{command}` at both makes more"
                 );
             }
             made => eprintln!("triples   made in {made} of {runs} runs"),
@@ -381,10 +380,20 @@ impl<'a> TwoPartyRun<'a> {
 
     /// No execution is in stock: what prepares some, as both parties can paste it.
     fn nothing_checked(&self) -> Failure {
+        Failure::NothingChecked {
+            function: self.runnable.function().name().to_owned(),
+            scheme: self.rung.id.to_string(),
+            security_bits: self.security.bits(),
+            command: self.prepare(Protocol::Batch),
+        }
+    }
+
+    /// The command that prepares N runs of the function by `protocol`.
+    fn prepare(&self, protocol: Protocol) -> String {
         let args = self.args;
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
         words.extend(shell::function(&args.function, &args.choice));
-        words.extend(["--protocol", "batch", "--security-bits"].map(str::to_owned));
+        words.extend(["--protocol", protocol.name(), "--security-bits"].map(str::to_owned));
         words.push(self.security.to_string());
         if args.insecure_for_measurements {
             words.push("--insecure-for-measurements".to_owned());
@@ -393,12 +402,7 @@ impl<'a> TwoPartyRun<'a> {
             words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
         }
         words.extend(["--runs", "N"].map(str::to_owned));
-        Failure::NothingChecked {
-            function: self.runnable.function().name().to_owned(),
-            scheme: self.rung.id.to_string(),
-            security_bits: self.security.bits(),
-            command: shell::line(&words),
-        }
+        shell::line(&words)
     }
 }
 

@@ -246,7 +246,7 @@ fn a_pipe_in_the_programs_folder_is_not_waited_at() {
     let pipe = folder.path().join("pipe.tacit");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("the command mkfifo").success());
-    tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &["pipe", "it is no file"]);
+    tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &["pipe", "it is not a file"]);
 }
 
 #[cfg(unix)]

@@ -150,8 +150,8 @@ impl StockedRun<'_> {
     }
 }
 
-/// What the evaluator leases: of the smallest lot that has enough, so that larger functions find
-/// the larger ones.
+/// What the evaluator leases: of the lots of the lowest s, the smallest that has enough, so that
+/// runs that ask for more, and larger functions, find the others.
 fn wanted(
     opened: &OpenedStock,
     lots: &[Vec<ComponentDigest>],
@@ -164,8 +164,10 @@ fn wanted(
         let available = lot.iter().map(|kind| opened.stock.available(kind));
         let available = available.collect::<Result<Vec<_>, _>>()?;
         let runs = runs(&available, needed);
+        let bits = lot.first().and_then(ordered);
+        let bits = bits.map(|ordered| ordered.statistical_security_bits);
         let count: u64 = available.iter().sum();
-        enough.extend((runs > 0).then_some((count, place, runs)));
+        enough.extend((runs > 0).then_some((bits, count, place, runs)));
     }
     let of_lots = |runs_of: &dyn Fn(usize) -> RangeInclusive<u64>| {
         let lots = (0..lots.len()).map(runs_of);
@@ -175,7 +177,7 @@ fn wanted(
         });
         bounds.collect()
     };
-    let Some((_, place, runs)) = enough.into_iter().min() else {
+    let Some((_, _, place, runs)) = enough.into_iter().min() else {
         // More than there is of any, which is found to be short.
         return Ok(of_lots(&|_| 1..=1));
     };
