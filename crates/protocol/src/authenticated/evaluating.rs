@@ -18,6 +18,7 @@ use super::columns::mask;
 use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::{push_lsbs, zero_blocks};
+use super::rows::CheckingRows;
 use super::walk::{Ands, Calls, Rules, Stop, Walk};
 use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
@@ -49,6 +50,8 @@ pub(super) struct Evaluating<'f, C = Values<'f, Block>> {
     /// Of labels and of ⟨0⟩.
     proof: Fold<2>,
     scratch: [Outputs; 4],
+    /// The rows that prove the gates, if any do.
+    rows: Option<CheckingRows>,
 }
 
 impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
@@ -65,7 +68,13 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
             first: 0,
             proof,
             scratch: Default::default(),
+            rows: None,
         }
+    }
+
+    /// The same with a check of rows.
+    pub(super) fn with_rows(self, rows: Option<CheckingRows>) -> Self {
+        Self { rows, ..self }
     }
 
     /// Begins a lot; `labels` is for those of its gates' outputs.
@@ -90,8 +99,11 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         Ok(())
     }
 
-    /// Takes the tables of the next gates, whose select bits are clear.
-    pub(super) fn load(&mut self, tables: Vec<[u8; Block::BYTES]>) {
+    /// Takes the tables of the next gates, whose select bits are clear, and their rows.
+    pub(super) fn load(&mut self, tables: Vec<[u8; Block::BYTES]>, rows: Vec<u8>) {
+        if let Some(checking) = &mut self.rows {
+            checking.load(rows);
+        }
         self.selects.clear();
         self.selects.resize(bytes_for(tables.len() / 2), 0);
         self.tables = tables;
@@ -126,7 +138,7 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         let range = self.gate..self.gate + count;
         let at = self.gate - self.first;
         let parts = gates.table_parts(range.clone());
-        let labels = &mut self.labels[range];
+        let labels = &mut self.labels[range.clone()];
         let tables = self.tables[2 * at..].as_chunks::<2>().0;
         for (i, label) in labels.iter_mut().enumerate() {
             let [t0, t1] = tables[i].map(Block::from_bytes);
@@ -138,8 +150,13 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
                 ^ parts[2][i]
                 ^ select;
         }
-        for (bits, blocks) in self.masked.iter_mut().zip([first, second, labels]) {
-            push_lsbs(bits, blocks);
+        match &mut self.rows {
+            Some(rows) => rows.compare(&ands, [first, second], labels, gates, range),
+            None => {
+                for (bits, blocks) in self.masked.iter_mut().zip([first, second, labels]) {
+                    push_lsbs(bits, blocks);
+                }
+            }
         }
         let (labels, gate) = (&self.labels, self.gate);
         self.walk.pass(ands, |i| labels[gate + i]);
@@ -152,17 +169,28 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         &self.told[2]
     }
 
-    /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the folds.
-    /// Gives back their memory.
+    /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the folds, unless
+    /// rows have proven them. Gives back their memory.
     pub(super) fn fold(&mut self, gates: OpenGates, buffers: &mut Buffers) {
-        let masked = self.told.each_ref().map(|bits| &bits[..]);
-        gates.prove(masked, &self.labels, Block::ZERO, &mut self.proof);
+        if self.rows.is_none() {
+            let masked = self.told.each_ref().map(|bits| &bits[..]);
+            gates.prove(masked, &self.labels, Block::ZERO, &mut self.proof);
+        }
         gates.give_back(std::mem::take(&mut self.labels), buffers);
     }
 
     /// Walks on to the function's end; whether it has come.
     pub(super) fn walk_to_end(&mut self) -> bool {
         !matches!(self.walk.next(), Stop::Pause)
+    }
+
+    /// Passes if all rows were right, or there are none.
+    ///
+    /// # Errors
+    ///
+    /// One was wrong.
+    pub(super) fn check_rows(&self) -> Result<(), Error> {
+        self.rows.as_ref().map_or(Ok(()), CheckingRows::check)
     }
 
     /// The folds of labels and of ⟨0⟩, and the labels of the outputs.

@@ -24,6 +24,7 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::{push_lsbs, zero_blocks};
 use super::oracle::compare;
+use super::rows::GarblingRows;
 use super::walk::{Ands, Calls, Rules, Stop, Walk};
 use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for};
@@ -59,6 +60,8 @@ pub(super) struct Garbling<'f, C = Values<'f, Block>> {
     selects: BitWriter,
     /// How many gates it has.
     framed: usize,
+    /// The rows that go with the tables, if any do.
+    rows: Option<GarblingRows>,
     scratch: [Outputs; 5],
 }
 
@@ -73,8 +76,19 @@ impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
             tables: Vec::new(),
             selects: BitWriter::default(),
             framed: 0,
+            rows: None,
             scratch: Default::default(),
         }
+    }
+
+    /// The same with rows in its tables.
+    pub(super) fn with_rows(self, rows: Option<GarblingRows>) -> Self {
+        Self { rows, ..self }
+    }
+
+    /// The calls.
+    pub(super) fn calls(&mut self) -> &mut C {
+        self.walk.calls()
     }
 
     /// Begins a lot; `labels` is for those of its gates' outputs.
@@ -108,6 +122,9 @@ impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
             }
         }
         self.tables.extend_from_slice(&self.selects.take());
+        if let Some(rows) = &mut self.rows {
+            rows.end(&mut self.tables);
+        }
         self.framed = 0;
         std::mem::swap(&mut self.tables, message);
         self.tables.clear();
@@ -122,6 +139,10 @@ impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
             [a0[i], b0[i]] = self.walk.inputs(ands, i);
         }
         inputs.copy_from_slice(a0);
+        if let Some(rows) = &mut self.rows {
+            let (proof, _) = gates.proof_parts(range.clone());
+            rows.garble(&ands, &self.delta, [a0, b0], proof);
+        }
         self.hash.hash_both(ands.tweak(0), &self.delta, a0, a1);
         self.hash.hash_both(ands.tweak(1), &self.delta, b0, b1);
         let [first, second, output] = gates.table_parts(range.clone());

@@ -412,6 +412,12 @@ impl OpenGates {
         })
     }
 
+    /// What must sum to the garbler's MAC of ⟨0⟩ of gates, and the same of a public 1.
+    pub(super) fn proof_parts(&self, gates: Range<usize>) -> ([&[Block]; 3], Block) {
+        let parts = self.proof.each_ref().map(|part| &part[gates.clone()]);
+        (parts, *self.one)
+    }
+
     /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0
     /// under an offset, and the garbler's MACs of ⟨0⟩: of
     /// Λ_iΛ_j ⊕ Λ_iλ_j ⊕ Λ_jλ_i ⊕ λ_iλ_j ⊕ Λ_o ⊕ λ_o. Masked values are those of i, of j and of o.

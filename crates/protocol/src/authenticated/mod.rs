@@ -36,6 +36,7 @@
 //! | `walk` | a function batch by batch, whatever its wires carry |
 //! | `gates` | masks of wires and the openings of gates |
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
+//! | `rows` | the same of rows in tables that prove a gate |
 //! | `party`, `terms`, `garbler`, `evaluator` | how a run begins and ends, and its states |
 //! | `outline` | what a run sends, without running it |
 //! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and what a cheating peer is caught at |
@@ -63,6 +64,7 @@ mod oracle;
 mod outline;
 mod parameters;
 mod party;
+mod rows;
 mod saving;
 mod share;
 mod stocked;
@@ -81,6 +83,7 @@ pub use linked::{
 pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
 pub use party::AuthenticatedParty;
+pub use rows::InstanceForm;
 pub use stocked::{
     BLOCK_BYTES, BLOCK_TRIPLES, MakingTriples, StockedTriples, TripleBlocks, blocks_for,
 };

@@ -49,6 +49,8 @@ pub(super) enum Domain {
     InstanceStart = 12,
     /// Coefficients for MACs of what links open before a run.
     LinkMacs = 13,
+    /// Where the hash of rows in an epoch's instances starts.
+    RowStart = 14,
 }
 
 /// Bytes that are hashed at once: chunks of BLAKE3 for the widest SIMD that it has.

@@ -104,6 +104,23 @@ impl<'f, S: Side> Finding<'f, S> {
         }
     }
 
+    /// Takes the next call's instance, and what comes to its inputs.
+    fn begin_call(&mut self) {
+        self.current = self.instances.next().unwrap_or_default();
+        let values = Calls::arguments(&self.values);
+        let first = self.inputs.end;
+        self.inputs = first..first + values.len();
+        let wires = &mut self.wires[self.inputs.clone()];
+        if self.arguments.capacity() < wires.len() {
+            self.arguments = Zeroizing::new(Vec::with_capacity(wires.len()));
+        }
+        self.arguments.clear();
+        self.arguments.extend_from_slice(wires);
+        for (wire, value) in wires.iter_mut().zip(values) {
+            *wire = *wire ^ *value;
+        }
+    }
+
     /// The instance whose call is under way.
     pub(super) fn current(&mut self) -> &mut Kept {
         &mut self.current
@@ -117,26 +134,22 @@ impl<'f, S: Side> Finding<'f, S> {
 
 impl<'f, S: Side> Calls<'f, S::Wire> for Finding<'f, S> {
     fn step(&mut self, rules: &Rules<S::Wire>) -> Step<'f> {
-        let step = Calls::step(&mut self.values, rules);
-        let Step::Call(call) = step else {
-            return step;
-        };
-        let kept = self.instances.next().unwrap_or_default();
-        let values = Calls::arguments(&self.values);
-        let first = self.inputs.end;
-        self.inputs = first..first + values.len();
-        let wires = &mut self.wires[self.inputs.clone()];
-        if self.arguments.capacity() < wires.len() {
-            self.arguments = Zeroizing::new(Vec::with_capacity(wires.len()));
+        loop {
+            let step = Calls::step(&mut self.values, rules);
+            let Step::Call(call) = step else {
+                return step;
+            };
+            self.begin_call();
+            let number = self.current.number();
+            // Where all of its outputs is kept there is nothing to find in the component.
+            match self.current.outputs::<S>() {
+                Some(outputs) => {
+                    let results = Zeroizing::new(outputs.collect::<Vec<_>>());
+                    Calls::finish_call(&mut self.values, &results);
+                }
+                None => return Step::Call(Call { number, ..call }),
+            }
         }
-        self.arguments.clear();
-        self.arguments.extend_from_slice(wires);
-        for (wire, value) in wires.iter_mut().zip(values) {
-            *wire = *wire ^ *value;
-        }
-        let number = kept.number();
-        self.current = kept;
-        Step::Call(Call { number, ..call })
     }
 
     fn arguments(&self) -> &[S::Wire] {

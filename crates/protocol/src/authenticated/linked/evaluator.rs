@@ -12,6 +12,7 @@ use super::super::evaluating::{Evaluating, LABEL_RULES};
 use super::super::fold::FOLD_BYTES;
 use super::super::gates::OpenGates;
 use super::super::oracle::{Domain, Oracle, compare};
+use super::super::rows::{CheckingRows, InstanceForm};
 use super::super::share::Share;
 use super::super::terms::{Terms, open_results, result_bytes, results};
 use super::calls::Following;
@@ -29,6 +30,7 @@ use crate::{Error, Misbehaviour};
 /// A run from instances on the evaluator's side.
 pub struct LinkedEvaluator<'f> {
     terms: Terms<'f>,
+    form: InstanceForm,
     wiring: Wiring,
     stage: Option<Stage<'f>>,
 }
@@ -44,6 +46,8 @@ pub(crate) enum Stage<'f> {
     SendingInputs(Box<Begun<'f>>),
     AwaitingInputs(Box<Begun<'f>>),
     AwaitingLinks(Box<Begun<'f>>),
+    /// The masks of this party's results, where rows prove the gates.
+    AwaitingOpening(Box<Begun<'f>>),
     Evaluating(Box<Running<'f>>, OpenGates),
     Folding(Box<Running<'f>>, OpenGates),
     SendingLabels(Box<Ended<'f>>, [u8; FOLD_BYTES]),
@@ -74,9 +78,11 @@ pub(crate) struct Running<'f> {
     evaluating: Evaluating<'f, Following<'f, Block>>,
     pieces: VecDeque<(usize, EvaluatorPiece)>,
     results: Results<'f, Share>,
+    /// What opens this party's results, where rows prove the gates.
+    opening: Vec<u8>,
 }
 
-/// A run whose labels the garbler compares.
+/// A run whose labels the garbler compares, or whose gates rows have proven.
 pub(crate) struct Ended<'f> {
     epoch: Epoch,
     run: u64,
@@ -92,14 +98,15 @@ impl<'f> LinkedParty<'f> for LinkedEvaluator<'f> {
     fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
         terms: Terms<'f>,
         inputs: &[bool],
-        id: [u8; 32],
+        (id, form): ([u8; 32], InstanceForm),
         instances: I,
     ) -> Result<Self, Error> {
         let wiring = Wiring::of(terms.function)?;
         let inputs = check_inputs(terms.function, &wiring, Self::ROLE, inputs)?;
-        let linking = Linking::new(terms.function, &wiring, instances)?;
+        let linking = Linking::new(terms.function, (&wiring, form), instances)?;
         Ok(Self {
             terms,
+            form,
             wiring,
             stage: Some(Stage::Linking(Box::new(linking), id, inputs)),
         })
@@ -169,7 +176,12 @@ impl<'f> Begun<'f> {
     }
 
     /// The run, when all links are there.
-    fn begin(self, terms: &Terms<'f>) -> Result<Running<'f>, Error> {
+    fn begin(
+        self,
+        terms: &Terms<'f>,
+        form: InstanceForm,
+        opening: Vec<u8>,
+    ) -> Result<Box<Running<'f>>, Error> {
         let numbers = self.found.numbers;
         let walk = follow(
             terms.function,
@@ -182,13 +194,21 @@ impl<'f> Begun<'f> {
             .epoch
             .hash(terms.construction, Domain::InstanceStart, 0);
         let fold = terms.proof_fold(&self.epoch, self.run);
-        Ok(Running {
-            evaluating: Evaluating::new(walk, hash, fold),
+        let rows = match form {
+            InstanceForm::Told => None,
+            form => {
+                let hash = self.epoch.hash(terms.construction, Domain::RowStart, 0);
+                Some(CheckingRows::new(hash, form.row_bytes()))
+            }
+        };
+        Ok(Box::new(Running {
+            evaluating: Evaluating::new(walk, hash, fold).with_rows(rows),
             epoch: self.epoch,
             run: self.run,
             pieces: self.found.pieces,
             results: self.found.results,
-        })
+            opening,
+        }))
     }
 }
 
@@ -200,31 +220,58 @@ impl<'f> Running<'f> {
         self.evaluating.evaluate(gates) && (!last || self.evaluating.walk_to_end())
     }
 
-    /// The stage that evaluates the next gates, or ends.
-    fn next(mut self: Box<Self>) -> Stage<'f> {
-        if let Some((count, piece)) = self.pieces.pop_front() {
-            let (gates, tables) = piece.open(*self.epoch.delta());
-            let labels = self.epoch.buffers.take(count);
-            self.evaluating.begin(labels);
-            self.evaluating.load(tables);
-            return Stage::Evaluating(self, gates);
-        }
-        let Self {
-            epoch,
-            run,
-            evaluating,
-            results,
-            ..
-        } = *self;
-        let ([labels, zeros], outputs) = evaluating.finish();
+    /// Begins with the next gates, if there are any.
+    fn next(&mut self) -> Option<OpenGates> {
+        let (count, piece) = self.pieces.pop_front()?;
+        let (gates, tables, rows) = piece.open(*self.epoch.delta());
+        let labels = self.epoch.buffers.take(count);
+        self.evaluating.begin(labels);
+        self.evaluating.load(tables, rows);
+        Some(gates)
+    }
+
+    /// Ends, after the last: with the fold of labels, and what opens this party's results where
+    /// rows have proven the gates.
+    fn end(self) -> (Box<Ended<'f>>, [u8; FOLD_BYTES], Vec<u8>) {
+        let ([labels, zeros], outputs) = self.evaluating.finish();
         let ended = Ended {
-            epoch,
-            run,
+            epoch: self.epoch,
+            run: self.run,
             zeros,
             labels: outputs,
-            results,
+            results: self.results,
         };
-        Stage::SendingLabels(Box::new(ended), labels)
+        (Box::new(ended), labels, self.opening)
+    }
+}
+
+impl<'f> LinkedEvaluator<'f> {
+    /// The stage that evaluates the next gates, or ends.
+    fn proceed(&self, mut running: Box<Running<'f>>) -> Result<Stage<'f>, Error> {
+        if let Some(gates) = running.next() {
+            return Ok(Stage::Evaluating(running, gates));
+        }
+        // Nothing leaves before.
+        running.evaluating.check_rows()?;
+        let (ended, labels, opening) = running.end();
+        Ok(match self.form {
+            InstanceForm::Told => Stage::SendingLabels(ended, labels),
+            InstanceForm::Rows(_) => {
+                let outputs = match self.terms.function.output_bits(Role::Evaluator) {
+                    0 => Zeroizing::default(),
+                    _ => ended.open(&self.terms, (Kind::ResultOpening, &opening))?,
+                };
+                self.opened(ended, outputs)
+            }
+        })
+    }
+
+    /// The stage after this party's results are open.
+    fn opened(&self, ended: Box<Ended<'f>>, outputs: Zeroizing<Vec<bool>>) -> Stage<'f> {
+        match self.terms.function.output_bits(Role::Garbler) {
+            0 => Stage::Done(outputs),
+            _ => Stage::SendingResult(ended, outputs),
+        }
     }
 }
 
@@ -242,15 +289,39 @@ impl Ended<'_> {
     /// Checks that every gate is right, and opens this party's results. Only then does it open
     /// the garbler's.
     fn check(&self, terms: &Terms<'_>, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
-        let (kind, role) = (Kind::GateProof, Role::Evaluator);
+        let kind = Kind::GateProof;
         exactly(kind, payload, proof_bytes(terms))?;
         let (proof, masks) = payload.split_at(FOLD_BYTES);
         compare(&self.zeros, proof, Caught::GateProof)?;
+        self.open(terms, (kind, masks))
+    }
+
+    /// Opens this party's results.
+    fn open(
+        &self,
+        terms: &Terms<'_>,
+        opening: (Kind, &[u8]),
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let role = Role::Evaluator;
         let macs = self.oracle(terms, Role::Garbler);
         let labels = self.labels.of(role);
         let masked = labels.iter().map(|label| label.lsb().into());
         let delta = *self.epoch.delta();
-        results(macs, delta, &self.masks(role), masked, (kind, masks))
+        results(macs, delta, &self.masks(role), masked, opening)
+    }
+
+    /// Opens the garbler's results: its masks, with the labels added where the garbler was told no
+    /// masked value.
+    fn answer(&self, terms: &Terms<'_>, form: InstanceForm, message: &mut Vec<u8>) {
+        let mut masks = self.masks(Role::Garbler);
+        if let InstanceForm::Rows(_) = form {
+            let labels = self.labels.of(Role::Garbler);
+            for (mask, label) in masks.iter_mut().zip(labels.iter()) {
+                mask.mac ^= *label;
+            }
+        }
+        message.clear();
+        open_results(self.oracle(terms, Role::Evaluator), &masks, message);
     }
 }
 
@@ -276,6 +347,10 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                 0 => return None,
                 count => (Kind::AuthenticatedLinks, count * Block::BYTES),
             },
+            Stage::AwaitingOpening(_) => {
+                let results = self.terms.function.output_bits(Role::Evaluator);
+                (Kind::ResultOpening, result_bytes(results))
+            }
             Stage::AwaitingProof(_) => (Kind::GateProof, proof_bytes(&self.terms)),
             _ => return None,
         })
@@ -307,8 +382,12 @@ impl<'f> Machine for LinkedEvaluator<'f> {
             }
             // The last links are there.
             Stage::AwaitingLinks(begun) => {
-                let running = Box::new(begun.begin(&self.terms)?);
-                (running.next(), None)
+                let results = self.terms.function.output_bits(Role::Evaluator);
+                let stage = match (self.form, results) {
+                    (InstanceForm::Rows(_), 1..) => Stage::AwaitingOpening(begun),
+                    (form, _) => self.proceed(begun.begin(&self.terms, form, Vec::new())?)?,
+                };
+                (stage, None)
             }
             Stage::Evaluating(mut running, gates) => {
                 if !running.evaluate(&gates) {
@@ -324,7 +403,7 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                     evaluating, epoch, ..
                 } = &mut *running;
                 evaluating.fold(gates, &mut epoch.buffers);
-                (running.next(), None)
+                (self.proceed(running)?, None)
             }
             Stage::SendingLabels(ended, labels) => {
                 message.clear();
@@ -333,9 +412,7 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                 (Stage::AwaitingProof(ended), Some(action))
             }
             Stage::SendingResult(ended, outputs) => {
-                let macs = ended.oracle(&self.terms, Role::Evaluator);
-                message.clear();
-                open_results(macs, &ended.masks(Role::Garbler), message);
+                ended.answer(&self.terms, self.form, message);
                 (
                     Stage::Done(outputs),
                     Some(Action::Send(Kind::ResultOpening)),
@@ -368,12 +445,13 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                 begun.receive(payload, count)?;
                 Stage::AwaitingLinks(begun)
             }
+            Stage::AwaitingOpening(begun) => {
+                let opening = payload.to_vec();
+                self.proceed(begun.begin(&self.terms, self.form, opening)?)?
+            }
             Stage::AwaitingProof(ended) => {
                 let outputs = ended.check(&self.terms, payload)?;
-                match self.terms.function.output_bits(Role::Garbler) {
-                    0 => Stage::Done(outputs),
-                    _ => Stage::SendingResult(ended, outputs),
-                }
+                self.opened(ended, outputs)
             }
             _ => return Err(NOT_ASKED),
         })

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tacit_function::{Outputs as Results, Role};
+use tacit_function::{Function, Outputs as Results, Role, Values};
 use tacit_kernels::Block;
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
@@ -12,6 +12,7 @@ use super::super::fold::FOLD_BYTES;
 use super::super::garbling::{Proof, label_rules};
 use super::super::gates::OpenGates;
 use super::super::oracle::{Domain, Oracle};
+use super::super::rows::InstanceForm;
 use super::super::share::Share;
 use super::super::terms::{Terms, open_results, result_bytes, results};
 use super::calls::Following;
@@ -29,6 +30,7 @@ use crate::prepared::Instances;
 /// A run from instances on the garbler's side.
 pub struct LinkedGarbler<'f> {
     terms: Terms<'f>,
+    form: InstanceForm,
     wiring: Wiring,
     stage: Option<Stage<'f>>,
 }
@@ -38,12 +40,13 @@ pub(crate) enum Stage<'f> {
     SendingMasks(Box<Begun<'f>>, ClosedLinks),
     AwaitingMasks(Box<Begun<'f>>, ClosedLinks),
     AwaitingInputs(Box<Begun<'f>>, CheckedLinks),
-    SendingInputs(Box<Running<'f>>),
-    SendingLinks(Box<Running<'f>>, usize),
+    SendingInputs(Box<Answer<'f>>),
+    SendingLinks(Box<Answer<'f>>, usize),
     AwaitingValues(Box<Running<'f>>),
     Proving(Box<Running<'f>>, Vec<u8>),
     AwaitingLabels(Box<Running<'f>>),
     SendingProof(Box<Ended<'f>>, [u8; FOLD_BYTES]),
+    SendingMasksOfResults(Box<Ended<'f>>),
     AwaitingResult(Box<Ended<'f>>),
     Done(Zeroizing<Vec<bool>>),
 }
@@ -62,24 +65,38 @@ pub(crate) struct Begun<'f> {
     found: Found<'f, GarblerSide>,
 }
 
-/// A run whose masked inputs are known.
-pub(crate) struct Running<'f> {
-    epoch: Epoch,
-    run: u64,
+/// A run whose masked inputs are known: what the garbler answers, and what comes then.
+pub(crate) struct Answer<'f> {
     /// This party's inputs under their masks.
     masked: Vec<bool>,
     links: Zeroizing<Vec<Block>>,
+    then: Then<'f>,
+}
+
+enum Then<'f> {
+    /// The evaluator tells masked values.
+    Prove(Running<'f>),
+    /// Rows prove the gates.
+    End(Ended<'f>),
+}
+
+/// A run whose gates are to be proven.
+pub(crate) struct Running<'f> {
+    epoch: Epoch,
+    run: u64,
     proof: Proof<'f, Following<'f, bool>>,
     /// Gates whose masked values are not told, and the labels of their outputs.
     pieces: VecDeque<(OpenGates, Outputs)>,
     results: Results<'f, GarblerWire>,
 }
 
-/// A run whose gates the evaluator evaluated right.
+/// A run whose gates the evaluator evaluated right, or whose rows tell it whether they are.
 pub(crate) struct Ended<'f> {
     epoch: Epoch,
     run: u64,
     results: Results<'f, GarblerWire>,
+    /// Masked values of the results; where rows prove the gates, of those that are inputs, and
+    /// otherwise 0.
     masked: Results<'f, bool>,
 }
 
@@ -89,15 +106,16 @@ impl<'f> LinkedParty<'f> for LinkedGarbler<'f> {
     fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
         terms: Terms<'f>,
         inputs: &[bool],
-        id: [u8; 32],
+        (id, form): ([u8; 32], InstanceForm),
         instances: I,
     ) -> Result<Self, Error> {
         let wiring = Wiring::of(terms.function)?;
         let inputs = check_inputs(terms.function, &wiring, Self::ROLE, inputs)?;
-        let linking = Linking::new(terms.function, &wiring, instances)?;
+        let linking = Linking::new(terms.function, (&wiring, form), instances)?;
         let stage = Stage::Linking(Box::new(linking), Given { id, inputs });
         Ok(Self {
             terms,
+            form,
             wiring,
             stage: Some(stage),
         })
@@ -126,10 +144,10 @@ impl<'f> Begun<'f> {
     fn begin(
         self,
         terms: &Terms<'f>,
-        wiring: &Wiring,
+        (wiring, form): (&Wiring, InstanceForm),
         checked: CheckedLinks,
         payload: &[u8],
-    ) -> Result<Running<'f>, Error> {
+    ) -> Result<Answer<'f>, Error> {
         let count = wiring.wires_of(Role::Evaluator).count();
         check_bits(Kind::MaskedInputs, payload, count)?;
         let others = unpack(payload, count);
@@ -145,21 +163,57 @@ impl<'f> Begun<'f> {
             let turned = delta.and_bit(u8::from(difference).into());
             links.push(sum.label ^ turned ^ rules.constant(input));
         }
-        let differences = Zeroizing::new(checked.differences);
+        let then = match form {
+            InstanceForm::Told => Then::Prove(self.prove(terms, checked.differences, &masked)?),
+            InstanceForm::Rows(_) => Then::End(Ended {
+                masked: inputs_among_results(terms.function, &masked)?,
+                epoch: self.epoch,
+                run: self.run,
+                results: self.found.results,
+            }),
+        };
+        Ok(Answer {
+            masked: own,
+            links,
+            then,
+        })
+    }
+
+    /// The proof of the gates, which is to come.
+    fn prove(
+        self,
+        terms: &Terms<'f>,
+        differences: Vec<bool>,
+        masked: &[bool],
+    ) -> Result<Running<'f>, Error> {
+        let differences = Zeroizing::new(differences);
         let numbers = self.found.numbers;
-        let walk = follow(terms.function, Proof::RULES, numbers, differences, &masked)?;
+        let walk = follow(terms.function, Proof::RULES, numbers, differences, masked)?;
         let fold = terms.proof_fold(&self.epoch, self.run);
         let pieces = self.found.pieces.into_iter();
         Ok(Running {
-            proof: Proof::new(walk, delta, fold),
+            proof: Proof::new(walk, *self.found.delta, fold),
             epoch: self.epoch,
             run: self.run,
-            masked: own,
-            links,
             pieces: pieces.map(|(_, piece)| piece.open()).collect(),
             results: self.found.results,
         })
     }
+}
+
+/// Of each result the masked value, if it is an input, and otherwise 0.
+fn inputs_among_results<'f>(
+    function: &'f Function,
+    masked: &[bool],
+) -> Result<Results<'f, bool>, Error> {
+    let mut bits = masked.iter();
+    let next = |_| Ok::<_, Error>(bits.next().copied().unwrap_or_default());
+    let (mut values, mut none) = (Values::new(function, next)?, Vec::new());
+    while let Some(call) = values.next_call(|_| false) {
+        none.resize(call.component.circuit().output_bits(), false);
+        values.finish_call(&none);
+    }
+    Ok(values.outputs(|_| false))
 }
 
 impl Ended<'_> {
@@ -172,12 +226,45 @@ impl Ended<'_> {
         Zeroizing::new(masks.collect())
     }
 
+    /// The masks of this party's results, with the labels of masked value 0 added to the keys: what
+    /// the evaluator opens is a result under this party's bit of its mask alone.
+    fn labelled_masks(&self) -> Zeroizing<Vec<Share>> {
+        let mut masks = self.masks(Role::Garbler);
+        let rules = label_rules(*self.epoch.delta());
+        let wires = self.results.of(Role::Garbler);
+        let inputs = self.masked.of(Role::Garbler);
+        for ((mask, wire), input) in masks.iter_mut().zip(wires.iter()).zip(inputs.iter()) {
+            // The label of an input is public.
+            mask.key ^= wire.label ^ rules.constant(*input);
+        }
+        masks
+    }
+
     fn oracle(&self, terms: &Terms<'_>, from: Role) -> Oracle {
         terms.oracle(&self.epoch, Domain::ResultMacs, Some(from), self.run)
     }
 }
 
 impl<'f> LinkedGarbler<'f> {
+    /// The stage after the links.
+    fn answered(&self, then: Then<'f>) -> Stage<'f> {
+        match then {
+            Then::Prove(running) => Stage::AwaitingValues(Box::new(running)),
+            Then::End(ended) => match self.terms.function.output_bits(Role::Evaluator) {
+                0 => self.opened(Box::new(ended)),
+                _ => Stage::SendingMasksOfResults(Box::new(ended)),
+            },
+        }
+    }
+
+    /// The stage after the evaluator's results are opened.
+    fn opened(&self, ended: Box<Ended<'f>>) -> Stage<'f> {
+        match self.terms.function.output_bits(Role::Garbler) {
+            0 => Stage::Done(Zeroizing::default()),
+            _ => Stage::AwaitingResult(ended),
+        }
+    }
+
     /// The stage after the masked values of a piece are behind.
     fn proven(mut running: Box<Running<'f>>) -> Stage<'f> {
         running.pieces.pop_front();
@@ -247,22 +334,28 @@ impl<'f> Machine for LinkedGarbler<'f> {
                 let action = Action::Send(Kind::LinkMasks);
                 (Stage::AwaitingMasks(begun, links), Some(action))
             }
-            Stage::SendingInputs(running) => {
-                *message = pack(&running.masked);
+            Stage::SendingInputs(answer) => {
+                *message = pack(&answer.masked);
                 let action = Action::Send(Kind::MaskedInputs);
-                (Stage::SendingLinks(running, 0), Some(action))
+                (Stage::SendingLinks(answer, 0), Some(action))
             }
-            Stage::SendingLinks(running, first) => {
-                let end = running.links.len().min(first + FRAME_LINKS);
+            Stage::SendingLinks(answer, first) => {
+                let end = answer.links.len().min(first + FRAME_LINKS);
                 message.clear();
-                append_blocks(message, &running.links[first..end]);
+                append_blocks(message, &answer.links[first..end]);
                 match first == end {
-                    true => (Stage::AwaitingValues(running), None),
+                    true => (self.answered(answer.then), None),
                     false => {
                         let action = Action::Send(Kind::AuthenticatedLinks);
-                        (Stage::SendingLinks(running, end), Some(action))
+                        (Stage::SendingLinks(answer, end), Some(action))
                     }
                 }
+            }
+            Stage::SendingMasksOfResults(ended) => {
+                let macs = ended.oracle(&self.terms, Role::Garbler);
+                message.clear();
+                open_results(macs, &ended.masks(Role::Evaluator), message);
+                (self.opened(ended), Some(Action::Send(Kind::ResultOpening)))
             }
             Stage::AwaitingValues(running) => (Stage::Proving(running, Vec::new()), None),
             Stage::Proving(mut running, told) => {
@@ -278,11 +371,7 @@ impl<'f> Machine for LinkedGarbler<'f> {
                 message.extend_from_slice(&zeros);
                 let macs = ended.oracle(&self.terms, Role::Garbler);
                 open_results(macs, &ended.masks(Role::Evaluator), message);
-                let stage = match self.terms.function.output_bits(Role::Garbler) {
-                    0 => Stage::Done(Zeroizing::default()),
-                    _ => Stage::AwaitingResult(ended),
-                };
-                (stage, Some(Action::Send(Kind::GateProof)))
+                (self.opened(ended), Some(Action::Send(Kind::GateProof)))
             }
             done @ Stage::Done(_) => (done, Some(Action::Done)),
             _ => return Err(NOT_ASKED),
@@ -297,8 +386,9 @@ impl<'f> Machine for LinkedGarbler<'f> {
                 Stage::AwaitingInputs(begun, checked)
             }
             Stage::AwaitingInputs(begun, checked) => {
-                let running = begun.begin(&self.terms, &self.wiring, checked, payload)?;
-                Stage::SendingInputs(Box::new(running))
+                let how = (&self.wiring, self.form);
+                let answer = begun.begin(&self.terms, how, checked, payload)?;
+                Stage::SendingInputs(Box::new(answer))
             }
             Stage::AwaitingValues(running) => {
                 let count = running.pieces.front().map_or(0, |(_, labels)| labels.len());
@@ -325,7 +415,14 @@ impl<'f> Machine for LinkedGarbler<'f> {
             Stage::AwaitingResult(ended) => {
                 let (role, kind) = (Role::Garbler, Kind::ResultOpening);
                 let macs = ended.oracle(&self.terms, Role::Evaluator);
-                let (masks, masked) = (ended.masks(role), ended.masked.of(role));
+                let mut masked = ended.masked.of(role);
+                let masks = match self.form {
+                    InstanceForm::Told => ended.masks(role),
+                    InstanceForm::Rows(_) => {
+                        masked.fill(false);
+                        ended.labelled_masks()
+                    }
+                };
                 let masked = masked.iter().copied();
                 let delta = *ended.epoch.delta();
                 Stage::Done(results(macs, delta, &masks, masked, (kind, payload))?)

@@ -11,6 +11,9 @@
 //! | of each AND gate | M of λ_o, M of p, the output's label | T_0, T_1, M and K' of λ_o and of p |
 //! | of each output | K' | |
 //!
+//! With rows in the tables the garbler keeps nothing of a gate, and of each output M, K' and the
+//! label; the evaluator keeps the rows behind all else.
+//!
 //! λ_o is the mask of a gate's output, and p = λ_iλ_j ⊕ λ_o. The evaluator's M of p has the table's
 //! select bit added.
 
@@ -23,6 +26,7 @@ use zeroize::Zeroizing;
 use super::super::epoch::is_of_role;
 use super::super::garbling::label_rules;
 use super::super::gates::OpenGates;
+use super::super::rows::{GATE_ROWS, InstanceForm};
 use super::super::share::Share;
 use super::super::walk::{Rules, Wire};
 use crate::Error;
@@ -31,42 +35,69 @@ use crate::Error;
 const HEADER: usize = 2;
 
 /// Blocks of what a party keeps of an input, an AND gate and an output.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Layout {
     pub(super) input: usize,
     pub(super) and: usize,
-    pub(super) output: usize,
+    output: usize,
+    /// Bytes of rows of an AND gate, behind all blocks.
+    pub(super) row_bytes: usize,
 }
 
+/// Blocks of an output of which all is kept.
+const WHOLE_OUTPUT: usize = 3;
+
 impl Layout {
-    pub(super) const fn of(role: Role) -> Self {
-        let (input, and, output) = match role {
-            Role::Garbler => (3, 3, 1),
-            Role::Evaluator => (2, 6, 0),
+    pub(super) fn of(role: Role, form: InstanceForm) -> Self {
+        let (input, and, output, row_bytes) = match (role, form) {
+            (Role::Garbler, InstanceForm::Told) => (3, 3, 1, 0),
+            (Role::Garbler, InstanceForm::Rows(_)) => (3, 0, WHOLE_OUTPUT, 0),
+            (Role::Evaluator, form) => (2, 6, 0, GATE_ROWS * form.row_bytes()),
         };
-        Self { input, and, output }
+        Self {
+            input,
+            and,
+            output,
+            row_bytes,
+        }
+    }
+
+    /// What is kept of an output with this M, K' and label.
+    pub(super) fn of_output<'a>(&self, blocks: &'a [Block; WHOLE_OUTPUT]) -> &'a [Block] {
+        match self.output {
+            WHOLE_OUTPUT => blocks,
+            _ => &blocks[1..2],
+        }
     }
 }
 
 /// The size in bytes of what `role` keeps of an instance of `component`.
 #[must_use]
-pub fn instance_bytes(role: Role, component: &Component) -> u64 {
-    let layout = Layout::of(role);
+pub fn instance_bytes(role: Role, component: &Component, form: InstanceForm) -> u64 {
+    let layout = Layout::of(role, form);
     let circuit = component.circuit();
     let inputs = (layout.input * circuit.input_bits()) as u64;
     let outputs = (layout.output * circuit.output_bits()) as u64;
-    let ands = (layout.and * component.program().ands().len()) as u64;
-    (HEADER as u64 + inputs + ands + outputs) * Block::BYTES as u64
+    let gates = component.program().ands().len();
+    let (ands, rows) = (
+        (layout.and * gates) as u64,
+        (layout.row_bytes * gates) as u64,
+    );
+    (HEADER as u64 + inputs + ands + outputs) * Block::BYTES as u64 + rows
 }
 
 /// What a party keeps of an instance. Secret; used once.
 #[derive(Default)]
 pub(crate) struct Kept {
     bytes: Zeroizing<Vec<u8>>,
+    layout: Layout,
     /// Blocks before those of AND gates, and of outputs.
     ands: usize,
     outputs: usize,
-    /// The next AND gate's.
-    next: usize,
+    /// AND gates that are behind.
+    gates: usize,
+    /// Bytes before the rows.
+    rows: usize,
 }
 
 impl Kept {
@@ -78,17 +109,22 @@ impl Kept {
     pub(super) fn parse(
         role: Role,
         component: &Component,
+        form: InstanceForm,
         bytes: Zeroizing<Vec<u8>>,
     ) -> Result<Self, Error> {
-        if bytes.len() as u64 != instance_bytes(role, component) {
+        if bytes.len() as u64 != instance_bytes(role, component, form) {
             return Err(broken());
         }
-        let layout = Layout::of(role);
+        let layout = Layout::of(role, form);
         let ands = HEADER + layout.input * component.circuit().input_bits();
+        let outputs = ands + layout.and * component.program().ands().len();
+        let blocks = outputs + layout.output * component.circuit().output_bits();
         let kept = Self {
+            layout,
             ands,
-            outputs: ands + layout.and * component.program().ands().len(),
-            next: ands,
+            outputs,
+            gates: 0,
+            rows: blocks * Block::BYTES,
             bytes,
         };
         let number = kept.blocks()[1];
@@ -117,9 +153,15 @@ impl Kept {
 
     /// What the inputs carry, in order.
     pub(super) fn inputs<S: Side>(&self) -> impl Iterator<Item = S::Wire> {
-        let layout = const { Layout::of(S::ROLE) };
-        let inputs = self.blocks()[HEADER..self.ands].chunks_exact(layout.input);
+        let inputs = self.blocks()[HEADER..self.ands].chunks_exact(self.layout.input);
         inputs.map(S::input)
+    }
+
+    /// What the outputs carry, in order, where all of it is kept.
+    pub(super) fn outputs<S: Side>(&self) -> Option<impl Iterator<Item = S::Wire>> {
+        let blocks = &self.bytes.get(Block::BYTES * self.outputs..self.rows)?;
+        let outputs = blocks.as_chunks().0.chunks_exact(WHOLE_OUTPUT);
+        (self.layout.output == WHOLE_OUTPUT).then(|| outputs.map(S::input))
     }
 
     /// Puts the next AND gates, whose inputs carry `inputs`, into `piece`; appends what their
@@ -131,10 +173,13 @@ impl Kept {
         piece: &mut S::Piece,
         outputs: &mut Vec<S::Wire>,
     ) {
-        let size = const { Layout::of(S::ROLE) }.and;
-        let first = self.next;
-        self.next += count * size;
-        let ands = self.blocks()[first..self.next].chunks_exact(size);
+        let Layout { and, row_bytes, .. } = self.layout;
+        let gates = self.gates..self.gates + count;
+        self.gates = gates.end;
+        let rows = self.rows + row_bytes * gates.start..self.rows + row_bytes * gates.end;
+        S::add_rows(piece, &self.bytes[rows]);
+        let blocks = self.ands + and * gates.start..self.ands + and * gates.end;
+        let ands = self.blocks()[blocks].chunks_exact(and);
         outputs.extend(
             ands.zip(inputs)
                 .map(|(and, inputs)| S::and(piece, inputs, and)),
@@ -178,6 +223,9 @@ pub(crate) trait Side {
         inputs: [Self::Wire; 2],
         kept: &[[u8; Block::BYTES]],
     ) -> Self::Wire;
+
+    /// Adds the rows of AND gates.
+    fn add_rows(_piece: &mut Self::Piece, _rows: &[u8]) {}
 }
 
 /// What a wire carries at the garbler.
@@ -297,6 +345,7 @@ pub(crate) struct EvaluatorPiece {
     pub(super) parts: [Outputs; 3],
     pub(super) proof: [Outputs; 3],
     pub(super) tables: Vec<[u8; Block::BYTES]>,
+    pub(super) rows: Vec<u8>,
 }
 
 /// The evaluator's side.
@@ -338,7 +387,12 @@ impl Side for EvaluatorSide {
             parts: [(); 3].map(|()| room(capacity)),
             proof: [(); 3].map(|()| room(capacity)),
             tables: Vec::with_capacity(2 * capacity),
+            rows: Vec::new(),
         }
+    }
+
+    fn add_rows(piece: &mut EvaluatorPiece, rows: &[u8]) {
+        piece.rows.extend_from_slice(rows);
     }
 
     fn and(
@@ -371,11 +425,11 @@ impl GarblerPiece {
 }
 
 impl EvaluatorPiece {
-    /// The gates, and their tables.
-    pub(super) fn open(self, delta: Block) -> (OpenGates, Vec<[u8; Block::BYTES]>) {
+    /// The gates, their tables and their rows.
+    pub(super) fn open(self, delta: Block) -> (OpenGates, Vec<[u8; Block::BYTES]>, Vec<u8>) {
         let one = delta ^ Block::from_u128(1);
         let gates = OpenGates::of_kept(self.parts, self.proof, one);
-        (gates, self.tables)
+        (gates, self.tables, self.rows)
     }
 }
 

@@ -7,6 +7,7 @@ use tacit_function::{Function, Outputs as Results, Values};
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
+use super::super::rows::InstanceForm;
 use super::super::walk::{Rules, Stop, Walk, Wire};
 use super::calls::{Finding, Following};
 use super::kept::{Kept, Side, broken};
@@ -58,7 +59,7 @@ impl<'f, S: Side> Linking<'f, S> {
     /// One cannot be had, is of another lot, component or role, or is there twice.
     pub(super) fn new(
         function: &'f Function,
-        wiring: &Wiring,
+        (wiring, form): (&Wiring, InstanceForm),
         mut instances: impl Instances<Instance = Zeroizing<Vec<u8>>>,
     ) -> Result<Self, Error> {
         let mut all: Vec<Kept> = Vec::with_capacity(wiring.components.len());
@@ -66,7 +67,7 @@ impl<'f, S: Side> Linking<'f, S> {
         let mut wires = Zeroizing::new(Vec::with_capacity(wiring.wires()));
         for place in &wiring.components {
             let component = &function.components()[*place];
-            let kept = Kept::parse(S::ROLE, component, instances.next(*place)?)?;
+            let kept = Kept::parse(S::ROLE, component, form, instances.next(*place)?)?;
             // Two answers for one wire sum to the garbler's Δ.
             if !seen.insert(kept.number()) {
                 return Err(broken());

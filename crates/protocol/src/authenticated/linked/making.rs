@@ -12,8 +12,6 @@
 //! A mask of an input is a random bit of each party, both authenticated. Instances are made in
 //! groups, whose gates take one lot, or as many as the one instance of the group needs.
 
-use std::collections::VecDeque;
-
 use tacit_circuit::Component;
 use tacit_function::Role;
 use tacit_kernels::{Block, Construction, Prg};
@@ -26,18 +24,17 @@ use super::super::gates::{ClosedGates, OpenGates};
 use super::super::lot::{InputCounts, Made, Making};
 use super::super::oracle::Domain;
 use super::super::parameters::SecurityBits;
+use super::super::rows::{GATE_ROWS, GarblingRows, InstanceForm};
 use super::super::share::{Share, Shares};
 use super::super::terms::next_lot;
 use super::super::walk::{Rules, Walk};
 use super::calls::{Member, Sequence};
-use super::kept::{Layout, header};
+use super::kept::{Layout, header, instance_bytes};
+use super::order::Order;
 use crate::Error;
 use crate::bits::{append_blocks, bit, check_bits};
 use crate::message::{Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress};
-
-/// Most AND gates, and most input bits, of instances that are made together, unless it is one.
-const GROUP_SIZE: usize = 400_000;
 
 /// One party's side of making instances. The epoch ends with it: nothing of it is left but the
 /// instances.
@@ -49,18 +46,12 @@ pub struct MakingInstances<'f, K> {
     order: Order<'f>,
     security: SecurityBits,
     construction: Construction,
+    form: InstanceForm,
     /// AND gates in all, and those that are made.
     total_ands: u64,
     done_ands: u64,
     /// Takes the component's place in the order, and what this party keeps of an instance of it.
     keep: K,
-}
-
-/// Instances that are still to be made.
-struct Order<'f> {
-    /// Components with their places and the number of instances.
-    left: VecDeque<(&'f Component, usize, u64)>,
-    next: u32,
 }
 
 pub(crate) enum Stage<'f> {
@@ -87,6 +78,9 @@ pub(crate) struct Group<'f> {
     /// What is kept of all inputs, and of all AND gates so far.
     inputs: Zeroizing<Vec<u8>>,
     ands: Zeroizing<Vec<u8>>,
+    /// The evaluator's rows of all AND gates so far, and the size of one.
+    rows: Vec<u8>,
+    row_bytes: usize,
     /// AND gates that have no triples.
     left: u64,
 }
@@ -104,49 +98,11 @@ pub(crate) struct Lot<'f, G> {
     selects: Vec<bool>,
 }
 
-impl<'f> Order<'f> {
-    fn new(order: &[(&'f Component, u64)]) -> Result<Self, Error> {
-        let counts = order.iter().map(|(_, count)| *count);
-        match counts.fold(0, u64::saturating_add) {
-            0 => Err(Error::ApiMisuse("an order is for at least one instance")),
-            all if all > u64::from(u32::MAX) => Err(Error::ApiMisuse(
-                "an order is for fewer than 2^32 instances",
-            )),
-            _ => {
-                let places = order.iter().enumerate();
-                let left = places.map(|(place, (component, count))| (*component, place, *count));
-                Ok(Self {
-                    left: left.collect(),
-                    next: 0,
-                })
-            }
-        }
-    }
-
-    /// The instances that are made next.
-    fn group(&mut self) -> Vec<Member<'f>> {
-        let (mut members, mut size) = (Vec::new(), 0);
-        while let Some((component, place, count)) = self.left.front_mut() {
-            if *count == 0 {
-                self.left.pop_front();
-                continue;
-            }
-            let inputs = component.circuit().input_bits();
-            let more = inputs.max(component.program().ands().len()) + 1;
-            if !members.is_empty() && size + more > GROUP_SIZE {
-                break;
-            }
-            size += more;
-            *count -= 1;
-            members.push(Member {
-                component,
-                place: *place,
-                number: self.next,
-            });
-            self.next += 1;
-        }
-        members
-    }
+/// The first `count` of what is left, which is the rest then.
+fn take<'a, T>(left: &mut &'a [T], count: usize) -> &'a [T] {
+    let (first, rest) = left.split_at(count);
+    *left = rest;
+    first
 }
 
 fn ands(members: &[Member<'_>]) -> u64 {
@@ -165,7 +121,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
     pub fn new(
         epoch: Epoch,
         order: &[(&'f Component, u64)],
-        (security, construction): (SecurityBits, Construction),
+        (security, construction, form): (SecurityBits, Construction, InstanceForm),
         keep: K,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
@@ -180,6 +136,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             order: Order::new(order)?,
             security,
             construction,
+            form,
             keep,
         };
         making.stage = Some(making.next_group(epoch, Prg::from_seed(seed)));
@@ -212,7 +169,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             key: *key,
         });
         let shares: Zeroizing<Vec<Share>> = Zeroizing::new(shares.collect());
-        let layout = Layout::of(epoch.role());
+        let layout = Layout::of(epoch.role(), self.form);
         let room = |blocks: usize| Zeroizing::new(Vec::with_capacity(blocks * Block::BYTES));
         let mut inputs = room(layout.input * shares.len());
         let mut garbling = None;
@@ -227,7 +184,14 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
                 }
                 let walk = Walk::over(Sequence::new(&members, labels), label_rules(delta));
                 let hash = epoch.hash(self.construction, Domain::InstanceStart, 0);
-                garbling = Some(Garbling::new(walk, hash, delta));
+                let rows = match self.form {
+                    InstanceForm::Told => None,
+                    form => {
+                        let hash = epoch.hash(self.construction, Domain::RowStart, 0);
+                        Some(GarblingRows::new(hash, form.row_bytes()))
+                    }
+                };
+                garbling = Some(Garbling::new(walk, hash, delta).with_rows(rows));
             }
             Role::Evaluator => {
                 for share in shares.iter() {
@@ -245,6 +209,8 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             garbling,
             inputs,
             ands: room(layout.and * ands(&members) as usize),
+            rows: Vec::new(),
+            row_bytes: self.form.row_bytes(),
             left: ands(&members),
             members,
         };
@@ -288,27 +254,48 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
         while !group.masks.has_ended() {
             group.masks.next();
         }
+        if let Some(garbling) = &mut group.garbling {
+            while !garbling.walk_to_end() {}
+        }
         let delta = *epoch.delta();
-        let (mut inputs, mut rows) = (&group.inputs[..], &group.ands[..]);
+        let (mut inputs, mut ands, mut rows) =
+            (&group.inputs[..], &group.ands[..], &group.rows[..]);
         let mut outputs = group.masks.calls().outputs();
-        let Layout { input, and, .. } = Layout::of(epoch.role());
+        let labels = group
+            .garbling
+            .as_mut()
+            .map(|garbling| garbling.calls().outputs());
+        let mut labels = labels.unwrap_or_default();
+        let layout = Layout::of(epoch.role(), self.form);
         for member in &group.members {
             let circuit = member.component.circuit();
-            let (these, rest) = inputs.split_at(input * Block::BYTES * circuit.input_bits());
             let gates = member.component.program().ands().len();
-            let (gates, rest_of_rows) = rows.split_at(and * Block::BYTES * gates);
-            let (results, rest_of_outputs) = outputs.split_at(circuit.output_bits());
-            (inputs, rows, outputs) = (rest, rest_of_rows, rest_of_outputs);
-            let length = these.len() + gates.len() + Block::BYTES * (2 + results.len());
-            let mut bytes = Zeroizing::new(Vec::with_capacity(length));
+            let these = take(
+                &mut inputs,
+                layout.input * Block::BYTES * circuit.input_bits(),
+            );
+            let gates_rows = take(&mut rows, layout.row_bytes * gates);
+            let gates = take(&mut ands, layout.and * Block::BYTES * gates);
+            let mut bytes = Zeroizing::new(Vec::with_capacity(instance_bytes(
+                epoch.role(),
+                member.component,
+                self.form,
+            ) as usize));
             append_blocks(&mut bytes, &header(delta, member.number));
             bytes.extend_from_slice(these);
             bytes.extend_from_slice(gates);
             if epoch.role() == Role::Garbler {
-                for result in results {
-                    append_blocks(&mut bytes, &[result.turned(delta).key]);
+                let results = take(&mut outputs, circuit.output_bits());
+                let labels = take(&mut labels, circuit.output_bits());
+                for (result, label) in results.iter().zip(labels) {
+                    let result = result.turned(delta);
+                    append_blocks(
+                        &mut bytes,
+                        layout.of_output(&[result.mac, result.key, *label]),
+                    );
                 }
             }
+            bytes.extend_from_slice(gates_rows);
             (self.keep)(member.place, &bytes)?;
         }
         Ok(())
@@ -348,13 +335,22 @@ impl<'f> Lot<'f, ClosedGates> {
     }
 }
 
+impl Group<'_> {
+    /// The length of a message with the tables and rows of this many gates, in bytes.
+    fn frame_bytes(&self, count: usize) -> usize {
+        frame_bytes(count) + GATE_ROWS * self.row_bytes * count
+    }
+}
+
 impl Lot<'_, OpenGates> {
     /// Takes the tables of the next `count` gates.
     fn receive(&mut self, count: usize, payload: &[u8]) -> Result<(), Error> {
         let kind = Kind::AuthenticatedTables;
-        exactly(kind, payload, frame_bytes(count))?;
-        let (tables, selects) = payload.split_at(2 * count * Block::BYTES);
+        exactly(kind, payload, self.group.frame_bytes(count))?;
+        let (gates, rows) = payload.split_at(frame_bytes(count));
+        let (tables, selects) = gates.split_at(2 * count * Block::BYTES);
         check_bits(kind, selects, count)?;
+        self.group.rows.extend_from_slice(rows);
         self.tables.extend_from_slice(tables.as_chunks().0);
         self.selects.extend((0..count).map(|i| bit(selects, i)));
         Ok(())
@@ -368,7 +364,13 @@ impl Lot<'_, OpenGates> {
         match &mut self.group.garbling {
             Some(garbling) => {
                 let labels = garbling.take_labels();
-                for (i, label) in labels.iter().enumerate() {
+                // With rows it proves no gate.
+                let kept = if self.group.row_bytes == 0 {
+                    &labels[..]
+                } else {
+                    &[]
+                };
+                for (i, label) in kept.iter().enumerate() {
                     append_blocks(ands, &[macs[i], proof[i], *label]);
                 }
                 labels
@@ -398,7 +400,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> Machine for MakingInstance
             Stage::AwaitingGates(lot) => (Kind::GateOpenings, lot.gates.opening_bytes()),
             Stage::AwaitingTables(lot, frame) => {
                 let count = *lot.gates.frames.get(*frame)? as usize;
-                (Kind::AuthenticatedTables, frame_bytes(count))
+                (Kind::AuthenticatedTables, lot.group.frame_bytes(count))
             }
             _ => return None,
         })

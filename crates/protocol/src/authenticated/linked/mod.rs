@@ -14,6 +14,15 @@
 //!   ◀── masks of the garbler's results ───────────────────────────  if it has any
 //! ```
 //!
+//! With [rows](InstanceForm::Rows) in the tables the garbler's last message goes with its links, and
+//! holds no proof; the evaluator tells no masked value of a gate:
+//!
+//! ```text
+//!   ── links ────────────────────────────────────────────────────▶
+//!   ── masks of the evaluator's results ─────────────────────────▶  if it has any
+//!   ◀── the garbler's results under its masks ────────────────────  if it has any; rows are checked
+//! ```
+//!
 //! *A value* is an output of an instance, an input or a constant. Inputs and constants have a
 //! public active label, their masked value; a constant has the mask 0, and an input that of the
 //! first wire that carries it. *A link* leads a value to an input wire of an instance: both parties
@@ -30,6 +39,7 @@ mod kept;
 mod linking;
 mod making;
 mod opening;
+mod order;
 mod outline;
 mod wiring;
 
@@ -43,6 +53,7 @@ pub use making::MakingInstances;
 pub use outline::linked_outline;
 
 use self::wiring::Wiring;
+use super::rows::InstanceForm;
 use super::terms::Terms;
 use crate::Error;
 use crate::party::Party;
@@ -56,8 +67,8 @@ pub trait LinkedParty<'f>: Party + Sized {
     /// Its role.
     const ROLE: Role;
 
-    /// A run with this party's input bits, in port order, from its halves of instances of the epoch
-    /// `id`, one for each call.
+    /// A run with this party's input bits, in port order, from its halves of instances of the
+    /// epoch with this id and of this form, one for each call.
     ///
     /// # Errors
     ///
@@ -66,7 +77,7 @@ pub trait LinkedParty<'f>: Party + Sized {
     fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
         terms: Terms<'f>,
         inputs: &[bool],
-        id: [u8; 32],
+        id_and_form: ([u8; 32], InstanceForm),
         instances: I,
     ) -> Result<Self, Error>;
 

@@ -6,6 +6,8 @@ use tacit_kernels::Block;
 use super::super::fold::FOLD_BYTES;
 use super::super::garbling::Proof;
 use super::super::outline::Outline;
+use super::super::rows::InstanceForm;
+use super::super::terms::result_bytes;
 use super::super::walk::{Stop, Walk};
 use super::FRAME_LINKS;
 use super::linking::fits;
@@ -13,12 +15,12 @@ use super::wiring::Wiring;
 use crate::Error;
 use crate::bits::bytes_for;
 
-/// What a run of `function` sends from instances of its components.
+/// What a run of `function` sends from instances of its components, of this form.
 ///
 /// # Errors
 ///
 /// The function cannot be run from instances, as [`check_linked`](super::check_linked) says.
-pub fn linked_outline(function: &Function) -> Result<Outline, Error> {
+pub fn linked_outline(function: &Function, form: InstanceForm) -> Result<Outline, Error> {
     let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
     let wiring = Wiring::of(function)?;
     let [garblers, evaluators] = [garbler, evaluator].map(|role| wiring.wires_of(role).count());
@@ -32,6 +34,26 @@ pub fn linked_outline(function: &Function) -> Result<Outline, Error> {
         let count = FRAME_LINKS.min(wiring.wires() - first);
         outline.send(garbler, count * Block::BYTES);
     }
+    // Masks of links from both, what the garbler answers to masked inputs.
+    outline.trips = 3;
+    match form {
+        InstanceForm::Told => tell(&mut outline, function)?,
+        InstanceForm::Rows(_) => {
+            let results = [garbler, evaluator].map(|role| function.output_bits(role));
+            if results[1] > 0 {
+                outline.send(garbler, result_bytes(results[1]));
+            }
+            if results[0] > 0 {
+                outline.send(evaluator, result_bytes(results[0]));
+                outline.trips += 1;
+            }
+        }
+    }
+    Ok(outline)
+}
+
+/// What follows links where the evaluator tells masked values.
+fn tell(outline: &mut Outline, function: &Function) -> Result<(), Error> {
     let mut walk = Walk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
     let mut held = 0;
     loop {
@@ -44,16 +66,15 @@ pub fn linked_outline(function: &Function) -> Result<Outline, Error> {
             Stop::End => break,
         };
         if held > 0 && !fits(held, count) {
-            outline.send(evaluator, bytes_for(held));
+            outline.send(Role::Evaluator, bytes_for(held));
             held = 0;
         }
         held += count;
     }
     if held > 0 {
-        outline.send(evaluator, bytes_for(held));
+        outline.send(Role::Evaluator, bytes_for(held));
     }
-    // Masks of links from both, what the garbler answers to masked inputs, masked values.
-    outline.trips = 4;
+    outline.trips += 1;
     outline.end(function);
-    Ok(outline)
+    Ok(())
 }

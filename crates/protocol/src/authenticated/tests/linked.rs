@@ -2,6 +2,7 @@
 
 mod cheating;
 mod kept;
+mod rows;
 mod tampering;
 
 use tacit_function::FunctionBuilder;
@@ -23,15 +24,22 @@ impl Instances for Shelf {
     }
 }
 
-/// Both parties' instances, and the id of their epoch.
+/// Both parties' instances, the id of their epoch and their form.
 #[derive(Clone)]
-struct Stock([Shelf; 2], [u8; 32]);
+struct Stock([Shelf; 2], [u8; 32], InstanceForm);
 
-/// Makes the instances of this many runs of a function; messages go through `change`.
+/// Both forms; lots are made at 9 bits.
+fn forms() -> [InstanceForm; 2] {
+    let security = SecurityBits::insecure_for_measurements(9).unwrap();
+    [InstanceForm::Told, InstanceForm::Rows(security)]
+}
+
+/// Makes the instances of this many runs of a function, in lots of `bits`; messages go through
+/// `change`.
 fn changed_making(
     function: &Function,
     runs: u64,
-    bits: u8,
+    (bits, form): (u8, InstanceForm),
     change: &mut Change<'_>,
 ) -> (Result<Stock, Failure>, Sent) {
     let [a, b] = epochs();
@@ -42,12 +50,16 @@ fn changed_making(
     let how = (
         SecurityBits::insecure_for_measurements(bits).unwrap(),
         Construction::TwoCall,
+        form,
     );
     let empty = Shelf(vec![VecDeque::new(); order.len()]);
     let mut shelves = [empty.clone(), empty];
     let [ours, theirs] = &mut shelves;
     let keep = |shelf: &mut Shelf, role, place: usize, bytes: &[u8]| {
-        assert_eq!(bytes.len() as u64, instance_bytes(role, order[place].0));
+        assert_eq!(
+            bytes.len() as u64,
+            instance_bytes(role, order[place].0, form)
+        );
         shelf.0[place].push_back(bytes.to_vec());
         Ok(())
     };
@@ -69,11 +81,15 @@ fn changed_making(
         assert_eq!(evaluator.progress().total_ands, ands);
     }
     drop((garbler, evaluator));
-    (made.map(|()| Stock(shelves, id)), sent)
+    (made.map(|()| Stock(shelves, id, form)), sent)
 }
 
 fn make(function: &Function, runs: u64) -> Stock {
-    changed_making(function, runs, 9, &mut |_, _, _| ())
+    make_of(InstanceForm::Told, function, runs)
+}
+
+fn make_of(form: InstanceForm, function: &Function, runs: u64) -> Stock {
+    changed_making(function, runs, (9, form), &mut |_, _, _| ())
         .0
         .unwrap()
 }
@@ -83,7 +99,7 @@ fn make(function: &Function, runs: u64) -> Stock {
 fn changed_run(
     terms: Terms<'_>,
     inputs: [&[bool]; 2],
-    Stock([ours, theirs], id): &mut Stock,
+    Stock([ours, theirs], id, form): &mut Stock,
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
     let mut taken = [Shelf::default(), Shelf::default()];
@@ -94,8 +110,8 @@ fn changed_run(
         taken.0 = each.collect();
     }
     let [ours, theirs] = taken;
-    let mut garbler = LinkedGarbler::new(terms, inputs[0], *id, ours).unwrap();
-    let mut evaluator = LinkedEvaluator::new(terms, inputs[1], *id, theirs).unwrap();
+    let mut garbler = LinkedGarbler::new(terms, inputs[0], (*id, *form), ours).unwrap();
+    let mut evaluator = LinkedEvaluator::new(terms, inputs[1], (*id, *form), theirs).unwrap();
     let mut sent = Sent::new();
     let ended = exchange(
         [&mut garbler, &mut evaluator],
@@ -168,26 +184,25 @@ fn tangle() -> Function {
 /// Several runs of what was made at once, one after the other.
 #[test]
 fn any_function_runs_from_instances_of_its_components() {
-    for function in [
+    for (function, form) in [
         component("adder", Recipient::Both),
         component("comparator", Recipient::Garbler),
         component("aes-128", Recipient::Evaluator),
         shipped("levenshtein", &[("n", 3), ("m", 2)]),
         shipped("aes-128-rounds", &[]),
         tangle(),
-    ] {
-        let mut stock = make(&function, 2);
+    ]
+    .iter()
+    .flat_map(|function| forms().map(|form| (function, form)))
+    {
+        let mut stock = make_of(form, function, 2);
         for _ in 0..2 {
-            let inputs = inputs_of(&function);
+            let inputs = inputs_of(function);
             let inputs = [&inputs[0][..], &inputs[1][..]];
             let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-            let (found, sent) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-            assert_eq!(
-                found.unwrap(),
-                plain(&function, inputs),
-                "{}",
-                function.name()
-            );
+            let (found, sent) = changed_run(terms(function, 9), inputs, &mut stock, nothing);
+            let about = function.name();
+            assert_eq!(found.unwrap(), plain(function, inputs), "{about}, {form:?}");
             assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 101));
         }
     }
@@ -197,20 +212,23 @@ fn any_function_runs_from_instances_of_its_components() {
 #[test]
 fn the_outline_of_a_run_from_instances_is_what_it_sends() {
     let mut most = [0; 2];
-    for function in [
+    for (function, form) in [
         component("adder", Recipient::Evaluator),
         component("aes-128", Recipient::Both),
         tangle(),
         shipped("levenshtein", &[("n", 20), ("m", 10)]),
         shipped("sha-256-chain", &[("n", 4)]),
-    ] {
-        let due = linked_outline(&function).unwrap();
-        let inputs = inputs_of(&function);
+    ]
+    .iter()
+    .flat_map(|function| forms().map(|form| (function, form)))
+    {
+        let due = linked_outline(function, form).unwrap();
+        let inputs = inputs_of(function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
         let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let stock = &mut changed_making(&function, 1, 1, nothing).0.unwrap();
-        let (ended, sent) = changed_run(terms(&function, 1), inputs, stock, nothing);
-        assert_eq!(ended.unwrap(), plain(&function, inputs));
+        let stock = &mut changed_making(function, 1, (1, form), nothing).0.unwrap();
+        let (ended, sent) = changed_run(terms(function, 1), inputs, stock, nothing);
+        assert_eq!(ended.unwrap(), plain(function, inputs));
         let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
             let those = sent.iter().filter(|(from, _, _)| *from == role);
             those
@@ -233,18 +251,21 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
 /// What the page says of AES-128 from one instance, headers included.
 #[test]
 fn bytes_of_a_run_from_instances_are_those_of_the_page() {
-    let due = linked_outline(&component("aes-128", Recipient::Both)).unwrap();
-    let found = [due.garbler_bytes, due.evaluator_bytes, due.trips];
-    assert_eq!(found, [4228, 937, 6]);
+    let function = component("aes-128", Recipient::Both);
+    for (form, bytes) in forms().into_iter().zip([[4228, 937, 6], [4212, 111, 4]]) {
+        let due = linked_outline(&function, form).unwrap();
+        let found = [due.garbler_bytes, due.evaluator_bytes, due.trips];
+        assert_eq!(found, bytes);
+    }
 }
 
 /// Instances whose gates take several lots, and some lots of which several instances are made.
 #[test]
 fn instances_are_made_across_lots() {
     let function = shipped("aes-128-rounds", &[]);
-    for most in [700, 5000] {
+    for (most, form) in [700, 5000].into_iter().zip(forms()) {
         terms::MOST_TRIPLES.set(Some(most));
-        let mut stock = make(&function, 1);
+        let mut stock = make_of(form, &function, 1);
         terms::MOST_TRIPLES.set(None);
         let inputs = inputs_of(&function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
@@ -265,12 +286,14 @@ fn components_without_and_gates() {
     builder.output("same", &a);
     let function = of_circuit("sums", builder.finish().unwrap(), Recipient::Both);
     assert_eq!(function.and_gates(), 0);
-    let mut stock = make(&function, 1);
-    let inputs = inputs_of(&function);
-    let inputs = [&inputs[0][..], &inputs[1][..]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-    assert_eq!(found.unwrap(), plain(&function, inputs));
+    for form in forms() {
+        let mut stock = make_of(form, &function, 1);
+        let inputs = inputs_of(&function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+        let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+        assert_eq!(found.unwrap(), plain(&function, inputs));
+    }
 }
 
 #[test]
@@ -306,11 +329,12 @@ fn instances_that_do_not_belong_together_are_refused() {
     let function = tangle();
     let terms = terms(&function, 9);
     let [one, other] = [(); 2].map(|()| make(&function, 1));
-    let Stock([ours, theirs], id) = one;
-    let Stock([others, _], _) = other;
+    let Stock([ours, theirs], id, form) = one;
+    let Stock([others, _], ..) = other;
     let inputs = vec![false; function.input_bits(Role::Garbler)];
-    let garbler = |shelf: &Shelf| LinkedGarbler::new(terms, &inputs, id, shelf.clone()).err();
-    assert_eq!(garbler(&ours), None);
+    let garbler =
+        |shelf: &Shelf, form| LinkedGarbler::new(terms, &inputs, (id, form), shelf.clone()).err();
+    assert_eq!(garbler(&ours, form), None);
     let mut mixed = ours.clone();
     mixed.0[0][2] = others.0[0][2].clone();
     let mut swapped = ours.clone();
@@ -318,7 +342,9 @@ fn instances_that_do_not_belong_together_are_refused() {
     let mut few = ours.clone();
     few.0[0].pop_back();
     for wrong in [mixed, swapped, few, theirs] {
-        let error = garbler(&wrong).expect("instances that do not belong together");
+        let error = garbler(&wrong, form).expect("instances that do not belong together");
         assert!(matches!(error, Error::Material(_)), "{error}");
     }
+    let error = garbler(&ours, forms()[1]).expect("instances of the other form");
+    assert!(matches!(error, Error::Material(_)), "{error}");
 }

@@ -8,9 +8,9 @@ use tacit_protocol::authenticated::{
 };
 use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
 
-use super::Needs;
 use super::leased::LotName;
 use super::prepare::{Keep, LotOrder, Part};
+use super::{FORM, Needs};
 use crate::authenticated::construction;
 use crate::driver::{drive, seed};
 use crate::order::{Garbled, Order, Secured};
@@ -70,7 +70,7 @@ impl<'w> InstancePreparation<'w> {
                 secret_bytes: 0,
                 table_bytes: LotName::header_bytes(content),
             };
-            let bytes = instance_bytes(Role::Evaluator, component);
+            let bytes = instance_bytes(Role::Evaluator, component, FORM);
             let bytes = bytes.saturating_add(shape.record_bytes());
             if bytes > MAX_INSTANCE_BYTES {
                 return Err(Error::Material(format!(
@@ -111,7 +111,7 @@ impl LotOrder for InstancePreparation<'_> {
         let parts = parts.map(|(((content, name), count), component)| Part {
             content,
             name,
-            bytes: instance_bytes(self.task.role, component),
+            bytes: instance_bytes(self.task.role, component, FORM),
             count,
             and_gates: component.program().ands().len() as u64,
         });
@@ -143,7 +143,7 @@ impl LotOrder for InstancePreparation<'_> {
             *number += 1;
             keep(place, *number - 1, instance)
         };
-        let how = (security, construction(self.scheme_id())?);
+        let how = (security, construction(self.scheme_id())?, FORM);
         let mut party = MakingInstances::new(epoch, &order, how, keep, &seed())?;
         drive(session.channel(), &mut party, &mut self.watch)
     }

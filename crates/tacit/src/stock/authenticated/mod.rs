@@ -31,7 +31,7 @@ use tacit_circuit::Component;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
-use tacit_protocol::authenticated::{BLOCK_TRIPLES, blocks_for, check_linked};
+use tacit_protocol::authenticated::{BLOCK_TRIPLES, InstanceForm, blocks_for, check_linked};
 use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
 use tacit_stock::{ComponentDigest, StockError};
 
@@ -45,6 +45,9 @@ pub use triples::{TriplePreparation, Triples};
 
 /// Whose stock lots lie in.
 const HOME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
+
+/// The form of instances in stock.
+const FORM: InstanceForm = InstanceForm::Told;
 
 /// Bytes that a kind begins with.
 const CONTENT_BYTES: usize = 15;

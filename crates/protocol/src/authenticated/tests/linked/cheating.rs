@@ -3,7 +3,7 @@
 use super::*;
 
 /// Flips bit `bit` of the messages of this kind of a party.
-fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
+pub(super) fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
     move |from, found, payload| {
         if (from, found) == (role, kind) {
             payload[bit / 8] ^= 1 << (bit % 8);
@@ -93,11 +93,11 @@ fn a_flipped_masked_value_gets_no_proof() {
 #[test]
 fn a_wrong_link_gets_no_masks_of_results() {
     let function = tangle();
-    let Stock([ours, theirs], id) = make(&function, 1);
+    let Stock([ours, theirs], id, form) = make(&function, 1);
     let delta: [u8; 16] = ours.0[0][0][..16].try_into().unwrap();
     // Bit 0 of a link is known: with Δ alone the evaluator refuses it.
     for same_bit in [true, false] {
-        let mut stock = Stock([ours.clone(), theirs.clone()], id);
+        let mut stock = Stock([ours.clone(), theirs.clone()], id, form);
         let change = &mut |from, kind, payload: &mut Vec<u8>| {
             if (from, kind) == (Role::Garbler, Kind::AuthenticatedLinks) {
                 let links = payload.iter_mut().zip(delta);
@@ -169,7 +169,9 @@ fn other_tables_have_no_proof() {
             payload.iter_mut().for_each(|byte| *byte ^= 0x10);
         }
     };
-    let mut stock = changed_making(&function, 1, 9, wrong).0.unwrap();
+    let mut stock = changed_making(&function, 1, (9, InstanceForm::Told), wrong)
+        .0
+        .unwrap();
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
@@ -198,7 +200,7 @@ fn a_lie_about_a_gate_gets_no_tables() {
         (Role::Garbler, Role::Evaluator),
     ] {
         let lie = &mut lie(liar, Kind::GateOpenings, 1);
-        let (made, sent) = changed_making(&function, 1, 9, lie);
+        let (made, sent) = changed_making(&function, 1, (9, InstanceForm::Told), lie);
         let found = made.err().expect("a lie");
         assert_eq!(found, (others, cheated(Caught::Gates)));
         if liar == Role::Evaluator {
@@ -212,15 +214,15 @@ fn a_lie_about_a_gate_gets_no_tables() {
 #[test]
 fn an_input_wire_is_answered_once() {
     let function = tangle();
-    let Stock(mut both, id) = make(&function, 1);
+    let Stock(mut both, id, form) = make(&function, 1);
     for shelf in &mut both {
         shelf.0[0][1] = shelf.0[0][0].clone();
     }
     let inputs =
         [Role::Garbler, Role::Evaluator].map(|role| vec![false; function.input_bits(role)]);
     let ([ours, theirs], terms) = (both, terms(&function, 9));
-    let garbler = LinkedGarbler::new(terms, &inputs[0], id, ours).err();
-    let evaluator = LinkedEvaluator::new(terms, &inputs[1], id, theirs).err();
+    let garbler = LinkedGarbler::new(terms, &inputs[0], (id, form), ours).err();
+    let evaluator = LinkedEvaluator::new(terms, &inputs[1], (id, form), theirs).err();
     for error in [garbler, evaluator] {
         assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
     }

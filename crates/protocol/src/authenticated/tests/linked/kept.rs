@@ -36,7 +36,7 @@ fn what_is_kept_is_what_the_page_says() {
     let function = component("comparator", Recipient::Both);
     let component = &function.components()[0];
     let inputs = component.circuit().input_bits();
-    let Stock([ours, theirs], _) = make(&function, 5);
+    let Stock([ours, theirs], ..) = make(&function, 5);
     let (mut macs, mut labels) = (HashSet::new(), HashSet::new());
     let mut fresh = |mac: Block| assert!(macs.insert(mac.to_bytes()));
     for (number, (a, b)) in ours.0[0].iter().zip(&theirs.0[0]).enumerate() {

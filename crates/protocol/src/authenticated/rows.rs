@@ -1,0 +1,192 @@
+//! Rows for MACs of ⟨0⟩: with them the evaluator sees by itself that gates are right.
+//!
+//! Wang, Ranellucci and Katz (CCS 2017) garble MACs with the rows of a gate. Here they take the
+//! form of half-gates. With h a hash that starts elsewhere, in the notation of
+//! [`garbling`](super::garbling):
+//!
+//! > R_0 = h(L_i) ⊕ h(L_i ⊕ Δ_A) ⊕ M_a[λ_j], R_1 = h(L_j) ⊕ h(L_j ⊕ Δ_A) ⊕ M_a[λ_i],
+//! > R_2 = h(L_i) ⊕ h(L_j) ⊕ M_a[λ_i λ_j ⊕ λ_o].
+//!
+//! From the two active labels the evaluator has h ⊕ h ⊕ R_2 ⊕ Λ_i R_0 ⊕ Λ_j R_1, which is the
+//! garbler's MAC of ⟨0⟩ but for bit 0, and compares it with what its own half says. Each row is cut
+//! to its last bytes: the first two bits of a MAC hide nothing, since those of Δ_B are known. Why
+//! this holds is on the protocol's page.
+//!
+//! **Cost** of an AND: four hashes of the garbler and two of the evaluator; 3 ⌈(s + 16) / 8⌉ bytes.
+
+use std::ops::Range;
+
+use tacit_kernels::{Block, TweakableHash};
+use tacit_ot::Outputs;
+
+use super::caught::Caught;
+use super::columns::mask;
+use super::gates::OpenGates;
+use super::leaky::zero_blocks;
+use super::parameters::SecurityBits;
+use super::walk::Ands;
+use crate::{Error, Misbehaviour};
+
+/// Rows of a gate.
+pub(super) const GATE_ROWS: usize = 3;
+
+/// By how many bits a row is longer than s, so that what a guess at a row wins, 2^-16 of 2^-s, is in
+/// what the lots leave of 2^-s, for as many guesses as 128.
+const MARGIN_BITS: usize = 16;
+
+/// How the evaluator finds that the gates of an instance are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstanceForm {
+    /// It tells the garbler the masked values of all gates, and the garbler proves them: five
+    /// messages.
+    Told,
+    /// By rows in the tables of a lot that is made at this s, and it tells nothing of a gate: three
+    /// messages.
+    Rows(SecurityBits),
+}
+
+impl InstanceForm {
+    /// The size of a row in bytes: 0 where there are none.
+    pub(super) const fn row_bytes(self) -> usize {
+        match self {
+            Self::Told => 0,
+            Self::Rows(security) => (security.get() as usize + MARGIN_BITS).div_ceil(8),
+        }
+    }
+}
+
+/// The garbler's rows.
+pub(super) struct GarblingRows {
+    hash: TweakableHash,
+    row_bytes: usize,
+    /// Of the message that was started.
+    rows: Vec<u8>,
+    scratch: [Outputs; 4],
+}
+
+impl GarblingRows {
+    pub(super) fn new(hash: TweakableHash, row_bytes: usize) -> Self {
+        Self {
+            hash,
+            row_bytes,
+            rows: Vec::new(),
+            scratch: Default::default(),
+        }
+    }
+
+    /// Adds the rows of gates whose inputs have these labels of masked value 0.
+    pub(super) fn garble(
+        &mut self,
+        ands: &Ands<'_>,
+        delta: &Block,
+        labels: [&[Block]; 2],
+        proof: [&[Block]; 3],
+    ) {
+        let count = ands.count();
+        grow(&mut self.scratch, count);
+        let [a0, a1, b0, b1] = self.scratch.each_mut().map(|half| &mut half[..count]);
+        a0.copy_from_slice(labels[0]);
+        b0.copy_from_slice(labels[1]);
+        self.hash.hash_both(ands.tweak(0), delta, a0, a1);
+        self.hash.hash_both(ands.tweak(1), delta, b0, b1);
+        for i in 0..count {
+            for row in [
+                a0[i] ^ a1[i] ^ proof[1][i],
+                b0[i] ^ b1[i] ^ proof[0][i],
+                a0[i] ^ b0[i] ^ proof[2][i],
+            ] {
+                let first = Block::BYTES - self.row_bytes;
+                self.rows.extend_from_slice(&row.to_bytes()[first..]);
+            }
+        }
+    }
+
+    /// Ends a message with the rows.
+    pub(super) fn end(&mut self, message: &mut Vec<u8>) {
+        message.append(&mut self.rows);
+    }
+}
+
+/// The evaluator's check of rows.
+pub(super) struct CheckingRows {
+    hash: TweakableHash,
+    row_bytes: usize,
+    /// Of the gates that are loaded.
+    rows: Vec<u8>,
+    scratch: [Outputs; 2],
+    /// Bits in which a MAC was another than it must be.
+    wrong: u128,
+}
+
+impl CheckingRows {
+    pub(super) fn new(hash: TweakableHash, row_bytes: usize) -> Self {
+        Self {
+            hash,
+            row_bytes,
+            rows: Vec::new(),
+            scratch: Default::default(),
+            wrong: 0,
+        }
+    }
+
+    /// Takes the rows of the next gates.
+    pub(super) fn load(&mut self, rows: Vec<u8>) {
+        self.rows = rows;
+    }
+
+    /// Compares the MACs of `range` of the loaded gates, whose inputs and outputs have these active
+    /// labels. Whether one is wrong shows at the end alone.
+    pub(super) fn compare(
+        &mut self,
+        ands: &Ands<'_>,
+        inputs: [&[Block]; 2],
+        outputs: &[Block],
+        gates: &OpenGates,
+        range: Range<usize>,
+    ) {
+        let count = ands.count();
+        grow(&mut self.scratch, count);
+        let [a, b] = self.scratch.each_mut().map(|half| &mut half[..count]);
+        a.copy_from_slice(inputs[0]);
+        b.copy_from_slice(inputs[1]);
+        self.hash.hash(ands.tweak(0), a);
+        self.hash.hash(ands.tweak(1), b);
+        let size = self.row_bytes;
+        let rows = self.rows[GATE_ROWS * size * range.start..].chunks_exact(GATE_ROWS * size);
+        let ([first, second, product], one) = gates.proof_parts(range);
+        let active = |label: Block| mask(label.to_u128() as u64);
+        for (i, rows) in rows.take(count).enumerate() {
+            let [r0, r1, r2] = [0, 1, 2].map(|row| block(&rows[size * row..size * (row + 1)]));
+            let [left, right] = inputs.map(|labels| active(labels[i]));
+            let found = a[i] ^ b[i] ^ r2 ^ r0 & left ^ r1 & right;
+            let public = left & right ^ active(outputs[i]);
+            let due = product[i] ^ first[i] & right ^ second[i] & left ^ public & one;
+            self.wrong |= (found ^ due).to_u128() >> (128 - 8 * size);
+        }
+    }
+
+    /// Passes if all MACs were right.
+    ///
+    /// # Errors
+    ///
+    /// One was wrong.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self.wrong {
+            0 => Ok(()),
+            _ => Err(Misbehaviour::CheatedAuthenticated(Caught::GateProof).into()),
+        }
+    }
+}
+
+/// A row as the last bytes of a block.
+fn block(row: &[u8]) -> Block {
+    let mut bytes = [0; Block::BYTES];
+    bytes[Block::BYTES - row.len()..].copy_from_slice(row);
+    Block::from_bytes(bytes)
+}
+
+fn grow(scratch: &mut [Outputs], count: usize) {
+    for half in scratch.iter_mut().filter(|half| half.len() < count) {
+        *half = zero_blocks(count);
+    }
+}

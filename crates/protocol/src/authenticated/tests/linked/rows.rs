@@ -1,0 +1,190 @@
+//! Instances whose rows prove their gates, each check against the party that it is against.
+
+use std::collections::HashSet;
+
+use tacit_circuit::builder::{Builder, Bus};
+use tacit_kernels::Block;
+
+use super::cheating::lie;
+use super::*;
+use crate::authenticated::rows::GATE_ROWS;
+
+const GATES: usize = 64;
+
+/// An AND gate for each bit of two inputs.
+fn ands() -> Function {
+    let builder = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| builder.bus(name, GATES));
+    let bits = a.bits().zip(b.bits()).map(|(a, b)| a & b);
+    builder.output("both", &Bus::from_bits(&builder, bits));
+    of_circuit("ands", builder.finish().unwrap(), Recipient::Both)
+}
+
+/// Blocks that the evaluator keeps before those of gates, and of a gate.
+const BEFORE: usize = 2 + 2 * 2 * GATES;
+const GATE: usize = 6;
+
+/// Where the rows of a gate are in what the evaluator keeps, and the size of one.
+fn rows_of(gate: usize) -> (usize, usize) {
+    let size = forms()[1].row_bytes();
+    let before = (BEFORE + GATE * GATES) * Block::BYTES;
+    (before + gate * GATE_ROWS * size, size)
+}
+
+fn block(bytes: &[u8], i: usize) -> Block {
+    let at = i * Block::BYTES;
+    Block::from_bytes(bytes[at..at + Block::BYTES].try_into().unwrap())
+}
+
+/// A run from a stock of ANDs, whose messages go through `change`.
+fn run_ands(stock: &Stock, change: &mut Change<'_>) -> (Result<(), Failure>, Sent) {
+    let function = ands();
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let (ended, sent) = changed_run(terms(&function, 9), inputs, &mut stock.clone(), change);
+    let right = plain(&function, inputs);
+    (ended.map(|found| assert_ne!(found, right)), sent)
+}
+
+/// A row has s bits and 16 more, of those that are secret in a MAC: all but the first byte.
+#[test]
+fn a_row_is_longer_than_s() {
+    for (bits, due) in [(40, 7), (64, 10)] {
+        let security = SecurityBits::new(bits).unwrap();
+        assert_eq!(InstanceForm::Rows(security).row_bytes(), due);
+    }
+    let charged = SecurityBits::new(64).unwrap().charged(16).unwrap();
+    assert_eq!(InstanceForm::Rows(charged).row_bytes(), 12);
+    assert_eq!(InstanceForm::Told.row_bytes(), 0);
+}
+
+/// What the page says of AES-128 at s = 40.
+#[test]
+fn what_is_kept_of_an_instance_is_what_the_page_says() {
+    let function = component("aes-128", Recipient::Both);
+    let rows = InstanceForm::Rows(SecurityBits::new(40).unwrap());
+    let kept = [InstanceForm::Told, rows].map(|form| {
+        let of = |role| instance_bytes(role, &function.components()[0], form);
+        [Role::Garbler, Role::Evaluator].map(of)
+    });
+    assert_eq!(kept, [[321_568, 622_624], [18_464, 757_024]]);
+}
+
+/// A garbler turns what a gate gives. Only whoever guesses all bits of Δ_B that a row has finds a
+/// row with which it passes; the garbler's results are not opened to others.
+#[test]
+fn a_wrong_gate_takes_a_guess_at_each_bit_of_a_row() {
+    let stock = make_of(forms()[1], &ands(), 1);
+    let delta = block(&stock.0[1].0[0][0], 0).to_bytes();
+    let (rows, size) = rows_of(5);
+    let product = rows + 2 * size..rows + 3 * size;
+    let turned = |guess: Option<usize>| {
+        let mut stock = stock.clone();
+        let kept = &mut stock.0[1].0[0][0];
+        kept[(BEFORE + GATE * 5 + 4) * Block::BYTES] ^= 1;
+        if let Some(wrong) = guess {
+            let row = kept[product.clone()].iter_mut();
+            let secret = &delta[Block::BYTES - size..];
+            row.zip(secret).for_each(|(row, delta)| *row ^= delta);
+            if let Some(byte) = kept[product.clone()].get_mut(wrong / 8) {
+                *byte ^= 1 << (wrong % 8);
+            }
+        }
+        run_ands(&stock, &mut |_, _, _| ())
+    };
+    let guesses = (0..8 * size).map(Some);
+    for guess in guesses.chain([None]) {
+        let (ended, sent) = turned(guess);
+        assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
+        assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
+    }
+    // The right guess: the evaluator opens the garbler's results.
+    let (_, sent) = turned(Some(8 * size));
+    assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 1);
+}
+
+/// The row that every evaluator reads is wrong.
+#[test]
+fn a_wrong_row_gets_no_results() {
+    let stock = make_of(forms()[1], &ands(), 1);
+    for gate in [0, 7, GATES - 1] {
+        let (rows, size) = rows_of(gate);
+        for at in 2 * size..3 * size {
+            let mut stock = stock.clone();
+            stock.0[1].0[0][0][rows + at] ^= 0x40;
+            let (ended, sent) = run_ands(&stock, &mut |_, _, _| ());
+            assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
+            assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
+        }
+    }
+}
+
+/// Nothing of a gate is told, by either party.
+#[test]
+fn no_value_of_a_gate_is_told() {
+    let function = tangle();
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let mut stock = make_of(forms()[1], &function, 1);
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (_, sent) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+    let kinds: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
+    let (a, b) = (Role::Garbler, Role::Evaluator);
+    let due = [
+        (a, Kind::LinkMasks),
+        (b, Kind::LinkMasks),
+        (b, Kind::MaskedInputs),
+        (a, Kind::MaskedInputs),
+        (a, Kind::AuthenticatedLinks),
+        (a, Kind::ResultOpening),
+        (b, Kind::ResultOpening),
+    ];
+    assert_eq!(kinds, due);
+}
+
+/// The evaluator names another result of the garbler's than it computed: gates', inputs' and
+/// constants'.
+#[test]
+fn an_evaluators_claim_of_a_result_is_refused() {
+    let function = tangle();
+    let stock = make_of(forms()[1], &function, 1);
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    for bit in 0..function.output_bits(Role::Garbler) {
+        let lie = &mut lie(Role::Evaluator, Kind::ResultOpening, bit);
+        let (ended, _) = changed_run(terms(&function, 9), inputs, &mut stock.clone(), lie);
+        assert_eq!(ended, Err((Role::Garbler, cheated(Caught::Results))));
+    }
+}
+
+/// The evaluator lies about a link: neither labels nor masks of its results leave.
+#[test]
+fn an_evaluators_lie_about_a_link_gets_no_results() {
+    let stock = make_of(forms()[1], &ands(), 1);
+    let lie = &mut lie(Role::Evaluator, Kind::LinkMasks, 3);
+    let (ended, sent) = run_ands(&stock, lie);
+    assert_eq!(ended, Err((Role::Garbler, cheated(Caught::Links))));
+    let told = [Kind::AuthenticatedLinks, Kind::ResultOpening];
+    assert_eq!(told.map(|kind| count(&sent, Role::Garbler, kind)), [0; 2]);
+}
+
+/// Rows and tables under one key would sum to the garbler's parts of λ_j, which an evaluator knows
+/// where λ_j is 0: it would know masks, and thus values.
+#[test]
+fn rows_and_tables_do_not_show_a_mask() {
+    let stock = make_of(forms()[1], &ands(), 1);
+    let kept = &stock.0[1].0[0][0];
+    let first = Block::BYTES - forms()[1].row_bytes();
+    let mut zeros = HashSet::new();
+    for input in 0..2 * GATES {
+        let [mac, key] = [0, 1].map(|i| block(kept, 2 + 2 * input + i));
+        zeros.insert((mac ^ key).to_bytes()[first..].to_vec());
+    }
+    let known = (0..GATES).filter(|gate| {
+        let (rows, size) = rows_of(*gate);
+        let table = block(kept, BEFORE + GATE * gate).to_bytes();
+        let sum = kept[rows..rows + size].iter().zip(&table[first..]);
+        zeros.contains(&sum.map(|(row, table)| row ^ table).collect::<Vec<_>>())
+    });
+    assert_eq!(known.count(), 0);
+}
