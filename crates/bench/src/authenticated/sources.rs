@@ -1,5 +1,5 @@
 //! Functions under `authenticated` by what is prepared: nothing, triples, or instances of their
-//! components.
+//! components in either form.
 //!
 //! The protocol's states alone: what is prepared lies in memory, and no session agrees on anything,
 //! counts tries or leases. A run of `tacit` does, and reads a disk.
@@ -16,8 +16,8 @@ use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};
 use tacit_protocol::authenticated::{
     AuthenticatedParty, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler,
-    LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, MakingTriples, SecurityBits,
-    StockedTriples, Terms, TripleBlocks, blocks_for,
+    InstanceForm, LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, MakingTriples,
+    SecurityBits, StockedTriples, Terms, TripleBlocks, blocks_for,
 };
 use tacit_protocol::party::{self, Action, admit};
 use tacit_protocol::prepared::{Demand, Instances};
@@ -40,7 +40,7 @@ pub struct SourceFigures {
     pub function: String,
     /// Its parameters.
     pub parameters: BTreeMap<String, u64>,
-    /// `nothing`, `triples` or `instances`.
+    /// `nothing`, `triples`, `instances`, or `rows`: instances with rows.
     pub source: String,
     /// `loopback`, or the link.
     pub link: String,
@@ -100,17 +100,28 @@ enum Source {
     Nothing,
     Triples,
     Instances,
+    Rows,
 }
 
 impl Source {
-    const ALL: [Self; 3] = [Self::Nothing, Self::Triples, Self::Instances];
+    const ALL: [Self; 4] = [Self::Nothing, Self::Triples, Self::Instances, Self::Rows];
 
     fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Triples => "triples",
             Self::Instances => "instances",
+            Self::Rows => "rows",
         }
+    }
+
+    /// The form of its instances, if it has some.
+    fn form(self) -> Result<Option<InstanceForm>, Error> {
+        Ok(match self {
+            Self::Nothing | Self::Triples => None,
+            Self::Instances => Some(InstanceForm::Told),
+            Self::Rows => Some(InstanceForm::Rows(security()?)),
+        })
     }
 }
 
@@ -264,10 +275,11 @@ impl Exchanged {
         let epoch = set_up(P::ROLE, extension, &mut wire)?;
         let (id, mut kept) = (*epoch.id(), Kept::default());
         let prepared = (function, self.runs + 1);
-        let (mut epoch, offline) = match self.source {
-            Source::Nothing => (Some(epoch), Step::default()),
-            Source::Triples => (None, kept.make_triples(epoch, prepared, &mut wire)?),
-            Source::Instances => (None, kept.make_instances(epoch, prepared, &mut wire)?),
+        let form = self.source.form()?;
+        let (mut epoch, offline) = match (self.source, form) {
+            (_, Some(form)) => (None, kept.make_instances(epoch, form, prepared, &mut wire)?),
+            (Source::Triples, None) => (None, kept.make_triples(epoch, prepared, &mut wire)?),
+            (_, None) => (Some(epoch), Step::default()),
         };
         let kept_bytes = kept.bytes();
         let inputs = vec![false; function.input_bits(P::ROLE)];
@@ -275,21 +287,21 @@ impl Exchanged {
         for run in 0..=self.runs {
             let terms = terms(function, extension, run)?;
             let taken = kept.take(function)?;
-            let (left, step) = wire.step(|channel| match self.source {
-                Source::Nothing => {
-                    let epoch = epoch.take().ok_or_else(|| failed(nothing_left()))?;
-                    let mut party = P::new(terms, &inputs, epoch, &seed()).map_err(failed)?;
-                    drive(channel, &mut party)?;
-                    Ok(Some(party.finish().map_err(failed)?.1))
+            let (left, step) = wire.step(|channel| match (self.source, form) {
+                (_, Some(form)) => {
+                    let party = L::new(terms, &inputs, (id, form), taken);
+                    drive(channel, &mut party.map_err(failed)?).map(|()| None)
                 }
-                Source::Triples => {
+                (Source::Triples, None) => {
                     let triples = StockedTriples::new(id, Box::new(taken)).map_err(failed)?;
                     let party = P::from_stock(terms, &inputs, triples, &seed());
                     drive(channel, &mut party.map_err(failed)?).map(|()| None)
                 }
-                Source::Instances => {
-                    let party = L::new(terms, &inputs, id, taken);
-                    drive(channel, &mut party.map_err(failed)?).map(|()| None)
+                (_, None) => {
+                    let epoch = epoch.take().ok_or_else(|| failed(nothing_left()))?;
+                    let mut party = P::new(terms, &inputs, epoch, &seed()).map_err(failed)?;
+                    drive(channel, &mut party)?;
+                    Ok(Some(party.finish().map_err(failed)?.1))
                 }
             })?;
             epoch = left;
@@ -353,6 +365,7 @@ impl Kept {
     fn make_instances(
         &mut self,
         epoch: Epoch,
+        form: InstanceForm,
         (function, runs): (&Function, u64),
         wire: &mut Wire,
     ) -> Result<Step, Error> {
@@ -364,7 +377,7 @@ impl Kept {
             self.instances[place].push_back(bytes.to_vec());
             Ok(())
         };
-        let how = (security()?, Construction::TwoCall);
+        let how = (security()?, Construction::TwoCall, form);
         let making = MakingInstances::new(epoch, &order, how, keep, &seed());
         let mut making = making.map_err(failed)?;
         Ok(wire.step(|channel| drive(channel, &mut making))?.1)
