@@ -4,6 +4,7 @@
 //! | what | bytes at most | how long |
 //! |---|---|---|
 //! | a lot of `authenticated` | 180 MiB | a run |
+//! | instances in its place, all of a run at once | 224 an AND gate, 144 a wire into a component | a run |
 //! | what it leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch | 64 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
@@ -20,6 +21,10 @@ use crate::policy::{Error, Limits, Offer};
 
 const MIB: u64 = 1 << 20;
 const LOT_BYTES: u64 = 180 * MIB;
+/// Of an AND gate and of a wire into a component, where a run takes instances.
+const INSTANCE_BYTES: [u64; 2] = [224, 144];
+/// Functions with more AND gates take none.
+const MOST_LINKED_ANDS: u64 = 1 << 23;
 const KEPT_BYTES: u64 = 32 * MIB;
 const SOURCE_BYTES: u64 = 64 * MIB;
 const OT_BYTES: u64 = 32;
@@ -139,7 +144,10 @@ impl Need {
         let is_silent = extension == OtExtension::Silent;
         let source = |ots: u64| SOURCE_BYTES.saturating_add(ots.saturating_mul(OT_BYTES));
         let (lot, kept, sources) = match protocol {
-            ProtocolId::Authenticated => (LOT_BYTES, KEPT_BYTES, 2 * source(LOT_OTS)),
+            ProtocolId::Authenticated => {
+                let lot = LOT_BYTES.max(instances(function));
+                (lot, KEPT_BYTES, 2 * source(LOT_OTS))
+            }
             _ => (0, 0, source(function.input_bits(Role::Evaluator) as u64)),
         };
         Self {
@@ -155,6 +163,18 @@ impl Need {
     }
 }
 
+/// What the instances of a run take, if it may take some.
+fn instances(function: &Function) -> u64 {
+    let ands = function.and_gates();
+    if ands > MOST_LINKED_ANDS {
+        return 0;
+    }
+    let calls = function.components().iter().zip(function.component_calls());
+    let wires =
+        calls.map(|(component, calls)| u64::from(*calls) * component.circuit().input_bits() as u64);
+    INSTANCE_BYTES[0] * ands + INSTANCE_BYTES[1] * wires.sum::<u64>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +188,11 @@ mod tests {
         assert_eq!(of(ProtocolId::Direct, usual).mib(), 0);
         let authenticated = of(ProtocolId::Authenticated, usual);
         assert_eq!((authenticated.mib(), authenticated.kept), (212, 32 * MIB));
+        // A million AND gates and more, all at once where they are instances.
+        let sort = tacit::library::function("sort", &[("count".to_owned(), 1024)].into());
+        let sort = sort.expect("a function");
+        let sort = Need::of(&sort, ProtocolId::Authenticated, Role::Evaluator, usual);
+        assert!((330 * MIB..400 * MIB).contains(&sort.lot), "{}", sort.lot);
         let direct = of(ProtocolId::Direct, OtExtension::Silent);
         assert_eq!((direct.lot, direct.kept), (0, 64 * MIB + 32 * 32));
         let both = of(ProtocolId::Authenticated, OtExtension::Silent);

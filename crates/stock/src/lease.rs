@@ -25,7 +25,7 @@ const READ_BYTES: u64 = 256 * 1024;
 struct Source {
     shape: Shape,
     /// By number. Open from the beginning, so that they can be read after they were compacted.
-    lots: Vec<(LotRecord, LotFile)>,
+    lots: Vec<(LotRecord, Arc<LotFile>)>,
     cover: Cover,
 }
 
@@ -144,9 +144,14 @@ impl Stock {
             least: 0,
             most: u64::MAX,
         });
+        let forget = || {
+            let mut passed = self.inner.passed();
+            kinds.iter().for_each(|kind| passed.forget(kind));
+        };
+        // Also if the disk fails then, and again, as others may pass over some meanwhile.
+        forget();
         let leases = self.lease_all(&all.collect::<Vec<_>>())?;
-        let mut passed = self.inner.passed();
-        kinds.iter().for_each(|kind| passed.forget(kind));
+        forget();
         Ok(leases.iter().map(Lease::count).sum())
     }
 
@@ -332,7 +337,7 @@ fn leased(
     let used = |lot: &&LotRecord| spans.iter().any(|span| span.common(lot.span).is_some());
     let lots = published.iter().map(|(lot, _)| lot).filter(used);
     let lots = lots.map(|lot| {
-        let file = inner.open_lot(record.slot, lot.span.first)?;
+        let file = inner.lot_file(record.slot, lot.span.first)?;
         Ok((lot.clone(), file))
     });
     let source = Arc::new(Source {

@@ -1,8 +1,9 @@
 //! A stock: how it is made, opened, repaired after a crash, and started again.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use zeroize::Zeroizing;
 
@@ -51,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) keys: KeyFile,
     place: StockLocation,
     index: Mutex<Box<dyn Index>>,
+    /// Files of lots that leases have open, by slot and first number.
+    open: Mutex<BTreeMap<(u32, u64), Weak<LotFile>>>,
 }
 
 impl fmt::Debug for Stock {
@@ -162,6 +165,7 @@ impl Stock {
             keys,
             place,
             index: Mutex::new(index),
+            open: Mutex::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -310,6 +314,18 @@ impl Inner {
     /// What this process has passed over.
     pub(crate) fn passed(&self) -> MutexGuard<'_, Passed> {
         locked(&self.place.passed)
+    }
+
+    /// A lot's file, which is open once for all leases: a peer decides how many spans it names.
+    pub(crate) fn lot_file(&self, slot: u32, first: u64) -> Result<Arc<LotFile>, StockError> {
+        let mut open = locked(&self.open);
+        if let Some(file) = open.get(&(slot, first)).and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let file = Arc::new(self.open_lot(slot, first)?);
+        open.retain(|_, file| file.strong_count() > 0);
+        open.insert((slot, first), Arc::downgrade(&file));
+        Ok(file)
     }
 
     /// Opens a lot's file.

@@ -51,8 +51,7 @@ function withServers({ generatorAt, cloudAt, order }, work) {
     parting = setTimeout(part, KEPT_MS);
     return done;
   } catch (error) {
-    met.links.forEach(dropLink);
-    met = null;
+    part();
     throw error;
   }
 }

@@ -193,6 +193,26 @@ fn what_was_passed_over_is_gone_with_what_is_given_up() {
     assert!(matches!(passed_over, Err(StockError::Behind { .. })));
 }
 
+/// A peer names the last instance, and then one by one those that were passed over.
+#[cfg(target_os = "linux")]
+#[test]
+fn however_many_spans_are_named_a_lot_is_open_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stock = stocked(Arc::new(Disk), &folder.path().join("s"), 64);
+    let open = || {
+        let all = std::fs::read_dir("/proc/self/fd").expect("this process's");
+        let all = all.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
+        all.filter(|file| file.starts_with(folder.path())).count()
+    };
+    let before = open();
+    let one = |first| Span { first, count: 1 };
+    let last = stock.lease_spans(&TABLES, &[one(63)]).expect("in stock");
+    let each: Vec<_> = (0..63).map(one).collect();
+    let passed = stock.lease_spans(&TABLES, &each).expect("passed over");
+    assert_eq!((last.count(), passed.count()), (1, 63));
+    assert_eq!(open(), before + 1);
+}
+
 #[test]
 fn no_order_of_names_meetings_and_restarts_gives_a_number_twice() {
     const NEVER: usize = 3;

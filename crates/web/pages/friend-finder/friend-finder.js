@@ -202,11 +202,9 @@ async function move(cell, done) {
     security_bits: setting.security_bits,
     pin: kept.pin ?? null,
   };
-  const [found] = await Promise.all([
-    tacit.runClient(...addresses(), order),
-    // Whoever reloads the page now learns from this that the move was cut off.
-    put(KEPT, { ...kept, cut: true }),
-  ]);
+  // Before anything is sent: whoever reloads the page learns from this that the move was cut off.
+  await put(KEPT, { ...kept, cut: true });
+  const found = await tacit.runClient(...addresses(), order);
   await put(KEPT, { id: kept.id, pin: found.chain });
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   done(found.results.find(({ name }) => name === "occupant").value, `It took ${seconds} s.`);

@@ -75,7 +75,7 @@ pub(crate) struct Answer<'f> {
 
 enum Then<'f> {
     /// The evaluator tells masked values.
-    Prove(Running<'f>),
+    Prove(Box<Running<'f>>),
     /// Rows prove the gates.
     End(Ended<'f>),
 }
@@ -164,7 +164,9 @@ impl<'f> Begun<'f> {
             links.push(sum.label ^ turned ^ rules.constant(input));
         }
         let then = match form {
-            InstanceForm::Told => Then::Prove(self.prove(terms, checked.differences, &masked)?),
+            InstanceForm::Told => {
+                Then::Prove(Box::new(self.prove(terms, checked.differences, &masked)?))
+            }
             InstanceForm::Rows(_) => Then::End(Ended {
                 masked: inputs_among_results(terms.function, &masked)?,
                 epoch: self.epoch,
@@ -249,7 +251,7 @@ impl<'f> LinkedGarbler<'f> {
     /// The stage after the links.
     fn answered(&self, then: Then<'f>) -> Stage<'f> {
         match then {
-            Then::Prove(running) => Stage::AwaitingValues(Box::new(running)),
+            Then::Prove(running) => Stage::AwaitingValues(running),
             Then::End(ended) => match self.terms.function.output_bits(Role::Evaluator) {
                 0 => self.opened(Box::new(ended)),
                 _ => Stage::SendingMasksOfResults(Box::new(ended)),
