@@ -77,7 +77,7 @@ enum Then<'f> {
     /// The evaluator tells masked values.
     Prove(Box<Running<'f>>),
     /// Rows prove the gates.
-    End(Ended<'f>),
+    End(Box<Ended<'f>>),
 }
 
 /// A run whose gates are to be proven.
@@ -167,12 +167,12 @@ impl<'f> Begun<'f> {
             InstanceForm::Told => {
                 Then::Prove(Box::new(self.prove(terms, checked.differences, &masked)?))
             }
-            InstanceForm::Rows(_) => Then::End(Ended {
+            InstanceForm::Rows(_) => Then::End(Box::new(Ended {
                 masked: inputs_among_results(terms.function, &masked)?,
                 epoch: self.epoch,
                 run: self.run,
                 results: self.found.results,
-            }),
+            })),
         };
         Ok(Answer {
             masked: own,
@@ -253,8 +253,8 @@ impl<'f> LinkedGarbler<'f> {
         match then {
             Then::Prove(running) => Stage::AwaitingValues(running),
             Then::End(ended) => match self.terms.function.output_bits(Role::Evaluator) {
-                0 => self.opened(Box::new(ended)),
-                _ => Stage::SendingMasksOfResults(Box::new(ended)),
+                0 => self.opened(ended),
+                _ => Stage::SendingMasksOfResults(ended),
             },
         }
     }
