@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tacit::circuit::Digest;
 use tacit::net::Link;
 use tacit::protocols::StatisticalSecurity;
-use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::session::{BaseOt, OtExtension, Proposal};
 use tacit::{Fingerprint, Function, Session};
 
 use crate::memory::Memory;

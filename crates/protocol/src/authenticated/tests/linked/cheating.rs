@@ -142,11 +142,12 @@ fn a_link_to_the_other_value_is_refused() {
     let function = tangle();
     let terms = terms(&function, 9);
     let inputs = inputs_of(&function);
-    let Stock([ours, theirs], id) = make(&function, 1);
+    let Stock([ours, theirs], id, form) = make(&function, 1);
     for wire in 0..LINKS + GARBLERS + EVALUATORS {
-        let garbler = LinkedGarbler::new(terms, &inputs[0], id, ours.clone()).unwrap();
+        let garbler = LinkedGarbler::new(terms, &inputs[0], (id, form), ours.clone()).unwrap();
         let mut garbler = OtherDifference(garbler, Some(wire));
-        let mut evaluator = LinkedEvaluator::new(terms, &inputs[1], id, theirs.clone()).unwrap();
+        let mut evaluator =
+            LinkedEvaluator::new(terms, &inputs[1], (id, form), theirs.clone()).unwrap();
         let mut told = 0;
         let ended = exchange([&mut garbler, &mut evaluator], &mut |_, kind, _| {
             told += usize::from(kind == Kind::MaskedValues);
