@@ -289,7 +289,8 @@ fn names_a_file(text: &str) -> bool {
 /// What is wrong where a file was meant and its name was read.
 fn file_without_at(name: &str) -> Failure {
     Failure::Input(format!(
-        "what is given for input {name} is not a value of its type, and there is a file of that name; \
+        "what is given for input {name} is not a value of its type, and there is a file of that \
+         name; \
          write {name}=@FILE to read a file"
     ))
 }

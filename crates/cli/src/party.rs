@@ -308,9 +308,9 @@ pub(crate) fn fingerprint(
                 None => format!("the parties there are {}.", names.join(", ")),
             };
             Failure::Usage(format!(
-                "{option} {text}: tacit.toml has no party of this name, and it is not a fingerprint; \
-                 {known} `tacit pair` adds one, and `tacit keygen --show` at a party prints its \
-                 fingerprint"
+                "{option} {text}: tacit.toml has no party of this name, and it is not a \
+                 fingerprint; {known} `tacit pair` adds one, and `tacit keygen --show` at a party \
+                 prints its fingerprint"
             ))
         }
     })

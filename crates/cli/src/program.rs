@@ -30,7 +30,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// There is no such file, or it cannot be read.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = read_source(path).map_err(|error| {
             match error.kind() == std::io::ErrorKind::NotFound && !is_program(path) {
@@ -128,7 +128,7 @@ pub(crate) fn all_json(found: &[Diagnostic], map: &SourceMap) -> Vec<Json> {
     found.iter().map(|one| one.to_json(map)).collect()
 }
 
-/// Tells what a program that is right may get wrong.
+/// Prints the warnings of a program.
 pub(crate) fn warn(loaded: &Loaded, program: &tacit_language::program::Program) {
     if !program.warnings.is_empty() {
         tell(&rendered(&program.warnings, loaded.source_map()));

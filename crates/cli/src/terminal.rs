@@ -4,12 +4,11 @@ use std::path::Path;
 
 use tacit_language::acts_on_a_terminal;
 
-/// A text for a person that somebody else may have written, or a name that he may have given.
+/// A text with each character escaped that a terminal would act on: it may come from the peer.
 pub(crate) fn escaped(text: &str) -> String {
     text.chars().flat_map(escaped_character).collect()
 }
 
-/// A character that a terminal would act on is escaped: a text may come from the peer.
 fn escaped_character(c: char) -> Vec<char> {
     match acts_on_a_terminal(c) {
         true => c.escape_default().collect(),
@@ -17,7 +16,7 @@ fn escaped_character(c: char) -> Vec<char> {
     }
 }
 
-/// A file's name for a person, of which a terminal does nothing but show it.
+/// A file's name, escaped likewise.
 pub(crate) fn shown(path: &Path) -> String {
     escaped(&path.display().to_string())
 }

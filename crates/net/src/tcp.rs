@@ -46,8 +46,8 @@ fn canonical(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// How long a source that rests goes without looking at its handle: a thousand of them wake a
-/// thousand threads so often.
+/// How long a source that rests waits before it looks at its handle. Each of a thousand idle
+/// sessions wakes its thread this often.
 const REST_SLICE: Duration = Duration::from_millis(500);
 
 struct SocketSource(Arc<TcpStream>);

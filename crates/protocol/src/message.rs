@@ -186,9 +186,10 @@ one_byte_enum! {
         /// The garbler's proof that every AND gate is right, and its masks of the evaluator's
         /// results.
         GateProof = 106, "gate proof";
-        /// The evaluator's masks of the garbler's results.
+        /// The sender's bits of the masks of the other party's results, and a digest of their MACs.
         ResultOpening = 107, "result opening";
-        /// Whether the sender has triples in stock for a run of `authenticated`: 1, or 0.
+        /// Whether the sender has enough instances or triples in stock for a run of
+        /// `authenticated`: 1, or 0.
         StockThere = 108, "stock there";
         /// The evaluator's commitment to what must be equal of leaky ANDs.
         EqualityCommitment = 109, "equality commitment";

@@ -358,8 +358,8 @@ impl SessionTag {
 pub struct RunTag([u8; 32]);
 
 impl RunTag {
-    /// The tag of the base OTs of triples of `authenticated` that this order makes for the stock,
-    /// for OTs that `sender` sends: each direction has a tag of its own.
+    /// The tag of the base OTs of a lot of `authenticated`, of triples or instances, that this
+    /// order makes for the stock, for OTs that `sender` sends: each direction has a tag of its own.
     #[must_use]
     pub fn triples_setup(&self, sender: Role) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")

@@ -85,7 +85,8 @@ struct ServiceState {
 }
 
 impl Service {
-    /// Answers at `listener` as `identity`. Without `stocks` nothing runs by `prepared`.
+    /// Answers at `listener` as `identity`. Without `stocks` no run takes from a stock or keeps
+    /// values.
     ///
     /// # Errors
     ///

@@ -281,7 +281,7 @@ impl Protocol {
         self.row().id
     }
 
-    /// The protocol that proposals call so; a preparation is none.
+    /// The protocol with this id on the wire; `None` for that of preparations.
     #[must_use]
     pub fn of_wire(id: ProtocolId) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.wire_id() == id)

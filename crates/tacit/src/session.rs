@@ -35,7 +35,7 @@ pub use tacit_protocol::session::{Proposal, ProtocolId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
-/// A listening party takes a peer that has asked for nothing this long for one that rests.
+/// How long a peer has asked for nothing before a listening party waits for it at little cost.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Which end of the connection a party is. It decides who speaks first and nothing else.

@@ -2,7 +2,7 @@
 import init, * as tacit from "./tacit_web.js";
 import { dropLink, isOpen, openLink, useKey, usePost } from "./link.js";
 
-/** How long sessions with servers are kept for the next run; servers let them be idle for longer. */
+/** How long sessions are kept for the next run; servers let them be idle for longer. */
 const KEPT_MS = 30_000;
 
 /** Work that needs links: they are open for as long as it runs. */
@@ -23,7 +23,7 @@ function text(order) {
   });
 }
 
-/** Links to both servers, over which there are sessions, and who has them. */
+/** The links over which sessions with both servers are kept, and between whom they are. */
 let met = null;
 let parting;
 

@@ -50,7 +50,7 @@ pub struct SourceFigures {
     pub statistical_security_bits: u8,
     /// AND gates.
     pub ands: u64,
-    /// What it takes to prepare a run, base OTs apart; nothing from nothing.
+    /// Time to prepare a run, base OTs apart; 0 where nothing is prepared.
     pub offline_ms: f64,
     /// Its bytes for a run.
     pub offline_traffic: Traffic,
@@ -60,7 +60,7 @@ pub struct SourceFigures {
     pub run_ms: Spread,
     /// Its bytes and rounds.
     pub run_traffic: Traffic,
-    /// Peak memory of each party, which has in it what all runs were prepared with.
+    /// Peak memory of each party, with what was prepared for all runs.
     pub memory: Memory,
 }
 
@@ -125,7 +125,7 @@ impl Source {
     }
 }
 
-/// One component, one component, and 3,600 cells; a first look takes the first.
+/// Two functions of one component each, and one of 3,600 calls; a first look takes the first.
 const FUNCTIONS: [Case; 3] = [
     ("aes-128", &[]),
     ("sha-256-compress", &[]),

@@ -10,7 +10,7 @@ pub struct RunCounter {
     width: usize,
 }
 
-/// Widest counter; it counts to 65533.
+/// Widest counter; it counts to 65534.
 const MAX_COUNTER_BITS: usize = 16;
 
 /// For each width from 2, a primitive polynomial over GF(2) without its leading term: bit k is

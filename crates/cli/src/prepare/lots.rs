@@ -29,7 +29,7 @@ pub(super) struct LotOrder {
 enum Wanted {
     /// Instances for this many runs of a function, under a scheme.
     Instances(Box<Function>, u64, &'static Rung),
-    /// Triples for this many, since a stock keeps no instances for it, for this reason.
+    /// Triples for this many runs of a function, and the reason it cannot take instances.
     TriplesFor(Box<Function>, u64, String),
     /// This many triples, whatever they will serve.
     Triples(u64),

@@ -47,7 +47,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
         let host = origin.split_once("://").map(|(_, host)| host);
         if host.is_none_or(|host| host.is_empty() || host.contains('/')) {
             let what = format!(
-                "{origin:?} is not an origin; write scheme and host as a browser says them, such as \
+                "{origin:?} is not an origin; write scheme and host as a browser does, such as \
                  https://example.org or http://127.0.0.1:8080, without a path"
             );
             return Err(wrong("[serve] origins", &what));

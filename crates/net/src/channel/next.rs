@@ -24,8 +24,9 @@ impl Channel {
 
     /// Waits for the next message, for at most the timeout, where the peer may be silent for long:
     /// once it has been for `quiet`, this channel's buffers are given back, and the handle that
-    /// ends the wait is looked at twice a second. Returns as soon as [`Channel::receive`] has
-    /// something to say, which may be that the connection has ended.
+    /// ends the wait is looked at twice a second. Over TCP it returns once [`Channel::receive`] has
+    /// something to say, which may be that the connection has ended. Over another transport it
+    /// returns after `quiet`, also if nothing is there.
     ///
     /// # Errors
     ///

@@ -30,8 +30,8 @@ use crate::{Error, Misbehaviour};
 /// Rows of a gate.
 pub(super) const GATE_ROWS: usize = 3;
 
-/// By how many bits a row is longer than s, so that what a guess at a row wins, 2^-16 of 2^-s, is in
-/// what the lots leave of 2^-s, for as many guesses as 128.
+/// Bits by which a row is longer than s. A guess passes with probability 2^-(s + 16), and the lots
+/// leave 2^-9 of 2^-s: room for 128 guesses.
 const MARGIN_BITS: usize = 16;
 
 /// How the evaluator finds that the gates of an instance are right.

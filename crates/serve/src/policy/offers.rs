@@ -18,7 +18,7 @@ use crate::outsourced::Outsourced;
 use crate::rate::Rate;
 use crate::results::Results;
 
-/// Most functions, the members of families counted one by one.
+/// Most functions, each choice of a program's params counted as one.
 pub const MAX_FUNCTIONS: usize = 4096;
 
 /// Functions that peers may ask for, all with the same inputs of this party.
@@ -31,7 +31,7 @@ pub struct Offer {
     /// This party's role; the garbler's where it is a server of `outsourced`, which either is to
     /// the evaluator.
     pub role: Role,
-    /// The protocols by which they are run: `direct`, `prepared`, `batch`, or `outsourced` alone.
+    /// The protocols by which they are run: some of those of two parties, or `outsourced` alone.
     pub protocols: Vec<ProtocolId>,
     /// What this party is and keeps as a server of `outsourced`, where it is one.
     pub outsourced: Option<Outsourced>,
@@ -92,7 +92,7 @@ pub(super) fn index_offers(
     let count: usize = offers.iter().map(|offer| offer.functions.len()).sum();
     if count > MAX_FUNCTIONS {
         return Err(Error::OutOfBounds {
-            what: "functions, the members of families counted".to_owned(),
+            what: "functions, each choice of params counted as one".to_owned(),
             found: count.to_string(),
             expected: format!("at most {MAX_FUNCTIONS}"),
         });

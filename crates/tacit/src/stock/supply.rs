@@ -56,9 +56,9 @@ impl fmt::Display for TakenNumbers {
     }
 }
 
-/// Leases at both parties what a run takes of one of some lots, `needed` instances of each of its
-/// kinds, and whatever more the evaluator names of all lots' kinds by `wanted`; nothing where none
-/// has enough, which both find alike.
+/// Leases at both parties what a run takes: `needed` instances of each kind of one of `lots`. The
+/// evaluator may lease more of any of them, as `wanted` says. `None` if no lot has enough, which
+/// both parties find.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,

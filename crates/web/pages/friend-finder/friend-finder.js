@@ -114,8 +114,8 @@ const ANOTHER =
 
 /**
  * An invitation is in the part of the address that no server is told, and is taken out of it.
- * Anybody can send one. It is taken only where this person says so, and of the same identity never again:
- * which version of the map was seen last is what servers cannot go back behind.
+ * Anybody can send one. It is taken only if this person agrees, and never a second time: that
+ * would forget which version of the map was seen last, and servers could go back behind it.
  */
 async function takeInvitation() {
   const invitation = new URLSearchParams(location.hash.slice(1)).get("invitation");

@@ -141,7 +141,7 @@ impl<'f, S: Side> Calls<'f, S::Wire> for Finding<'f, S> {
             };
             self.begin_call();
             let number = self.current.number();
-            // Where all of its outputs is kept there is nothing to find in the component.
+            // If all parts of its outputs are kept, the component need not be walked.
             match self.current.outputs::<S>() {
                 Some(outputs) => {
                     let results = Zeroizing::new(outputs.collect::<Vec<_>>());

@@ -90,13 +90,13 @@ pub(crate) struct Running<'f> {
     results: Results<'f, GarblerWire>,
 }
 
-/// A run whose gates the evaluator evaluated right, or whose rows tell it whether they are.
+/// A run after the evaluator's labels were compared, or one whose rows prove the gates.
 pub(crate) struct Ended<'f> {
     epoch: Epoch,
     run: u64,
     results: Results<'f, GarblerWire>,
-    /// Masked values of the results; where rows prove the gates, of those that are inputs, and
-    /// otherwise 0.
+    /// Masked values of the results. Where rows prove the gates the garbler knows only those of
+    /// results that are inputs, and has 0 for the others.
     masked: Results<'f, bool>,
 }
 

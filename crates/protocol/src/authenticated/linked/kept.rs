@@ -202,7 +202,7 @@ pub(crate) trait Side {
     /// What an input carries.
     fn input(blocks: &[[u8; Block::BYTES]]) -> Self::Wire;
 
-    /// What an input bit of the function carries whose wire this is.
+    /// What the function's input bit carries whose first wire carries `wire`.
     fn given(wire: Self::Wire) -> Self::Wire;
 
     /// What output `i` carries, from what the walk within the component gives.

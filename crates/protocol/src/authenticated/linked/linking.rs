@@ -16,15 +16,15 @@ use super::wiring::Wiring;
 use crate::Error;
 use crate::prepared::Instances;
 
-/// AND gates whose masked values are told at once: whole batches, up to this many.
+/// AND gates whose masked values go in one message: whole batches, up to this many.
 const PIECE_ANDS: usize = 1 << 16;
 
-/// Whether a batch of `ands` gates is told with `held` others.
+/// Whether a batch of `ands` gates goes in one message with `held` others.
 pub(super) const fn fits(held: usize, ands: usize) -> bool {
     held + ands <= PIECE_ANDS
 }
 
-/// The walk.
+/// The walk over a function that finds what links its instances.
 pub(crate) struct Linking<'f, S: Side> {
     walk: Walk<'f, S::Wire, Finding<'f, S>>,
     /// What each wire carries.
@@ -37,7 +37,7 @@ pub(crate) struct Linking<'f, S: Side> {
     outputs: Zeroizing<Vec<S::Wire>>,
 }
 
-/// What it finds.
+/// What [`Linking`] finds.
 pub(super) struct Found<'f, S: Side> {
     pub(super) delta: Zeroizing<Block>,
     /// The number of each call's instance.

@@ -14,13 +14,13 @@
 //!   ◀── masks of the garbler's results ───────────────────────────  if it has any
 //! ```
 //!
-//! With [rows](InstanceForm::Rows) in the tables the garbler's last message goes with its links, and
-//! holds no proof; the evaluator tells no masked value of a gate:
+//! With [rows](InstanceForm::Rows) in the tables the garbler's last message follows its links and
+//! holds no proof, and the evaluator tells no masked value of a gate:
 //!
 //! ```text
 //!   ── links ────────────────────────────────────────────────────▶
 //!   ── masks of the evaluator's results ─────────────────────────▶  if it has any
-//!   ◀── the garbler's results under its masks ────────────────────  if it has any; rows are checked
+//!   ◀── the garbler's results under its masks ────────────────────  if any; rows are checked
 //! ```
 //!
 //! *A value* is an output of an instance, an input or a constant. Inputs and constants have a

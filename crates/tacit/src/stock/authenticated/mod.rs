@@ -43,22 +43,22 @@ pub use instances::{InstancePreparation, Instances};
 pub(crate) use run::{StockedOutcome, StockedRun};
 pub use triples::{TriplePreparation, Triples};
 
-/// Whose stock lots lie in.
+/// The scheme in whose stock lots of any scheme lie.
 const HOME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
 
 /// The form of instances in stock.
 const FORM: InstanceForm = InstanceForm::Told;
 
-/// Bytes that a kind begins with.
+/// Bytes at the start of a kind that name its content.
 const CONTENT_BYTES: usize = 15;
 
-/// Those of them that all kinds of instances have.
+/// Bytes at the start of a kind that all kinds of instances share.
 const FAMILY_BYTES: usize = 7;
 
-/// Bytes that a kind ends with, the same in all kinds of a lot: s, and 16 bytes of the epoch's id.
+/// Bytes at the end of a kind that name its lot: s, and 16 bytes of the epoch's id.
 const LOT_BYTES: usize = 32 - CONTENT_BYTES;
 
-/// The highest bit of the byte with s, which has 7.
+/// The bit of the byte with s that says on what base OTs rest; s has the 7 others.
 const BASE_OT_BIT: u32 = 7;
 
 const TRIPLES: &[u8] = b"tacit authenticated triples 1\0";
@@ -69,7 +69,7 @@ const INSTANCES: &[u8] = b"tacit authenticated instances 1\0";
 pub(crate) struct Content {
     /// What its digest begins with.
     start: [u8; CONTENT_BYTES],
-    /// What its instances say of it: nothing of triples.
+    /// What each instance says of it under its seal; triples say nothing.
     says: Vec<u8>,
 }
 
@@ -129,7 +129,7 @@ impl LotTerms {
         lot
     }
 
-    /// What people call what was ordered as this.
+    /// A name for people of `what` was ordered on these terms.
     fn name(self, what: &str) -> String {
         let bits = self.statistical_security_bits;
         match self.base_ot {
@@ -175,8 +175,8 @@ fn serves(kind: &ComponentDigest, asked: LotTerms) -> bool {
 
 /// A lot in stock.
 pub(crate) struct Lot {
-    /// Its kinds, and how many instances there are of each.
     kinds: Vec<ComponentDigest>,
+    /// Instances of each kind.
     available: Vec<u64>,
 }
 
@@ -211,13 +211,14 @@ impl Lot {
         self.available.iter().sum()
     }
 
-    /// For how many runs it is enough that take as many of each kind.
+    /// The number of runs that it is enough for, where a run takes `needed` of each kind.
     pub(crate) fn runs(&self, needed: &[u64]) -> u64 {
         runs(&self.available, needed)
     }
 }
 
-/// For how many runs some instances are enough that take as many of each kind.
+/// The number of runs that `available` instances of each kind are enough for, where a run takes
+/// `needed` of each.
 fn runs(available: &[u64], needed: &[u64]) -> u64 {
     let each = available.iter().zip(needed);
     let each = each.map(|(available, needed)| available.checked_div(*needed));
@@ -279,7 +280,7 @@ impl Needs {
         needs
     }
 
-    /// What a run of `function` under `scheme` by `authenticated` may take, what is best first.
+    /// What a run of `function` under `scheme` by `authenticated` may take, the best first.
     fn of_run(function: &Function, scheme: SchemeId) -> impl Iterator<Item = Self> {
         let can_link = check_linked(function).is_ok();
         let instances = can_link.then(|| Self::instances(function, scheme));
