@@ -23,7 +23,7 @@ impl Literal {
     /// The constant one.
     pub const TRUE: Self = Self(u32::MAX);
 
-    /// The value of node `node`, which is below [`Netlist::MAX_NODES`].
+    /// The value of node `node`, which is below `Netlist::MAX_NODES`.
     pub fn of(node: u32) -> Self {
         debug_assert!((node as usize) < Netlist::MAX_NODES);
         Self(node << 1)

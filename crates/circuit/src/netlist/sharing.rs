@@ -6,7 +6,7 @@ use crate::{Circuit, Gate};
 /// A netlist in which no two gates are alike, up to the order of inputs.
 ///
 /// A gate is looked for among the first two readers of its younger input, which mostly is a gate
-/// that was just made and has no others; then among the [`Crowd`] of those that came later.
+/// that was just made and has no others; then among the `Crowd` of those that came later.
 #[derive(Debug, Default)]
 pub struct Sharing {
     netlist: Netlist,
