@@ -241,11 +241,14 @@ enum Part<'a> {
 /// [`TOGETHER`] come at once.
 fn walk(form: FlexOrForm, program: &Program, number: usize, mut each: impl FnMut(Part<'_>)) {
     let plan = form.rule().map(|rule| program.ordering(rule));
+    let mut chunk = Vec::with_capacity(TOGETHER);
     let mut translations = &[][..];
     let mut xors = program.xors();
     if let Some(plan) = plan {
         if number == 0 {
-            together(Step::bridges(plan), |steps| each(Part::Bridge(steps)));
+            together(&mut chunk, Step::bridges(plan), |steps| {
+                each(Part::Bridge(steps));
+            });
         }
         translations = &plan.translations()[plan.segment_translations(number)];
         xors = plan.xors();
@@ -262,7 +265,7 @@ fn walk(form: FlexOrForm, program: &Program, number: usize, mut each: impl FnMut
                     let these;
                     (these, translations) = translations.split_at(level.translations as usize);
                     let steps = Step::level(program.slots(), these);
-                    together(steps, |steps| each(Part::Translate(steps)));
+                    together(&mut chunk, steps, |steps| each(Part::Translate(steps)));
                     each(Part::Xor(&xors[xor..xor + level.xors as usize]));
                     xor += level.xors as usize;
                 }
@@ -278,16 +281,19 @@ fn walk(form: FlexOrForm, program: &Program, number: usize, mut each: impl FnMut
     }
 }
 
-/// Gives `translate` these steps, at most [`TOGETHER`] at once.
-fn together(mut steps: impl Iterator<Item = Step>, mut translate: impl FnMut(&[Step])) {
-    let mut chunk = Vec::with_capacity(TOGETHER);
+/// Gives `translate` these steps, at most [`TOGETHER`] at once, which `chunk` is room for.
+fn together(
+    chunk: &mut Vec<Step>,
+    mut steps: impl Iterator<Item = Step>,
+    mut translate: impl FnMut(&[Step]),
+) {
     loop {
         chunk.clear();
         chunk.extend(steps.by_ref().take(TOGETHER));
         if chunk.is_empty() {
             return;
         }
-        translate(&chunk);
+        translate(chunk);
     }
 }
 

@@ -13,7 +13,7 @@
 //! pseudorandom function. Cost: 256 bits, two cipher calls for the garbler, one for the evaluator.
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
-use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each};
+use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each, wiping_stack};
 use zeroize::Zeroizing;
 
 use crate::prf_calls::KEY;
@@ -78,7 +78,8 @@ pub(crate) fn hashed_links<G: Garbler + ?Sized>(
             rows.push(point(start, number, u8::from(select)));
         }
     }
-    encrypt_each(Cpu::detect_for_key_schedules(), &keys, &mut rows);
+    let cpu = Cpu::detect_for_key_schedules();
+    wiping_stack(|| encrypt_each(cpu, &keys, &mut rows));
     for (row, target) in rows.iter().zip(&*targets) {
         out.extend_from_slice(&(*row ^ *target).to_bytes());
     }
@@ -102,7 +103,8 @@ pub(crate) fn follow_hashed_links(
         .zip(&*labels)
         .map(|(number, label)| point(start, number, label.lsb().unwrap_u8()));
     let mut pads = Zeroizing::new(pads.collect::<Vec<_>>());
-    encrypt_each(Cpu::detect_for_key_schedules(), &keys, &mut pads);
+    let cpu = Cpu::detect_for_key_schedules();
+    wiping_stack(|| encrypt_each(cpu, &keys, &mut pads));
     for ((label, pad), link) in labels.iter_mut().zip(&*pads).zip(links) {
         let (rows, _) = link.as_chunks::<{ Block::BYTES }>();
         let [row_0, row_1] = [rows[0], rows[1]].map(Block::from_bytes);

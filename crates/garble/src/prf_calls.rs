@@ -10,7 +10,7 @@ pub(crate) use pair::Coins;
 pub use pair::LabelPair;
 
 use subtle::{Choice, ConstantTimeEq};
-use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each};
+use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each, wiping_stack};
 use zeroize::Zeroizing;
 
 use crate::decoding::{self, Fit};
@@ -111,7 +111,7 @@ fn fingerprints(
     let keys = Zeroizing::new(labels.iter().map(|label| *label & KEY).collect::<Vec<_>>());
     let point = |(number, label): (u64, &Block)| points.output(number, label.lsb());
     let mut values = Zeroizing::new(numbers.zip(labels).map(point).collect::<Vec<_>>());
-    encrypt_each(cpu, &keys, &mut values);
+    wiping_stack(|| encrypt_each(cpu, &keys, &mut values));
     values.iter_mut().for_each(|value| *value = *value & KEY);
     values
 }

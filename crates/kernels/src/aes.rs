@@ -68,23 +68,25 @@ impl fmt::Debug for Aes128 {
 /// Encrypts under many keys, in place: key `i` encrypts `blocks[i]`. This is F(k, tweak) of the
 /// schemes that rest on a pseudorandom function, with a tweak in each block beforehand.
 ///
+/// Leaves keys and results on the stack: call it in [`wiping_stack`](crate::wiping_stack).
+///
 /// # Panics
 ///
 /// If there are not as many blocks as keys.
 pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(keys.len(), blocks.len(), "one block a key");
-    EncryptEach::<2, 1> { keys, blocks }.run_on(cpu);
+    cpu.dispatch(EncryptEach::<2, 1> { keys, blocks });
 }
 
 /// Encrypts two blocks under each of many keys, in place: key `i` encrypts `blocks[2i]` and
-/// `blocks[2i + 1]`, at the cost of one key schedule.
+/// `blocks[2i + 1]`, at the cost of one key schedule. Leaves on the stack what [`encrypt_each`] does.
 ///
 /// # Panics
 ///
 /// If there are not twice as many blocks as keys.
 pub fn encrypt_each_twice(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(2 * keys.len(), blocks.len(), "two blocks a key");
-    EncryptEach::<1, 2> { keys, blocks }.run_on(cpu);
+    cpu.dispatch(EncryptEach::<1, 2> { keys, blocks });
 }
 
 /// Key expansion.
@@ -144,17 +146,6 @@ struct EncryptEach<'a, const G: usize, const M: usize> {
     blocks: &'a mut [Block],
 }
 
-impl<const G: usize, const M: usize> EncryptEach<'_, G, M> {
-    /// Keys that are no whole number of the widest backend's steps go through memory of the
-    /// kernel's own.
-    fn run_on(self, cpu: Cpu) {
-        match self.keys.len().is_multiple_of(4 * G * MAX_LANES) {
-            true => cpu.dispatch(self),
-            false => cpu.dispatch_and_wipe(self),
-        }
-    }
-}
-
 impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
     type Output = ();
 
@@ -174,8 +165,6 @@ impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
             padded_blocks[..blocks.len()].copy_from_slice(blocks);
             encrypt_step::<S, G, M>(simd, &padded_keys, &mut padded_blocks);
             blocks.copy_from_slice(&padded_blocks[..blocks.len()]);
-            padded_keys.zeroize();
-            padded_blocks.zeroize();
         }
     }
 }

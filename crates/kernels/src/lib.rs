@@ -49,5 +49,6 @@ pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
 pub use slots::{KeyedPair, Numbered, SlotView};
+pub use stack::wiping_stack;
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

@@ -31,6 +31,25 @@ impl Cpu {
     }
 }
 
+/// Does `work`, which calls kernels that wipe nothing, and then overwrites the part of the stack that
+/// they used. What `work` itself holds is the caller's to wipe: let it borrow secrets.
+#[inline]
+pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
+    let output = apart(work);
+    zeros::<WORK_BYTES>();
+    // Else the call would be a jump, out of a frame that is gone by then.
+    black_box(());
+    output
+}
+
+/// In frames of its own.
+#[inline(never)]
+fn apart<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+/// Bytes that work with its kernels is expected to use: that of a kernel, and of those who call it.
+const WORK_BYTES: usize = 32 << 10;
 /// Bytes that are overwritten below a kernel's frame: those of copies and fills.
 const CALLED_BYTES: usize = 512;
 /// The same of portable kernels, which call their cipher.
