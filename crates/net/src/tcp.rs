@@ -14,11 +14,8 @@ use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wai
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The pause between two looks for a connection to accept, while the peer is expected any moment
-/// and later.
-const EAGER_PAUSE: Duration = Duration::from_millis(1);
-const PATIENT_PAUSE: Duration = Duration::from_millis(10);
-const EAGER_FOR: Duration = Duration::from_millis(200);
+/// The pause between two looks for a connection to accept, where the system cannot be waited for.
+pub(crate) const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Which addresses are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +254,6 @@ impl Listening {
 
     pub(crate) fn accept(&self, settings: &Settings) -> Result<TcpStream, NetError> {
         let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
-        let began = Instant::now();
         loop {
             match self.look() {
                 Ok(Some((socket, peer))) => {
@@ -268,8 +264,22 @@ impl Listening {
                 Err(error) => return Err(ended(Interrupt::Io(error), settings)),
             }
             let slice = wait.slice().map_err(|over| ended(over, settings))?;
-            thread::sleep(pause(began).min(slice));
+            self.wait(slice);
         }
+    }
+
+    /// Waits for a connection, for `time` at most; on some systems for less.
+    pub(crate) fn wait(&self, time: Duration) {
+        #[cfg(unix)]
+        {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let mut ends = [PollFd::new(&self.listener, PollFlags::IN)];
+            let waited = Timespec::try_from(time).map(|time| poll(&mut ends, Some(&time)));
+            if let Ok(Ok(_)) = waited {
+                return;
+            }
+        }
+        thread::sleep(time.min(LOOK_PAUSE));
     }
 
     /// The connection that waits, if there is one, and where it is from.
@@ -279,15 +289,6 @@ impl Listening {
             Err(error) if passes(&error) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// How long to pause before looking for a connection again, in a wait that began then.
-pub(crate) fn pause(began: Instant) -> Duration {
-    if began.elapsed() < EAGER_FOR {
-        EAGER_PAUSE
-    } else {
-        PATIENT_PAUSE
     }
 }
 

@@ -28,8 +28,9 @@ use of_late::{PeerState, Told};
 use seats::OpenSession;
 pub(crate) use seats::Seat;
 
-/// How long the acceptor waits for a connection before it does its other work.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
+/// How long the acceptor waits for a connection before it looks whether the service stops or its
+/// peers are others.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a refusal may take to reach its peer, and how many refusals run at once.
 const REFUSAL_TIME: Duration = Duration::from_millis(500);
 const MAX_REFUSALS: usize = 16;

@@ -11,12 +11,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustls::ServerConfig;
 
 use super::{HandshakeTerms, arrived, serve};
-use crate::tcp::{self, Listening};
+use crate::tcp::{self, LOOK_PAUSE, Listening};
+use crate::wait::SLICE;
 use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks};
 
 /// Most handshakes at once.
@@ -104,15 +105,14 @@ impl<T: Send + 'static> Reception<T> {
     ) -> Result<T, NetError> {
         let settings = self.settings.clone();
         let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
-        let began = Instant::now();
         loop {
-            let accepts = match wait.slice() {
-                Ok(_) => true,
-                Err(Interrupt::TimedOut) if !self.begun.is_empty() => false,
+            let (accepts, pause) = match wait.slice() {
+                Ok(slice) => (true, slice),
+                Err(Interrupt::TimedOut) if !self.begun.is_empty() => (false, SLICE),
                 Err(Interrupt::TimedOut) => return Err(self.in_vain()),
                 Err(other) => return Err(tcp::ended(other, &settings)),
             };
-            let found = self.step(listening, accepts, tcp::pause(began), refused);
+            let found = self.step(listening, accepts, pause, refused);
             if let Some((completed, _)) = found {
                 return Ok(completed);
             }
@@ -120,19 +120,25 @@ impl<T: Send + 'static> Reception<T> {
     }
 
     /// Begins a handshake on a connection that waits, if it may, and takes one that has succeeded;
-    /// where neither is there, waits for `pause`.
+    /// where neither is there, waits for `pause` at most.
     pub(super) fn step(
         &mut self,
         listening: &Listening,
         accepts: bool,
-        mut pause: Duration,
+        pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Option<(T, SocketAddr)> {
+        // A handshake that ends is heard at once, and a connection meanwhile is looked for.
+        let mut heard_for = pause.min(LOOK_PAUSE);
         if accepts && Arc::strong_count(&self.alive) <= MAX_THREADS {
+            if self.begun.is_empty() {
+                listening.wait(pause);
+                heard_for = Duration::ZERO;
+            }
             match listening.look() {
                 Ok(Some((socket, from))) => {
                     self.begin(socket, from, refused);
-                    pause = Duration::ZERO;
+                    heard_for = Duration::ZERO;
                 }
                 Ok(None) => {}
                 // It may pass, as a lack of descriptors does.
@@ -140,10 +146,11 @@ impl<T: Send + 'static> Reception<T> {
                     let awaited = Awaited::Connection;
                     let error = NetError::Io { awaited, reason };
                     self.refuse(listening.address(), error, &mut |_, _| ());
+                    heard_for = pause.min(LOOK_PAUSE);
                 }
             }
         }
-        self.hear(pause, refused)
+        self.hear(heard_for, refused)
     }
 
     /// Begins the handshake on a connection; with too many of them, gives one up.

@@ -3,12 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tacit_net::{Awaited, CancelHandle, Channel, Identity, NetError, Settings, tls};
 
 const LONG: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_millis(80);
+/// More than a door is asked while a peer comes.
+const LOOKS: usize = 100_000;
 
 fn settings() -> Settings {
     Settings {
@@ -186,6 +188,32 @@ fn a_wait_in_vain_says_who_came_instead() {
         text.contains("1 connection") && text.contains("80ms"),
         "{text}"
     );
+}
+
+/// A service waits long for each, so that it seldom wakes for nothing.
+#[test]
+fn a_door_notices_at_once_who_comes() {
+    let people = People::new();
+    let address = people.address().to_string();
+    let People {
+        client,
+        server,
+        listener,
+        ..
+    } = people;
+    let allowed = [client.fingerprint()];
+    let mut door = listener.open(&server, &allowed, &settings()).unwrap();
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(SOON);
+            tls::connect(&address, &client, &server.fingerprint(), &settings()).unwrap()
+        });
+        let mut refused = |_: SocketAddr, reason: &NetError| panic!("{reason}");
+        let met = (0..LOOKS).find_map(|_| door.next(2 * LONG, &mut refused));
+        assert_eq!(met.unwrap().0.peer(), Some(client.fingerprint()));
+    });
+    assert!(begun.elapsed() < LONG);
 }
 
 #[test]
