@@ -406,11 +406,16 @@ impl Session {
         self.guarded(|session| {
             let timeout = session.channel.timeout();
             session.channel.set_timeout(patience);
-            session.channel.rest(QUIET)?;
+            let left = session.channel.rest(QUIET)?;
+            session.channel.set_timeout(left);
             let received = receive(&mut session.channel, Kind::Propose, Opening::BYTES);
             let asked = match received {
                 Ok(payload) => Some(Opening::parse(Kind::Propose, payload)?),
                 Err(Error::Network(NetError::Closed { .. })) => None,
+                Err(Error::Network(NetError::Timeout { awaited, .. })) => {
+                    let after = patience;
+                    return Err(NetError::Timeout { awaited, after }.into());
+                }
                 Err(error) => return Err(error),
             };
             session.channel.set_timeout(timeout);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use web_time::Instant;
+
 use super::{Channel, HEADER_BYTES};
 use crate::{Awaited, NetError, Wait};
 
@@ -26,24 +28,28 @@ impl Channel {
     /// once it has been for `quiet`, this channel's buffers are given back, and the handle that
     /// ends the wait is looked at twice a second. Over TCP it returns once [`Channel::receive`] has
     /// something to say, which may be that the connection has ended. Over another transport it
-    /// returns after `quiet`, also if nothing is there.
+    /// returns after `quiet`, also if nothing is there. Either way it returns what is left of the
+    /// timeout, so that a peer that sends part of a message gets no more time than any other.
     ///
     /// # Errors
     ///
     /// Nothing came in time, this channel is cancelled or its time limit is over.
-    pub fn rest(&mut self, quiet: Duration) -> Result<(), NetError> {
-        let patience = self.patience();
+    pub fn rest(&mut self, quiet: Duration) -> Result<Duration, NetError> {
+        let (patience, begun) = (self.patience(), Instant::now());
+        let left = || patience.saturating_sub(begun.elapsed());
         match self.flush().and_then(|()| self.next_kind(quiet)) {
             Ok(None) => {}
-            Ok(_) | Err(NetError::Closed { .. }) => return Ok(()),
+            Ok(_) | Err(NetError::Closed { .. }) => return Ok(left()),
             Err(error) => return Err(error),
         }
         let cancel = self.cancel.clone();
-        let wait = Wait::at_most(patience.saturating_sub(quiet), &cancel);
+        let wait = Wait::at_most(left(), &cancel);
         self.incoming.release();
         self.outgoing.release();
-        let rested = self.stream.rest(&wait);
-        rested.map_err(|interrupt| self.interrupted(interrupt, Awaited::Message))
+        match self.stream.rest(&wait) {
+            Ok(()) => Ok(left()),
+            Err(interrupt) => Err(self.interrupted(interrupt, Awaited::Message)),
+        }
     }
 }
 
