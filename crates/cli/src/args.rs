@@ -34,14 +34,14 @@ pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
-pub(crate) use party::{MeetArgs, PartyArgs, RoleArg, StockArgs};
+pub(crate) use party::{MeetArgs, PartyArgs, StockArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
 pub(crate) use run::{OutsourcedArgs, RunArgs, RunRoleArg};
 pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
-pub(crate) use text::{base_ot, duration, ot_extension};
+pub(crate) use text::{base_ot, duration, ot_extension, role};
 
 const ABOUT: &str = "\
 Tacit lets two parties compute a function of their private inputs and learn only its result.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tacit::circuit::Port;
 use tacit::{Function, Recipient, Role, library};
 
-use crate::args::FunctionArgs;
+use crate::args::{FunctionArgs, role};
 use crate::failure::Failure;
 use crate::function::{FoundCircuit, Origin};
 
@@ -22,7 +22,7 @@ impl FoundCircuit {
             "--owner",
             self.circuit.inputs(),
             "input",
-            role,
+            |word| role(word).ok(),
         )?;
         let recipients = said(
             &choice.results,
@@ -124,12 +124,6 @@ fn said<'a, T>(
         }
     }
     Ok(said)
-}
-
-fn role(word: &str) -> Option<Role> {
-    [Role::Garbler, Role::Evaluator]
-        .into_iter()
-        .find(|role| role.name() == word)
 }
 
 fn recipient(word: &str) -> Option<Recipient> {

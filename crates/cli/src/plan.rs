@@ -112,7 +112,7 @@ impl Subject {
         let named = args.who.party.as_deref();
         let named = named.map(|party| run::role_of(party, runnable.typed()));
         let known = || config.peer(args.peer.as_deref()?)?.role;
-        let role = named.transpose()?.or(args.who.role.map(Role::from));
+        let role = named.transpose()?.or(args.who.role);
         Ok(Self {
             role: role.or_else(known),
             function: runnable.function().clone(),

@@ -258,7 +258,7 @@ fn leave(session: Session) {
 fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
     let who = run::Who {
         party: args.who.party.as_deref(),
-        role: args.who.role.map(Role::from),
+        role: args.who.role,
         peer: args.meet.peer.as_deref(),
     };
     who.role_in(runnable, config)

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
+use tacit::Fingerprint;
 use tacit::session::KeptBaseOts;
 use tacit::stock::{ComponentDigest, Damage, KeptChain, StockName, StockSummary, Stocks};
-use tacit::{Fingerprint, Role};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -73,7 +73,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let peer = peer
         .map(|peer| party::fingerprint("--with", peer, &config))
         .transpose()?;
-    let role = args.role.map(Role::from);
+    let role = args.role;
     let which = chains::Which {
         peer,
         role,

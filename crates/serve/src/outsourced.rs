@@ -40,7 +40,8 @@ pub enum Server {
 
 impl Server {
     /// Its role in a run.
-    pub(crate) const fn role(self) -> OutsourcedRole {
+    #[must_use]
+    pub const fn role(self) -> OutsourcedRole {
         match self {
             Self::Generator => OutsourcedRole::Generator,
             Self::Cloud => OutsourcedRole::Cloud,

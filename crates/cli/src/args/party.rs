@@ -4,44 +4,36 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tacit::Role;
 use tacit::protocols::Protocol;
 use tacit::session::{BaseOt, OtExtension};
 
-use super::text::{base_ot, duration, ot_extension};
+use super::text::{base_ot, duration, ot_extension, role};
 
 /// The heading of options that say who meets whom.
 pub(super) const MEETING: &str = "Which party this is, and how to meet the other";
-
-/// A party's role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RoleArg {
-    /// Makes the garbled circuit and sends it
-    Garbler,
-    /// Evaluates it
-    Evaluator,
-}
-
-impl From<RoleArg> for Role {
-    fn from(role: RoleArg) -> Self {
-        match role {
-            RoleArg::Garbler => Self::Garbler,
-            RoleArg::Evaluator => Self::Evaluator,
-        }
-    }
-}
 
 /// Which of two parties this is.
 #[derive(Debug, Args)]
 pub(crate) struct PartyArgs {
     /// The role that this party plays in the runs: garbler or evaluator; without it, the one that
     /// tacit.toml has for the peer
-    #[arg(long, value_enum)]
-    pub(crate) role: Option<RoleArg>,
+    #[arg(long, value_parser = roles())]
+    pub(crate) role: Option<Role>,
     /// Which party of a program of the language this is, by its name there, in place of --role
     #[arg(long = "as", value_name = "PARTY", conflicts_with = "role")]
     pub(crate) party: Option<String>,
+}
+
+/// Takes a role by its name; help lists both.
+pub(super) fn roles() -> impl TypedValueParser<Value = Role> + use<> {
+    let value = |role: Role, does| PossibleValue::new(role.name()).help(does);
+    let values = [
+        value(Role::Garbler, "Makes the garbled circuit and sends it"),
+        value(Role::Evaluator, "Evaluates it"),
+    ];
+    PossibleValuesParser::new(values).try_map(|name| role(&name))
 }
 
 /// Takes one of these protocols by its name; help lists them.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
+use tacit::Role;
 use tacit::protocols::Protocol;
 
-use super::RoleArg;
-use super::party::protocols;
+use super::party::{protocols, roles};
 use super::text::pair;
 
 pub(super) const EXAMPLES: &str = "\
@@ -43,8 +43,8 @@ pub(crate) struct StockCommandArgs {
     )]
     pub(crate) peer: Option<String>,
     /// Only stocks for this role
-    #[arg(long, global = true, value_enum)]
-    pub(crate) role: Option<RoleArg>,
+    #[arg(long, global = true, value_parser = roles())]
+    pub(crate) role: Option<Role>,
     /// Only stocks under this garbling scheme
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::builder::UnknownArgumentValueParser;
 use clap::{Arg, ArgAction};
+use tacit::Role;
 use tacit::session::{BaseOt, OtExtension};
 use tacit::stock::ChainVersion;
 
@@ -30,6 +31,13 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
+}
+
+/// A role of one of two parties by its name.
+pub(crate) fn role(text: &str) -> Result<Role, String> {
+    let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
+    let role = roles.find(|role| role.name() == text);
+    role.ok_or_else(|| format!("{text:?} is not a role; write garbler or evaluator"))
 }
 
 /// A kind of base OT by its name.

@@ -8,7 +8,7 @@ use tacit::net::Link;
 use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
 
-use crate::args::{base_ot, duration, ot_extension};
+use crate::args::{self, base_ot, duration, ot_extension};
 
 pub(crate) fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
     String::deserialize(from)?
@@ -17,12 +17,19 @@ pub(crate) fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerpr
 }
 
 /// A field that is a text, as `read` understands it.
+pub(crate) fn required_text<'de, D: Deserializer<'de>, T, E: Display>(
+    from: D,
+    read: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, D::Error> {
+    read(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+}
+
+/// The same of a field that may be left out.
 pub(crate) fn read_text<'de, D: Deserializer<'de>, T, E: Display>(
     from: D,
     read: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<Option<T>, D::Error> {
-    let read = read(&String::deserialize(from)?);
-    read.map(Some).map_err(serde::de::Error::custom)
+    required_text(from, read).map(Some)
 }
 
 pub(crate) fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BaseOt>, D::Error> {
@@ -44,11 +51,7 @@ pub(crate) fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]
 }
 
 pub(crate) fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {
-    read_text(from, |name| {
-        let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
-        let role = roles.find(|role| role.name() == name);
-        role.ok_or_else(|| format!("{name:?} is not a role; write garbler or evaluator"))
-    })
+    read_text(from, args::role)
 }
 
 pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {

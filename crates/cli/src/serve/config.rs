@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
+use tacit::Role;
 use tacit::protocols::{Protocol, UnknownProtocol};
-use tacit_serve::Rate;
+use tacit_serve::{Rate, Server};
 
-use crate::args::RoleArg;
-use crate::config::fields::{read_text, time};
+use crate::args;
+use crate::config::fields::{read_text, required_text, time};
 
 /// How `tacit serve` serves.
 #[derive(Debug, Default, Deserialize)]
@@ -174,7 +175,8 @@ pub(crate) struct Stocked {
     #[serde(default)]
     pub(crate) entry: Option<String>,
     /// This party's role.
-    pub(crate) role: RoleName,
+    #[serde(deserialize_with = "role")]
+    pub(crate) role: Role,
     /// Parameters.
     #[serde(default)]
     pub(crate) params: BTreeMap<String, u64>,
@@ -240,53 +242,35 @@ pub(crate) struct Bounds {
     pub(crate) max: u64,
 }
 
-/// A role by its name.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum RoleName {
-    /// It garbles.
-    Garbler,
-    /// It evaluates.
-    Evaluator,
-}
-
-impl RoleName {
-    fn name(self) -> &'static str {
-        tacit::Role::from(self).name()
-    }
-}
-
-impl From<RoleName> for tacit::Role {
-    fn from(role: RoleName) -> Self {
-        match role {
-            RoleName::Garbler => RoleArg::Garbler.into(),
-            RoleName::Evaluator => RoleArg::Evaluator.into(),
-        }
-    }
-}
-
-/// A role in what is served by its name.
+/// This party's role in what is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String")]
 pub(crate) enum ServedRole {
-    /// It garbles for one peer.
-    Garbler,
-    /// It evaluates for one peer.
-    Evaluator,
-    /// It garbles for thin clients and their cloud.
-    Generator,
-    /// It does the work of thin clients.
-    Cloud,
+    /// One of two parties.
+    OfTwo(Role),
+    /// One of the two servers of thin clients.
+    OfThree(Server),
 }
 
 impl ServedRole {
     fn name(self) -> &'static str {
         match self {
-            Self::Garbler => "garbler",
-            Self::Evaluator => "evaluator",
-            Self::Generator => "generator",
-            Self::Cloud => "cloud",
+            Self::OfTwo(role) => role.name(),
+            Self::OfThree(server) => server.role().name(),
         }
+    }
+}
+
+impl TryFrom<String> for ServedRole {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let two = [Role::Garbler, Role::Evaluator].map(Self::OfTwo);
+        let three = [Server::Generator, Server::Cloud].map(Self::OfThree);
+        let mut all = two.into_iter().chain(three);
+        all.find(|role| role.name() == name).ok_or_else(|| {
+            format!("{name:?} is not a role; write garbler, evaluator, generator or cloud")
+        })
     }
 }
 
@@ -301,6 +285,10 @@ impl TryFrom<String> for NamedProtocol {
     fn try_from(name: String) -> Result<Self, UnknownProtocol> {
         name.parse().map(Self)
     }
+}
+
+fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Role, D::Error> {
+    required_text(from, args::role)
 }
 
 fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {

@@ -118,8 +118,8 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     };
     let outsourced = servers(config, served)?;
     let role = match served.role {
-        ServedRole::Evaluator => Role::Evaluator,
-        ServedRole::Garbler | ServedRole::Generator | ServedRole::Cloud => Role::Garbler,
+        ServedRole::OfTwo(role) => role,
+        ServedRole::OfThree(_) => Role::Garbler,
     };
     let peers = match (&served.peers, &outsourced) {
         // Everybody but the other server is a client.
@@ -280,7 +280,7 @@ fn inputs(
     functions: &[Arc<Function>],
     offered: &Arc<Offered>,
 ) -> Result<Arc<dyn Inputs>, Failure> {
-    let gives_inputs = served.role != ServedRole::Cloud;
+    let gives_inputs = served.role != ServedRole::OfThree(Server::Cloud);
     let sources = [
         served.inputs_file.is_some(),
         served.inputs_command.is_some(),
@@ -376,7 +376,7 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let peers = peers(config, stocked.peers.as_deref())?.into_iter();
     let levels = peers.map(|peer| Level {
         peer,
-        role: stocked.role.into(),
+        role: stocked.role,
         scheme: rung.id,
         function: Arc::clone(&function),
         security,
@@ -393,9 +393,8 @@ fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
 /// A field is missing, or is for another role.
 fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failure> {
     let server = match served.role {
-        ServedRole::Generator => Server::Generator,
-        ServedRole::Cloud => Server::Cloud,
-        ServedRole::Garbler | ServedRole::Evaluator => {
+        ServedRole::OfThree(server) => server,
+        ServedRole::OfTwo(_) => {
             let given = [
                 ("other_server", served.other_server.is_some()),
                 ("copies", served.copies.is_some()),
