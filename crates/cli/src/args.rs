@@ -2,17 +2,19 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `demo`, `keygen`, `pair`, `inspect`, `language`, `run`, `prepare`, `serve`, `relay`, `stock` | arguments of one command each, and examples |
-//! | `function`, `party` | what several commands take |
+//! | `demo`, `keygen`, `pair`, `inspect`, `language`, `run`, `outsource`, `prepare`, `serve`, `relay`, `stock` | arguments of one command each, and examples |
+//! | `any_run`, `function`, `party` | what several commands take |
 //! | `text` | how arguments are written |
 //!
 //! The arguments of `plan` stand with that command.
 
+mod any_run;
 mod demo;
 mod function;
 mod inspect;
 mod keygen;
 mod language;
+mod outsource;
 mod pair;
 mod party;
 mod plan;
@@ -33,12 +35,13 @@ pub(crate) use function::FunctionArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
+pub(crate) use outsource::{Given, Other, OutsourceCommand};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{MeetArgs, PartyArgs, StockArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
-pub(crate) use run::{OutsourcedArgs, RunArgs, RunRoleArg};
+pub(crate) use run::RunArgs;
 pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
 pub(crate) use text::{base_ot, duration, ot_extension, role};
@@ -140,6 +143,12 @@ pub(crate) enum Command {
     /// Run a function with a peer, each party on its own private inputs
     #[command(after_help = run::SHORT_EXAMPLES, after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Run a function with a cloud, a third party, that does one party's work and may keep values
+    #[command(after_help = outsource::SHORT_EXAMPLES, after_long_help = outsource::EXAMPLES)]
+    Outsource {
+        #[command(subcommand)]
+        command: OutsourceCommand,
+    },
     /// Garble components with a peer before function and inputs are known, and keep them
     #[command(after_help = prepare::EXAMPLES)]
     Prepare(Box<PrepareArgs>),
@@ -184,7 +193,8 @@ impl Command {
             Self::Eval(args) => args.json,
             Self::Fmt(_) | Self::Pair(_) | Self::Relay(_) | Self::Lsp => false,
             Self::Plan(args) => args.json,
-            Self::Run(args) => args.json,
+            Self::Run(args) => args.runs.json,
+            Self::Outsource { command } => command.given().each.runs.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,
             // Events are lines of their own: this is of the check alone.

@@ -3,10 +3,9 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`pair`], [`inspect`], [`check`], [`plan`], [`run`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
+//! | [`demo`], [`keygen`], [`pair`], [`inspect`], [`check`], [`plan`], [`run`], [`outsource`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
 //! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, what goes through their ports, and editors |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
-//! | [`outsourced`] | `run` of three parties |
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
 //! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
@@ -28,7 +27,7 @@ mod log;
 mod lsp;
 mod new_file;
 mod output;
-mod outsourced;
+mod outsource;
 mod owners;
 mod pair;
 mod party;
@@ -111,6 +110,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Lsp => lsp::serve(),
         Command::Plan(args) => plan::plan(&args, config.as_deref(), log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
+        Command::Outsource { command } => outsource::outsource(&command, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
         Command::Serve(args) => serve::serve(&args, config.as_deref(), verbose),
         Command::Relay(args) => relay::relay(&args),

@@ -115,7 +115,7 @@ impl Party {
                 }
                 (Some(text), _) => fingerprint("--with", text, config)?,
             };
-            let identity = Identity::load(&identity_path(args.identity.as_ref(), config)?);
+            let identity = Identity::load(&identity_path(args.session.identity.as_ref(), config)?);
             let identity = identity.map_err(tacit::Error::from)?;
             if identity.fingerprint() == peer {
                 return Err(Failure::Usage(format!(
@@ -136,7 +136,7 @@ impl Party {
             Trust::Plain => false,
         };
         let ots = Ots {
-            base: args.base_ot.or(config.base_ot),
+            base: args.session.base_ot.or(config.base_ot),
             extension: args.ot_extension.or(config.ot_extension),
             link: config.peers.values().find(known).and_then(|peer| peer.link),
         };

@@ -8,13 +8,13 @@ use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::{Function, Role};
 use tacit_language::TypedFunction;
 
-use crate::args::{RunArgs, RunRoleArg};
+use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::party::Party;
 use crate::typed::Runnable;
-use crate::{cancel, function, outsourced};
+use crate::{cancel, function};
 use two::TwoPartyRun;
 
 /// Runs the command. Checks everything of this party's before contacting the peer.
@@ -25,14 +25,10 @@ use two::TwoPartyRun;
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let protocol = protocol(args)?;
-    if protocol == Protocol::Outsourced {
-        return outsourced::run(args, &config, log);
-    }
-    refuse_for_two(args, protocol)?;
     if args.insecure_for_measurements && !protocol.has_security_bits() {
         return Err(Failure::Usage(format!(
-            "--insecure-for-measurements is for --security-bits of batch and outsourced, and {} \
-             has none; leave it out",
+            "--insecure-for-measurements is for --security-bits of batch, and {} has none; leave \
+             it out",
             protocol.name()
         )));
     }
@@ -50,63 +46,35 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
     let by_default = || Protocol::by_default(asked, || Ok::<_, Failure>(false));
     let protocol = args.protocol.map_or_else(by_default, Ok)?;
     let has = protocol.threat_model();
-    let is_outsourced = protocol == Protocol::Outsourced;
-    // Three parties that follow the protocol are a case of three that do not.
-    let covers = has.covers(asked) || is_outsourced && asked == ThreatModel::SemiHonest;
-    if !covers {
+    if !has.covers(asked) {
         let name = protocol.name();
         return Err(Failure::Usage(format!(
             "--security {asked} is asked for, and the protocol {name} is secure under the threat \
              model {has} only; leave out --protocol {name}, or give one that withstands more: \
-             authenticated and batch are {}, and outsourced, which takes a third party, is {}",
-            ThreatModel::Malicious,
-            ThreatModel::MaliciousNonColluding
+             authenticated and batch are {}",
+            ThreatModel::Malicious
         )));
     }
     if args.security_bits.is_some() && !protocol.has_security_bits() {
         return Err(Failure::Usage(format!(
-            "--security-bits is the statistical security of authenticated, batch and outsourced, \
-             and {} has none; leave it out, or give --protocol authenticated",
+            "--security-bits is the statistical security of authenticated and batch, and {} has \
+             none; leave it out, or give --protocol authenticated",
             protocol.name()
         )));
     }
     Ok(protocol)
 }
 
-/// Refuses flags that are for three parties.
-fn refuse_for_two(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
-    let given = &args.outsourced;
-    let named = [
-        ("--generator", given.generator.is_some()),
-        ("--evaluator", given.evaluator.is_some()),
-        ("--cloud", given.cloud.is_some()),
-        ("--generator-at", given.generator_at.is_some()),
-        ("--cloud-at", given.cloud_at.is_some()),
-        ("--copies", given.copies.is_some()),
-        ("--allow", !given.allow.is_empty()),
-        ("--role generator", args.role == Some(RunRoleArg::Generator)),
-        ("--role cloud", args.role == Some(RunRoleArg::Cloud)),
-    ];
-    if let Some((flag, _)) = named.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::Usage(format!(
-            "{flag} is for three parties, and {} has two; leave it out, or give --protocol \
-             outsourced",
-            protocol.name()
-        )));
-    }
-    Ok(())
-}
-
 /// Checks that a chain is named where two parties keep values in one, and nowhere else.
 fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Result<(), Failure> {
-    let (given, name) = (&args.outsourced, function.name());
+    let name = function.name();
     let wrong = |text: String| Err(Failure::Usage(text));
     let keeps = function.has_saved_values();
-    match &given.chain {
+    match &args.chain.chain {
         _ if keeps && !protocol.keeps_values() => wrong(format!(
             "{name} keeps values between runs, which {} cannot; give --protocol prepared and \
              --chain NAME, or --security malicious and --chain NAME where a party may cheat, or \
-             run it by --protocol outsourced",
+             run it with a third party, by `tacit outsource`",
             protocol.name()
         )),
         _ if keeps && args.plain_loopback => wrong(format!(
@@ -121,10 +89,10 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
             "{name} keeps values between runs; name the chain of runs with --chain, as the other \
              party does"
         )),
-        None if given.pin.is_some() => {
+        None if args.pin.is_some() => {
             wrong("--pin is of a chain; name the chain with --chain".to_owned())
         }
-        None if given.replace => {
+        None if args.chain.replace => {
             wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
         }
         _ => Ok(()),
@@ -134,10 +102,7 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
 fn who(args: &RunArgs) -> Who<'_> {
     Who {
         party: args.party.as_deref(),
-        role: args.role.map(|role| match role {
-            RunRoleArg::Garbler | RunRoleArg::Generator => Role::Garbler,
-            RunRoleArg::Evaluator | RunRoleArg::Cloud => Role::Evaluator,
-        }),
+        role: args.role,
         peer: args.meet.peer.as_deref(),
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::Role;
 use tacit::protocols::Protocol;
 use tacit::session::{BaseOt, OtExtension};
@@ -37,10 +37,16 @@ pub(super) fn roles() -> impl TypedValueParser<Value = Role> + use<> {
 }
 
 /// Takes one of these protocols by its name; help lists them.
-pub(super) fn protocols(among: &[Protocol]) -> impl TypedValueParser<Value = Protocol> + use<> {
-    let value = |one: &Protocol| PossibleValue::new(one.name()).help(one.summary());
-    let values: Vec<PossibleValue> = among.iter().map(value).collect();
+pub(super) fn protocols(
+    among: impl Iterator<Item = Protocol>,
+) -> impl TypedValueParser<Value = Protocol> {
+    let values = among.map(named).collect::<Vec<_>>();
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Protocol>())
+}
+
+/// What help says of a protocol.
+pub(super) fn named(protocol: Protocol) -> PossibleValue {
+    PossibleValue::new(protocol.name()).help(protocol.summary())
 }
 
 /// How this party meets its peer.
@@ -56,18 +62,11 @@ pub(crate) struct MeetArgs {
     /// Connect to the peer at this address
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) connect: Option<String>,
-    /// This party's identity, from `tacit keygen`
-    ///
-    /// Without it, the one in tacit.toml or identity.key next to it.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) identity: Option<PathBuf>,
     /// The peer: its name in tacit.toml, which says how to meet it, or its fingerprint
     #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
     pub(crate) peer: Option<String>,
-    /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
-    /// ml-kem-768 against quantum computers; both parties name the same
-    #[arg(long, value_name = "NAME", value_parser = base_ot, hide_short_help = true)]
-    pub(crate) base_ot: Option<BaseOt>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
     /// How oblivious transfers are made: softspoken-2, softspoken-4 or softspoken-8, each with
     /// fewer bytes and more work, or silent, which rests on LPN; without it the party that connects
     /// takes softspoken-2, or what the link in tacit.toml says, and the other follows
@@ -78,6 +77,20 @@ pub(crate) struct MeetArgs {
     /// Without it 60s for the peer to be there and 30s for a message.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
+}
+
+/// What a session rests on.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// This party's identity, from `tacit keygen`
+    ///
+    /// Without it, the one in tacit.toml or identity.key next to it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+    /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
+    /// ml-kem-768 against quantum computers; all parties name the same
+    #[arg(long, value_name = "NAME", value_parser = base_ot, hide_short_help = true)]
+    pub(crate) base_ot: Option<BaseOt>,
 }
 
 /// Where this party's stock is.

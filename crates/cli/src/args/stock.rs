@@ -22,7 +22,7 @@ Examples:
 /// The protocols whose runs keep values in chains.
 fn keeping() -> impl TypedValueParser<Value = Protocol> {
     let all = Protocol::ALL.into_iter();
-    protocols(&all.filter(|one| one.keeps_values()).collect::<Vec<_>>())
+    protocols(all.filter(|one| one.keeps_values()))
 }
 
 /// Arguments of `tacit stock`.

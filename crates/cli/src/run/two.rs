@@ -79,20 +79,24 @@ impl<'a> TwoPartyRun<'a> {
             runnable,
             role,
             protocol,
-            rung: scheme(args.scheme.as_deref(), Some(function))?,
+            rung: scheme(args.runs.scheme.as_deref(), Some(function))?,
             security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
             kept_ots: kept_ots(args, config, protocol, log),
-            values: runnable.gather(role, &args.inputs, args.input_file.as_deref())?,
+            values: runnable.gather(
+                role,
+                &args.inputs.inputs,
+                args.inputs.input_file.as_deref(),
+            )?,
             files: {
                 let signature = runnable.typed().map(TypedFunction::signature);
                 let party = signature.map(|signature| signature.party_of(role));
                 OutputFiles::new(&args.outputs, signature, party)?
             },
-            time_limit: args.time_limit.or(config.timeouts.run),
+            time_limit: args.runs.time_limit.or(config.timeouts.run),
             log,
         };
-        if protocol == Protocol::Prepared || args.outsourced.chain.is_some() {
+        if protocol == Protocol::Prepared || args.chain.chain.is_some() {
             run.job()?.check()?;
         }
         // Before a peer waits for it.
@@ -167,11 +171,11 @@ impl<'a> TwoPartyRun<'a> {
                 .as_deref()
                 .filter(|named| !named.starts_with("tacit:")),
         };
-        if !self.args.json {
+        if !self.args.runs.json {
             eprint!("{}", setting.text());
         }
         let (mut costs, mut outputs, mut chain) = (Vec::new(), BTreeMap::new(), None);
-        for run in 0..self.args.repeat {
+        for run in 0..self.args.runs.repeat {
             let Some(outcome) = self.once(run, &mut session)? else {
                 break;
             };
@@ -190,10 +194,10 @@ impl<'a> TwoPartyRun<'a> {
     fn once(&self, run: u32, session: &mut Session) -> Result<Option<Outcome>, Failure> {
         let (args, log) = (self.args, self.log);
         let and_gates = self.runnable.function().and_gates();
-        let bar = Bar::new(self.role.name(), and_gates, !args.json);
+        let bar = Bar::new(self.role.name(), and_gates, !args.runs.json);
         let mut job = self
             .job()?
-            .lease_ahead(u64::from(args.repeat - run - 1))
+            .lease_ahead(u64::from(args.runs.repeat - run - 1))
             .watch_taken(move |taken| log.detail(format_args!("run {run} takes {taken}")))
             .watch(|at| bar.show(at));
         if let Some(limit) = self.time_limit {
@@ -206,7 +210,7 @@ impl<'a> TwoPartyRun<'a> {
             Err(tacit::Error::SessionOver { runs }) => {
                 eprintln!(
                     "the other party ended after run {runs} of {}; give both the same --repeat",
-                    args.repeat
+                    args.runs.repeat
                 );
                 return Ok(None);
             }
@@ -278,7 +282,7 @@ impl<'a> TwoPartyRun<'a> {
             .scheme(self.rung.id)
             .threads(self.args.threads)
             .by(self.protocol, self.stocks.as_ref())?;
-        let given = &self.args.outsourced;
+        let given = &self.args.chain;
         let job = match &given.chain {
             Some(name) => job.chain(name),
             None => job,
@@ -287,7 +291,7 @@ impl<'a> TwoPartyRun<'a> {
             true => job.replacing(),
             false => job,
         };
-        let job = match given.pin {
+        let job = match self.args.pin {
             Some(pin) => job.pin(pin),
             None => job,
         };
@@ -306,11 +310,11 @@ impl<'a> TwoPartyRun<'a> {
             let results = typed.results(outputs).map_err(plain_failure)?;
             self.files.write(typed.signature(), &results)?;
         }
-        if self.args.json {
-            let told = self.args.cost.then_some(costs);
+        if self.args.runs.json {
+            let told = self.args.runs.cost.then_some(costs);
             let mut json = setting.json(runnable.outputs_json(outputs)?, told);
             json["runs_done"] = costs.len().into();
-            if let Some(name) = &self.args.outsourced.chain {
+            if let Some(name) = &self.args.chain.chain {
                 json["chain"] = name.as_str().into();
                 json["chain_version"] = chain.map(|chain| chain.to_string()).into();
             }
@@ -329,13 +333,13 @@ impl<'a> TwoPartyRun<'a> {
         if !self.security.is_secure() {
             output::print(insecure(&bits_text(self.security.bits())).as_bytes())?;
         }
-        if let (Some(name), Some(chain)) = (&self.args.outsourced.chain, chain) {
+        if let (Some(name), Some(chain)) = (&self.args.chain.chain, chain) {
             eprintln!("chain     {name} at version {}", chain.version);
             eprintln!("pin       {chain}, for --pin in a later run");
         }
         self.tell_from_stock(costs);
         output::print(runnable.outputs_text(outputs)?.as_bytes())?;
-        if self.args.cost {
+        if self.args.runs.cost {
             eprint!("{}", costs_text(costs));
         }
         Ok(())
@@ -346,7 +350,7 @@ impl<'a> TwoPartyRun<'a> {
         if self.protocol != Protocol::Authenticated || self.stocks.is_none() || costs.is_empty() {
             return;
         }
-        if self.args.outsourced.chain.is_some() {
+        if self.args.chain.chain.is_some() {
             eprintln!("triples   made in the run, under the Δ of the chain");
             return;
         }
@@ -398,7 +402,7 @@ impl<'a> TwoPartyRun<'a> {
         if args.insecure_for_measurements {
             words.push("--insecure-for-measurements".to_owned());
         }
-        if args.scheme.is_some() {
+        if args.runs.scheme.is_some() {
             words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
         }
         words.extend(["--runs", "N"].map(str::to_owned));
@@ -458,7 +462,7 @@ fn checked_in_stock(
         own,
         peer,
         role,
-        scheme: scheme(args.scheme.as_deref(), Some(function))?.id,
+        scheme: scheme(args.runs.scheme.as_deref(), Some(function))?.id,
     };
     let stocks = stock::open(args.stock.stock.as_deref(), config)?;
     match security(Protocol::Batch, args) {

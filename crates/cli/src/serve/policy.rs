@@ -19,7 +19,7 @@ use super::config::{Parameter, Serve, Served, ServedRole, Stocked};
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::outsourced::{COPIES, parameters};
+use crate::outsource::{COPIES, parameters};
 use crate::typed::Runnable;
 use crate::{function, run};
 

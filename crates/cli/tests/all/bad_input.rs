@@ -116,7 +116,7 @@ fn usage_errors_exit_with_2() {
         ),
         (
             vec!["run", "millionaires", "--role", "cloud"],
-            &["--role cloud", "--protocol outsourced"],
+            &["'cloud' for '--role", "garbler"],
         ),
         (
             [&run[..], &identity, &["--peer", peer]].concat(),

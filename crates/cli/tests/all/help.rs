@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::process::tacit;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "keygen",
     "pair",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 16] = [
     "fmt",
     "plan",
     "run",
+    "outsource",
     "prepare",
     "stock",
     "lsp",
@@ -39,7 +40,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..12] {
+    for command in &COMMANDS[..13] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }
@@ -82,9 +83,52 @@ fn short_help_fits_on_a_screen() {
             short.stdout
         );
     }
-    for rare in ["--copies", "--plain-loopback", "--bit-order", "--repeat"] {
+    for rare in ["--chain", "--plain-loopback", "--bit-order", "--repeat"] {
         assert!(!short.stdout.contains(rare), "{rare}:\n{}", short.stdout);
         assert!(long.succeeded().contains(rare), "{rare}:\n{}", long.stdout);
+    }
+}
+
+/// Each of the three takes what its role has and nothing else, and sees the lines of all three.
+#[test]
+fn each_of_three_parties_has_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = [
+        "--cloud",
+        "--evaluator",
+        "--generator",
+        "--input",
+        "--chain",
+        "--pin",
+        "--copies",
+    ];
+    for (role, takes) in [
+        ("generator", [true, true, false, true, true, false, true]),
+        ("cloud", [false, true, true, false, true, false, true]),
+        ("evaluator", [true, false, true, true, false, true, true]),
+    ] {
+        let [short, long] = ["-h", "--help"].map(|h| tacit(folder.path(), &["outsource", role, h]));
+        let lines = short.succeeded().lines().count();
+        assert!(lines <= 60, "{lines} lines:\n{}", short.stdout);
+        for (flag, takes) in all.into_iter().zip(takes) {
+            let is_taken = long.succeeded().contains(&format!("\n      {flag} <"));
+            assert_eq!(is_taken, takes, "{role} {flag}:\n{}", long.stdout);
+        }
+        for other in ["generator", "cloud", "evaluator"] {
+            let line = format!(" tacit outsource {other} millionaires --");
+            assert!(
+                short.stdout.contains(&line) && long.stdout.contains(&line),
+                "{other}"
+            );
+        }
+    }
+    let run = tacit(folder.path(), &["run", "--help"]);
+    for of_three in ["--cloud", "generator", "outsourced", "non-colluding"] {
+        assert!(
+            !run.succeeded().contains(of_three),
+            "{of_three}:\n{}",
+            run.stdout
+        );
     }
 }
 
@@ -102,7 +146,9 @@ fn completions_and_man_pages() {
     );
     let pages = tacit(folder.path(), &["man", "--directory", "."]);
     assert_eq!(pages.succeeded(), "");
-    assert!(folder.path().join("tacit-run.1").exists());
+    for page in ["tacit-run.1", "tacit-outsource-cloud.1"] {
+        assert!(folder.path().join(page).exists(), "{page}");
+    }
     tacit(folder.path(), &["man", "--directory", "absent/folder"]).failed(3, &["absent/folder"]);
 }
 

@@ -228,7 +228,7 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     };
     let spend = ["total.tacit", "--entry", "spend", "--input", "percent=1"];
     let of = |more: &[&str]| run(&[&spend[..], more].concat());
-    of(&[]).failed(2, &["--protocol prepared", "--protocol outsourced"]);
+    of(&[]).failed(2, &["--protocol prepared", "tacit outsource"]);
     of(&["--protocol", "batch"]).failed(2, &["batch cannot", "--security malicious"]);
     of(&["--security", "malicious"]).failed(2, &["--chain"]);
     of(&[&MALICIOUS[..], &["--scheme", "three-halves"]].concat()).failed(2, &["three-halves"]);

@@ -1,5 +1,5 @@
-//! A generator of `outsourced` that lies, against `tacit run` as evaluator and as cloud: what their
-//! users see does not depend on which circuits are checked.
+//! A generator of `outsourced` that lies, against `tacit outsource` as evaluator and as cloud: what
+//! their users see does not depend on which circuits are checked.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,14 +58,15 @@ impl Scene {
         Stocks::open(&self.folder.path().join(name), 1 << 24).expect("a folder")
     }
 
-    /// Starts `tacit run` of `function` as another party than the generator, which is at `address`.
+    /// Starts `tacit outsource` of `function` as another party than the generator, which is at
+    /// `address`.
     fn party(&self, function: &str, role: &str, address: &str, more: &[&str]) -> Running {
         let (key, generator) = (
             format!("{role}.key"),
             self.generator.fingerprint().to_string(),
         );
         let copies = COPIES.to_string();
-        let mut args = vec!["run", function, "--protocol", "outsourced", "--role", role];
+        let mut args = vec!["outsource", role, function];
         args.extend(SIZE);
         args.extend(["--copies", &copies, "--insecure-for-measurements"]);
         args.extend([

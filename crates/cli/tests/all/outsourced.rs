@@ -1,4 +1,4 @@
-//! `tacit run --protocol outsourced`: three processes over TLS, and a map that they keep.
+//! `tacit outsource`: three processes over TLS, and a map that they keep.
 
 use std::path::Path;
 
@@ -34,26 +34,22 @@ impl Parties {
     fn run(&self, function: &[&str], who: usize, own: [&[&str]; 3]) -> [Ended; 3] {
         let [generator, cloud, ..] = &self.fingerprints;
         let (evaluator, key) = (&self.fingerprints[2 + who], KEYS[2 + who]);
-        let common = [
-            &["run"],
-            function,
-            &["--protocol", "outsourced", "--json", "--cost"],
-        ];
-        let common = common.concat();
         let start = |more: &[&str], own: &[&str]| {
-            process::start(self.path(), &[&common, more, own].concat(), "")
+            let told = ["--json", "--cost"];
+            let args = [&["outsource"], more, function, &told, own].concat();
+            process::start(self.path(), &args, "")
         };
         let listen = ["--listen", "127.0.0.1:0"];
-        let of_generator = ["--role", "generator", "--identity", KEYS[0], "--stock", "g"];
+        let of_generator = ["generator", "--identity", KEYS[0], "--stock", "g"];
         let known = ["--cloud", cloud, "--evaluator", evaluator];
         let mut at_generator = start(&[&of_generator[..], &listen, &known].concat(), own[0]);
         let generator_at = at_generator.line_after("listening on ");
-        let of_cloud = ["--role", "cloud", "--identity", KEYS[1], "--stock", "c"];
+        let of_cloud = ["cloud", "--identity", KEYS[1], "--stock", "c"];
         let known = ["--generator", generator, "--evaluator", evaluator];
         let known = [&known[..], &["--generator-at", &generator_at]].concat();
         let mut at_cloud = start(&[&of_cloud[..], &listen, &known].concat(), own[1]);
         let cloud_at = at_cloud.line_after("listening on ");
-        let of_evaluator = ["--role", "evaluator", "--identity", key];
+        let of_evaluator = ["evaluator", "--identity", key];
         let known = ["--generator", generator, "--cloud", cloud];
         let places = ["--generator-at", &generator_at, "--cloud-at", &cloud_at];
         let evaluator = start(&[&of_evaluator[..], &known, &places].concat(), own[2]);
@@ -196,15 +192,8 @@ fn three_parties_who_have_paired_run_by_names() {
         std::fs::write(parties.path().join(format!("{role}.toml")), text).expect("a file");
         let file = format!("{role}.toml");
         let common = [
-            &["run", "millionaires", "--param", "bits=8", "--copies", "1"][..],
-            &[
-                "--protocol",
-                "outsourced",
-                "--config",
-                &file,
-                "--role",
-                role,
-            ],
+            &["outsource", role, "millionaires", "--param", "bits=8"][..],
+            &["--copies", "1", "--config", &file],
             names,
             input,
         ];
@@ -246,21 +235,15 @@ fn three_parties_who_have_paired_run_by_names() {
 fn what_is_missing_is_said_before_anyone_is_met() {
     let parties = Parties::new();
     let [generator, cloud, phone, _] = parties.fingerprints.each_ref().map(String::as_str);
-    let run = |args: &[&str]| tacit(parties.path(), &[&["run"], args].concat());
-    let map = [
-        "friend-map-get",
-        "--protocol",
-        "outsourced",
-        "--identity",
-        KEYS[0],
-    ];
-    let of = |more: &[&str]| run(&[&map[..], &["--role", "generator"], more].concat());
+    let with = |command: &[&str], more: &[&str]| tacit(parties.path(), &[command, more].concat());
+    let map = ["friend-map-get", "--identity", KEYS[0]];
+    let of = |more: &[&str]| with(&["outsource", "generator"], &[&map[..], more].concat());
     of(&[]).failed(2, &["--cloud"]);
     let known = ["--cloud", cloud, "--evaluator", phone];
     of(&known).failed(2, &["--listen"]);
     let there = [&known[..], &["--listen", "127.0.0.1:0"]].concat();
     of(&there).failed(2, &["--chain"]);
-    of(&[&there[..], &["--generator", generator]].concat()).failed(2, &["another party"]);
+    of(&[&there[..], &["--generator", generator]].concat()).failed(2, &["--generator"]);
     of(&[&there[..], &["--copies", "2"]].concat()).failed(2, &["--copies 2"]);
     for few in [["--copies", "4"], ["--security-bits", "20"]] {
         let told = [
@@ -286,14 +269,9 @@ fn what_is_missing_is_said_before_anyone_is_met() {
         "127.0.0.1:0",
     ];
     of(&same).failed(2, &["one fingerprint"]);
-    let client = [
-        "friend-map-get",
-        "--role",
-        "evaluator",
-        "--identity",
-        KEYS[2],
-    ];
+    let client = ["outsource", "evaluator", "friend-map-get"];
     let asked = ["--security", "malicious-non-colluding"];
+    let key = ["--identity", KEYS[2]];
     let others = [
         "--generator",
         generator,
@@ -302,19 +280,21 @@ fn what_is_missing_is_said_before_anyone_is_met() {
         "--generator-at",
         "127.0.0.1:9",
     ];
-    run(&[&client[..], &asked, &others].concat()).failed(2, &["--cloud-at"]);
-    // What is for three is refused between two, and what keeps values as well.
-    let two = [
-        "millionaires",
-        "--role",
-        "cloud",
-        "--listen",
-        "127.0.0.1:0",
-        "--peer",
-        phone,
-    ];
-    run(&two).failed(2, &["--role cloud", "--protocol outsourced"]);
-    let kept = ["friend-map-get", "--role", "garbler", "--identity", KEYS[0]];
+    with(&client, &[&asked[..], &key, &others].concat()).failed(2, &["--cloud-at"]);
+    with(&client, &["--security", "malicious"]).failed(2, &["tacit run", asked[1]]);
+    // Between two, what is of three answers with the command to use.
+    for three in [asked, ["--protocol", "outsourced"]] {
+        let told = [
+            three[1],
+            "`tacit outsource`",
+            "`generator`, `cloud` or `evaluator`",
+        ];
+        let ended = with(&["run", "millionaires", "--json"], &three);
+        ended.failed(2, &told);
+        assert_eq!(ended.json()["error"]["exit_code"], 2);
+    }
+    let kept = ["run", "friend-map-get", "--role", "garbler"];
     let two = ["--listen", "127.0.0.1:0", "--peer", phone];
-    run(&[&kept[..], &two].concat()).failed(2, &["map-get", "--protocol outsourced"]);
+    let two = [&map[1..], &two].concat();
+    with(&kept, &two).failed(2, &["map-get", "`tacit outsource`"]);
 }

@@ -239,15 +239,12 @@ impl Scene {
             false => &[],
         };
         let common = [
-            "run",
+            "outsource",
+            "evaluator",
             function,
-            "--protocol",
-            "outsourced",
             "--copies",
             "5",
             "--insecure-for-measurements",
-            "--role",
-            "evaluator",
             "--identity",
             &key,
             "--generator",

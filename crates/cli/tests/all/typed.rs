@@ -159,7 +159,7 @@ fn runs_over_states_are_for_three_parties() {
         let several = tacit(folder.path(), &args);
         several.failed(3, &["the program has several runs", "such as --entry", run]);
         let args = [&args[..], &["--entry", run]].concat();
-        let words = ["keeps values between runs", "--protocol outsourced"];
+        let words = ["keeps values between runs", "tacit outsource"];
         tacit(folder.path(), &args).failed(2, &words);
         // All of them can be looked at.
         let inspected = tacit(folder.path(), &["inspect", path, "--entry", run]);

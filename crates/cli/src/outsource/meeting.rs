@@ -8,7 +8,7 @@ use tacit::net::{CancelHandle, NetError};
 use tacit::outsourced::OutsourcedRole;
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 
-use crate::args::{OutsourcedArgs, RunArgs};
+use crate::args::{Given, Other};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
@@ -35,36 +35,16 @@ impl Meeting {
     /// # Errors
     ///
     /// They do not say who another party is or where it listens, or name one party twice.
-    pub(super) fn new(
-        args: &RunArgs,
-        config: &Config,
-        role: OutsourcedRole,
-    ) -> Result<Self, Failure> {
-        use OutsourcedRole::{Cloud, Evaluator, Generator};
-        let others = match role {
-            Generator => [Cloud, Evaluator],
-            Evaluator => [Generator, Cloud],
-            Cloud => [Generator, Evaluator],
-        };
-        let named = |other| named(&args.outsourced, other);
-        if named(role).is_some() {
-            return Err(Failure::Usage(format!(
-                "--{role} names another party, and this one is the {role}; leave it out"
-            )));
-        }
-        let path = party::identity_path(args.meet.identity.as_ref(), config)?;
+    pub(super) fn new(given: &Given<'_>, config: &Config) -> Result<Self, Failure> {
+        let path = party::identity_path(given.each.session.identity.as_ref(), config)?;
         let identity = Identity::load(&path).map_err(tacit::Error::from)?;
-        let who = |other: OutsourcedRole| {
-            let text = named(other).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "nothing says who the {other} is; give --{other} and the fingerprint that its \
-                     `tacit keygen` printed"
-                ))
-            })?;
-            let option = format!("--{other}");
-            Ok::<_, Failure>((other, party::fingerprint(&option, text, config)?))
+        let who = |other: &Other<'_>| {
+            let option = format!("--{}", other.role);
+            let who = party::fingerprint(&option, other.name, config)?;
+            Ok::<_, Failure>((other.role, who))
         };
-        let others = [who(others[0])?, who(others[1])?];
+        let [first, second] = &given.others;
+        let others = [who(first)?, who(second)?];
         let is_twice = others[0].1 == others[1].1
             || others.iter().any(|other| other.1 == identity.fingerprint());
         if is_twice {
@@ -72,17 +52,17 @@ impl Meeting {
                 "two of the three parties have one fingerprint; each is to have its own".to_owned(),
             ));
         }
-        let addresses = others.map(|(other, _)| address(args, config, role, other));
+        let addresses = [first, second].map(|other| address(given.role, other, config));
         let [first, second] = addresses;
         let mut settings = Settings::default();
-        let connect = args.meet.timeout.or(config.timeouts.connect);
+        let connect = given.each.timeout.or(config.timeouts.connect);
         settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
         Ok(Self {
-            role,
+            role: given.role,
             identity,
             others,
             addresses: [first?, second?],
-            listen: listen(args, config, role)?,
+            listen: listen(given, config)?,
             settings,
         })
     }
@@ -139,15 +119,6 @@ impl Meeting {
     }
 }
 
-/// What the arguments call another party.
-fn named(given: &OutsourcedArgs, other: OutsourcedRole) -> Option<&str> {
-    match other {
-        OutsourcedRole::Generator => given.generator.as_deref(),
-        OutsourcedRole::Evaluator => given.evaluator.as_deref(),
-        OutsourcedRole::Cloud => given.cloud.as_deref(),
-    }
-}
-
 /// Whether the party in `role` connects to `other`: the generator is connected to by both others,
 /// the cloud by the evaluator.
 fn connects(role: OutsourcedRole, other: OutsourcedRole) -> bool {
@@ -160,19 +131,18 @@ fn connects(role: OutsourcedRole, other: OutsourcedRole) -> bool {
 
 /// Where this party listens for those that connect to it: as it is told, or as it listens for two
 /// parties' runs with them.
-fn listen(
-    args: &RunArgs,
-    config: &Config,
-    role: OutsourcedRole,
-) -> Result<Option<String>, Failure> {
-    use OutsourcedRole::{Cloud, Evaluator};
-    if role == Evaluator || args.meet.listen.is_some() {
-        return Ok(args.meet.listen.clone());
+fn listen(given: &Given<'_>, config: &Config) -> Result<Option<String>, Failure> {
+    let Some(server) = given.server else {
+        return Ok(None);
+    };
+    if server.listen.is_some() {
+        return Ok(server.listen.clone());
     }
-    let configured = [Cloud, Evaluator]
-        .into_iter()
-        .filter(|&other| connects(other, role))
-        .filter_map(|other| config.peers.get(named(&args.outsourced, other)?))
+    let role = given.role;
+    let coming = given.others.iter();
+    let coming = coming.filter(|other| connects(other.role, role));
+    let configured = coming
+        .filter_map(|other| config.peers.get(other.name))
         .filter_map(|peer| peer.listen.clone());
     let configured: BTreeSet<String> = configured.collect();
     if configured.len() > 1 {
@@ -193,23 +163,17 @@ fn listen(
 
 /// Where `other` listens, if the party in `role` connects to it.
 fn address(
-    args: &RunArgs,
-    config: &Config,
     role: OutsourcedRole,
-    other: OutsourcedRole,
+    other: &Other<'_>,
+    config: &Config,
 ) -> Result<Option<String>, Failure> {
-    use OutsourcedRole::{Cloud, Evaluator, Generator};
-    if !connects(role, other) {
+    if !connects(role, other.role) {
         return Ok(None);
     }
-    let given = &args.outsourced;
-    let said = match other {
-        Generator => given.generator_at.clone(),
-        Cloud => given.cloud_at.clone(),
-        Evaluator => None,
-    };
-    let configured = || config.peers.get(named(given, other)?)?.address.clone();
-    said.or_else(configured).map(Some).ok_or_else(|| {
+    let configured = || config.peers.get(other.name)?.address.clone();
+    let said = other.at.map(str::to_owned).or_else(configured);
+    said.map(Some).ok_or_else(|| {
+        let other = other.role;
         Failure::Usage(format!(
             "nothing says where the {other} listens; give --{other}-at HOST:PORT"
         ))

@@ -1,4 +1,4 @@
-//! `tacit run --protocol outsourced`: one of three parties.
+//! `tacit outsource`: one of three parties.
 //!
 //! The generator listens for both others, the cloud connects to it and listens for the evaluator,
 //! and the evaluator, which may be behind a router, connects to both.
@@ -6,6 +6,7 @@
 mod meeting;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::cost::Cost;
@@ -18,7 +19,7 @@ use tacit::protocols::{StatisticalSecurity, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
 
-use crate::args::{RunArgs, RunRoleArg};
+use crate::args::{Given, OutsourceCommand};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
@@ -32,97 +33,100 @@ use meeting::Meeting;
 
 /// Circuits unless told otherwise: those of the published experiments, some 2^-82.
 pub(crate) const COPIES: u32 = 256;
+
 /// Runs the command. Checks everything of this party's before contacting another party.
 ///
 /// # Errors
 ///
 /// Something of this party's, of another's or of the network's is not right.
-pub(crate) fn run(args: &RunArgs, config: &Config, log: Log) -> Result<(), Failure> {
-    let role = role(args)?;
-    if !args.outputs.is_empty() {
-        return Err(Failure::Usage(
-            "--output is for two parties; leave it out, and take the results from standard output"
-                .to_owned(),
-        ));
-    }
-    let meeting = Meeting::new(args, config, role)?;
-    let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
+pub(crate) fn outsource(
+    command: &OutsourceCommand,
+    config: Option<&Path>,
+    log: Log,
+) -> Result<(), Failure> {
+    let config = &Config::load(config)?;
+    let given = &command.given();
+    let each = given.each;
+    let meeting = Meeting::new(given, config)?;
+    let runnable = function::find(&each.function, &each.choice)?.runnable(&each.choice)?;
     let function = runnable.function();
-    let rung = scheme(args.scheme.as_deref(), Some(function))?;
-    let parameters = parameters_of(args)?;
-    let values = values(&runnable, role, args)?;
+    let rung = scheme(each.runs.scheme.as_deref(), Some(function))?;
+    let parameters = parameters_of(given)?;
+    let values = values(&runnable, given)?;
     log.step(format_args!(
         "function {} {}",
         function.name(),
         function.digest()
     ));
-    let chain = chain(function, role, args, config)?;
+    let chain = chain(function, given, config)?;
     let job = || {
         let values = values
             .iter()
             .map(|(name, value)| (name.as_str(), value.clone()));
         let job = OutsourcedJob::new(function, parameters).scheme(rung.id);
         values.fold(
-            told(job, args, config, chain.as_ref()),
+            told(job, given, config, chain.as_ref()),
             |job, (name, value)| job.input(name, value),
         )
     };
     let setting = Setting {
         function,
-        role,
+        role: given.role,
         parameters,
         rung,
         others: meeting.others,
-        chain: args.outsourced.chain.as_deref(),
+        chain: chain.as_ref().map(|chain| chain.name.as_str()),
     };
-    if !args.json {
+    if !each.runs.json {
         eprint!("{}", setting.text());
     }
     // The evaluator's part has nothing to do with gates, and its memory is to stay small.
-    let gates = match role {
+    let gates = match given.role {
         OutsourcedRole::Evaluator => 0,
         _ => function
             .and_gates()
             .saturating_mul(parameters.copies() as u64),
     };
-    let base_ot = args.meet.base_ot.or(config.base_ot);
+    let base_ot = each.session.base_ot.or(config.base_ot);
     let mut sessions = meeting.meet(cancel::on_signal()?, log)?;
     if let Some(kind) = base_ot {
         for session in &mut sessions {
             session.set_base_ot(kind)?;
         }
     }
-    let outcomes = runs(&mut sessions, (role, gates), args, log, job)?;
+    let outcomes = runs(&mut sessions, (given, gates), log, job)?;
     for session in sessions {
         // The results are here; a peer that has already left takes nothing from them.
         if let Err(error) = session.close() {
             log.step(format_args!("{error}"));
         }
     }
-    tell(args, &runnable, &setting, &outcomes)
+    tell(given, &runnable, &setting, &outcomes)
 }
 
 /// `job` with what the arguments and the configuration say of it.
 fn told<'f>(
-    job: OutsourcedJob<'f>,
-    args: &RunArgs,
+    mut job: OutsourcedJob<'f>,
+    given: &Given<'_>,
     config: &Config,
     chain: Option<&Chain>,
 ) -> OutsourcedJob<'f> {
-    let mut job = job.threads(args.threads);
+    if let Some(server) = given.server {
+        job = job.threads(server.threads);
+    }
     if let Some(chain) = chain {
         job = job.chain(&chain.stocks, &chain.name, &chain.allowed);
-        if args.outsourced.replace {
+        if chain.is_replaced {
             job = job.replacing();
         }
     }
-    if let Some(pin) = args.outsourced.pin {
+    if let Some(pin) = given.pin {
         job = job.pin(pin);
     }
-    if let Some(patience) = args.meet.timeout.or(config.timeouts.message) {
+    if let Some(patience) = given.each.timeout.or(config.timeouts.message) {
         job = job.patience(patience);
     }
-    if let Some(limit) = args.time_limit.or(config.timeouts.run) {
+    if let Some(limit) = given.each.runs.time_limit.or(config.timeouts.run) {
         job = job.time_limit(limit);
     }
     job
@@ -131,16 +135,16 @@ fn told<'f>(
 /// Runs as often as asked, of `gates` AND gates each, or until another party wants no more.
 fn runs<'f>(
     [first, second]: &mut [Session; 2],
-    (role, gates): (OutsourcedRole, u64),
-    args: &RunArgs,
+    (given, gates): (&Given<'_>, u64),
     log: Log,
     job: impl Fn() -> OutsourcedJob<'f>,
 ) -> Result<Vec<Outcome>, Failure> {
+    let (each, repeat) = (given.each, given.each.runs.repeat);
     let mut outcomes = Vec::new();
-    for run in 0..args.repeat {
-        let bar = Bar::new(role.name(), gates, !args.json);
+    for run in 0..repeat {
+        let bar = Bar::new(given.role.name(), gates, !each.runs.json);
         let job = job().watch(|at| bar.show(at));
-        let outcome = match role {
+        let outcome = match given.role {
             OutsourcedRole::Generator => job.generate(second, first),
             OutsourcedRole::Evaluator => job.evaluate(first, second),
             OutsourcedRole::Cloud => job.serve(first, second),
@@ -148,13 +152,13 @@ fn runs<'f>(
         match outcome {
             Err(tacit::Error::SessionOver { runs }) => {
                 eprintln!(
-                    "another party ended after run {runs} of {}; give all three the same --repeat",
-                    args.repeat
+                    "another party ended after run {runs} of {repeat}; give all three the same \
+                     --repeat"
                 );
                 break;
             }
             Err(error) => {
-                let words = shell::function(&args.function, &args.choice);
+                let words = shell::function(&each.function, &each.choice);
                 return Err(error.calling_function(&shell::line(&words)).into());
             }
             Ok(outcome) => outcomes.push(outcome),
@@ -166,7 +170,7 @@ fn runs<'f>(
 
 /// Tells the results of the last run, and the costs of all.
 fn tell(
-    args: &RunArgs,
+    given: &Given<'_>,
     runnable: &Runnable,
     setting: &Setting<'_>,
     outcomes: &[Outcome],
@@ -174,12 +178,13 @@ fn tell(
     let Some(last) = outcomes.last() else {
         return Ok(());
     };
+    let told = &given.each.runs;
     let costs: Vec<_> = outcomes
         .iter()
         .map(|outcome| outcome.cost.clone())
         .collect();
-    if args.json {
-        let mut json = setting.json(last, args.cost.then_some(costs.as_slice()));
+    if told.json {
+        let mut json = setting.json(last, told.cost.then_some(costs.as_slice()));
         json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
         return output::print(pretty(&json).as_bytes());
@@ -192,36 +197,10 @@ fn tell(
         eprintln!("chain     {chain}, for --pin in a later run");
     }
     output::print(runnable.outputs_text(&last.outputs)?.as_bytes())?;
-    if args.cost {
+    if told.cost {
         eprint!("{}", costs_text(&costs));
     }
     Ok(())
-}
-
-fn role(args: &RunArgs) -> Result<OutsourcedRole, Failure> {
-    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
-    if args.plain_loopback {
-        return usage(
-            "outsourced rests on three identities, and --plain-loopback has none; leave it out, \
-             and give --identity and the fingerprints of the others",
-        );
-    }
-    if args.meet.peer.is_some() || args.meet.connect.is_some() {
-        return usage(
-            "--peer and --connect are for two parties; name the others by --generator, \
-             --evaluator and --cloud, and where they listen by --generator-at and --cloud-at",
-        );
-    }
-    match args.role {
-        Some(RunRoleArg::Generator | RunRoleArg::Garbler) => Ok(OutsourcedRole::Generator),
-        Some(RunRoleArg::Evaluator) => Ok(OutsourcedRole::Evaluator),
-        Some(RunRoleArg::Cloud) => Ok(OutsourcedRole::Cloud),
-        None if args.party.is_some() => usage(
-            "--as names one of two parties, and outsourced has three; give --role generator, \
-             evaluator or cloud",
-        ),
-        None => usage("nothing says which of the three this party is; give --role"),
-    }
 }
 
 /// The parameters of `copies` circuits and `bits` bits of the checks of inputs; one circuit is for
@@ -270,41 +249,37 @@ fn security_bits_text(parameters: &OutsourcedParameters) -> String {
     bits_text(security_bits_of(parameters, None).unwrap_or(0))
 }
 
-fn parameters_of(args: &RunArgs) -> Result<OutsourcedParameters, Failure> {
-    let copies = args.outsourced.copies.unwrap_or(COPIES);
-    if copies == 1 && args.security != ThreatModel::SemiHonest {
+fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
+    let each = given.each;
+    let copies = each.copies.unwrap_or(COPIES);
+    if let Some(asked @ ThreatModel::MaliciousNonColluding) = each.security
+        && copies == 1
+    {
         return Err(Failure::Usage(format!(
-            "--copies 1 is for parties that follow the protocol, and --security {} asks for more; \
-             give more --copies, such as 256",
-            args.security
+            "--copies 1 is for parties that follow the protocol, and --security {asked} asks for \
+             more; give more --copies, such as {COPIES}"
         )));
     }
-    let bits = args.security_bits;
+    let bits = each.security_bits;
     let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
     let allow = (
         "--insecure-for-measurements",
-        args.insecure_for_measurements,
+        each.insecure_for_measurements,
     );
     let parameters = parameters(copies, bits, allow);
     parameters.map_err(|what| Failure::Usage(format!("--copies {copies}: {what}")))
 }
 
-fn values(
-    runnable: &Runnable,
-    role: OutsourcedRole,
-    args: &RunArgs,
-) -> Result<BTreeMap<String, Value>, Failure> {
-    let gather = |role| runnable.gather(role, &args.inputs, args.input_file.as_deref());
-    match role {
-        OutsourcedRole::Generator => gather(Role::Garbler),
-        OutsourcedRole::Evaluator => gather(Role::Evaluator),
-        OutsourcedRole::Cloud if args.inputs.is_empty() && args.input_file.is_none() => {
-            Ok(BTreeMap::new())
-        }
-        OutsourcedRole::Cloud => Err(Failure::Usage(
-            "the cloud has no inputs; leave out --input and --input-file".to_owned(),
-        )),
-    }
+/// This party's inputs; the cloud has none.
+fn values(runnable: &Runnable, given: &Given<'_>) -> Result<BTreeMap<String, Value>, Failure> {
+    let Some(inputs) = given.inputs else {
+        return Ok(BTreeMap::new());
+    };
+    let role = match given.role {
+        OutsourcedRole::Generator => Role::Garbler,
+        OutsourcedRole::Evaluator | OutsourcedRole::Cloud => Role::Evaluator,
+    };
+    runnable.gather(role, &inputs.inputs, inputs.input_file.as_deref())
 }
 
 /// Where a server keeps values, and whose a chain is that it begins.
@@ -312,54 +287,51 @@ struct Chain {
     stocks: Stocks,
     name: String,
     allowed: Vec<Fingerprint>,
+    is_replaced: bool,
 }
 
-/// The chain of the runs, where they have one.
+/// The chain of the runs, where this party keeps one.
 fn chain(
     function: &Function,
-    role: OutsourcedRole,
-    args: &RunArgs,
+    given: &Given<'_>,
     config: &Config,
 ) -> Result<Option<Chain>, Failure> {
-    let given = &args.outsourced;
-    let is_server = role != OutsourcedRole::Evaluator;
     let wrong = |text: String| Err(Failure::Usage(text));
-    if given.pin.is_some() && (is_server || !function.has_saved_values()) {
+    let keeps = function.has_saved_values();
+    if given.pin.is_some() && !keeps {
         return wrong(
-            "--pin is for an evaluator whose function saves or loads values; leave it out"
-                .to_owned(),
+            "--pin is for a function that saves or loads values; leave it out".to_owned(),
         );
     }
-    match &given.chain {
-        Some(_) if !is_server => {
-            wrong("the evaluator keeps nothing; --chain is for generator and cloud".to_owned())
-        }
-        Some(name) if !function.has_saved_values() => wrong(format!(
+    let Some(server) = given.server else {
+        return Ok(None);
+    };
+    match &server.chain.chain {
+        Some(name) if !keeps => wrong(format!(
             "--chain {name}: {} neither saves nor loads values; leave it out",
             function.name()
         )),
-        None if is_server && function.has_saved_values() => wrong(format!(
+        None if keeps => wrong(format!(
             "{} keeps values between runs; name the chain of runs with --chain, as the other \
              server does",
             function.name()
         )),
-        None if given.replace => {
+        None if server.chain.replace => {
             wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
         }
-        None if !given.allow.is_empty() => wrong(
+        None if !server.allow.is_empty() => wrong(
             "--allow says who may use a chain's values; name the chain with --chain".to_owned(),
         ),
         None => Ok(None),
         Some(name) => {
-            let stocks = stock::open(args.stock.stock.as_deref(), config)?;
-            let allowed = given.allow.iter();
+            let stocks = stock::open(server.stock.stock.as_deref(), config)?;
+            let allowed = server.allow.iter();
             let allowed = allowed.map(|who| party::fingerprint("--allow", who, config));
-            let allowed = allowed.collect::<Result<Vec<_>, _>>()?;
-            let name = name.clone();
             Ok(Some(Chain {
                 stocks,
-                name,
-                allowed,
+                name: name.clone(),
+                allowed: allowed.collect::<Result<_, _>>()?,
+                is_replaced: server.chain.replace,
             }))
         }
     }

@@ -1,0 +1,70 @@
+//! What a run takes, be it of two parties or of three.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::text::duration;
+
+/// The heading of inputs and results.
+pub(super) const VALUES: &str = "Inputs and results";
+/// The heading of what a run rests on.
+pub(super) const HOW: &str = "How it is run";
+/// The heading of what stays between runs.
+pub(super) const KEPT: &str = "Stock, and values kept between runs";
+
+/// A party's inputs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = VALUES)]
+pub(crate) struct InputArgs {
+    /// An input of this party: a value, `@FILE`, `@FILE.csv`, or `-` for standard input
+    ///
+    /// Of a program also `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments
+    /// show in the list of processes.
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub(crate) inputs: Vec<String>,
+    /// This party's inputs as a JSON object; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input_file: Option<PathBuf>,
+}
+
+/// How runs are made, and what is told of them.
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// The garbling scheme, or an assumption for the best scheme that needs no more;
+    /// `tacit inspect` lists both. Unless given, half-gates with the hash that suits the function;
+    /// all parties name the same
+    #[arg(long, visible_alias = "assumption", value_name = "NAME")]
+    #[arg(help_heading = HOW, hide_short_help = true)]
+    pub(crate) scheme: Option<String>,
+    /// Longest time for each run, from its first message to its result, such as 10m; without it
+    /// only the waits are bounded, each by itself
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = HOW, hide_short_help = true)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Run N times over one connection, on the same inputs, to measure; all parties say the same
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = HOW, hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) repeat: u32,
+    /// Print what it took: time, bytes, rounds, memory
+    #[arg(long, help_heading = VALUES)]
+    pub(crate) cost: bool,
+    /// Print JSON
+    #[arg(long, help_heading = VALUES)]
+    pub(crate) json: bool,
+}
+
+/// Where a party keeps values between runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = KEPT)]
+pub(crate) struct ChainArgs {
+    /// Keep values in the chain of this name, as the other party that keeps them does. A run that
+    /// saves values and loads none begins it
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    pub(crate) chain: Option<String>,
+    /// With --chain, at both: let a function that saves a value without loading it discard the one
+    /// that the chain keeps
+    #[arg(long, hide_short_help = true)]
+    pub(crate) replace: bool,
+}
