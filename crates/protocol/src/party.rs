@@ -4,23 +4,58 @@
 //! over what arrives, until the party is [`Done`](Action::Done). No call works for long, so that
 //! the driver comes to look at what else there is, such as a person who cancels. Drivers exist over
 //! blocking channels (crate `tacit`) and in memory ([`run_in_memory`]); an asynchronous one would
-//! look the same.
+//! look the same. A driver may do exactly what it is told, in order: no party waits for a message
+//! whose sender waits for it.
+//!
+//! Parties differ in how they name their peers: one of two has an [`OnlyPeer`], and one of three
+//! says [which](crate::outsourced::Peer).
+
+use core::array::from_fn;
+use core::mem;
+use std::collections::VecDeque;
 
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
-/// What a party does next.
+/// How a party names its peers.
+pub trait PeerName: Copy + PartialEq {
+    /// The number of the party that party number `own` calls by this name.
+    fn number(self, own: usize) -> usize;
+}
+
+/// The peer of a party of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Send the message that was written, as a message of this kind.
-    Send(Kind),
-    /// Wait for a message of this kind and at most this many bytes.
+pub struct OnlyPeer;
+
+impl PeerName for OnlyPeer {
+    fn number(self, own: usize) -> usize {
+        1 - own
+    }
+}
+
+/// What a party does next, where `P` names its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action<P = OnlyPeer> {
+    /// Send the message that was written.
+    Send {
+        /// To whom.
+        to: P,
+        /// As what.
+        kind: Kind,
+    },
+    /// Wait for a message.
     Receive {
+        /// From whom.
+        from: P,
         /// Its kind.
         kind: Kind,
         /// Its greatest length in bytes.
         max_bytes: usize,
     },
+    /// Keep what the run saves, durably, and go on when the other server has done so as well. The
+    /// cloud gives out no result before. Asked of generator and cloud of `outsourced`, once, if the
+    /// function saves.
+    Keep,
     /// Nothing yet: the party works, and gives way after a bounded amount of it. Ask again.
     Continue,
     /// Nothing: the party has finished.
@@ -28,9 +63,20 @@ pub enum Action {
 }
 
 impl Action {
+    /// Sends the message that was written.
+    #[must_use]
+    pub const fn send(kind: Kind) -> Self {
+        Self::Send { to: OnlyPeer, kind }
+    }
+
     /// Waits for a message of at most `max_bytes` bytes.
-    pub(crate) const fn receive(kind: Kind, max_bytes: usize) -> Self {
-        Self::Receive { kind, max_bytes }
+    #[must_use]
+    pub const fn receive(kind: Kind, max_bytes: usize) -> Self {
+        Self::Receive {
+            from: OnlyPeer,
+            kind,
+            max_bytes,
+        }
     }
 }
 
@@ -50,7 +96,7 @@ pub struct Progress {
 /// One party's side of a protocol run.
 ///
 /// After an error a party is spent: every later call fails.
-pub trait Party {
+pub trait Party<P = OnlyPeer> {
     /// What the party does next. For [`Action::Send`], `message` then holds the payload; its old
     /// content is overwritten, and its capacity used again. Any other action leaves it empty or as
     /// it was.
@@ -58,13 +104,13 @@ pub trait Party {
     /// # Errors
     ///
     /// The party is spent.
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error>;
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<P>, Error>;
 
     /// Hands over the message that [`Action::Receive`] asked for.
     ///
     /// # Errors
     ///
-    /// The peer misbehaved, or no message was asked for.
+    /// A peer misbehaved, or no message was asked for.
     fn receive(&mut self, payload: &[u8]) -> Result<(), Error>;
 
     /// How far it has come.
@@ -73,7 +119,7 @@ pub trait Party {
     }
 }
 
-/// A party whose every step consumes its state, so that it is spent after an error.
+/// A party of two whose every step consumes its state, so that it is spent after an error.
 pub(crate) trait Machine {
     /// Where the party is.
     type State;
@@ -164,40 +210,87 @@ pub fn admit(expected: Kind, max_bytes: usize, kind: u8, payload: &[u8]) -> Resu
     Ok(())
 }
 
-/// Runs two parties against each other in memory, to the end of both.
-///
-/// # Errors
-///
-/// The error of the party that failed, or [`Error::ApiMisuse`] where both wait.
-pub fn run_in_memory(a: &mut dyn Party, b: &mut dyn Party) -> Result<(), Error> {
-    let mut message = Vec::new();
-    let mut queues: [std::collections::VecDeque<(Kind, Vec<u8>)>; 2] = Default::default();
-    loop {
-        let mut finished = 0;
-        let mut moved = false;
-        for side in 0..2 {
-            let party: &mut dyn Party = if side == 0 { a } else { b };
-            match party.next(&mut message)? {
-                Action::Done => finished += 1,
-                Action::Continue => moved = true,
-                Action::Send(kind) => {
-                    queues[1 - side].push_back((kind, message.clone()));
-                    moved = true;
-                }
-                Action::Receive { kind, max_bytes } => {
-                    if let Some((found, payload)) = queues[side].pop_front() {
-                        admit(kind, max_bytes, found.byte(), &payload)?;
-                        party.receive(&payload)?;
+/// A message on its way in memory: the byte of its kind, and its payload.
+pub type Sent = (u8, Vec<u8>);
+
+/// What happens to a message on its way, which may be changed: it is given the sender's number, to
+/// whom the message goes, and as what it was sent. In an error the sender ends.
+pub type OnItsWay<'w, P> = &'w mut dyn FnMut(usize, P, Kind, &mut Sent) -> Result<(), Error>;
+
+/// Runs parties against each other in memory, until each is done, has failed or waits for ever.
+/// One that fails tells all others. Returns who failed, by number, and why, in the order of time.
+pub fn run_through<P: PeerName, const N: usize>(
+    mut parties: [&mut dyn Party<P>; N],
+    on_its_way: OnItsWay<'_, P>,
+) -> Vec<(usize, Error)> {
+    // By receiver and sender.
+    let mut queues: [[VecDeque<Sent>; N]; N] = from_fn(|_| from_fn(|_| VecDeque::new()));
+    let (mut failures, mut has_ended) = (Vec::new(), [false; N]);
+    let (mut message, mut moved) = (Vec::new(), true);
+    while mem::take(&mut moved) {
+        for own in 0..N {
+            if has_ended[own] {
+                continue;
+            }
+            let mut act = || -> Result<bool, Error> {
+                match parties[own].next(&mut message)? {
+                    Action::Done => return Ok(true),
+                    Action::Continue | Action::Keep => moved = true,
+                    Action::Send { to, kind } => {
+                        let mut sent = (kind.byte(), message.clone());
+                        on_its_way(own, to, kind, &mut sent)?;
+                        queues[to.number(own)][own].push_back(sent);
                         moved = true;
                     }
+                    Action::Receive {
+                        from,
+                        kind,
+                        max_bytes,
+                    } => {
+                        let queue = &mut queues[own][from.number(own)];
+                        if let Some((found, payload)) = queue.pop_front() {
+                            admit(kind, max_bytes, found, &payload)?;
+                            parties[own].receive(&payload)?;
+                            moved = true;
+                        }
+                    }
+                }
+                Ok(false)
+            };
+            match act() {
+                Ok(is_done) => has_ended[own] = is_done,
+                Err(error) => {
+                    let abort = (Kind::Abort.byte(), vec![error.abort_reason().byte()]);
+                    let to_others = queues.iter_mut().map(|queues| &mut queues[own]);
+                    to_others.for_each(|queue| queue.push_back(abort.clone()));
+                    failures.push((own, error));
+                    (has_ended[own], moved) = (true, true);
                 }
             }
         }
-        if finished == 2 {
-            return Ok(());
-        }
-        if !moved {
-            return Err(Error::ApiMisuse("both parties wait for each other"));
-        }
     }
+    let waiting = (0..N).filter(|own| !has_ended[*own]);
+    let stuck = || Error::ApiMisuse("all parties wait for each other");
+    failures.extend(waiting.map(|own| (own, stuck())));
+    failures
+}
+
+/// Runs parties against each other in memory, to the end of all, in the order of their numbers.
+///
+/// # Errors
+///
+/// The error of the party that failed first, or [`Error::ApiMisuse`] where all wait.
+pub fn run_in_memory<P: PeerName, const N: usize>(
+    parties: [&mut dyn Party<P>; N],
+) -> Result<(), Error> {
+    let failures = run_through(parties, &mut |_, _, _, _| Ok(()));
+    let first = failures.into_iter().next();
+    first.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// How party number `own` of [`run_through`] ended.
+#[cfg(test)]
+pub(crate) fn end_of(failures: &mut Vec<(usize, Error)>, own: usize) -> Result<(), Error> {
+    let failure = failures.iter().position(|failure| failure.0 == own);
+    failure.map_or(Ok(()), |number| Err(failures.remove(number).1))
 }

@@ -38,11 +38,11 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     let mut rng = UnwrapErr(getrandom::SysRng);
     let mut garbler = GarblerSetup::with(settings, &tag, &mut rng).unwrap();
     let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng).unwrap();
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
     let mut making = Refill::new(&mut garbler, count, &mut rng);
     let mut taking = Refill::new(&mut evaluator, count, &mut rng);
-    run_in_memory(&mut making, &mut taking).unwrap();
+    run_in_memory([&mut making, &mut taking]).unwrap();
     (garbler, evaluator)
 }
 
@@ -90,17 +90,16 @@ fn tables_of((garbler, evaluator): &mut Parties<'_>) -> Vec<Vec<u8>> {
     let (mut message, mut frames) = (Vec::new(), Vec::new());
     let (mut choices, mut sent) = (Vec::new(), VecDeque::new());
     // The choices wait for nothing.
-    while evaluator.next(&mut choices).unwrap() == Action::Send(Kind::CotExtension) {
+    while evaluator.next(&mut choices).unwrap() == Action::send(Kind::CotExtension) {
         sent.push_back(choices.clone());
     }
     loop {
         match garbler.next(&mut message).unwrap() {
-            Action::Send(Kind::GarblingStart) => evaluator.receive(&message).unwrap(),
-            Action::Send(Kind::Tables) => frames.push(message.clone()),
-            Action::Receive {
-                kind: Kind::CotExtension,
-                ..
-            } => {
+            Action::Send { kind, .. } if kind == Kind::Tables => frames.push(message.clone()),
+            Action::Send { kind, .. } if kind == Kind::GarblingStart => {
+                evaluator.receive(&message).unwrap();
+            }
+            Action::Receive { kind, .. } if kind == Kind::CotExtension => {
                 let choices = sent.pop_front().expect("as many as are taken");
                 garbler.receive(&choices).unwrap();
             }
@@ -234,7 +233,7 @@ fn work_without_messages_gives_way_now_and_then() {
     let function = xors();
     let (mut garbler, mut evaluator) = parties(&function);
     let (mut a, mut b) = (Counted(&mut garbler, 0), Counted(&mut evaluator, 0));
-    run_in_memory(&mut a, &mut b).unwrap();
+    run_in_memory([&mut a, &mut b]).unwrap();
     // 2^20 gates at most, or bits that calls move, at a time.
     assert!((8..64).contains(&a.1), "{}", a.1);
     assert!((8..64).contains(&b.1), "{}", b.1);
@@ -267,7 +266,7 @@ fn giving_way_changes_no_frame() {
     let lengths: Vec<usize> = frames.iter().map(Vec::len).collect();
     assert_eq!(lengths, [32 * 700]);
     let (mut garbler, mut evaluator) = parties(&function);
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     let expected = plain(&function);
     let (r, s) = expected.split_at(8 * 4096);
     assert_eq!(*garbler.finish().unwrap().0, r);
@@ -318,15 +317,15 @@ fn lengths_of_choices(extension: Extension, function: &Function) -> Vec<usize> {
     garbler.next(&mut start).unwrap();
     while lengths.len() < 3 {
         let kind = Kind::CotExtension;
-        assert_eq!(evaluator.next(&mut message), Ok(Action::Send(kind)));
+        assert_eq!(evaluator.next(&mut message), Ok(Action::send(kind)));
         let max_bytes = message.len();
-        let receive = Action::Receive { kind, max_bytes };
+        let receive = Action::receive(kind, max_bytes);
         assert_eq!(garbler.next(&mut Vec::new()), Ok(receive));
         garbler.receive(&message).unwrap();
         lengths.push(message.len());
     }
     evaluator.receive(&start).unwrap();
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     let expected = plain(function);
     assert_eq!(*garbler.finish().unwrap().0, expected);
     assert_eq!(*evaluator.finish().unwrap().0, expected);

@@ -6,7 +6,7 @@ use rand_core::{Rng, UnwrapErr};
 use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
-use tacit_protocol::party::{Action, Party, Progress, admit};
+use tacit_protocol::party::{Action, OnlyPeer, Party, PeerName, Progress, admit};
 use tacit_stock::StockError;
 use zeroize::Zeroizing;
 
@@ -29,20 +29,59 @@ pub(crate) fn drive(
     party: &mut dyn Party,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(), Error> {
+    match drive_over(&mut [(OnlyPeer, channel)], |error, _| error, party, watch)? {
+        Action::Done => Ok(()),
+        _ => Err(Error::ApiMisuse("a party of two has nothing to keep")),
+    }
+}
+
+/// The same over a channel to each peer, until the party is done or has something to
+/// [keep](Action::Keep): gives which. `of_peer` says of an error with whom it was.
+pub(crate) fn drive_over<P: PeerName>(
+    links: &mut [(P, &mut Channel)],
+    of_peer: fn(Error, P) -> Error,
+    party: &mut dyn Party<P>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Action<P>, Error> {
     let mut message = Vec::new();
     loop {
-        channel.check()?;
-        match party.next(&mut message)? {
-            Action::Send(kind) => send(channel, kind, &message)?,
-            Action::Receive { kind, max_bytes } => {
-                let payload = receive(channel, kind, max_bytes)?;
-                party.receive(payload)?;
-            }
-            Action::Continue => flush(channel)?,
-            Action::Done => return flush(channel),
+        for (_, channel) in &*links {
+            channel.check()?;
         }
+        let action = party.next(&mut message)?;
+        if !matches!(action, Action::Send { .. } | Action::Keep) {
+            // Any peer may wait for what was sent to it.
+            for (peer, channel) in &mut *links {
+                flush(channel).map_err(|error| of_peer(error, *peer))?;
+            }
+        }
+        let done = match action {
+            Action::Send { to, kind } => {
+                send(to_peer(links, to)?, kind, &message).map_err(|error| of_peer(error, to))
+            }
+            Action::Receive {
+                from,
+                kind,
+                max_bytes,
+            } => await_message(to_peer(links, from)?, kind, max_bytes)
+                .and_then(|payload| Ok(party.receive(payload)?))
+                .map_err(|error| of_peer(error, from)),
+            Action::Continue => Ok(()),
+            Action::Keep | Action::Done => return Ok(action),
+        };
+        done?;
         watch(party.progress());
     }
+}
+
+/// The channel to `peer`.
+fn to_peer<'l, P: PeerName>(
+    links: &'l mut [(P, &mut Channel)],
+    peer: P,
+) -> Result<&'l mut Channel, Error> {
+    let link = links.iter_mut().find(|link| link.0 == peer);
+    let (_, channel) = link.ok_or(Error::ApiMisuse("a party has no link to itself"))?;
+    Ok(channel)
 }
 
 /// Sends one message. Where the peer has closed, its last word is read, which says why.
@@ -79,6 +118,10 @@ fn heard(channel: &mut Channel, sent: Result<(), NetError>) -> Result<(), Error>
 /// The channel's error, a message that is not due, or the peer's abort.
 pub(crate) fn receive(channel: &mut Channel, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {
     flush(channel)?;
+    await_message(channel, kind, max_bytes)
+}
+
+fn await_message(channel: &mut Channel, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {
     let frame = channel.receive(max_bytes.max(1))?;
     admit(kind, max_bytes, frame.kind, frame.payload)?;
     Ok(frame.payload)

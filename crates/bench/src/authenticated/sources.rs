@@ -473,14 +473,16 @@ fn drive(channel: &mut Channel, party: &mut impl party::Party) -> Result<(), Err
     let mut message = Vec::new();
     loop {
         match party.next(&mut message).map_err(failed)? {
-            Action::Send(kind) => channel.send(kind.byte(), &message)?,
-            Action::Receive { kind, max_bytes } => {
+            Action::Send { kind, .. } => channel.send(kind.byte(), &message)?,
+            Action::Receive {
+                kind, max_bytes, ..
+            } => {
                 channel.flush()?;
                 let frame = channel.receive(max_bytes.max(1))?;
                 admit(kind, max_bytes, frame.kind, frame.payload).map_err(failed)?;
                 party.receive(frame.payload).map_err(failed)?;
             }
-            Action::Continue => channel.flush()?,
+            Action::Continue | Action::Keep => channel.flush()?,
             Action::Done => return Ok(channel.flush()?),
         }
     }

@@ -385,7 +385,7 @@ impl<'f, S: Scheme> Machine for Evaluating<'f, S> {
     ) -> Result<(State<'f, S>, Option<Action>), Error> {
         let (state, action) = match state {
             State::Choosing(choosing) => {
-                (choosing.choose(message)?, Action::Send(Kind::CotExtension))
+                (choosing.choose(message)?, Action::send(Kind::CotExtension))
             }
             State::Working(mut streaming) => {
                 let rest = std::mem::take(&mut streaming.frame.rest);
@@ -394,7 +394,7 @@ impl<'f, S: Scheme> Machine for Evaluating<'f, S> {
             State::Returning(evaluated, outputs) => {
                 evaluated.result(&self.tag, message);
                 let done = State::Done(evaluated.ot, outputs);
-                (done, Action::Send(Kind::Result))
+                (done, Action::send(Kind::Result))
             }
             done @ State::Done(..) => (done, Action::Done),
             _ => return Err(SPENT),

@@ -346,12 +346,12 @@ impl<'f, S: Scheme> Machine for Garbling<'f, S> {
         Ok(match state {
             State::Greeting(opening) => {
                 opening.message(message);
-                (opening.opened()?, Some(Action::Send(Kind::GarblingStart)))
+                (opening.opened()?, Some(Action::send(Kind::GarblingStart)))
             }
             State::Streaming(mut streaming) => {
                 let filled = streaming.fill(message);
                 self.done_ands = streaming.walk.done_ands();
-                let send = Action::Send(Kind::Tables);
+                let send = Action::send(Kind::Tables);
                 match filled {
                     Filled::Full => (State::Streaming(streaming), Some(send)),
                     Filled::Paused => (State::Streaming(streaming), Some(Action::Continue)),
@@ -363,7 +363,7 @@ impl<'f, S: Scheme> Machine for Garbling<'f, S> {
             }
             State::Decoding(garbled) => {
                 garbled.decoding(message);
-                let send = Action::Send(Kind::Decoding);
+                let send = Action::send(Kind::Decoding);
                 (self.after_decoding(garbled), Some(send))
             }
             done @ State::Done(..) => (done, Some(Action::Done)),

@@ -22,7 +22,7 @@ use super::judge::HeldCopy;
 use super::machine::{self, Stages};
 use super::majority::majority;
 use super::parameters::Parameters;
-use super::party::{Peer, Step, ThreeParty};
+use super::party::Peer;
 use super::same_input::InputHash;
 use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share};
@@ -34,7 +34,7 @@ use crate::malicious::frames::Incoming;
 use crate::malicious::oracle::{Hash, Oracle};
 use crate::malicious::parallel;
 use crate::message::{Kind, exactly};
-use crate::party::{NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, NOT_ASKED, NOT_DONE, Progress};
 use crate::saved::{ChainId, EvaluatorHalf as CloudValue, SavedCopy, SavedState};
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
@@ -59,7 +59,7 @@ pub struct CloudOutcome {
 pub struct Cloud<'f, S: Scheme> {
     work: ServerRun<'f, S>,
     threads: usize,
-    state: State,
+    state: Option<State>,
     /// Circuits checked or evaluated.
     done: u64,
 }
@@ -163,19 +163,19 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         Ok(Self {
             work,
             threads: threads.max(1),
-            state: State::Meeting(Box::new(meeting), Box::new(brought)),
+            state: Some(State::Meeting(Box::new(meeting), Box::new(brought))),
             done: 0,
         })
     }
 
-    /// What is kept at [`Step::Keep`]: the chain, and the cloud's half of each saved value, in the
-    /// function's order.
+    /// What is kept at [`Action::Keep`]: the chain, and the cloud's half of each saved value, in
+    /// the function's order.
     ///
     /// # Errors
     ///
     /// It is not the time.
     pub fn to_keep(&self) -> Result<(&CloudChain, &[CloudValue]), Error> {
-        let State::Running(Stage::SendingResults(_, 0), running) = &self.state else {
+        let Some(State::Running(Stage::SendingResults(_, 0), running)) = &self.state else {
             return Err(NOT_DONE);
         };
         Ok((running.chain()?, &running.saved))
@@ -187,7 +187,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     ///
     /// The run is not done.
     pub fn finish(self) -> Result<CloudOutcome, Error> {
-        let State::Running(Stage::Done, running) = self.state else {
+        let Some(State::Running(Stage::Done, running)) = self.state else {
             return Err(NOT_DONE);
         };
         let CloudStart::Chain(chain) = running.brought.start else {
@@ -203,9 +203,9 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     #[cfg(test)]
     pub(super) fn split(&self) -> Split {
         let brought = match &self.state {
-            State::Meeting(_, brought) => brought,
-            State::Running(_, running) => &running.brought,
-            State::Spent => return Split::default(),
+            Some(State::Meeting(_, brought)) => brought,
+            Some(State::Running(_, running)) => &running.brought,
+            None => return Split::default(),
         };
         match &brought.start {
             CloudStart::Chain(chain) => chain.split.clone(),
@@ -467,8 +467,8 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     }
 
     /// The message that this stage waits for, if it does.
-    fn awaited(&self, stage: &Stage) -> Option<Step> {
-        let from_generator = |kind, bytes| Step::receive(Peer::Generator, kind, bytes);
+    fn awaited(&self, stage: &Stage) -> Option<Action<Peer>> {
+        let from_generator = |kind, bytes| Action::receive_from(Peer::Generator, kind, bytes);
         match stage {
             Stage::AwaitingHeads(incoming) => {
                 from_generator(Kind::CopyHeads, incoming.next_bytes())
@@ -478,7 +478,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
                 from_generator(Kind::InputDecodings, bytes)
             }
             Stage::AwaitingHanded(incoming) => {
-                Step::receive(Peer::Evaluator, Kind::TransferKeys, incoming.next_bytes())
+                Action::receive_from(Peer::Evaluator, Kind::TransferKeys, incoming.next_bytes())
             }
             Stage::AwaitingStrings(incoming, _) => {
                 from_generator(Kind::TransferStrings, incoming.next_bytes())
@@ -542,7 +542,7 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
     type Stage = Stage;
     type Running = Running;
 
-    fn state(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut Option<State> {
         &mut self.state
     }
 
@@ -571,29 +571,29 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
         stage: Stage,
         running: &mut Running,
         message: &mut Vec<u8>,
-    ) -> Result<(Stage, Option<Step>), Error> {
-        if let Some(step) = self.awaited(&stage) {
-            return Ok((stage, Some(step)));
+    ) -> Result<(Stage, Option<Action<Peer>>), Error> {
+        if let Some(action) = self.awaited(&stage) {
+            return Ok((stage, Some(action)));
         }
         let work = &self.work;
         Ok(match stage {
             Stage::SendingCut => {
                 running.begin_chain(work.parameters, message)?;
-                let step = Step::send(Peer::Generator, Kind::CotExtension);
-                (Stage::SendingToss, step)
+                let action = Action::send_to(Peer::Generator, Kind::CotExtension);
+                (Stage::SendingToss, action)
             }
             Stage::SendingToss => {
                 message.clear();
                 message.extend_from_slice(&running.brought.share.commit(&running.oracle));
-                let step = Step::send(Peer::Generator, Kind::TossCommitment);
-                (Stage::SendingSplit, step)
+                let action = Action::send_to(Peer::Generator, Kind::TossCommitment);
+                (Stage::SendingSplit, action)
             }
             Stage::SendingSplit => {
                 running.write_split(message)?;
                 let due = SHARE_BYTES + work.copies() * work.head_bytes();
                 let incoming = Incoming::new(Kind::CopyHeads, 1 + work.copies(), due);
-                let step = Step::send(Peer::Evaluator, Kind::Split);
-                (Stage::AwaitingHeads(incoming), step)
+                let action = Action::send_to(Peer::Evaluator, Kind::Split);
+                (Stage::AwaitingHeads(incoming), action)
             }
             Stage::SendingOpening => {
                 message.clear();
@@ -601,8 +601,8 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
                 let seed = running.brought.share.with(&running.their_share);
                 let rows = work.parameters.hash_rows();
                 let hash = InputHash::new(&seed, rows, work.own_bits);
-                let step = Step::send(Peer::Generator, Kind::TossOpening);
-                (Stage::AwaitingDecodings(hash), step)
+                let action = Action::send_to(Peer::Generator, Kind::TossOpening);
+                (Stage::AwaitingDecodings(hash), action)
             }
             Stage::Keeping(results) => (Stage::SendingResults(results, 0), work.keeping()),
             Stage::SendingResults(results, sent) => {
@@ -611,13 +611,13 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
                     Some((result, to)) => {
                         message.clear();
                         message.extend_from_slice(result);
-                        let step = Step::send(*to, Kind::OutsourcedResult);
-                        (Stage::SendingResults(results, sent + 1), step)
+                        let action = Action::send_to(*to, Kind::OutsourcedResult);
+                        (Stage::SendingResults(results, sent + 1), action)
                     }
                     None => (Stage::Done, None),
                 }
             }
-            Stage::Done => (Stage::Done, Some(Step::Done)),
+            Stage::Done => (Stage::Done, Some(Action::Done)),
             _ => return Err(NOT_ASKED),
         })
     }
@@ -638,16 +638,6 @@ impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
             Stage::AwaitingBodies(incoming) => self.take_bodies(running, incoming, payload),
             _ => Err(NOT_ASKED),
         }
-    }
-}
-
-impl<S: Scheme<Wire = Block>> ThreeParty for Cloud<'_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
-        machine::next(self, message)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        machine::receive(self, payload)
     }
 
     fn progress(&self) -> Progress {

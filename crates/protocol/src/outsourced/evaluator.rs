@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::copy::{blind_seed, expected_selects, order_bits, permutation};
 use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
 use super::machine::{self, Stages};
-use super::party::{Peer, Step, ThreeParty};
+use super::party::Peer;
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
@@ -28,7 +28,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
-use crate::party::{NOT_ASKED, NOT_DONE};
+use crate::party::{Action, NOT_ASKED, NOT_DONE};
 use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
 
@@ -48,7 +48,7 @@ pub struct EvaluatorOutcome {
 pub struct Evaluator {
     terms: Terms,
     shape: Shape,
-    state: State,
+    state: Option<State>,
 }
 
 type State = machine::State<Brought, Stage, Running>;
@@ -134,14 +134,14 @@ impl Evaluator {
         Ok(Self {
             terms,
             shape,
-            state: State::Meeting(Box::new(meeting), Box::new(brought)),
+            state: Some(State::Meeting(Box::new(meeting), Box::new(brought))),
         })
     }
 
     /// Goes on only if the servers bring this chain, at this version or a later one.
     #[must_use]
     pub fn pinned(mut self, pin: ChainVersion) -> Self {
-        if let State::Meeting(meeting, _) = &mut self.state {
+        if let Some(State::Meeting(meeting, _)) = &mut self.state {
             meeting.pin(pin);
         }
         self
@@ -154,7 +154,7 @@ impl Evaluator {
     /// The run is not done.
     pub fn finish(self) -> Result<EvaluatorOutcome, Error> {
         match self.state {
-            State::Running(Stage::Done(outputs), running) => {
+            Some(State::Running(Stage::Done(outputs), running)) => {
                 let [loaded, saved] = running.chain;
                 Ok(EvaluatorOutcome {
                     outputs,
@@ -177,7 +177,7 @@ impl Evaluator {
     #[must_use]
     pub fn refusal(&self, party: Peer, error: &Error) -> Option<Error> {
         let has_refused = match &self.state {
-            State::Running(Stage::AwaitingResult, running) => running.verdict != AGREED,
+            Some(State::Running(Stage::AwaitingResult, running)) => running.verdict != AGREED,
             _ => false,
         };
         let has_killed = *error == Error::PeerAborted(AbortReason::Misbehaved);
@@ -294,7 +294,7 @@ impl Stages for Evaluator {
     type Stage = Stage;
     type Running = Running;
 
-    fn state(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut Option<State> {
         &mut self.state
     }
 
@@ -318,8 +318,8 @@ impl Stages for Evaluator {
         stage: Stage,
         running: &mut Running,
         message: &mut Vec<u8>,
-    ) -> Result<(Stage, Option<Step>), Error> {
-        let (receive, send) = (Step::receive, Step::send);
+    ) -> Result<(Stage, Option<Action<Peer>>), Error> {
+        let (receive, send) = (Action::receive_from, Action::send_to);
         Ok(match stage {
             Stage::AwaitingHashes => {
                 let bytes = key_hashes_bytes(&self.terms.parameters);
@@ -330,14 +330,14 @@ impl Stages for Evaluator {
             }
             Stage::Choosing => {
                 running.choose(message)?;
-                let step = send(Peer::Generator, Kind::CotExtension);
-                (running.after_choices(), step)
+                let action = send(Peer::Generator, Kind::CotExtension);
+                (running.after_choices(), action)
             }
             Stage::SendingPermutation => {
                 message.clear();
                 message.extend_from_slice(&running.brought.permutation.to_bytes());
-                let step = send(Peer::Generator, Kind::Permutation);
-                (Stage::AwaitingOrders, step)
+                let action = send(Peer::Generator, Kind::Permutation);
+                (Stage::AwaitingOrders, action)
             }
             Stage::AwaitingOrders => {
                 let bytes = self.orders_bytes();
@@ -345,8 +345,8 @@ impl Stages for Evaluator {
             }
             Stage::Handing(mut stream) => match stream.take(message) {
                 true => {
-                    let step = send(Peer::Cloud, Kind::TransferKeys);
-                    (Stage::Handing(stream), step)
+                    let action = send(Peer::Cloud, Kind::TransferKeys);
+                    (Stage::Handing(stream), action)
                 }
                 false => (Stage::AwaitingResult, None),
             },
@@ -354,7 +354,7 @@ impl Stages for Evaluator {
                 let bytes = bytes_for(returned_bits(self.shape.output_bits));
                 (stage, receive(Peer::Cloud, Kind::OutsourcedResult, bytes))
             }
-            Stage::Done(outputs) => (Stage::Done(outputs), Some(Step::Done)),
+            Stage::Done(outputs) => (Stage::Done(outputs), Some(Action::Done)),
         })
     }
 
@@ -375,15 +375,5 @@ impl Stages for Evaluator {
             Stage::AwaitingResult => Stage::Done(self.result(running, payload)?),
             _ => return Err(NOT_ASKED),
         })
-    }
-}
-
-impl ThreeParty for Evaluator {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
-        machine::next(self, message)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        machine::receive(self, payload)
     }
 }

@@ -17,7 +17,7 @@ use super::copy::{CopySecrets, CopySeed, blind_seed};
 use super::cut::{CutKey, Fate};
 use super::machine::{self, Stages};
 use super::parameters::Parameters;
-use super::party::{Peer, Step, ThreeParty};
+use super::party::Peer;
 use super::same_input::InputHash;
 use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
@@ -31,7 +31,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Oracle};
 use crate::malicious::{parallel, returned};
 use crate::message::{Kind, array, exactly};
-use crate::party::{NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, NOT_ASKED, NOT_DONE, Progress};
 use crate::saved::{ChainId, GarblerHalf as GeneratorValue, SavedCopy, SavedState};
 use crate::setup::GarblerOt;
 
@@ -59,7 +59,7 @@ pub struct GeneratorOutcome {
 pub struct Generator<'f, S: Scheme> {
     work: ServerRun<'f, S>,
     threads: usize,
-    state: State,
+    state: Option<State>,
     /// Circuits garbled.
     made: u64,
     /// How the generator of a test cheats with its input.
@@ -177,21 +177,21 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         Ok(Self {
             work,
             threads: threads.max(1),
-            state: State::Meeting(Box::new(meeting), Box::new(brought)),
+            state: Some(State::Meeting(Box::new(meeting), Box::new(brought))),
             made: 0,
             #[cfg(test)]
             spoiling: None,
         })
     }
 
-    /// What is kept at [`Step::Keep`]: the chain, and the generator's half of each saved value, in
-    /// the function's order.
+    /// What is kept at [`Action::Keep`]: the chain, and the generator's half of each saved value,
+    /// in the function's order.
     ///
     /// # Errors
     ///
     /// It is not the time.
     pub fn to_keep(&self) -> Result<(&GeneratorChain, &[GeneratorValue]), Error> {
-        let State::Running(Stage::AwaitingResult, running) = &self.state else {
+        let Some(State::Running(Stage::AwaitingResult, running)) = &self.state else {
             return Err(NOT_DONE);
         };
         Ok((running.chain()?, &running.saved))
@@ -203,7 +203,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
     ///
     /// The run is not done.
     pub fn finish(self) -> Result<GeneratorOutcome, Error> {
-        let State::Running(Stage::Done(outputs), running) = self.state else {
+        let Some(State::Running(Stage::Done(outputs), running)) = self.state else {
             return Err(NOT_DONE);
         };
         let GeneratorStart::Chain(chain) = running.brought.start else {
@@ -434,26 +434,30 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
     }
 
     /// The message that this stage waits for, if it does.
-    fn awaited(&self, stage: &Stage, running: &Running) -> Option<Step> {
+    fn awaited(&self, stage: &Stage, running: &Running) -> Option<Action<Peer>> {
         let (cloud, evaluator) = (Peer::Cloud, Peer::Evaluator);
         let ot = &running.brought.ot;
         match (stage, &running.brought.start) {
             (Stage::AwaitingCut, GeneratorStart::NewChain(ot)) => {
                 let bytes = ot.extension_bytes(self.work.copies());
-                Step::receive(cloud, Kind::CotExtension, bytes)
+                Action::receive_from(cloud, Kind::CotExtension, bytes)
             }
-            (Stage::AwaitingToss, _) => Step::receive(cloud, Kind::TossCommitment, HASH_BYTES),
+            (Stage::AwaitingToss, _) => {
+                Action::receive_from(cloud, Kind::TossCommitment, HASH_BYTES)
+            }
             (Stage::AwaitingChoices, _) => {
                 let bytes = ot.extension_bytes(running.awaited());
-                Step::receive(evaluator, Kind::CotExtension, bytes)
+                Action::receive_from(evaluator, Kind::CotExtension, bytes)
             }
             (Stage::AwaitingPermutation, _) => {
-                Step::receive(evaluator, Kind::Permutation, Block::BYTES)
+                Action::receive_from(evaluator, Kind::Permutation, Block::BYTES)
             }
-            (Stage::AwaitingOpening, _) => Step::receive(cloud, Kind::TossOpening, SHARE_BYTES),
+            (Stage::AwaitingOpening, _) => {
+                Action::receive_from(cloud, Kind::TossOpening, SHARE_BYTES)
+            }
             (Stage::AwaitingResult, _) => {
                 let bytes = bytes_for(self.work.masked_bits[1]);
-                Step::receive(cloud, Kind::OutsourcedResult, bytes)
+                Action::receive_from(cloud, Kind::OutsourcedResult, bytes)
             }
             _ => None,
         }
@@ -465,7 +469,7 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
     type Stage = Stage;
     type Running = Running;
 
-    fn state(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut Option<State> {
         &mut self.state
     }
 
@@ -493,28 +497,28 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
         stage: Stage,
         running: &mut Running,
         message: &mut Vec<u8>,
-    ) -> Result<(Stage, Option<Step>), Error> {
-        if let Some(step) = self.awaited(&stage, running) {
-            return Ok((stage, Some(step)));
+    ) -> Result<(Stage, Option<Action<Peer>>), Error> {
+        if let Some(action) = self.awaited(&stage, running) {
+            return Ok((stage, Some(action)));
         }
         Ok(match stage {
             Stage::SendingHashes => {
                 running.write_hashes(message)?;
-                let step = Step::send(Peer::Evaluator, Kind::KeyHashes);
-                (running.after_choices(), step)
+                let action = Action::send_to(Peer::Evaluator, Kind::KeyHashes);
+                (running.after_choices(), action)
             }
             Stage::SendingOrders => {
                 self.write_orders(running, message);
                 let mut heads = Outgoing::default();
                 heads.append(&running.brought.share.0);
-                let step = Step::send(Peer::Evaluator, Kind::Orders);
-                (Stage::SendingHeads(heads, 0), step)
+                let action = Action::send_to(Peer::Evaluator, Kind::Orders);
+                (Stage::SendingHeads(heads, 0), action)
             }
             Stage::SendingHeads(mut stream, mut done) => {
                 match self.send_heads(running, (&mut stream, &mut done), message)? {
                     true => {
-                        let step = Step::send(Peer::Cloud, Kind::CopyHeads);
-                        (Stage::SendingHeads(stream, done), step)
+                        let action = Action::send_to(Peer::Cloud, Kind::CopyHeads);
+                        (Stage::SendingHeads(stream, done), action)
                     }
                     false => (Stage::AwaitingOpening, None),
                 }
@@ -522,8 +526,8 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
             Stage::SendingDecodings(hash) => {
                 self.write_decodings(running, &hash, message);
                 let offer = Box::new(self.offer(running));
-                let step = Step::send(Peer::Cloud, Kind::InputDecodings);
-                (Stage::SendingStrings(Outgoing::default(), offer, 0), step)
+                let action = Action::send_to(Peer::Cloud, Kind::InputDecodings);
+                (Stage::SendingStrings(Outgoing::default(), offer, 0), action)
             }
             Stage::SendingStrings(mut stream, offer, mut done) => {
                 while !stream.is_full() && done < self.work.transfers() {
@@ -532,8 +536,8 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
                 }
                 match stream.take(message) {
                     true => {
-                        let step = Step::send(Peer::Cloud, Kind::TransferStrings);
-                        (Stage::SendingStrings(stream, offer, done), step)
+                        let action = Action::send_to(Peer::Cloud, Kind::TransferStrings);
+                        (Stage::SendingStrings(stream, offer, done), action)
                     }
                     false => (Stage::SendingBodies(Outgoing::default(), 0), None),
                 }
@@ -541,14 +545,14 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
             Stage::SendingBodies(mut stream, mut done) => {
                 match self.send_bodies(running, (&mut stream, &mut done), message)? {
                     true => {
-                        let step = Step::send(Peer::Cloud, Kind::Copies);
-                        (Stage::SendingBodies(stream, done), step)
+                        let action = Action::send_to(Peer::Cloud, Kind::Copies);
+                        (Stage::SendingBodies(stream, done), action)
                     }
                     false => (Stage::Keeping, None),
                 }
             }
             Stage::Keeping => (Stage::AwaitingResult, self.work.keeping()),
-            Stage::Done(outputs) => (Stage::Done(outputs), Some(Step::Done)),
+            Stage::Done(outputs) => (Stage::Done(outputs), Some(Action::Done)),
             _ => return Err(NOT_ASKED),
         })
     }
@@ -587,16 +591,6 @@ impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
             Stage::AwaitingResult => Stage::Done(self.result(running, payload)?),
             _ => return Err(NOT_ASKED),
         })
-    }
-}
-
-impl<S: Scheme<Wire = Block>> ThreeParty for Generator<'_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Step, Error> {
-        machine::next(self, message)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        machine::receive(self, payload)
     }
 
     fn progress(&self) -> Progress {

@@ -1,17 +1,14 @@
 //! The states of each of the three parties in a run: the meeting, and then its own stages.
 
-use core::mem;
-
-use super::party::Step;
+use super::party::Peer;
 use super::terms::Meeting;
 use crate::Error;
-use crate::party::SPENT;
+use crate::party::{Action, Party, Progress, SPENT};
 
 /// Where a party is.
 pub(super) enum State<Brought, Stage, Running> {
     Meeting(Box<Meeting>, Box<Brought>),
     Running(Stage, Box<Running>),
-    Spent,
 }
 
 /// The state of a party.
@@ -27,7 +24,8 @@ pub(super) trait Stages {
     /// What it has in a run besides.
     type Running;
 
-    fn state(&mut self) -> &mut StateOf<Self>;
+    /// Where it is; none while a step has it, and after an error.
+    fn state(&mut self) -> &mut Option<StateOf<Self>>;
 
     /// The first stage after the meeting.
     fn begin(
@@ -36,13 +34,14 @@ pub(super) trait Stages {
         brought: Self::Brought,
     ) -> Result<(Self::Stage, Self::Running), Error>;
 
-    /// What is done at `stage`, and the stage after it. Without a step, that one is asked at once.
+    /// What is done at `stage`, and the stage after it. Without an action, that one is asked at
+    /// once.
     fn step(
         &mut self,
         stage: Self::Stage,
         running: &mut Self::Running,
         message: &mut Vec<u8>,
-    ) -> Result<(Self::Stage, Option<Step>), Error>;
+    ) -> Result<(Self::Stage, Option<Action<Peer>>), Error>;
 
     /// The stage after the message that `stage` waits for.
     fn take(
@@ -51,45 +50,52 @@ pub(super) trait Stages {
         running: &mut Self::Running,
         payload: &[u8],
     ) -> Result<Self::Stage, Error>;
-}
 
-/// [`ThreeParty::next`](super::party::ThreeParty::next) of a party that has stages.
-pub(super) fn next<P: Stages>(party: &mut P, message: &mut Vec<u8>) -> Result<Step, Error> {
-    loop {
-        let (state, step) = match mem::replace(party.state(), State::Spent) {
-            State::Meeting(mut meeting, brought) => match meeting.next(message) {
-                Some(step) => (State::Meeting(meeting, brought), Some(step)),
-                None => {
-                    let (stage, running) = party.begin(&meeting, *brought)?;
-                    (State::Running(stage, Box::new(running)), None)
-                }
-            },
-            State::Running(stage, mut running) => {
-                let (stage, step) = party.step(stage, &mut running, message)?;
-                (State::Running(stage, running), step)
-            }
-            State::Spent => return Err(SPENT),
-        };
-        *party.state() = state;
-        if let Some(step) = step {
-            return Ok(step);
-        }
+    /// As [`Party::progress`].
+    fn progress(&self) -> Progress {
+        Progress::default()
     }
 }
 
-/// [`ThreeParty::receive`](super::party::ThreeParty::receive) of a party that has stages.
-pub(super) fn receive<P: Stages>(party: &mut P, payload: &[u8]) -> Result<(), Error> {
-    let state = match mem::replace(party.state(), State::Spent) {
-        State::Meeting(mut meeting, brought) => {
-            meeting.receive(payload)?;
-            State::Meeting(meeting, brought)
+impl<P: Stages> Party<Peer> for P {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<Peer>, Error> {
+        loop {
+            let (state, action) = match self.state().take().ok_or(SPENT)? {
+                State::Meeting(mut meeting, brought) => match meeting.next(message) {
+                    Some(action) => (State::Meeting(meeting, brought), Some(action)),
+                    None => {
+                        let (stage, running) = self.begin(&meeting, *brought)?;
+                        (State::Running(stage, Box::new(running)), None)
+                    }
+                },
+                State::Running(stage, mut running) => {
+                    let (stage, action) = self.step(stage, &mut running, message)?;
+                    (State::Running(stage, running), action)
+                }
+            };
+            *self.state() = Some(state);
+            if let Some(action) = action {
+                return Ok(action);
+            }
         }
-        State::Running(stage, mut running) => {
-            let stage = party.take(stage, &mut running, payload)?;
-            State::Running(stage, running)
-        }
-        State::Spent => return Err(SPENT),
-    };
-    *party.state() = state;
-    Ok(())
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let state = match self.state().take().ok_or(SPENT)? {
+            State::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                State::Meeting(meeting, brought)
+            }
+            State::Running(stage, mut running) => {
+                let stage = self.take(stage, &mut running, payload)?;
+                State::Running(stage, running)
+            }
+        };
+        *self.state() = Some(state);
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        Stages::progress(self)
+    }
 }

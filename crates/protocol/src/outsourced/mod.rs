@@ -16,7 +16,7 @@
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `judge` | what the cloud does with a circuit |
-//! | `party`, `machine` | how a party is driven, and its way from stage to stage |
+//! | `party`, `machine` | who the parties are, and the way of each from stage to stage |
 //! | `majority` | from the evaluated circuits to a result |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
@@ -51,7 +51,7 @@ pub use cloud::{Cloud, CloudOutcome, CloudStart};
 pub use evaluator::{Evaluator, EvaluatorOutcome};
 pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
 pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding, RunBound};
-pub use party::{Peer, Step, ThreeParty, run_in_memory};
+pub use party::Peer;
 pub use terms::{Shape, Terms};
 pub use ticket::RunTicket;
 pub use work::circuit_and_gates;

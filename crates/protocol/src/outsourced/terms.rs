@@ -27,11 +27,11 @@ use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 
 use super::parameters::Parameters;
-use super::party::{Peer, Step};
+use super::party::Peer;
 use super::work::encoding_of;
 use crate::malicious::oracle::Oracle;
 use crate::message::{Kind, exactly};
-use crate::party::NOT_ASKED;
+use crate::party::{Action, NOT_ASKED};
 use crate::saved::{ChainId, ChainVersion, SavedState};
 use crate::session::Version;
 use crate::{Error, Incompatibility, Misbehaviour};
@@ -199,20 +199,16 @@ impl Meeting {
     }
 
     /// What is next, or nothing where all has been said and heard.
-    pub(super) fn next(&mut self, message: &mut Vec<u8>) -> Option<Step> {
+    pub(super) fn next(&mut self, message: &mut Vec<u8>) -> Option<Action<Peer>> {
         let kind = Kind::OutsourcedTerms;
         let others = self.others();
         if let Some(to) = others.get(self.sent).copied() {
             self.sent += 1;
             write_terms(&self.terms, &self.nonce, self.state.as_ref(), message);
-            return Some(Step::Send { to, kind });
+            return Action::send_to(to, kind);
         }
         let from = others.get(self.heard.len()).copied()?;
-        Some(Step::Receive {
-            from,
-            kind,
-            max_bytes: terms_bytes(from),
-        })
+        Action::receive_from(from, kind, terms_bytes(from))
     }
 
     /// Takes the terms that were asked for.

@@ -27,7 +27,7 @@ use tacit_ot::Security;
 
 use super::chain::Head;
 use super::parameters::Parameters;
-use super::party::Step;
+use super::party::Peer;
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::bits::bytes_for;
@@ -36,6 +36,7 @@ use crate::malicious::encoding::Encoding;
 use crate::malicious::oracle::Oracle;
 use crate::malicious::returned::{added_inputs, component, returned_bits};
 use crate::malicious::walk::Whole;
+use crate::party::Action;
 use crate::saved::{
     ChainId, GATE_BYTES, Labels, MAX_SAVED_BITS, SavedCopy, check_loads, keeps_under,
 };
@@ -209,9 +210,9 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         Labels::cut(id, oracle, copies, self.function.saves())
     }
 
-    /// The step at which a server keeps what the function saves, if it saves anything.
-    pub(super) fn keeping(&self) -> Option<Step> {
-        (!self.function.saves().is_empty()).then_some(Step::Keep)
+    /// The action by which a server keeps what the function saves, if it saves anything.
+    pub(super) fn keeping(&self) -> Option<Action<Peer>> {
+        (!self.function.saves().is_empty()).then_some(Action::Keep)
     }
 
     /// Bits of both masked results.

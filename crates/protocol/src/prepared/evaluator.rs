@@ -452,12 +452,12 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Machine for Evaluat
         let (state, action) = match state {
             State::Correcting(corrections, run) => {
                 *message = pack(&corrections);
-                (State::AwaitingMask(run), Action::Send(Kind::Corrections))
+                (State::AwaitingMask(run), Action::send(Kind::Corrections))
             }
             State::Following(run) => self.follow(run)?,
             State::Returning(evaluated, outputs) => {
                 write_result(&self.tag, &evaluated.labels(Role::Garbler), message);
-                (State::Done(outputs), Action::Send(Kind::Result))
+                (State::Done(outputs), Action::send(Kind::Result))
             }
             stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Action::Done),
             _ => return Err(SPENT),

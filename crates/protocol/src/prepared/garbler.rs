@@ -412,18 +412,18 @@ where
         Ok(match state {
             State::Starting(run) => {
                 run.start(message);
-                let send = Action::Send(Kind::GarblingStart);
+                let send = Action::send(Kind::GarblingStart);
                 (State::LinkingSaved(run), Some(send))
             }
             State::LinkingSaved(mut run) if run.saved.1 < run.saved.0.len() => {
                 run.fill_saved(message);
-                let send = Action::Send(Kind::SavedLinks);
+                let send = Action::send(Kind::SavedLinks);
                 (State::LinkingSaved(run), Some(send))
             }
             State::LinkingSaved(run) => (State::Linking(run), None),
             State::Linking(mut run) => {
                 run.fill(message)?;
-                let send = (!message.is_empty()).then_some(Action::Send(Kind::Links));
+                let send = (!message.is_empty()).then_some(Action::send(Kind::Links));
                 match run.values {
                     None => (self.after_links(run), send),
                     Some(_) => (State::Linking(run), send.or(Some(Action::Continue))),
@@ -433,18 +433,18 @@ where
                 message.clear();
                 message.extend_from_slice(&run.mask_seed.to_bytes());
                 let late = run.late()?;
-                (State::LinkingInputs(late), Some(Action::Send(Kind::Unmask)))
+                (State::LinkingInputs(late), Some(Action::send(Kind::Unmask)))
             }
             State::LinkingInputs(mut late) if late.done < late.late.len() => {
                 late.fill(message);
-                (State::LinkingInputs(late), Some(Action::Send(Kind::Links)))
+                (State::LinkingInputs(late), Some(Action::send(Kind::Links)))
             }
             State::LinkingInputs(late) => (self.after_late_links(late), None),
             State::Decoding(late) => {
                 message.clear();
                 let wires = late.output_wires(Role::Evaluator);
                 late.links.garbler.decoding(0, &wires, message);
-                let send = Action::Send(Kind::Decoding);
+                let send = Action::send(Kind::Decoding);
                 (self.after_decoding(late), Some(send))
             }
             stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Some(Action::Done)),

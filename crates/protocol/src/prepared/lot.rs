@@ -118,7 +118,7 @@ impl<S: Scheme> Party for GarblingLot<'_, S> {
         message.extend_from_slice(&front[..from_front]);
         message.extend_from_slice(&back[..count - from_front]);
         self.ready.drain(..count);
-        Ok(Action::Send(Kind::LotTables))
+        Ok(Action::send(Kind::LotTables))
     }
 
     fn receive(&mut self, _payload: &[u8]) -> Result<(), Error> {

@@ -117,7 +117,7 @@ impl Party for ChoosingOts<'_> {
         let labels = &mut self.labels[these.clone()];
         self.ot.extend(&self.choices[these], labels, message)?;
         self.done += count;
-        Ok(Action::Send(Kind::CotExtension))
+        Ok(Action::send(Kind::CotExtension))
     }
 
     fn receive(&mut self, _payload: &[u8]) -> Result<(), Error> {

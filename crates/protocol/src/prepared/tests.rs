@@ -147,7 +147,7 @@ fn gather<S: Scheme>(
     let mut gathering = Gathering::new(prepared.scheme, prepared.function).expect("in bounds");
     let mut message = Vec::new();
     while let Action::Receive { .. } = gathering.next(&mut message).expect("honest") {
-        let Action::Send(kind) = garbler.next(&mut message).expect("honest") else {
+        let Action::Send { kind, .. } = garbler.next(&mut message).expect("honest") else {
             panic!("the garbler waits for nothing yet");
         };
         gathering.receive(&message).expect("honest");
@@ -174,7 +174,7 @@ impl SchemeVisitor for RightResult<'_> {
         let (mut garbler, prepared) = sides(scheme, function, [&mine, &theirs]);
         let early = gather(&mut garbler, &prepared, &mut Vec::new());
         let mut evaluator = prepared.evaluating(early);
-        run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+        run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
         let (mut mine, mut theirs) = (mine.into_iter(), theirs.into_iter());
         let mut all = Vec::new();
         for input in function.inputs() {
@@ -272,13 +272,13 @@ fn record<S: Scheme>(
     let early = gather(garbler, &prepared, &mut sent);
     let (mut message, mut corrections) = (Vec::new(), Vec::new());
     let first = prepared.evaluating(early).next(&mut corrections);
-    assert_eq!(first, Ok(Action::Send(Kind::Corrections)));
+    assert_eq!(first, Ok(Action::send(Kind::Corrections)));
     loop {
         match garbler.next(&mut message).expect("honest") {
-            Action::Send(kind) => sent.push((kind, message.clone())),
+            Action::Send { kind, .. } => sent.push((kind, message.clone())),
             Action::Receive { .. } => garbler.receive(&corrections).expect("honest"),
-            Action::Continue => {}
             Action::Done => return sent,
+            _ => {}
         }
     }
 }
@@ -297,9 +297,8 @@ fn replay<S: Scheme>(
                     // What the driver refuses.
                     _ => return Err(Misbehaviour::NotTacit.into()),
                 },
-                Action::Send(_) => (),
-                Action::Continue => {}
                 Action::Done => return Ok(()),
+                _ => {}
             }
         }
     };
@@ -366,7 +365,7 @@ fn corrections_are_checked() {
             for bad in [&[][..], &[0; 3], &[0; 5], &[0, 0, 0, 0, 1]] {
                 let (mut garbler, _) = sides(scheme, self.0, [&inputs[0], &inputs[1]]);
                 let mut message = Vec::new();
-                while let Action::Send(_) = garbler.next(&mut message).expect("honest") {}
+                while let Action::Send { .. } = garbler.next(&mut message).expect("honest") {}
                 let error = garbler.receive(bad).expect_err("they are not 32 bits");
                 assert!(matches!(
                     error,
@@ -500,7 +499,7 @@ fn a_lot_arrives_instance_by_instance() {
                     let mut garbler = lot.expect("threads");
                     let lot = ReceivingLot::new(scheme, program, count, keep);
                     let mut evaluator = lot.expect("small");
-                    run_in_memory(&mut garbler, &mut evaluator).expect("honest");
+                    run_in_memory([&mut garbler, &mut evaluator]).expect("honest");
                     assert_eq!(kept.len(), seeds.len());
                     for (seed, kept) in seeds.iter().zip(&kept) {
                         let mut bytes = Vec::new();

@@ -154,7 +154,7 @@ impl Machine for EvaluatorSetup {
             EvaluatorStage::Waiting(_) => return Err(SPENT),
         };
         *message = offer;
-        Ok((stage, Some(Action::Send(Kind::BaseOtOffer))))
+        Ok((stage, Some(Action::send(Kind::BaseOtOffer))))
     }
 
     fn take(&mut self, stage: EvaluatorStage, payload: &[u8]) -> Result<EvaluatorStage, Error> {

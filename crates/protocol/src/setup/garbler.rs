@@ -183,7 +183,7 @@ impl Machine for GarblerSetup {
                     Some(part) => {
                         *message = part;
                         let stage = GarblerStage::Offering(receiver, Flushed::No);
-                        (stage, Some(Action::Send(Kind::BaseOtChoice)))
+                        (stage, Some(Action::send(Kind::BaseOtChoice)))
                     }
                     None => (GarblerStage::Waiting(receiver), None),
                 }

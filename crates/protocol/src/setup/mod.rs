@@ -150,7 +150,7 @@ mod tests {
         let mut evaluator = EvaluatorSetup::with(two, &tag, &mut rng)
             .unwrap()
             .secured(security);
-        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
         (garbler.finish().unwrap(), evaluator.finish().unwrap())
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let mut garbler = Refill::new(garbler, count, &mut rng);
         let mut evaluator = Refill::new(evaluator, count, &mut rng);
-        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     }
 
     /// Takes OTs for these choices and checks each. Returns the message's length.
@@ -242,7 +242,7 @@ mod tests {
         fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
             let action = self.party.next(message)?;
             match action {
-                Action::Send(kind) => {
+                Action::Send { kind, .. } => {
                     assert_eq!(kind, Kind::OtRefill);
                     if self.sent.replace(self.sent.get() + 1) == self.which {
                         let middle = message.len() / 2;
@@ -250,7 +250,7 @@ mod tests {
                     }
                 }
                 Action::Receive { max_bytes, .. } => self.due = max_bytes,
-                Action::Continue | Action::Done => {}
+                _ => {}
             }
             Ok(action)
         }
@@ -278,7 +278,7 @@ mod tests {
         // The first OTs, and three batches of trees, reply and answer.
         let mut garbler = flipping(Refill::new(&mut garbler, 300_000, &mut rng));
         let mut evaluator = flipping(Refill::new(&mut evaluator, 300_000, &mut rng));
-        let ended = run_in_memory(&mut garbler, &mut evaluator);
+        let ended = run_in_memory([&mut garbler, &mut evaluator]);
         (ended, sent.get())
     }
 

@@ -89,7 +89,7 @@ impl RefillSteps {
         Ok(match half.next(&mut self.rng, message)? {
             Turn::Send => {
                 self.flushed = false;
-                Action::Send(kind)
+                Action::send(kind)
             }
             Turn::Receive { bytes } => Action::receive(kind, bytes),
             Turn::Idle => match self.wanted.saturating_sub(half.left()) {

@@ -48,7 +48,7 @@ impl OutsourcedJob<'_> {
             if let Some(pin) = self.task.pin {
                 party = party.pinned(pin);
             }
-            let ran = links.drive(&mut party, &mut self.watch, &mut |_, _| Ok(()));
+            let ran = links.drive(&mut party, &mut self.watch);
             refusal = ran.as_ref().err().and_then(|error| {
                 let (from, error) = error.party().zip(error.of_protocol())?;
                 party.refusal(from, &error)

@@ -5,15 +5,15 @@ use std::time::Duration;
 use tacit_function::Role;
 use tacit_net::{Awaited, Meter, NetError, SLICE};
 use tacit_protocol::message::Kind;
-use tacit_protocol::outsourced::{Peer, RunTicket, Step, ThreeParty};
-use tacit_protocol::party::Progress;
+use tacit_protocol::outsourced::{Peer, RunTicket};
+use tacit_protocol::party::{Action, Party, Progress};
 use tacit_protocol::session::RunTag;
 use tacit_protocol::{Incompatibility, Misbehaviour};
 use web_time::Instant;
 
 use super::OutsourcedJob;
 use crate::cost::{Phase, PhaseCost};
-use crate::driver::{flush, receive, send};
+use crate::driver::{drive_over, flush};
 use crate::session::OtNeed;
 use crate::{Error, Session};
 
@@ -188,49 +188,16 @@ impl Links<'_> {
         }
     }
 
-    /// Runs `party` to its end, reports progress as it goes, and calls `keep` where it has
-    /// something to keep.
-    pub(super) fn drive<P: ThreeParty>(
+    /// Runs `party` until it is done or has something to keep: gives which.
+    pub(super) fn drive(
         &mut self,
-        party: &mut P,
+        party: &mut dyn Party<Peer>,
         watch: &mut dyn FnMut(Progress),
-        keep: &mut dyn FnMut(&P, &mut Self) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut message = Vec::new();
-        loop {
-            for session in self.both() {
-                session.channel().check()?;
-            }
-            match party.next(&mut message)? {
-                Step::Send { to, kind } => {
-                    self.with(to, |session| send(session.channel(), kind, &message))?;
-                }
-                Step::Receive {
-                    from,
-                    kind,
-                    max_bytes,
-                } => {
-                    // The other peer may wait for what was sent to it.
-                    self.flush()?;
-                    self.with(from, |session| {
-                        let payload = receive(session.channel(), kind, max_bytes)?;
-                        Ok(party.receive(payload)?)
-                    })?;
-                }
-                Step::Keep => keep(party, self)?,
-                Step::Continue => self.flush()?,
-                Step::Done => return self.flush(),
-            }
-            watch(party.progress());
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
+    ) -> Result<Action<Peer>, Error> {
         let peers = [self.first.0, self.second.0];
-        let flush = |session: &mut Session| flush(session.channel());
-        peers
-            .into_iter()
-            .try_for_each(|peer| self.with(peer, flush))
+        let [first, second] = self.both().map(Session::channel);
+        let mut links = [(peers[0], first), (peers[1], second)];
+        drive_over(&mut links, Error::of_party, party, watch)
     }
 }
 

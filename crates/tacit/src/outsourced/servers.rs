@@ -5,8 +5,9 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::outsourced::{
     Cloud, CloudChain, CloudStart, CloudValue, Generator, GeneratorChain, GeneratorStart,
-    GeneratorValue, Peer, ThreeParty,
+    GeneratorValue, Peer,
 };
+use tacit_protocol::party::{Action, Party};
 use tacit_protocol::saved::{StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
@@ -193,7 +194,7 @@ type GeneratorRun<'a, 'f, 's> = Run<'a, 'f, 's, GeneratorChain, GeneratorValue>;
 type CloudRun<'a, 'f, 's> = Run<'a, 'f, 's, CloudChain, CloudValue>;
 
 /// A server's party.
-trait Serving<C, V>: ThreeParty + Sized {
+trait Serving<C, V>: Party<Peer> + Sized {
     fn to_keep(&self) -> Result<(&C, &[V]), tacit_protocol::Error>;
 
     /// Its output bits.
@@ -231,23 +232,20 @@ impl<C: StoredChain, V: StoredValue> Run<'_, '_, '_, C, V> {
         let mut party = set_up(&mut self)?;
         let setup = self.links.since(&clock, Phase::Setup);
         let clock = self.links.clock();
-        let (saves, kept) = (self.job.task.function.saves(), self.kept);
-        let keep = &mut |party: &P, links: &mut Links<'_>| match kept {
-            Some(kept) => {
-                let (chain, values) = party.to_keep()?;
-                let mut server = OtherServer {
-                    links: &mut *links,
-                    peer: other,
-                };
-                let version = kept.save(saves, chain, values, None, &mut server)?;
-                match other {
-                    Peer::Cloud => tell_kept(links, version),
-                    _ => Ok(()),
-                }
+        if self.links.drive(&mut party, &mut self.job.watch)? == Action::Keep {
+            let misuse = Error::ApiMisuse("what is saved is kept in a chain");
+            let (kept, saves) = (self.kept.ok_or(misuse)?, self.job.task.function.saves());
+            let (chain, values) = party.to_keep()?;
+            let mut server = OtherServer {
+                links: &mut *self.links,
+                peer: other,
+            };
+            let version = kept.save(saves, chain, values, None, &mut server)?;
+            if other == Peer::Cloud {
+                tell_kept(self.links, version)?;
             }
-            None => Err(Error::ApiMisuse("what is saved is kept in a chain")),
-        };
-        self.links.drive(&mut party, &mut self.job.watch, keep)?;
+            self.links.drive(&mut party, &mut self.job.watch)?;
+        }
         let outputs = party.finish()?;
         let run = self.links.since(&clock, Phase::Run);
         Ok((outputs, vec![setup, run]))

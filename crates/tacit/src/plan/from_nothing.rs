@@ -116,7 +116,7 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let mut rng = UnwrapErr(getrandom::SysRng);
     let mut garbler = EpochSetup::new(Role::Garbler, settings, tags, &mut rng)?;
     let mut evaluator = EpochSetup::new(Role::Evaluator, settings, tags, &mut rng)?;
-    run_in_memory(&mut garbler, &mut evaluator)?;
+    run_in_memory([&mut garbler, &mut evaluator])?;
     let terms = Terms {
         function: &function,
         tag: session.run(&Proposal {
@@ -137,7 +137,7 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let begun = Instant::now();
     let mut garbler = Garbler::new(terms, &[], garbler.finish()?, &one)?;
     let mut evaluator = Evaluator::new(terms, &inputs, evaluator.finish()?, &other)?;
-    run_in_memory(&mut garbler, &mut evaluator)?;
+    run_in_memory([&mut garbler, &mut evaluator])?;
     let size = LotSize::cheapest(function.and_gates(), security);
     // Both parties worked on one thread.
     Ok(begun.elapsed().as_secs_f64() / 2.0 / size.leaky_ands() as f64)

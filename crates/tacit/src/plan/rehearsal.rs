@@ -211,9 +211,9 @@ fn until_it_waits(party: &mut dyn Party) -> Result<Sent, Error> {
     let (mut sent, mut message) = (Sent::new(), Vec::new());
     loop {
         match party.next(&mut message)? {
-            Action::Send(_) => sent.push_back(message.clone()),
-            Action::Continue => {}
+            Action::Send { .. } => sent.push_back(message.clone()),
             Action::Receive { .. } | Action::Done => return Ok(sent),
+            Action::Continue | Action::Keep => {}
         }
     }
 }
@@ -224,7 +224,7 @@ fn until_done(party: &mut dyn Party, messages: &mut Sent) -> Result<(), Error> {
     loop {
         match party.next(&mut message)? {
             Action::Done => return Ok(()),
-            Action::Send(_) | Action::Continue => {}
+            Action::Send { .. } | Action::Continue | Action::Keep => {}
             Action::Receive { .. } => match messages.pop_front() {
                 Some(message) => party.receive(&message)?,
                 None => return Err(Error::ApiMisuse("a rehearsal waits for no message")),

@@ -21,7 +21,7 @@ use tacit_protocol::batch::{
     PreparingEvaluator, PreparingGarbler,
 };
 use tacit_protocol::direct;
-use tacit_protocol::party::{Action, Party, admit, run_in_memory};
+use tacit_protocol::party::{Action, Party, PeerName, admit, run_in_memory, run_through};
 use tacit_protocol::prepared::{
     self, ChoosingOts, Demand, EvaluatorOts, GarblerInstance, GarblerOts, Gathering, InstanceSeed,
     InstanceTables, Instances, OfferingOts, Past,
@@ -76,63 +76,59 @@ fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
     })
 }
 
-/// Moves the messages of both parties, the liar's through `edits`, until both are done or one
-/// fails. Returns whether both are done.
-fn duel(mut parties: [&mut dyn Party; 2], edits: &mut Edits) -> bool {
-    let liar = edits.liar(2);
-    let mut queues: [VecDeque<(u8, Vec<u8>)>; 2] = Default::default();
-    let mut message = Vec::new();
-    // Each step takes a message or bounded work: a run here has some thousand.
-    for _ in 0..1 << 20 {
-        let (mut done, mut moved) = (0, false);
-        for (own, party) in parties.iter_mut().enumerate() {
-            let mut is_refused = false;
-            let mut step = || -> Result<(), Error> {
-                match party.next(&mut message)? {
-                    Action::Done => done += 1,
-                    Action::Continue => moved = true,
-                    Action::Send(kind) => {
-                        let (mut kind, mut payload) = (kind.byte(), message.clone());
-                        if own == liar {
-                            edits.change(&mut kind, &mut payload);
-                        }
-                        queues[1 - own].push_back((kind, payload));
-                        moved = true;
-                    }
-                    Action::Receive { kind, max_bytes } => {
-                        if let Some((found, payload)) = queues[own].pop_front() {
-                            if admit(kind, max_bytes, found, &payload).is_err() {
-                                is_refused = true;
-                                return Ok(());
-                            }
-                            party.receive(&payload)?;
-                            moved = true;
-                        }
-                    }
-                }
-                Ok(())
-            };
-            if let Err(error) = step() {
-                assert!(
-                    own == liar || !matches!(error, Error::ApiMisuse(_)),
-                    "{error}"
-                );
-                assert!(
-                    party.next(&mut message).is_err(),
-                    "a party that failed is spent"
-                );
-                return false;
-            }
-            // What the driver refuses never reaches the party.
-            if is_refused {
-                return false;
-            }
+/// Moves the messages of all parties, the liar's through `edits`, until each is done, has failed or
+/// waits for ever. Returns whether all are done.
+pub(super) fn play<P: PeerName, const N: usize>(
+    parties: [&mut dyn Party<P>; N],
+    edits: &mut Edits,
+) -> bool {
+    let (liar, mut own) = (edits.liar(N as u8), 0..);
+    let mut judged = parties.map(|party| Judged {
+        party,
+        is_liar: own.next() == Some(liar),
+        steps: 0,
+    });
+    let parties = judged.each_mut().map(|party| party as &mut dyn Party<P>);
+    let failures = run_through(parties, &mut |own, _, _, (kind, payload)| {
+        if own == liar {
+            edits.change(kind, payload);
         }
-        if done == 2 || !moved {
-            return done == 2;
-        }
+        Ok(())
+    });
+    failures.is_empty()
+}
+
+/// A party that, if it is not the liar, must blame nobody on its own side.
+struct Judged<'a, P> {
+    party: &'a mut dyn Party<P>,
+    is_liar: bool,
+    steps: usize,
+}
+
+impl<P> Judged<'_, P> {
+    fn judge<T>(&mut self, step: Result<T, Error>) -> Result<T, Error> {
+        step.inspect_err(|error| {
+            let is_misuse = matches!(error, Error::ApiMisuse(_));
+            assert!(self.is_liar || !is_misuse, "{error}");
+            let next = self.party.next(&mut Vec::new());
+            assert!(next.is_err(), "a party that failed is spent");
+        })
     }
-    panic!("the parties go on for ever");
+}
+
+impl<P> Party<P> for Judged<'_, P> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<P>, Error> {
+        // Each step takes a message or bounded work: a run here has some thousand.
+        self.steps += 1;
+        assert!(self.steps < 1 << 20, "the parties go on for ever");
+        let step = self.party.next(message);
+        self.judge(step)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let step = self.party.receive(payload);
+        self.judge(step)
+    }
 }
 
 /// A generator of the run's randomness.
@@ -166,7 +162,7 @@ pub(super) fn ots(
     prg: &mut Prg,
 ) -> (GarblerOt, EvaluatorOt) {
     let (mut garbler, mut evaluator) = setups(settings(BaseOt::MlKem768, extension), security, prg);
-    run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+    run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
     (
         garbler.finish().expect("done"),
         evaluator.finish().expect("done"),
@@ -179,7 +175,7 @@ pub fn base_ots(data: &[u8]) {
     let base = BaseOt::ALL[edits.choice(2) % BaseOt::ALL.len()];
     let settings = settings(base, Extension::default());
     let (mut garbler, mut evaluator) = setups(settings, Security::Malicious, &mut prg(data));
-    if duel([&mut garbler, &mut evaluator], &mut edits) {
+    if play([&mut garbler, &mut evaluator], &mut edits) {
         assert!(garbler.finish().is_ok() && evaluator.finish().is_ok());
     }
 }
@@ -199,7 +195,7 @@ pub fn extension(data: &[u8]) {
     let choices: Vec<bool> = (0..300).map(|number| number % 3 == 0).collect();
     let mut offering = OfferingOts::new(&mut garbler, choices.len());
     let mut choosing = ChoosingOts::new(&mut evaluator, Zeroizing::new(choices));
-    if duel([&mut offering, &mut choosing], &mut edits) {
+    if play([&mut offering, &mut choosing], &mut edits) {
         assert!(offering.finish().is_ok() && choosing.finish().is_ok());
     }
 }
@@ -212,7 +208,7 @@ pub fn silent(data: &[u8]) {
     let (mut garbler, mut evaluator) = ots(Extension::Silent, security, &mut prg);
     let mut making = Refill::new(&mut garbler, 1, &mut prg);
     let mut taking = Refill::new(&mut evaluator, 1, &mut prg);
-    duel([&mut making, &mut taking], &mut edits);
+    play([&mut making, &mut taking], &mut edits);
 }
 
 /// Input bits of both parties for [`adder`].
@@ -230,7 +226,7 @@ pub fn direct(data: &[u8]) {
     let garbler = direct::Garbling::new(scheme(), function, tag, &INPUTS[0], garbler, &seed);
     let evaluator = direct::Evaluating::new(scheme(), function, tag, &INPUTS[1], evaluator);
     let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-    duel([&mut garbler, &mut evaluator], &mut edits);
+    play([&mut garbler, &mut evaluator], &mut edits);
 }
 
 /// Instances by component, first in first out.
@@ -286,8 +282,11 @@ pub fn prepared(data: &[u8]) {
     let mut gathering = Gathering::new(scheme, function).expect("in bounds");
     // What the garbler sends first is gathered before the run: a lie ends it there.
     let mut message = Vec::new();
-    while let Ok(Action::Receive { kind, max_bytes }) = gathering.next(&mut message) {
-        let Ok(Action::Send(sent)) = garbler.next(&mut message) else {
+    while let Ok(Action::Receive {
+        kind, max_bytes, ..
+    }) = gathering.next(&mut message)
+    {
+        let Ok(Action::Send { kind: sent, .. }) = garbler.next(&mut message) else {
             // After a lie the evaluator waits for more than is sent, and its time limit ends it.
             return;
         };
@@ -304,7 +303,7 @@ pub fn prepared(data: &[u8]) {
     let given = (&INPUTS[1][..], Past::NOTHING);
     let evaluator = prepared::Evaluating::new(scheme, function, tag, given, early, &ots, theirs);
     if let Ok(mut evaluator) = evaluator {
-        duel([&mut garbler, &mut evaluator], &mut edits);
+        play([&mut garbler, &mut evaluator], &mut edits);
     }
 }
 
@@ -329,7 +328,7 @@ pub fn prepare_batch(data: &[u8]) {
     let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut prg);
     let evaluator = PreparingEvaluator::new(&batch, evaluator, Vec::new(), 1, &mut prg);
     let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
-    duel([&mut garbler, &mut evaluator], &mut edits);
+    play([&mut garbler, &mut evaluator], &mut edits);
 }
 
 /// An honest execution as both keep it: the batch's name, the garbler's bytes, the evaluator's
@@ -345,7 +344,7 @@ fn execution() -> &'static KeptExecution {
         let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut prg);
         let evaluator = PreparingEvaluator::new(&batch, evaluator, Vec::new(), 1, &mut prg);
         let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
-        run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+        run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
         let garblers: Vec<GarblerExecution> = garbler.finish().expect("done");
         let evaluators: Vec<EvaluatorExecution> = evaluator.finish().expect("done");
         let theirs = evaluators[0].to_bytes();
@@ -384,7 +383,7 @@ pub fn batch(data: &[u8]) {
     let garbler = OnlineGarbler::new(&batch, ready, &INPUTS[0], &seed);
     let evaluator = OnlineEvaluator::new(&batch, evaluator, &INPUTS[1], 1, &seed);
     if let (Ok(mut garbler), Ok(mut evaluator)) = (garbler, evaluator) {
-        duel([&mut garbler, &mut evaluator], &mut edits);
+        play([&mut garbler, &mut evaluator], &mut edits);
     }
 }
 
@@ -402,7 +401,7 @@ pub fn authenticated(data: &[u8]) {
     };
     let [mut ours, mut theirs] = [Role::Garbler, Role::Evaluator]
         .map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
-    run_in_memory(&mut ours, &mut theirs).expect("both are honest");
+    run_in_memory([&mut ours, &mut theirs]).expect("both are honest");
     let terms = authenticated::Terms {
         function: shared_adder(),
         tag: run_tag(ProtocolId::Authenticated, BATCH_BITS),
@@ -414,5 +413,5 @@ pub fn authenticated(data: &[u8]) {
     let garbler = authenticated::Garbler::new(terms, &INPUTS[0], ours, &seed);
     let evaluator = authenticated::Evaluator::new(terms, &INPUTS[1], theirs, &seed);
     let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-    duel([&mut garbler, &mut evaluator], &mut edits);
+    play([&mut garbler, &mut evaluator], &mut edits);
 }

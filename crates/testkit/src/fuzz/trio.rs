@@ -1,6 +1,5 @@
 //! Three parties of `outsourced` in memory, one of which lies from some message on.
 
-use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use tacit_function::Function;
@@ -8,34 +7,29 @@ use tacit_garble::{HalfGates, Scheme as _};
 use tacit_kernels::{Block, Prg};
 use tacit_ot::Security;
 use tacit_ot::source::Extension;
-use tacit_protocol::Error;
 use tacit_protocol::outsourced::{
-    Cloud, CloudStart, Evaluator, Generator, GeneratorStart, Parameters, Shape, Step, Terms,
-    ThreeParty,
+    Cloud, CloudStart, Evaluator, Generator, GeneratorStart, Parameters, Peer, Shape, Terms,
 };
-use tacit_protocol::party::admit;
+use tacit_protocol::party::Party;
 use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use zeroize::Zeroizing;
 
-use super::duels::{ots, scheme};
+use super::duels::{ots, play, scheme};
 use super::edits::Edits;
 use crate::three::kept_riches;
-
-/// Messages on their way: kind and payload.
-type Queue = VecDeque<(u8, Vec<u8>)>;
 
 type Servers<'f> = (Generator<'f, HalfGates>, Cloud<'f, HalfGates>);
 
 /// A run that begins a chain and saves a value, over four circuits.
 pub fn outsourced(data: &[u8]) {
-    play(data, |_| ());
+    run(data, |_| ());
 }
 
 /// Chains and values after an honest run: inputs of `saved`.
 #[must_use]
 pub fn honest_state() -> Vec<Vec<u8>> {
     let mut state = Vec::new();
-    play(&[], |(generator, cloud)| {
+    run(&[], |(generator, cloud)| {
         let (generator, cloud) = (generator.finish(), cloud.finish());
         let (generator, cloud) = (generator.expect("done"), cloud.expect("done"));
         state.push(generator.chain.to_bytes().to_vec());
@@ -51,7 +45,7 @@ pub fn honest_state() -> Vec<Vec<u8>> {
     state
 }
 
-fn play(data: &[u8], then: impl FnOnce(Servers<'_>)) {
+fn run(data: &[u8], then: impl FnOnce(Servers<'_>)) {
     let mut edits = Edits::new(data);
     let mut prg = Prg::new(Block::from_u128(data.len() as u128));
     static FUNCTION: LazyLock<Function> = LazyLock::new(|| kept_riches(false));
@@ -87,61 +81,7 @@ fn play(data: &[u8], then: impl FnOnce(Servers<'_>)) {
         evaluator.expect("a run"),
         cloud.expect("a run"),
     );
-    run([&mut generator, &mut evaluator, &mut cloud], &mut edits);
+    let parties: [&mut dyn Party<Peer>; 3] = [&mut generator, &mut evaluator, &mut cloud];
+    play(parties, &mut edits);
     then((generator, cloud));
-}
-
-/// Moves the messages until all are done or wait. A party that fails tells the others nothing, so
-/// that they go on as far as they come.
-fn run(mut parties: [&mut dyn ThreeParty; 3], edits: &mut Edits) {
-    let liar = edits.liar(3);
-    // By receiver and sender.
-    let mut queues: [[Queue; 3]; 3] = Default::default();
-    let mut ended = [false; 3];
-    let mut message = Vec::new();
-    for _ in 0..1 << 20 {
-        let mut moved = false;
-        for (own, party) in parties.iter_mut().enumerate() {
-            if ended[own] {
-                continue;
-            }
-            let mut step = || -> Result<(), Error> {
-                match party.next(&mut message)? {
-                    Step::Done => ended[own] = true,
-                    Step::Continue | Step::Keep => moved = true,
-                    Step::Send { to, kind } => {
-                        let (mut kind, mut payload) = (kind.byte(), message.clone());
-                        if own == liar {
-                            edits.change(&mut kind, &mut payload);
-                        }
-                        queues[to as usize][own].push_back((kind, payload));
-                        moved = true;
-                    }
-                    Step::Receive {
-                        from,
-                        kind,
-                        max_bytes,
-                    } => {
-                        if let Some((found, payload)) = queues[own][from as usize].pop_front() {
-                            admit(kind, max_bytes, found, &payload)?;
-                            party.receive(&payload)?;
-                            moved = true;
-                        }
-                    }
-                }
-                Ok(())
-            };
-            if let Err(error) = step() {
-                assert!(
-                    own == liar || !matches!(error, Error::ApiMisuse(_)),
-                    "{error}"
-                );
-                ended[own] = true;
-            }
-        }
-        if !moved {
-            return;
-        }
-    }
-    panic!("the parties go on for ever");
 }

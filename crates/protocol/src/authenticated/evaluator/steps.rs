@@ -37,14 +37,14 @@ impl<'f> Evaluator<'f> {
             Stage::SendingValues(mut lot) => {
                 message.clear();
                 message.extend_from_slice(lot.running.evaluating()?.end_lot());
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
+                let action = (!message.is_empty()).then_some(Action::send(Kind::MaskedValues));
                 (Stage::Flushing(lot), action)
             }
             Stage::Flushing(lot) => (Stage::Folding(lot), Some(Action::Continue)),
             Stage::Folding(lot) => (self.evaluated(*lot)?, None),
             Stage::SendingLabels(lot) => {
                 let ended = Box::new(lot.end(message)?);
-                let action = Action::Send(Kind::LabelDigest);
+                let action = Action::send(Kind::LabelDigest);
                 (Stage::AwaitingProof(ended), Some(action))
             }
             Stage::SendingResult(opening, outputs) => {
@@ -52,7 +52,7 @@ impl<'f> Evaluator<'f> {
                 message.clear();
                 open_results(macs, &opening.masks.of(Role::Garbler), message);
                 let stage = Stage::Done(Box::new(opening.epoch), outputs);
-                (stage, Some(Action::Send(Kind::ResultOpening)))
+                (stage, Some(Action::send(Kind::ResultOpening)))
             }
             paused @ (Stage::Keeping(_) | Stage::Done(..)) => (paused, Some(Action::Done)),
             _ => return Err(SPENT),
@@ -97,7 +97,7 @@ impl<'f> Machine for Evaluator<'f> {
                 if let Labels::Awaited(masked) = &lot.running.labels {
                     message.extend_from_slice(&pack(masked));
                 }
-                (Stage::Masking(lot), Some(Action::Send(Kind::MaskedInputs)))
+                (Stage::Masking(lot), Some(Action::send(Kind::MaskedInputs)))
             }
             Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.running.masks) {
                 false => (Stage::Masking(lot), Some(Action::Continue)),
@@ -108,7 +108,7 @@ impl<'f> Machine for Evaluator<'f> {
             },
             Stage::SendingGates(lot) => {
                 lot.gates.open(&lot.epoch, message);
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
+                let action = (!message.is_empty()).then_some(Action::send(Kind::GateOpenings));
                 let stage = match lot.running.labels {
                     Labels::Awaited(_) => Stage::AwaitingInputs(lot),
                     Labels::There(_) => Stage::AwaitingGates(lot),

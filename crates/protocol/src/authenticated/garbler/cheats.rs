@@ -22,7 +22,7 @@ fn garbling_wrong() -> (Option<Error>, bool) {
     let mut message = Vec::new();
     loop {
         match garbler.next(&mut message).unwrap() {
-            Action::Send(kind) => {
+            Action::Send { kind, .. } => {
                 if kind == Kind::AuthenticatedTables {
                     // All tables, so that some row of them is read.
                     message.iter_mut().for_each(|byte| *byte ^= 0x10);
@@ -51,10 +51,10 @@ fn garbling_wrong() -> (Option<Error>, bool) {
                 Some(payload) => garbler.receive(&payload).unwrap(),
                 None => {}
             },
-            Action::Continue | Action::Done => {}
+            _ => {}
         }
         match evaluator.next(&mut message).unwrap() {
-            Action::Send(_) => queues[0].push_back(message.clone()),
+            Action::Send { .. } => queues[0].push_back(message.clone()),
             Action::Receive { .. } => {
                 if let Some(payload) = queues[1].pop_front()
                     && let Err(error) = evaluator.receive(&payload)
@@ -62,7 +62,7 @@ fn garbling_wrong() -> (Option<Error>, bool) {
                     return (Some(error), false);
                 }
             }
-            Action::Continue | Action::Done => {}
+            _ => {}
         }
     }
 }

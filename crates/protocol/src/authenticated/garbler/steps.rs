@@ -24,12 +24,12 @@ impl<'f> Garbler<'f> {
         Ok(match stage {
             Stage::SendingInputs(mut lot, others) => {
                 *message = mem::take(&mut lot.running.inputs);
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedInputs));
+                let action = (!message.is_empty()).then_some(Action::send(Kind::MaskedInputs));
                 (Stage::SendingGates(lot, others), action)
             }
             Stage::SendingGates(mut lot, others) => {
                 *message = mem::take(&mut lot.opening);
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::GateOpenings));
+                let action = (!message.is_empty()).then_some(Action::send(Kind::GateOpenings));
                 (Stage::Flushing(lot, others), action)
             }
             Stage::Flushing(lot, others) => (Stage::Opening(lot, others), Some(Action::Continue)),
@@ -61,12 +61,12 @@ impl<'f> Garbler<'f> {
                     }
                     _ => Stage::Keeping(ended),
                 };
-                (stage, Some(Action::Send(Kind::GateProof)))
+                (stage, Some(Action::send(Kind::GateProof)))
             }
             Stage::SendingResult(ended) => {
                 message.clear();
                 self.open_results(&ended, message);
-                let action = Action::Send(Kind::ResultOpening);
+                let action = Action::send(Kind::ResultOpening);
                 (self.after_opening(ended), Some(action))
             }
             paused @ (Stage::Keeping(_) | Stage::Done(..)) => (paused, Some(Action::Done)),
@@ -92,7 +92,7 @@ impl<'f> Garbler<'f> {
             false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
             true => {
                 debug_assert_eq!(message.len(), frame_bytes(count as usize));
-                let action = Action::Send(Kind::AuthenticatedTables);
+                let action = Action::send(Kind::AuthenticatedTables);
                 (Stage::Garbling(lot, frame + 1), Some(action))
             }
         }

@@ -372,12 +372,12 @@ impl<'f> Machine for LinkedEvaluator<'f> {
             },
             Stage::SendingMasks(begun, own) => {
                 *message = own;
-                let action = Action::Send(Kind::LinkMasks);
+                let action = Action::send(Kind::LinkMasks);
                 (Stage::SendingInputs(begun), Some(action))
             }
             Stage::SendingInputs(begun) => {
                 *message = pack(&begun.inputs);
-                let action = Action::Send(Kind::MaskedInputs);
+                let action = Action::send(Kind::MaskedInputs);
                 (Stage::AwaitingInputs(begun), Some(action))
             }
             // The last links are there.
@@ -395,7 +395,7 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                 }
                 message.clear();
                 message.extend_from_slice(running.evaluating.end_lot());
-                let action = (!message.is_empty()).then_some(Action::Send(Kind::MaskedValues));
+                let action = (!message.is_empty()).then_some(Action::send(Kind::MaskedValues));
                 (Stage::Folding(running, gates), action)
             }
             Stage::Folding(mut running, gates) => {
@@ -408,14 +408,14 @@ impl<'f> Machine for LinkedEvaluator<'f> {
             Stage::SendingLabels(ended, labels) => {
                 message.clear();
                 message.extend_from_slice(&labels);
-                let action = Action::Send(Kind::LabelDigest);
+                let action = Action::send(Kind::LabelDigest);
                 (Stage::AwaitingProof(ended), Some(action))
             }
             Stage::SendingResult(ended, outputs) => {
                 ended.answer(&self.terms, self.form, message);
                 (
                     Stage::Done(outputs),
-                    Some(Action::Send(Kind::ResultOpening)),
+                    Some(Action::send(Kind::ResultOpening)),
                 )
             }
             done @ Stage::Done(_) => (done, Some(Action::Done)),

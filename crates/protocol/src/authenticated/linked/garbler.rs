@@ -333,12 +333,12 @@ impl<'f> Machine for LinkedGarbler<'f> {
             },
             Stage::SendingMasks(begun, links) => {
                 links.open(&self.terms, &begun.epoch, begun.run, message);
-                let action = Action::Send(Kind::LinkMasks);
+                let action = Action::send(Kind::LinkMasks);
                 (Stage::AwaitingMasks(begun, links), Some(action))
             }
             Stage::SendingInputs(answer) => {
                 *message = pack(&answer.masked);
-                let action = Action::Send(Kind::MaskedInputs);
+                let action = Action::send(Kind::MaskedInputs);
                 (Stage::SendingLinks(answer, 0), Some(action))
             }
             Stage::SendingLinks(answer, first) => {
@@ -348,7 +348,7 @@ impl<'f> Machine for LinkedGarbler<'f> {
                 match first == end {
                     true => (self.answered(answer.then), None),
                     false => {
-                        let action = Action::Send(Kind::AuthenticatedLinks);
+                        let action = Action::send(Kind::AuthenticatedLinks);
                         (Stage::SendingLinks(answer, end), Some(action))
                     }
                 }
@@ -357,7 +357,7 @@ impl<'f> Machine for LinkedGarbler<'f> {
                 let macs = ended.oracle(&self.terms, Role::Garbler);
                 message.clear();
                 open_results(macs, &ended.masks(Role::Evaluator), message);
-                (self.opened(ended), Some(Action::Send(Kind::ResultOpening)))
+                (self.opened(ended), Some(Action::send(Kind::ResultOpening)))
             }
             Stage::AwaitingValues(running) => (Stage::Proving(running, Vec::new()), None),
             Stage::Proving(mut running, told) => {
@@ -373,7 +373,7 @@ impl<'f> Machine for LinkedGarbler<'f> {
                 message.extend_from_slice(&zeros);
                 let macs = ended.oracle(&self.terms, Role::Garbler);
                 open_results(macs, &ended.masks(Role::Evaluator), message);
-                (self.opened(ended), Some(Action::Send(Kind::GateProof)))
+                (self.opened(ended), Some(Action::send(Kind::GateProof)))
             }
             done @ Stage::Done(_) => (done, Some(Action::Done)),
             _ => return Err(NOT_ASKED),

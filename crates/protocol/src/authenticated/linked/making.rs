@@ -432,12 +432,12 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> Machine for MakingInstance
             },
             Stage::SendingGates(lot) => {
                 lot.gates.open(&lot.epoch, message);
-                let action = Action::Send(Kind::GateOpenings);
+                let action = Action::send(Kind::GateOpenings);
                 (Stage::AwaitingGates(lot), Some(action))
             }
             Stage::Checked(lot, own) => {
                 *message = own;
-                let action = Action::Send(Kind::GateOpenings);
+                let action = Action::send(Kind::GateOpenings);
                 (Stage::Garbling(lot, 0), Some(action))
             }
             Stage::Garbling(mut lot, frame) => {
@@ -450,7 +450,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> Machine for MakingInstance
                 match garbling.frame(&lot.gates, *count as usize, message) {
                     false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
                     true => {
-                        let action = Action::Send(Kind::AuthenticatedTables);
+                        let action = Action::send(Kind::AuthenticatedTables);
                         (Stage::Garbling(lot, frame + 1), Some(action))
                     }
                 }

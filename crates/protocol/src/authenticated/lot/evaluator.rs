@@ -199,22 +199,22 @@ impl Stage {
             Self::SendingBits(lot) => {
                 message.clear();
                 message.extend_from_slice(&lot.bits);
-                (Self::Flushing(lot), Some(Action::Send(Kind::LeakyBits)))
+                (Self::Flushing(lot), Some(Action::send(Kind::LeakyBits)))
             }
             Self::Flushing(lot) => (Self::Committing(lot), Some(Action::Continue)),
             Self::Committing(lot) => {
                 let committed = Box::new(lot.commit(message));
-                let action = Action::Send(Kind::EqualityCommitment);
+                let action = Action::send(Kind::EqualityCommitment);
                 (Self::AwaitingDigest(committed), Some(action))
             }
             Self::SendingOpening(lot) => {
                 lot.send(message);
-                let action = Action::Send(Kind::EqualityOpening);
+                let action = Action::send(Kind::EqualityOpening);
                 (Self::AwaitingCoin(lot), Some(action))
             }
             Self::SendingBuckets(mut lot, others) => {
                 *message = std::mem::take(&mut lot.openings);
-                let action = Action::Send(Kind::TripleOpenings);
+                let action = Action::send(Kind::TripleOpenings);
                 (Self::FlushingBuckets(lot, others), Some(action))
             }
             Self::FlushingBuckets(lot, others) => {

@@ -187,24 +187,24 @@ impl Stage {
         let (stage, action) = match self {
             Self::SendingBlocks(mut lot, first) => match lot.send(first, message) {
                 Some(next) => {
-                    let action = Action::Send(Kind::LeakyAnds);
+                    let action = Action::send(Kind::LeakyAnds);
                     (Self::SendingBlocks(lot, next), Some(action))
                 }
                 None => (Self::AwaitingBits(lot), None),
             },
             Self::SendingDigest(lot) => {
                 lot.send(message);
-                let action = Action::Send(Kind::EqualityDigest);
+                let action = Action::send(Kind::EqualityDigest);
                 (Self::AwaitingOpening(lot), Some(action))
             }
             Self::SendingCoin(lot) => {
                 lot.send(message);
-                (Self::Flushing(lot), Some(Action::Send(Kind::CoinOpening)))
+                (Self::Flushing(lot), Some(Action::send(Kind::CoinOpening)))
             }
             Self::Flushing(lot) => (Self::Opening(lot), Some(Action::Continue)),
             Self::Opening(lot) => {
                 let opened = Box::new(lot.open(message));
-                let action = Action::Send(Kind::TripleOpenings);
+                let action = Action::send(Kind::TripleOpenings);
                 (Self::AwaitingBuckets(opened), Some(action))
             }
             _ => return Err(NOT_ASKED),

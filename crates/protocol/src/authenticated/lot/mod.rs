@@ -320,7 +320,7 @@ impl Unchecked {
                 Kind::LeakyAnds
             }
         };
-        Ok((!message.is_empty()).then_some(Action::Send(kind)))
+        Ok((!message.is_empty()).then_some(Action::send(kind)))
     }
 
     /// The message that a part of the other party's awaits. A part without one is taken.

@@ -36,7 +36,7 @@ fn an_epoch_is_set_up_by_base_ots() {
             |role, rng: &mut _| EpochSetup::new(role, settings, tags(extension), rng).unwrap();
         let mut a = setup(Role::Garbler, &mut rng);
         let mut b = setup(Role::Evaluator, &mut rng);
-        run_in_memory(&mut a, &mut b).unwrap();
+        run_in_memory([&mut a, &mut b]).unwrap();
         let epochs = [a.finish().unwrap(), b.finish().unwrap()];
         check_run(terms(&component("adder", Recipient::Both), 40), epochs);
     }

@@ -5,6 +5,8 @@ mod kept;
 mod rows;
 mod tampering;
 
+use std::collections::VecDeque;
+
 use tacit_function::FunctionBuilder;
 
 use super::*;

@@ -12,7 +12,7 @@ fn make([a, b]: [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
     let counts = |own, others| InputCounts { own, others };
     let mut garbler = Making::new(a, size, counts(inputs[0], inputs[1]), prg());
     let mut evaluator = Making::new(b, size, counts(inputs[1], inputs[0]), prg());
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     [garbler.finish().unwrap(), evaluator.finish().unwrap()]
 }
 

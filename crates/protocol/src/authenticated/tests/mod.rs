@@ -10,7 +10,7 @@ mod stocked;
 mod tampering;
 mod transcript;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::{Circuit, Port};
@@ -25,7 +25,7 @@ use super::epoch::{dealt, fresh_deltas};
 use super::*;
 use crate::batch::tests::{plain, random_bits, session, tag_of};
 use crate::message::Kind;
-use crate::party::{Action, Party, admit};
+use crate::party::{Party, run_through};
 use crate::session::{ProtocolId, RunTag};
 use crate::{Error, Misbehaviour};
 
@@ -94,37 +94,14 @@ type Failure = (Role, Error);
 type Change<'a> = dyn FnMut(Role, Kind, &mut Vec<u8>) + 'a;
 
 /// Moves the messages of both parties, each through `change`, until both are done or one fails.
-fn exchange(
-    [garbler, evaluator]: [&mut dyn Party; 2],
-    change: &mut Change<'_>,
-) -> Result<(), Failure> {
-    let mut message = Vec::new();
-    let mut queues: [VecDeque<(Kind, Vec<u8>)>; 2] = Default::default();
-    loop {
-        let mut done = 0;
-        for (side, role) in [Role::Garbler, Role::Evaluator].into_iter().enumerate() {
-            let party: &mut dyn Party = if side == 0 { garbler } else { evaluator };
-            let fails = |error| (role, error);
-            match party.next(&mut message).map_err(fails)? {
-                Action::Done => done += 1,
-                Action::Continue => {}
-                Action::Send(kind) => {
-                    let mut sent = message.clone();
-                    change(role, kind, &mut sent);
-                    queues[1 - side].push_back((kind, sent));
-                }
-                Action::Receive { kind, max_bytes } => {
-                    if let Some((found, payload)) = queues[side].pop_front() {
-                        admit(kind, max_bytes, found.byte(), &payload).map_err(fails)?;
-                        party.receive(&payload).map_err(fails)?;
-                    }
-                }
-            }
-        }
-        if done == 2 {
-            return Ok(());
-        }
-    }
+fn exchange(parties: [&mut dyn Party; 2], change: &mut Change<'_>) -> Result<(), Failure> {
+    let role = |own: usize| [Role::Garbler, Role::Evaluator][own];
+    let failures = run_through(parties, &mut |own, _, kind, (_, payload)| {
+        change(role(own), kind, payload);
+        Ok(())
+    });
+    let first = failures.into_iter().next();
+    first.map_or(Ok(()), |(own, error)| Err((role(own), error)))
 }
 
 /// What was sent, and by whom.

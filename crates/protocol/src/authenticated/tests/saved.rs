@@ -39,7 +39,7 @@ impl Chains {
             EpochSetup::new(role, settings, tags, &mut rng).unwrap()
         });
         let [a, b] = &mut setups;
-        run_in_memory(a, b).unwrap();
+        run_in_memory([a, b]).unwrap();
         let chains = setups.map(|setup| SharedChain::new(&run, setup).unwrap());
         Self(chains, OtSettings::default())
     }
@@ -81,13 +81,13 @@ impl Chains {
         kept: &Kept,
     ) -> ([Vec<bool>; 2], Kept) {
         let (mut garbler, mut evaluator) = self.parties(terms, inputs, kept);
-        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
         let mut saves = Kept::default();
         if !terms.function.saves().is_empty() {
             let (mine, theirs);
             (mine, garbler) = garbler.save().unwrap();
             (theirs, evaluator) = evaluator.save().unwrap();
-            run_in_memory(&mut garbler, &mut evaluator).unwrap();
+            run_in_memory([&mut garbler, &mut evaluator]).unwrap();
             let again = |half: &SharedHalf| SharedHalf::from_bytes(&half.to_bytes()).unwrap();
             saves = [mine, theirs].map(|halves| halves.iter().map(again).collect());
         }

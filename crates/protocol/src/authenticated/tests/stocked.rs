@@ -1,6 +1,7 @@
 //! Runs whose triples were made before, and parties that lie with them.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
@@ -28,7 +29,7 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     let mut garbler = MakingTriples::new(a, blocks, security, keep_ours, &seed()).unwrap();
     let keep_theirs = |first, bytes: &[u8]| keep(theirs, first, bytes);
     let mut evaluator = MakingTriples::new(b, blocks, security, keep_theirs, &seed()).unwrap();
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     assert_eq!(garbler.progress().done_ands, blocks * BLOCK_TRIPLES as u64);
     drop((garbler, evaluator));
     assert_eq!(lots.each_ref().map(Lot::len), [blocks as usize; 2]);

@@ -446,7 +446,7 @@ impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Machine
             State::Done => return Ok((State::Done, Some(Action::Done))),
             _ => return Err(SPENT),
         };
-        Ok((state, Some(Action::Send(kind))))
+        Ok((state, Some(Action::send(kind))))
     }
 
     fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {

@@ -235,7 +235,7 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
             State::Done => return Ok((State::Done, Some(Action::Done))),
             _ => return Err(SPENT),
         };
-        Ok((state, Some(Action::Send(kind))))
+        Ok((state, Some(Action::send(kind))))
     }
 
     fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {

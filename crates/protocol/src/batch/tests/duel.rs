@@ -1,7 +1,7 @@
 //! What cheating parties are made of: honest ones whose circuits are spoilt before they are
 //! digested ([`Spoiling`]), or whose messages are rewritten on their way ([`Duel`]).
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use tacit_function::Function;
@@ -18,7 +18,7 @@ use crate::batch::{
     PreparingGarbler,
 };
 use crate::message::{AbortReason, Kind};
-use crate::party::{Action, Party, Progress, admit};
+use crate::party::{Action, Party, Progress, end_of, run_through};
 use crate::setup::dealt;
 
 /// What is wrong with a spoilt circuit.
@@ -118,59 +118,18 @@ pub(super) fn duel(
     cheater: Cheater,
     rewrite: Rewrite<'_>,
 ) -> Ended {
-    let mut queues: [VecDeque<(Kind, Vec<u8>)>; 2] = Default::default();
-    let mut ended = [None, None];
     let mut sent: [Vec<(Kind, usize)>; 2] = Default::default();
-    let mut message = Vec::new();
-    let mut idle = 0;
-    while ended.iter().any(Option::is_none) && idle < 4 {
-        idle += 1;
-        for side in 0..2 {
-            if ended[side].is_some() {
-                continue;
-            }
-            let party: &mut dyn Party = if side == 0 { garbler } else { evaluator };
-            let mut step = || -> Result<bool, Error> {
-                match party.next(&mut message)? {
-                    Action::Done => return Ok(true),
-                    Action::Continue => idle = 0,
-                    Action::Send(kind) => {
-                        if (side == 0) == (cheater == Cheater::Garbler) {
-                            let before = sent[side].iter().filter(|(k, _)| *k == kind).count();
-                            if !rewrite(kind, before, &mut message) {
-                                return Err(Error::PeerAborted(AbortReason::Cancelled));
-                            }
-                        }
-                        sent[side].push((kind, message.len()));
-                        queues[1 - side].push_back((kind, message.clone()));
-                        idle = 0;
-                    }
-                    Action::Receive { kind, max_bytes } => {
-                        if let Some((found, payload)) = queues[side].pop_front() {
-                            admit(kind, max_bytes, found.byte(), &payload)?;
-                            party.receive(&payload)?;
-                            idle = 0;
-                        }
-                    }
-                }
-                Ok(false)
-            };
-            match step() {
-                Ok(false) => {}
-                Ok(true) => ended[side] = Some(Ok(())),
-                Err(error) => {
-                    let reason = error.abort_reason();
-                    ended[side] = Some(Err(error));
-                    if ended[1 - side].is_none() {
-                        queues[1 - side].push_back((Kind::Abort, vec![reason.byte()]));
-                    }
-                    idle = 0;
-                }
+    let mut failures = run_through([garbler, evaluator], &mut |own, _, kind, (_, payload)| {
+        if own == cheater as usize {
+            let before = sent[own].iter().filter(|(k, _)| *k == kind).count();
+            if !rewrite(kind, before, payload) {
+                return Err(Error::PeerAborted(AbortReason::Cancelled));
             }
         }
-    }
-    let [garbler, evaluator] =
-        ended.map(|end| end.unwrap_or(Err(Error::PeerAborted(AbortReason::TimedOut))));
+        sent[own].push((kind, payload.len()));
+        Ok(())
+    });
+    let [garbler, evaluator] = [0, 1].map(|own| end_of(&mut failures, own));
     Ended {
         garbler,
         evaluator,
@@ -207,7 +166,7 @@ impl<P: Party> Party for Noting<P> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
         let action = self.party.next(message)?;
         match action {
-            Action::Send(kind) => self.sent.push((kind, message.clone())),
+            Action::Send { kind, .. } => self.sent.push((kind, message.clone())),
             Action::Receive { kind, .. } => self.awaited = Some(kind),
             _ => {}
         }

@@ -36,7 +36,7 @@ impl<P: Party> Party for Forger<'_, P> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
         let action = self.party.next(message)?;
         let opened = of_kind(&self.party.received, Kind::HalfChoices);
-        if matches!(action, Action::Send(Kind::BucketCircuits)) && !opened.is_empty() {
+        if action == Action::send(Kind::BucketCircuits) && !opened.is_empty() {
             let choices = (self.guess)(self.batch, &self.party.received);
             if let (Some(choices), false) = (choices, self.forged) {
                 let steps = message.len() - self.batch.steps_bytes();

@@ -72,11 +72,11 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng())
         .unwrap()
         .secured(malicious);
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
     let mut making = Refill::new(&mut garbler, count, &mut rng());
     let mut taking = Refill::new(&mut evaluator, count, &mut rng());
-    run_in_memory(&mut making, &mut taking).unwrap();
+    run_in_memory([&mut making, &mut taking]).unwrap();
     (garbler, evaluator)
 }
 
@@ -91,7 +91,7 @@ fn prepare<S: Scheme<Wire = Block>>(
         PreparingGarbler::new(batch, garbler_ot, Vec::new(), threads, &mut rng()).unwrap();
     let mut evaluator =
         PreparingEvaluator::new(batch, evaluator_ot, Vec::new(), threads, &mut rng()).unwrap();
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     (garbler.finish().unwrap(), evaluator.finish().unwrap())
 }
 
@@ -114,7 +114,7 @@ fn run<S: Scheme<Wire = Block>>(
     let ready = garbler.ready(batch, 1);
     let mut garbler = OnlineGarbler::new(batch, ready, inputs[0], &seed())?;
     let mut evaluator = OnlineEvaluator::new(batch, evaluator, inputs[1], 1, &seed())?;
-    run_in_memory(&mut garbler, &mut evaluator)?;
+    run_in_memory([&mut garbler, &mut evaluator])?;
     Ok([garbler.finish()?.to_vec(), evaluator.finish()?.to_vec()])
 }
 
@@ -294,7 +294,7 @@ fn the_outline_says_what_is_sent_and_kept() {
         let mut garbler = Noting::new(garbler.unwrap());
         let mut evaluator =
             PreparingEvaluator::new(&batch, evaluator_ot, Vec::new(), 1, &mut rng()).unwrap();
-        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
         let sent: u64 = lengths(&garbler).iter().sum();
         assert_eq!(sent, batch.preparing_bytes());
         let (mut ours, mut theirs) = (garbler.party.finish().unwrap(), evaluator.finish().unwrap());
@@ -312,7 +312,7 @@ fn the_outline_says_what_is_sent_and_kept() {
         let mut garbler = Noting::new(garbler);
         let evaluator = OnlineEvaluator::new(&batch, theirs, &y, 1, &seed()).unwrap();
         let mut evaluator = Noting::new(evaluator);
-        run_in_memory(&mut garbler, &mut evaluator).unwrap();
+        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
         let [labels, recovery] = [outline.input_labels_bytes, outline.recovery_labels_bytes];
         assert_eq!(lengths(&garbler), [labels, recovery]);
         let asked = [outline.masked_input_bytes, outline.recovery_choice_bytes];

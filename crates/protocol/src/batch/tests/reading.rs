@@ -84,7 +84,7 @@ fn answer(party: &mut dyn Party, message: &[u8]) -> Vec<u8> {
         Ok(Action::Receive { .. })
     ));
     party.receive(message).unwrap();
-    assert!(matches!(party.next(&mut answer), Ok(Action::Send(_))));
+    assert!(matches!(party.next(&mut answer), Ok(Action::Send { .. })));
     answer
 }
 

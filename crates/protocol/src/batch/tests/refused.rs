@@ -35,7 +35,7 @@ fn semi_honest_transfers_are_refused() {
     let tag = session().setup(Role::Garbler, settings.base, settings.extension);
     let mut garbler = GarblerSetup::with(settings, &tag, &mut super::rng()).unwrap();
     let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut super::rng()).unwrap();
-    run_in_memory(&mut garbler, &mut evaluator).unwrap();
+    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
     let (garbler, evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
     assert_eq!(garbler.security(), Security::SemiHonest);
     let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut super::rng());

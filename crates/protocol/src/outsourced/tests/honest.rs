@@ -9,8 +9,8 @@ use super::trio::{Past, Trio, adder, bits, honest, kept, malicious, number};
 use crate::message::Kind;
 use crate::outsourced::{
     CloudOutcome, Evaluator, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, Shape, Terms,
-    run_in_memory,
 };
+use crate::party::run_in_memory;
 use crate::saved::StoredChain as _;
 use crate::{Error, Incompatibility};
 

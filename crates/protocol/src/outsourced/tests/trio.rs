@@ -7,14 +7,12 @@ use tacit_kernels::{Block, Construction, Prg};
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::message::{AbortReason, Kind};
-use crate::outsourced::party::Queue;
+use crate::message::Kind;
 use crate::outsourced::{
     Cloud, CloudChain, CloudOutcome, CloudStart, CloudValue, Evaluator, Generator, GeneratorChain,
-    GeneratorOutcome, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Step, Terms,
-    ThreeParty,
+    GeneratorOutcome, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Terms,
 };
-use crate::party::admit;
+use crate::party::{Action, Party, end_of, run_in_memory, run_through};
 use crate::saved::{StoredChain as _, StoredValue as _};
 use crate::session::{Hello, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, dealt};
@@ -92,7 +90,7 @@ pub(super) fn semi_honest_ots() -> (GarblerOt, EvaluatorOt) {
     let tag = session_tag(1);
     let mut garbler = GarblerSetup::new(&tag, &mut rng).expect("a setup");
     let mut evaluator = EvaluatorSetup::new(&tag, &mut rng).expect("a setup");
-    crate::party::run_in_memory(&mut garbler, &mut evaluator).expect("a setup");
+    run_in_memory([&mut garbler, &mut evaluator]).expect("a setup");
     (
         garbler.finish().expect("done"),
         evaluator.finish().expect("done"),
@@ -160,84 +158,56 @@ impl<'f> Trio<'f> {
     }
 
     /// Runs to the end of all. `cheater`'s messages are given to `rewrite` before they leave.
-    #[expect(clippy::too_many_lines, reason = "one loop over three parties")]
     pub(super) fn run(&mut self, cheater: Option<Peer>, rewrite: Rewrite<'_>) -> Ended {
-        let mut parties: [&mut dyn ThreeParty; 3] =
-            [&mut self.generator, &mut self.evaluator, &mut self.cloud];
-        let mut queues: [[Queue; 3]; 3] = Default::default();
-        let mut ends: [Option<Result<(), Error>>; 3] = [const { None }; 3];
         let mut sent: [Vec<(Peer, Kind, usize)>; 3] = Default::default();
-        let (mut message, mut idle) = (Vec::new(), 0);
         let mut heard = Vec::new();
-        // Whose message each reads.
-        let mut reads = Peer::ALL;
-        while ends.iter().any(Option::is_none) && idle < 4 {
-            idle += 1;
-            for own in 0..3 {
-                if ends[own].is_some() {
-                    continue;
-                }
-                let mut step = || -> Result<bool, Error> {
-                    match parties[own].next(&mut message)? {
-                        Step::Done => return Ok(true),
-                        Step::Continue | Step::Keep => idle = 0,
-                        Step::Send { to, kind } => {
-                            if cheater == Some(Peer::ALL[own]) {
-                                let all = sent[own].iter();
-                                let before = all.filter(|(_, k, _)| *k == kind).count();
-                                rewrite(to, kind, before, &mut message);
-                            }
-                            sent[own].push((to, kind, message.len()));
-                            if cheater == Some(to) {
-                                heard.push((Peer::ALL[own], kind, message.clone()));
-                            }
-                            queues[to as usize][own].push_back((kind, message.clone()));
-                            idle = 0;
-                        }
-                        Step::Receive {
-                            from,
-                            kind,
-                            max_bytes,
-                        } => {
-                            reads[own] = from;
-                            // An abort is heard where it is read: from the peer that is waited for.
-                            let queue = &mut queues[own][from as usize];
-                            if let Some((found, payload)) = queue.pop_front() {
-                                admit(kind, max_bytes, found.byte(), &payload)?;
-                                parties[own].receive(&payload)?;
-                                idle = 0;
-                            }
-                        }
-                    }
-                    Ok(false)
-                };
-                match step() {
-                    Ok(false) => {}
-                    Ok(true) => ends[own] = Some(Ok(())),
-                    Err(error) => {
-                        let reason = error.abort_reason();
-                        ends[own] = Some(Err(error));
-                        for to in (0..3).filter(|to| *to != own) {
-                            queues[to][own].push_back((Kind::Abort, vec![reason.byte()]));
-                        }
-                        idle = 0;
-                    }
-                }
+        let mut evaluator = Reading {
+            party: &mut self.evaluator,
+            from: Peer::Evaluator,
+        };
+        let parties: [&mut dyn Party<Peer>; 3] =
+            [&mut self.generator, &mut evaluator, &mut self.cloud];
+        let mut failures = run_through(parties, &mut |own, to, kind, (_, payload)| {
+            if cheater == Some(Peer::ALL[own]) {
+                let before = sent[own].iter().filter(|(_, k, _)| *k == kind).count();
+                rewrite(to, kind, before, payload);
             }
-        }
+            sent[own].push((to, kind, payload.len()));
+            if cheater == Some(to) {
+                heard.push((Peer::ALL[own], kind, payload.clone()));
+            }
+            Ok(())
+        });
+        let from = evaluator.from;
+        let mut ends = [0, 1, 2].map(|own| end_of(&mut failures, own));
         let own = Peer::Evaluator as usize;
-        if let Some(Err(error)) = &ends[own]
-            && let Some(refusal) = self.evaluator.refusal(reads[own], error)
+        if let Err(error) = &ends[own]
+            && let Some(refusal) = self.evaluator.refusal(from, error)
         {
             // What its user reads: the peers have been told without it.
-            ends[own] = Some(Err(refusal));
+            ends[own] = Err(refusal);
         }
-        let stuck = || Err(Error::PeerAborted(AbortReason::TimedOut));
-        Ended {
-            ends: ends.map(|end| end.unwrap_or_else(stuck)),
-            sent,
-            heard,
+        Ended { ends, sent, heard }
+    }
+}
+
+/// The evaluator, and whose message it reads, such as an abort.
+struct Reading<'a> {
+    party: &'a mut Evaluator,
+    from: Peer,
+}
+
+impl Party<Peer> for Reading<'_> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<Peer>, Error> {
+        let action = self.party.next(message)?;
+        if let Action::Receive { from, .. } = action {
+            self.from = from;
         }
+        Ok(action)
+    }
+
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.party.receive(payload)
     }
 }
 

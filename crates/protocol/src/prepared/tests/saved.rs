@@ -4,6 +4,7 @@ use tacit_garble::{HalfGates, SchemeId};
 use tacit_kernels::Construction;
 
 use super::*;
+use crate::party::run_through;
 use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{ChainId, Mark, StoredValue as _};
 
@@ -46,10 +47,10 @@ fn run<S: Scheme>(
     let (mut garbler, prepared) = sides_after(scheme, function, inputs, past, seed);
     let early = gather(&mut garbler, &prepared, &mut Vec::new());
     let mut evaluator = prepared.evaluating(early);
-    run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+    run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
     let (mine, mut garbler) = garbler.save(CHAIN).expect("it has stopped for that");
     let (theirs, mut evaluator) = evaluator.save(CHAIN).expect("it has stopped for that");
-    run_in_memory(&mut garbler, &mut evaluator).expect("both are honest");
+    run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
     let results = [garbler.finish(), evaluator.finish()].map(|bits| bits.expect("done"));
     (results, (mine, theirs))
 }
@@ -143,29 +144,14 @@ fn stops_before_results(function: &Function) {
     let mut sent = Vec::new();
     let early = gather(&mut garbler, &prepared, &mut sent);
     let mut evaluator = prepared.evaluating(early);
-    let (mut message, mut moved) = (Vec::new(), true);
-    while std::mem::take(&mut moved) {
-        let parties: [&mut dyn Party; 2] = [&mut garbler, &mut evaluator];
-        let mut next = None;
-        for (side, party) in parties.into_iter().enumerate() {
-            match party.next(&mut message).expect("honest") {
-                Action::Send(kind) => {
-                    let is_result = matches!(kind, Kind::Decoding | Kind::Result);
-                    assert!(!is_result, "{kind} before anything is kept");
-                    sent.push((kind, message.clone()));
-                    next = Some((1 - side, message.clone()));
-                    break;
-                }
-                Action::Continue => moved = true,
-                Action::Receive { .. } | Action::Done => {}
-            }
-        }
-        if let Some((to, payload)) = next {
-            let parties: [&mut dyn Party; 2] = [&mut garbler, &mut evaluator];
-            parties[to].receive(&payload).expect("honest");
-            moved = true;
-        }
-    }
+    let parties: [&mut dyn Party; 2] = [&mut garbler, &mut evaluator];
+    let failures = run_through(parties, &mut |_, _, kind, (_, payload)| {
+        let is_result = matches!(kind, Kind::Decoding | Kind::Result);
+        assert!(!is_result, "{kind} before anything is kept");
+        sent.push((kind, payload.clone()));
+        Ok(())
+    });
+    assert!(failures.is_empty(), "{failures:?}");
     let kinds: Vec<Kind> = sent.iter().map(|sent| sent.0).collect();
     assert!(
         kinds.contains(&Kind::SavedLinks) && kinds.contains(&Kind::Unmask),

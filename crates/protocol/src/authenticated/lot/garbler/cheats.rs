@@ -34,7 +34,7 @@ fn until_commitment(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
     let (mut to_evaluator, mut cheated) = (std::collections::VecDeque::new(), false);
     loop {
         match garbler.next(&mut message).unwrap() {
-            Action::Send(kind) => {
+            Action::Send { kind, .. } => {
                 let mut sent = message.clone();
                 if kind == Kind::LeakyAnds && !std::mem::replace(&mut cheated, true) {
                     sent[9] ^= (ADDED >> 72) as u8;
@@ -49,7 +49,7 @@ fn until_commitment(garbler: &mut Making, evaluator: &mut Making) -> Vec<u8> {
             _ => {}
         }
         match evaluator.next(&mut message).unwrap() {
-            Action::Send(_) => to_garbler.push_back(message.clone()),
+            Action::Send { .. } => to_garbler.push_back(message.clone()),
             Action::Receive { .. } => {
                 if let Some(payload) = to_evaluator.pop_front() {
                     evaluator.receive(&payload).unwrap();
