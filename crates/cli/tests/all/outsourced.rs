@@ -231,7 +231,6 @@ fn three_parties_who_have_paired_run_by_names() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn what_is_missing_is_said_before_anyone_is_met() {
     let parties = Parties::new();
     let [generator, cloud, phone, _] = parties.fingerprints.each_ref().map(String::as_str);
