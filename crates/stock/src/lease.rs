@@ -131,28 +131,44 @@ impl Stock {
         })
     }
 
-    /// Gives up all instances of some kinds that can be leased, durably and in one transaction, and
-    /// returns how many. Their keys are destroyed, and those of instances that this process passed
-    /// over.
+    /// Gives up all instances of some kinds, durably and in one transaction, and returns how many
+    /// of them could be leased. Their keys are destroyed, also of lots that are pending or being
+    /// written and of instances that this process passed over. No file of a lot is opened, so that
+    /// none that is damaged or missing prevents it.
     ///
     /// # Errors
     ///
-    /// [`StockError::Io`], [`StockError::Corrupted`].
+    /// [`StockError::Io`], and [`StockError::Corrupted`] where the keys of a kind cannot be read:
+    /// nobody opens anything of that kind, and the others are given up.
     pub fn give_up(&self, kinds: &[ComponentDigest]) -> Result<u64, StockError> {
-        let all = kinds.iter().map(|kind| LeaseRequest {
-            kind: *kind,
-            least: 0,
-            most: u64::MAX,
-        });
-        let forget = || {
-            let mut passed = self.inner.passed();
-            kinds.iter().for_each(|kind| passed.forget(kind));
-        };
-        // Also if the disk fails then, and again, as others may pass over some meanwhile.
-        forget();
-        let leases = self.lease_all(&all.collect::<Vec<_>>())?;
-        forget();
-        Ok(leases.iter().map(Lease::count).sum())
+        let inner = &self.inner;
+        let forget = |passed: &mut Passed| kinds.iter().for_each(|kind| passed.forget(kind));
+        // Also if the disk fails then.
+        forget(&mut inner.passed());
+        let (count, unreadable) = inner.move_forward(|records, forward| {
+            forget(&mut forward.passed);
+            let (mut count, mut unreadable) = (0, Ok(()));
+            for kind in kinds {
+                let Some(record) = records.kind(kind)? else {
+                    continue;
+                };
+                let (record, slot) = match inner.with_keys(kind, record) {
+                    Ok(found) => found,
+                    Err(error @ StockError::Corrupted { .. }) => {
+                        unreadable = unreadable.and(Err(error));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+                let published = published(records, kind, record.leased)?;
+                count += available(&published, record.leased);
+                let spans: Vec<_> = published.into_iter().map(|(_, span)| span).collect();
+                let end = record.reserved.max(record.leased);
+                forward.push_to(inner, records, kind, (record, slot), (&spans, end))?;
+            }
+            Ok((count, unreadable))
+        })?;
+        unreadable.map(|()| count)
     }
 
     /// Gives up all instances of kinds below their marks, durably and in one transaction: the
@@ -160,7 +176,7 @@ impl Stock {
     ///
     /// # Errors
     ///
-    /// [`StockError::PeerMisbehaved`] where nothing so high was ever published.
+    /// [`StockError::PeerMisbehaved`] where no lot that high was ever begun.
     pub fn raise_marks(&self, marks: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
         let inner = &self.inner;
         inner.move_forward(|records, forward| {
@@ -490,21 +506,16 @@ pub(crate) fn raise(
     mark: u64,
 ) -> Result<(), StockError> {
     let found = inner.kind(records, kind)?;
+    let reserved = |record: &KindRecord| record.reserved.max(record.leased);
     let leased = found.as_ref().map_or(0, |(record, _)| record.leased);
-    if mark <= leased {
-        return Ok(());
-    }
-    let lots = records.lots(kind)?.into_iter();
-    let end = lots
-        .filter(|lot| lot.state != LotState::Pending)
-        .map(|lot| lot.span.end());
-    let end = end.max().unwrap_or(0).max(leased);
+    let end = found.as_ref().map_or(0, |(record, _)| reserved(record));
     match found {
+        _ if mark <= leased => Ok(()),
         Some(found) if mark <= end => forward.push_to(inner, records, kind, found, (&[], mark)),
         _ => Err(StockError::PeerMisbehaved {
             what: "the mark of a component",
             found: format!("{mark} of {kind}"),
-            expected: format!("at most {end}, where what is in stock ends"),
+            expected: format!("at most {end}, where what was begun ends"),
         }),
     }
 }

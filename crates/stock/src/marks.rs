@@ -309,7 +309,7 @@ impl Stock {
                     gone.iter()
                         .map(|lot| lots::file_name(record.slot, lot.first)),
                 );
-                kinds.push(agreed(records, kind, theirs)?);
+                kinds.push(agreed(records, kind)?);
             }
             kinds.extend(absent(records, peer)?);
             kinds.sort_by_key(|agreed| agreed.kind);
@@ -480,6 +480,7 @@ fn meet_kind(
         lots::publish(records, &kind, lot.first)?;
     }
     withdraw(records, &kind, &theirs.withdrawn)?;
+    reserve(records, theirs)?;
     lease::raise(inner, records, forward, &kind, theirs.leased)?;
     let unmatched = &ours.pending[published..];
     if !drop_unmatched {
@@ -512,20 +513,27 @@ pub(crate) fn withdraw(
     Ok(())
 }
 
-/// What both have of a kind now, with the peer's numbers taken as given.
-fn agreed(
-    records: &mut Records<'_>,
-    kind: ComponentDigest,
-    theirs: &KindMarks,
-) -> Result<AgreedKind, StockError> {
-    let mut record = records.kind(&kind)?.ok_or_else(|| {
+fn found(records: &Records<'_>, kind: &ComponentDigest) -> Result<KindRecord, StockError> {
+    let record = records.kind(kind)?;
+    record.ok_or_else(|| {
         StockError::misuse(format!("component {kind} has gone within a transaction"))
-    })?;
+    })
+}
+
+/// Takes the peer's numbers of a kind as given.
+fn reserve(records: &mut Records<'_>, theirs: &KindMarks) -> Result<(), StockError> {
+    let mut record = found(records, &theirs.kind)?;
     check_ahead(theirs, record.reserved.saturating_add(MAX_AHEAD))?;
     if theirs.reserved > record.reserved {
         record.reserved = theirs.reserved;
-        records.put_kind(&kind, record)?;
+        records.put_kind(&theirs.kind, record)?;
     }
+    Ok(())
+}
+
+/// What both have of a kind now.
+fn agreed(records: &Records<'_>, kind: ComponentDigest) -> Result<AgreedKind, StockError> {
+    let record = found(records, &kind)?;
     let lots = records.lots(&kind)?.into_iter();
     let published = lots.filter(|lot| lot.state == LotState::Published);
     let usable = published.flat_map(|lot| lot.usable(record.leased));

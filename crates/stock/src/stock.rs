@@ -303,12 +303,21 @@ impl Inner {
         records: &Records<'_>,
         kind: &ComponentDigest,
     ) -> Result<Option<(KindRecord, Slot)>, StockError> {
-        let Some(mut record) = records.kind(kind)? else {
-            return Ok(None);
-        };
+        let record = records.kind(kind)?;
+        record
+            .map(|record| self.with_keys(kind, record))
+            .transpose()
+    }
+
+    /// [`Inner::kind`] of a record that was read.
+    pub(crate) fn with_keys(
+        &self,
+        kind: &ComponentDigest,
+        mut record: KindRecord,
+    ) -> Result<(KindRecord, Slot), StockError> {
         let slot = self.keys.read(record.slot, kind)?;
         record.leased = record.leased.max(slot.cover.mark());
-        Ok(Some((record, slot)))
+        Ok((record, slot))
     }
 
     /// What this process has passed over.

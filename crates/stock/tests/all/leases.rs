@@ -193,6 +193,83 @@ fn what_was_passed_over_is_gone_with_what_is_given_up() {
     assert!(matches!(passed_over, Err(StockError::Behind { .. })));
 }
 
+/// Nothing that happens to a lot's file keeps its instances from being given up.
+#[test]
+fn what_is_given_up_is_gone_whatever_its_file_is() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked(disks.each_ref());
+    let lots = disks[0].files().into_iter();
+    let lots: Vec<_> = lots
+        .filter(|file| file.extension().is_some_and(|end| end == "seg"))
+        .collect();
+    assert!(disks[0].flip_bit(&lots[0], 20));
+    disks[0].remove(&lots[1]).expect("a lot");
+    assert_eq!(garbler.give_up(&[TABLES]).expect("its keys"), 8);
+    assert_eq!(garbler.available(&TABLES).expect("a count"), 0);
+    let named = named(&evaluator.lease(&TABLES, 2).expect("in stock"));
+    let refused = garbler.lease_spans(&TABLES, &named);
+    assert!(matches!(refused, Err(StockError::Behind { mark: 8, .. })));
+}
+
+/// The peer publishes, or names, instances of which the other half was given up while it was
+/// pending.
+#[test]
+fn what_is_pending_is_gone_with_what_is_given_up() {
+    for (publishes, finished) in [(true, true), (false, true), (false, false)] {
+        let disks = [Memory::new(), Memory::new()];
+        let [garbler, evaluator] = both_open(disks.each_ref());
+        let span = Span { first: 0, count: 4 };
+        let preparations = [&garbler, &evaluator].map(|stock| stock.prepare().expect("it"));
+        let [ours, theirs] = preparations.each_ref().map(|preparation| {
+            let shape = parties::shape(preparation.stock().id().role, &OTS);
+            let lot = preparation.begin_lot(OTS, shape, span).expect("room");
+            lot.put(0, &[5; 64], &[]).expect("room");
+            lot
+        });
+        theirs.finish().expect("a sync");
+        let ours = match finished {
+            true => ours.finish().map(|_| None).expect("a sync"),
+            false => Some(ours),
+        };
+        garbler.give_up(&[OTS]).expect("its keys");
+        ours.map_or(Ok(span), tacit_stock::LotWriter::finish)
+            .expect("a sync");
+        if publishes {
+            evaluator.publish(&OTS, 0).expect("pending");
+            let named = named(&evaluator.lease(&OTS, 1).expect("published"));
+            let refused = garbler.lease_spans(&OTS, &named);
+            assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
+        }
+        // Both follow, whatever of it the peer has.
+        let records = [&garbler, &evaluator].map(|stock| stock.marks().expect("a record"));
+        for (stock, theirs) in [&garbler, &evaluator].into_iter().zip([1, 0]) {
+            let agreed = stock.reconcile(&records[theirs]).expect("they agree");
+            let [kind] = &agreed.kinds[..] else {
+                panic!("one kind")
+            };
+            assert_eq!((kind.mark, kind.available, kind.next_number), (4, 0, 4));
+        }
+    }
+}
+
+/// Where the keys of one kind cannot be read, the others are given up all the same.
+#[test]
+fn a_kind_whose_keys_are_damaged_does_not_save_another() {
+    let disk = Memory::new();
+    let stock = stocked(Arc::new(disk.clone()), Path::new("s"), 4);
+    let keys = disk.files().into_iter();
+    let mut keys = keys.filter(|file| file.file_name().is_some_and(|name| name == "keys"));
+    let keys = keys.next().expect("a key file");
+    // Both pages of the first kind.
+    for page in [2, 3] {
+        assert!(disk.flip_bit(&keys, 4096 * page + 100));
+    }
+    let error = stock.give_up(&[TABLES, OTS]);
+    assert!(matches!(error, Err(StockError::Corrupted { .. })));
+    assert!(stock.lease(&TABLES, 1).is_err());
+    assert_eq!(stock.available(&OTS).expect("a count"), 0);
+}
+
 /// A peer names the last instance, and then one by one those that were passed over.
 #[cfg(target_os = "linux")]
 #[test]

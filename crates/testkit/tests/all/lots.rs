@@ -2,6 +2,8 @@
 //! the stock, leaves then, or cheats in a run that takes some: over the whole stack, each time by
 //! sessions that begin anew.
 
+mod destroyed;
+
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,8 +12,8 @@ use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::stock::{
-    InstancePreparation, Prepared, StockName, Stocks, TakenNumbers, Tried, TriplePreparation,
-    TryName, TryRecord,
+    InstancePreparation, Prepared, StockName, StockedKind, Stocks, TakenNumbers, Tried,
+    TriplePreparation, TryName, TryRecord,
 };
 use tacit::{Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session};
 use tacit_net::Transport;
@@ -274,6 +276,21 @@ fn a_lot_whose_peer_was_caught_is_destroyed() {
             assert_eq!(outcome.cost.from_stock, Some(what));
         }
     }
+}
+
+/// The kinds of instances that a party has.
+fn kinds_of_instances(folders: &Folders, role: Role) -> Vec<StockedKind> {
+    let name = StockName {
+        own: fingerprint(role),
+        peer: fingerprint(role.other()),
+        role,
+        scheme: SCHEME,
+    };
+    let kinds = stocks(folders, role).summary(&name).expect("a stock").kinds;
+    let kinds = kinds.into_iter();
+    kinds
+        .filter(|kind| kind.name.starts_with("richer/"))
+        .collect()
 }
 
 /// A connection that breaks in a run costs what it leased alone.

@@ -238,7 +238,8 @@ fn after_run(
     tries::after_run(error, "its lot could not be destroyed", destroy)
 }
 
-/// Destroys what is left of the lot that `kind` is of, whatever component it is of.
+/// Destroys what is left of the lot that `kind` is of, whatever component it is of, also where the
+/// lot is published in part: a kind that is published later would be under the same Δ.
 fn destroy(opened: &OpenedStock, kind: Option<ComponentDigest>) -> Result<(), Error> {
     let lot = kind.as_ref().map(lot_of);
     let there = opened.stock.marks()?.kinds.into_iter();
