@@ -86,7 +86,9 @@ pub(super) fn lease_of_one_lot(
             Role::Garbler => {
                 let most = |needed: &u64| 0..=needed.saturating_mul(1 + MAX_RUNS_AHEAD);
                 let bounds = lots.iter().flat_map(|_| needed.iter().map(most));
-                follow(session, opened, &kinds, &bounds.collect::<Vec<_>>())?
+                let bounds: Vec<_> = bounds.collect();
+                let is_whole = |counts: &[u64]| is_of_one_lot(counts, needed);
+                follow(session, opened, (&kinds, &bounds), is_whole)?
             }
         };
         if matches!(attempt, Attempt::Short) {
@@ -148,7 +150,7 @@ impl Supplies {
                 }
                 Role::Garbler => {
                     let bounds = bounds(&lacking, &needed, MAX_RUNS_AHEAD);
-                    follow(session, opened, &kinds, &bounds)?
+                    follow(session, opened, (&kinds, &bounds), |_| true)?
                 }
             };
             match attempt {
@@ -414,18 +416,41 @@ pub(super) fn name(
     }
 }
 
-/// The garbler's attempt.
+/// Whether these numbers of instances, of each kind of each lot, are what a run takes of one lot, or
+/// more of that.
+fn is_of_one_lot(counts: &[u64], needed: &[u64]) -> bool {
+    let lots = counts.chunks(needed.len());
+    let mut named = lots.filter(|lot| lot.iter().any(|count| *count > 0));
+    let is_whole = |lot: &[u64]| {
+        lot.iter()
+            .zip(needed)
+            .all(|(count, needed)| count >= needed)
+    };
+    named.next().is_some_and(is_whole) && named.next().is_none()
+}
+
+/// The garbler's attempt. What the evaluator names has as many instances of each kind as an honest
+/// one leases, or nothing is leased.
 pub(super) fn follow(
     session: &mut Session,
     opened: &mut OpenedStock,
-    kinds: &[ComponentDigest],
-    bounds: &[RangeInclusive<u64>],
+    (kinds, bounds): (&[ComponentDigest], &[RangeInclusive<u64>]),
+    is_honest: impl Fn(&[u64]) -> bool,
 ) -> Result<Attempt, Error> {
     let max_bytes = Leases::max_bytes(kinds.len());
     let payload = receive(session.channel(), Kind::Leases, max_bytes)?;
     let Leases::Named(named) = Leases::parse(payload, bounds)? else {
         return Ok(Attempt::Short);
     };
+    let counts = named.iter();
+    let counts = counts.map(|spans| spans.iter().map(|span| span.count).sum());
+    if !is_honest(&counts.collect::<Vec<_>>()) {
+        return Err(tacit_protocol::Misbehaviour::InvalidField {
+            kind: Kind::Leases,
+            field: "number of instances of a lot",
+        }
+        .into());
+    }
     let named: Vec<Vec<Span>> = named
         .iter()
         .map(|spans| spans.iter().map(from_wire).collect())
