@@ -234,6 +234,37 @@ fn a_run_takes_nothing_of_a_lower_s() {
     }
 }
 
+/// Of two lots with different s a run takes the one of the lowest that serves it, also if there is
+/// more of that: the other is for runs that ask for more.
+#[test]
+fn a_run_takes_of_the_lowest_s_that_serves() {
+    let function = millionaires(8);
+    for what in LOTS {
+        let parties = Pair::in_memory();
+        for (bits, runs) in [(40, 3), (42, 1)] {
+            each(parties.both(|party, session, stocks| {
+                let security = StatisticalSecurity::new(bits).expect("in bounds");
+                let role = ROLES[party];
+                match what {
+                    FromStock::Triples => TriplePreparation::for_runs(role, &function, runs)?
+                        .statistical_security(security)
+                        .run(session, stocks),
+                    FromStock::Instances => InstancePreparation::for_runs(role, &function, runs)?
+                        .statistical_security(security)
+                        .run(session, stocks),
+                }
+            }));
+        }
+        for (bits, made_at_bits) in [(40, 40), (41, 42)] {
+            for (_, outcome) in each(run_both(&parties, &function, bits)) {
+                let scope = SecurityScope::AllRuns { made_at_bits };
+                assert_eq!(outcome.security_scope, Some(scope), "{bits}");
+            }
+        }
+        assert_eq!(left(&parties, what, &function), [2, 2]);
+    }
+}
+
 /// Lots whose base OTs rest on discrete logarithms are left alone by a run that is to rest on none.
 #[test]
 fn a_run_takes_nothing_that_rests_on_less() {
