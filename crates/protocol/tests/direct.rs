@@ -95,11 +95,11 @@ fn tables_of((garbler, evaluator): &mut Parties<'_>) -> Vec<Vec<u8>> {
     }
     loop {
         match garbler.next(&mut message).unwrap() {
-            Action::Send { kind, .. } if kind == Kind::Tables => frames.push(message.clone()),
-            Action::Send { kind, .. } if kind == Kind::GarblingStart => {
+            Action::Send { kind: Kind::Tables, .. } => frames.push(message.clone()),
+            Action::Send { kind: Kind::GarblingStart, .. } => {
                 evaluator.receive(&message).unwrap();
             }
-            Action::Receive { kind, .. } if kind == Kind::CotExtension => {
+            Action::Receive { kind: Kind::CotExtension, .. } => {
                 let choices = sent.pop_front().expect("as many as are taken");
                 garbler.receive(&choices).unwrap();
             }
