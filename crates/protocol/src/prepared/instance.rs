@@ -71,22 +71,22 @@ impl InstanceSeed {
         }
     }
 
-    /// Garbles an instance from each of `seeds`, several at once, and appends what the evaluator
-    /// keeps of them to `out`: the bytes of [`InstanceSeed::garble`], in order.
+    /// Garbles an instance from each of `seeds`, several at once, and writes what the evaluator
+    /// keeps of them into `out`, which is as long: the bytes of [`InstanceSeed::garble`], in order.
     pub fn garble_all<S: Scheme>(
         seeds: &[Self],
         scheme: S,
         program: &Program,
         delta: Block,
-        out: &mut Vec<u8>,
+        out: &mut [u8],
     ) {
         let size = InstanceTables::size(scheme, program) as usize;
-        for seeds in seeds.chunks(SIDE_BY_SIDE) {
-            let begin = out.len();
-            out.resize(begin + seeds.len() * size, 0);
+        assert_eq!(out.len(), seeds.len() * size, "room for the instances");
+        let rooms = out.chunks_mut(SIDE_BY_SIDE * size);
+        for (seeds, rooms) in seeds.chunks(SIDE_BY_SIDE).zip(rooms) {
             let each = |seed: &Self| seed.garbler(scheme, program, delta);
             let (garblers, inputs): (Vec<_>, Vec<_>) = seeds.iter().map(each).unzip();
-            let rooms = seeds.iter().zip(out[begin..].chunks_exact_mut(size));
+            let rooms = seeds.iter().zip(rooms.chunks_exact_mut(size));
             let tables = rooms.map(|(seed, room)| {
                 let (start, tables) = room.split_at_mut(Block::BYTES);
                 start.copy_from_slice(&seed.start);
@@ -251,10 +251,11 @@ mod tests {
         let delta = prg.next_block().with_lsb(1.into());
         let seeds: Vec<_> = (0..100).map(|_| InstanceSeed::random(&mut prg)).collect();
         for construction in [Construction::TwoCall, Construction::Rekeyed] {
-            let (scheme, mut lot) = (HalfGates::new(construction), Vec::new());
+            let scheme = HalfGates::new(construction);
+            let size = InstanceTables::size(scheme, &program) as usize;
+            let mut lot = vec![0; seeds.len() * size];
             InstanceSeed::garble_all(&seeds, scheme, &program, delta, &mut lot);
             // What the evaluator holds of each instance begins with its start point.
-            let size = InstanceTables::size(scheme, &program) as usize;
             let starts: Vec<_> = lot.chunks_exact(size).map(|held| &held[3..8]).collect();
             for (i, start) in starts.iter().enumerate() {
                 assert!(

@@ -33,8 +33,12 @@ pub struct GarblingLot<'a, S: Scheme> {
     threads: usize,
     /// Instances that were garbled.
     done: usize,
-    /// What was garbled and not sent.
-    ready: VecDeque<u8>,
+    /// What was garbled and not sent, but for the first bytes of the first part.
+    ready: VecDeque<Vec<u8>>,
+    /// How many these are.
+    sent: usize,
+    /// Memory of parts that were sent.
+    spare: Vec<Vec<u8>>,
 }
 
 impl<'a, S: Scheme> GarblingLot<'a, S> {
@@ -62,6 +66,8 @@ impl<'a, S: Scheme> GarblingLot<'a, S> {
             threads,
             done: 0,
             ready: VecDeque::new(),
+            sent: 0,
+            spare: Vec::new(),
         })
     }
 
@@ -78,47 +84,55 @@ impl<'a, S: Scheme> GarblingLot<'a, S> {
         let left = &self.seeds[self.done..];
         let these = &left[..left.len().min(together)];
         let (scheme, program, delta) = (self.scheme, self.program, *self.delta);
-        let garble = |seeds: &[InstanceSeed]| {
-            let mut bytes = Vec::with_capacity(seeds.len() * size as usize);
+        let garble = |seeds: &[InstanceSeed], mut bytes: Vec<u8>| {
+            bytes.resize(seeds.len() * size as usize, 0);
             InstanceSeed::garble_all(seeds, scheme, program, delta, &mut bytes);
             bytes
         };
         let share = these.len().div_ceil(self.threads).max(1);
-        let parts = thread::scope(|scope| {
+        let (ready, spare) = (&mut self.ready, &mut self.spare);
+        thread::scope(|scope| {
             let mut shares = these.chunks(share);
             let own = shares.next().unwrap_or_default();
             let others: Vec<_> = shares
-                .map(|seeds| scope.spawn(move || garble(seeds)))
+                .map(|seeds| {
+                    let bytes = spare.pop().unwrap_or_default();
+                    scope.spawn(move || garble(seeds, bytes))
+                })
                 .collect();
-            let mut parts = vec![garble(own)];
-            parts.extend(
-                others
-                    .into_iter()
-                    .map(|part| part.join().expect("garbling panics nowhere")),
-            );
-            parts
+            ready.push_back(garble(own, spare.pop().unwrap_or_default()));
+            for part in others {
+                ready.push_back(part.join().expect("garbling panics nowhere"));
+            }
         });
-        self.ready.extend(parts.into_iter().flatten());
         self.done += these.len();
     }
 }
 
 impl<S: Scheme> Party for GarblingLot<'_, S> {
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        while self.ready.len() < LOT_FRAME_BYTES && self.done < self.seeds.len() {
-            self.garble();
-        }
-        if self.ready.is_empty() {
-            return Ok(Action::Done);
-        }
-        let count = self.ready.len().min(LOT_FRAME_BYTES);
         message.clear();
-        let (front, back) = self.ready.as_slices();
-        let from_front = front.len().min(count);
-        message.extend_from_slice(&front[..from_front]);
-        message.extend_from_slice(&back[..count - from_front]);
-        self.ready.drain(..count);
-        Ok(Action::send(Kind::LotTables))
+        while message.len() < LOT_FRAME_BYTES {
+            let Some(part) = self.ready.front() else {
+                if self.done == self.seeds.len() {
+                    break;
+                }
+                self.garble();
+                continue;
+            };
+            let left = &part[self.sent..];
+            let these = &left[..left.len().min(LOT_FRAME_BYTES - message.len())];
+            message.extend_from_slice(these);
+            self.sent += these.len();
+            if self.sent == part.len() {
+                self.spare.extend(self.ready.pop_front());
+                self.sent = 0;
+            }
+        }
+        Ok(match message.is_empty() {
+            true => Action::Done,
+            false => Action::send(Kind::LotTables),
+        })
     }
 
     fn receive(&mut self, _payload: &[u8]) -> Result<(), Error> {

@@ -33,10 +33,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "to split by phase",
     ),
     (
-        "crates/protocol/src/prepared/tests.rs",
-        "to split by message",
-    ),
-    (
         "crates/stock/src/lease.rs",
         "to split: leases and what returns",
     ),
