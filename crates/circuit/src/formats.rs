@@ -11,6 +11,7 @@
 //! topological order. A file has no names or types: its values become ports `in0…` and `out0…`
 //! of type `bits[n]`, and [`BitOrder`] says how their bits are numbered.
 
+mod ahead;
 mod check;
 mod header;
 mod known;

@@ -207,12 +207,7 @@ impl<R: Read> Lexer<R> {
         expected: String,
         found: String,
     ) -> CircuitError {
-        CircuitError::File {
-            line: self.line,
-            field,
-            expected,
-            found,
-        }
+        error(self.line, field, expected, found)
     }
 
     /// What stands here up to white space, cut to [`MAX_TOKEN`] bytes. Nothing if the file ends.
@@ -224,7 +219,7 @@ impl<R: Read> Lexer<R> {
 
     /// Skips white space within the line; afterwards a whole token is buffered.
     #[inline]
-    fn skip_blanks(&mut self) -> Result<(), CircuitError> {
+    pub(super) fn skip_blanks(&mut self) -> Result<(), CircuitError> {
         loop {
             let rest = &self.buffer[self.start..self.end];
             let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
@@ -254,6 +249,22 @@ impl<R: Read> Lexer<R> {
             }
         }
         Ok(())
+    }
+}
+
+/// An error at a line.
+#[cold]
+pub(super) fn error(
+    line: u64,
+    field: &'static str,
+    expected: String,
+    found: String,
+) -> CircuitError {
+    CircuitError::File {
+        line,
+        field,
+        expected,
+        found,
     }
 }
 

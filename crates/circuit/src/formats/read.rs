@@ -11,8 +11,9 @@ use std::path::Path;
 use crate::circuit::{GateKind, Growing};
 use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
+use super::ahead::{LARGE, usual_gates};
 use super::header::{Header, Values};
-use super::lexer::{GateLine, Lexer};
+use super::lexer::{GateLine, Lexer, error};
 use super::wires::DrivenWires;
 use super::{BitOrder, BristolFormat};
 
@@ -59,8 +60,18 @@ impl Default for Limits {
 pub fn read_bristol(reader: impl Read, import: &Import) -> Result<Circuit, CircuitError> {
     let mut lexer = Lexer::new(reader);
     let header = Header::read(&mut lexer, import)?;
-    let mut body = Body::new(lexer, &header, import.order)?;
-    for gate in 0..header.gates {
+    let gates = Gates::new(&header, import.order)?;
+    finish(Body { lexer, gates }, 0, &header, import.order)
+}
+
+/// Reads the gates from number `first` on.
+fn finish<R: Read>(
+    mut body: Body<R>,
+    first: u32,
+    header: &Header,
+    order: BitOrder,
+) -> Result<Circuit, CircuitError> {
+    for gate in first..header.gates {
         if body.lexer.skip_empty_lines()? {
             let expected = format!("gate line {} of {}", gate + 1, header.gates);
             return Err(body
@@ -69,7 +80,7 @@ pub fn read_bristol(reader: impl Read, import: &Import) -> Result<Circuit, Circu
         }
         body.gate()?;
     }
-    body.finish(&header, import.order)
+    body.finish(header, order)
 }
 
 /// [`read_bristol`] from a file.
@@ -83,10 +94,24 @@ pub fn read_bristol_file(path: &Path, import: &Import) -> Result<Circuit, Circui
         message,
     };
     let file = File::open(path).map_err(|error| io(error.to_string()))?;
-    read_bristol(file, import).map_err(|error| match error {
+    read_ahead(file, import).map_err(|error| match error {
         CircuitError::Io { message, .. } => io(message),
         other => other,
     })
+}
+
+/// [`read_bristol`], where the usual gate lines of a large file are lexed on a thread of their own,
+/// if the platform has threads.
+fn read_ahead(reader: impl Read + Send, import: &Import) -> Result<Circuit, CircuitError> {
+    let mut lexer = Lexer::new(reader);
+    let header = Header::read(&mut lexer, import)?;
+    let mut gates = Gates::new(&header, import.order)?;
+    let mut first = 0;
+    if header.gates >= LARGE {
+        lexer.skip_empty_lines()?;
+        (lexer, first) = usual_gates(lexer, header.gates, &mut gates)?;
+    }
+    finish(Body { lexer, gates }, first, &header, import.order)
 }
 
 /// What stands at the end of a gate line of one input.
@@ -99,6 +124,11 @@ enum Unary {
 /// The gates, as they are read.
 struct Body<R> {
     lexer: Lexer<R>,
+    gates: Gates,
+}
+
+/// The gates that were read.
+pub(super) struct Gates {
     circuit: Growing,
     inputs: InputWires,
     driven: DrivenWires,
@@ -108,10 +138,9 @@ struct Body<R> {
     constants: [Option<Wire>; 2],
 }
 
-impl<R: Read> Body<R> {
-    fn new(lexer: Lexer<R>, header: &Header, order: BitOrder) -> Result<Self, CircuitError> {
+impl Gates {
+    fn new(header: &Header, order: BitOrder) -> Result<Self, CircuitError> {
         Ok(Self {
-            lexer,
             circuit: Growing::new(ports("in", &header.inputs.widths))?,
             inputs: InputWires::new(&header.inputs, order),
             driven: DrivenWires::new(header.wires - header.inputs.bits),
@@ -120,112 +149,19 @@ impl<R: Read> Body<R> {
         })
     }
 
-    /// Reads a gate line.
+    /// Adds the gate of the line of number `line`.
     #[inline]
-    fn gate(&mut self) -> Result<(), CircuitError> {
-        if let Some(line) = self.lexer.gate_line() {
-            return self.usual_gate(&line);
-        }
-        let inputs = self.lexer.number("number of inputs")?;
-        let outputs = self.lexer.number("number of outputs")?;
-        match (inputs, outputs) {
-            (2, 1) => self.gate_of_two(),
-            (1, 1) => self.gate_of_one(),
-            _ if outputs > 0 && inputs / 2 == outputs && inputs % 2 == 0 => self.mand(outputs),
-            _ => {
-                let expected = "2 inputs and 1 output, 1 and 1, or 2n and n for MAND".to_owned();
-                let found = format!("{inputs} and {outputs}");
-                Err(self
-                    .lexer
-                    .error("numbers of inputs and outputs", expected, found))
-            }
-        }
-    }
-
-    #[inline]
-    fn usual_gate(&mut self, line: &GateLine) -> Result<(), CircuitError> {
-        let a = self.wire(line.inputs[0], "first input wire")?;
-        let b = self.wire(line.inputs[1], "second input wire")?;
-        let b = if line.kind == GateKind::Inv { 0 } else { b };
-        let wire = self.circuit.push_parts(line.kind, [a, b])?;
-        self.drive(line.output, wire)?;
-        self.lexer.finish_gate_line(line);
-        Ok(())
-    }
-
-    fn gate_of_two(&mut self) -> Result<(), CircuitError> {
-        let a = self.input("first input wire")?;
-        let b = self.input("second input wire")?;
-        let output = self.lexer.number("output wire")?;
-        let is_xor = self
-            .lexer
-            .word("name of the gate", "XOR or AND", |word| match word {
-                b"XOR" => Some(true),
-                b"AND" | b"MAND" => Some(false),
-                _ => None,
-            })?;
-        let gate = if is_xor {
-            Gate::Xor(a, b)
-        } else {
-            Gate::And(a, b)
-        };
-        let wire = self.circuit.push(gate)?;
-        self.drive(output, wire)?;
-        self.lexer.end_of_line()
-    }
-
-    fn gate_of_one(&mut self) -> Result<(), CircuitError> {
-        let a = self.lexer.number("input wire")?;
-        let output = self.lexer.number("output wire")?;
-        let name = self
-            .lexer
-            .word("name of the gate", "INV, EQ or EQW", |word| match word {
-                b"INV" => Some(Unary::Inv),
-                b"EQ" => Some(Unary::Eq),
-                b"EQW" => Some(Unary::Eqw),
-                _ => None,
-            })?;
-        let wire = match name {
-            Unary::Eq => self.constant(a)?,
-            Unary::Eqw => self.wire(a, "input wire")?,
-            Unary::Inv => {
-                let a = self.wire(a, "input wire")?;
-                self.circuit.push(Gate::Inv(a))?
-            }
-        };
-        self.drive(output, wire)?;
-        self.lexer.end_of_line()
-    }
-
-    /// Many ANDs: all first inputs, all second inputs, all outputs. None reads another's output.
-    fn mand(&mut self, outputs: u32) -> Result<(), CircuitError> {
-        let mut first = Vec::new();
-        for _ in 0..outputs {
-            first.push(self.input("first input wires")?);
-        }
-        let mut gates = Vec::new();
-        for a in first {
-            gates.push(Gate::And(a, self.input("second input wires")?));
-        }
-        for gate in gates {
-            let output = self.lexer.number("output wires")?;
-            let wire = self.circuit.push(gate)?;
-            self.drive(output, wire)?;
-        }
-        let mand = |word: &[u8]| (word == b"MAND").then_some(());
-        self.lexer.word("name of the gate", "MAND", mand)?;
-        self.lexer.end_of_line()
-    }
-
-    #[inline]
-    fn input(&mut self, field: &'static str) -> Result<Wire, CircuitError> {
-        let number = self.lexer.number(field)?;
-        self.wire(number, field)
+    pub(super) fn usual_gate(&mut self, gate: &GateLine, line: u64) -> Result<(), CircuitError> {
+        let a = self.wire(gate.inputs[0], "first input wire", line)?;
+        let b = self.wire(gate.inputs[1], "second input wire", line)?;
+        let b = if gate.kind == GateKind::Inv { 0 } else { b };
+        let wire = self.circuit.push_parts(gate.kind, [a, b])?;
+        self.drive(gate.output, wire, line)
     }
 
     /// The circuit's wire for a file's wire that is read.
     #[inline]
-    fn wire(&self, number: u32, field: &'static str) -> Result<Wire, CircuitError> {
+    fn wire(&self, number: u32, field: &'static str, line: u64) -> Result<Wire, CircuitError> {
         let wire = match number.checked_sub(self.inputs.bits) {
             None => Some(self.inputs.wire(number)),
             Some(index) => self.driven.get(index),
@@ -237,13 +173,13 @@ impl<R: Read> Body<R> {
             } else {
                 format!("a wire below {}, the number announced", self.wires)
             };
-            self.lexer.error(field, expected, format!("wire {number}"))
+            error(line, field, expected, format!("wire {number}"))
         })
     }
 
     /// Notes that a file's wire is driven by the circuit's.
     #[inline]
-    fn drive(&mut self, number: u32, wire: Wire) -> Result<(), CircuitError> {
+    fn drive(&mut self, number: u32, wire: Wire, line: u64) -> Result<(), CircuitError> {
         let is_new = number < self.wires
             && number
                 .checked_sub(self.inputs.bits)
@@ -264,7 +200,103 @@ impl<R: Read> Body<R> {
             let expected = format!("a wire below {wires}, the number announced");
             (expected, format!("wire {number}"))
         };
-        Err(self.lexer.error("output wire", expected, found))
+        Err(error(line, "output wire", expected, found))
+    }
+}
+
+impl<R: Read> Body<R> {
+    /// Reads a gate line.
+    #[inline]
+    fn gate(&mut self) -> Result<(), CircuitError> {
+        if let Some(gate) = self.lexer.gate_line() {
+            self.gates.usual_gate(&gate, self.lexer.line())?;
+            self.lexer.finish_gate_line(&gate);
+            return Ok(());
+        }
+        let inputs = self.lexer.number("number of inputs")?;
+        let outputs = self.lexer.number("number of outputs")?;
+        match (inputs, outputs) {
+            (2, 1) => self.gate_of_two(),
+            (1, 1) => self.gate_of_one(),
+            _ if outputs > 0 && inputs / 2 == outputs && inputs % 2 == 0 => self.mand(outputs),
+            _ => {
+                let expected = "2 inputs and 1 output, 1 and 1, or 2n and n for MAND".to_owned();
+                let found = format!("{inputs} and {outputs}");
+                Err(self
+                    .lexer
+                    .error("numbers of inputs and outputs", expected, found))
+            }
+        }
+    }
+
+    fn gate_of_two(&mut self) -> Result<(), CircuitError> {
+        let a = self.input("first input wire")?;
+        let b = self.input("second input wire")?;
+        let output = self.lexer.number("output wire")?;
+        let is_xor = self
+            .lexer
+            .word("name of the gate", "XOR or AND", |word| match word {
+                b"XOR" => Some(true),
+                b"AND" | b"MAND" => Some(false),
+                _ => None,
+            })?;
+        let gate = if is_xor {
+            Gate::Xor(a, b)
+        } else {
+            Gate::And(a, b)
+        };
+        let wire = self.gates.circuit.push(gate)?;
+        self.gates.drive(output, wire, self.lexer.line())?;
+        self.lexer.end_of_line()
+    }
+
+    fn gate_of_one(&mut self) -> Result<(), CircuitError> {
+        let a = self.lexer.number("input wire")?;
+        let output = self.lexer.number("output wire")?;
+        let name = self
+            .lexer
+            .word("name of the gate", "INV, EQ or EQW", |word| match word {
+                b"INV" => Some(Unary::Inv),
+                b"EQ" => Some(Unary::Eq),
+                b"EQW" => Some(Unary::Eqw),
+                _ => None,
+            })?;
+        let wire = match name {
+            Unary::Eq => self.constant(a)?,
+            Unary::Eqw => self.gates.wire(a, "input wire", self.lexer.line())?,
+            Unary::Inv => {
+                let a = self.gates.wire(a, "input wire", self.lexer.line())?;
+                self.gates.circuit.push(Gate::Inv(a))?
+            }
+        };
+        self.gates.drive(output, wire, self.lexer.line())?;
+        self.lexer.end_of_line()
+    }
+
+    /// Many ANDs: all first inputs, all second inputs, all outputs. None reads another's output.
+    fn mand(&mut self, outputs: u32) -> Result<(), CircuitError> {
+        let mut first = Vec::new();
+        for _ in 0..outputs {
+            first.push(self.input("first input wires")?);
+        }
+        let mut gates = Vec::new();
+        for a in first {
+            gates.push(Gate::And(a, self.input("second input wires")?));
+        }
+        for gate in gates {
+            let output = self.lexer.number("output wires")?;
+            let wire = self.gates.circuit.push(gate)?;
+            self.gates.drive(output, wire, self.lexer.line())?;
+        }
+        let mand = |word: &[u8]| (word == b"MAND").then_some(());
+        self.lexer.word("name of the gate", "MAND", mand)?;
+        self.lexer.end_of_line()
+    }
+
+    #[inline]
+    fn input(&mut self, field: &'static str) -> Result<Wire, CircuitError> {
+        let number = self.lexer.number(field)?;
+        self.gates.wire(number, field, self.lexer.line())
     }
 
     fn constant(&mut self, value: u32) -> Result<Wire, CircuitError> {
@@ -272,17 +304,17 @@ impl<R: Read> Body<R> {
             let found = value.to_string();
             return Err(self.lexer.error("constant", "0 or 1".to_owned(), found));
         }
-        if let Some(wire) = self.constants[value as usize] {
+        if let Some(wire) = self.gates.constants[value as usize] {
             return Ok(wire);
         }
         let wire = match value {
-            0 => self.circuit.push(Gate::Xor(0, 0))?,
+            0 => self.gates.circuit.push(Gate::Xor(0, 0))?,
             _ => {
                 let zero = self.constant(0)?;
-                self.circuit.push(Gate::Inv(zero))?
+                self.gates.circuit.push(Gate::Inv(zero))?
             }
         };
-        self.constants[value as usize] = Some(wire);
+        self.gates.constants[value as usize] = Some(wire);
         Ok(wire)
     }
 
@@ -291,7 +323,7 @@ impl<R: Read> Body<R> {
             let expected = format!("the end of the file after {} gate lines", header.gates);
             return Err(self.lexer.unexpected("end of file", &expected));
         }
-        let driven = u64::from(header.inputs.bits) + u64::from(self.driven.count());
+        let driven = u64::from(header.inputs.bits) + u64::from(self.gates.driven.count());
         if driven != u64::from(header.wires) {
             return Err(CircuitError::File {
                 line: header.line,
@@ -305,11 +337,12 @@ impl<R: Read> Body<R> {
         for &width in &header.outputs.widths {
             for index in 0..width {
                 let number = first + order.place(index, width);
-                output_wires.push(self.wire(number, "output value")?);
+                output_wires.push(self.gates.wire(number, "output value", self.lexer.line())?);
             }
             first += width;
         }
-        self.circuit
+        self.gates
+            .circuit
             .finish(ports("out", &header.outputs.widths), output_wires)
     }
 }
