@@ -26,12 +26,15 @@
 //!
 //! Three passes over the gates. What is kept takes 12 bytes a XOR gate, 4 an AND gate and 16 a
 //! translation; 8 a XOR gate and 13 a slot in addition while it is computed. To count the
-//! translations takes four bytes a gate, and nothing is kept.
+//! translations takes two passes, of both safe rules together as well: 8 bytes a XOR gate and 22 a
+//! slot, and nothing is kept. Backwards, a wire's readers come before it, and none has a lower φ
+//! than the wire: those with the least φ of them, if it is the wire's, need no translation.
 
 mod phi;
 mod plan;
 
 use crate::{Program, XorGate};
+pub(crate) use phi::{Step, starts, steps};
 
 /// How offsets are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,11 +186,22 @@ impl Program {
 
     /// How many [bridges](WireOrdering::bridges) and [translations](WireOrdering::translations)
     /// the ordering by `rule` has together: counted when it is first asked for, without the
-    /// ordering's plan, and kept.
+    /// ordering's plan and for both safe rules at once, and kept.
     #[must_use]
     pub fn translation_count(&self, rule: OrderingRule) -> u64 {
-        let count = &self.derived.translation_counts[rule as usize];
-        *count.get_or_init(|| phi::Phi::of(self, rule).translations(self))
+        let derived = &self.derived;
+        let safe = || {
+            let counts = &derived.safe_translations;
+            counts.get_or_init(|| phi::safe_translations(self))
+        };
+        match rule {
+            OrderingRule::Monotone => {
+                let count = || phi::Phi::of(self, rule).translations;
+                *derived.monotone_translations.get_or_init(count)
+            }
+            OrderingRule::SafeMon1 => safe()[0],
+            OrderingRule::SafeMon2 => safe()[1],
+        }
     }
 }
 

@@ -105,7 +105,9 @@ pub(crate) struct Derived {
     pub(crate) private_inputs: OnceLock<u64>,
     /// By rule.
     pub(crate) orderings: [OnceLock<Box<WireOrdering>>; 3],
-    pub(crate) translation_counts: [OnceLock<u64>; 3],
+    pub(crate) monotone_translations: OnceLock<u64>,
+    /// SafeMon1 and SafeMon2.
+    pub(crate) safe_translations: OnceLock<[u64; 2]>,
     head: OnceLock<Box<Program>>,
 }
 

@@ -3,6 +3,9 @@
 //!
 //! Derived from the program alone, once, and kept with it ([`Program::xor_levels`]).
 
+use core::mem;
+
+use crate::ordering::{Step, starts, steps};
 use crate::{AndGate, NEGATED, Output, Program, XorGate};
 
 /// A program's XOR gates, batch by batch in levels of gates that do not wait for each other.
@@ -92,8 +95,10 @@ impl Program {
     /// Counted on the first call, without the levels, and kept.
     #[must_use]
     pub fn private_inputs(&self) -> u64 {
-        let count = || Uses::of(self).private_inputs(self);
-        *self.derived.private_inputs.get_or_init(count)
+        *self
+            .derived
+            .private_inputs
+            .get_or_init(|| private_inputs(self))
     }
 }
 
@@ -167,23 +172,49 @@ impl Uses {
     fn is_private(&self, value: u32) -> bool {
         self.0[value as usize] == 1
     }
+}
 
-    fn private_inputs(&self, program: &Program) -> u64 {
-        let mut values = Values::new(program);
-        let (mut xors, mut ands) = (program.xors(), program.ands());
-        let mut count = 0;
-        for batch in program.batches() {
-            for gate in xors.split_off(..batch.xors as usize).expect("its gates") {
-                let [a, b] = [gate.a, gate.b].map(|slot| self.is_private(values.in_slot(slot)));
-                count += u64::from(a | b);
-                values.write(gate.out);
-            }
-            for gate in ands.split_off(..batch.ands as usize).expect("its gates") {
-                values.write(gate.out);
-            }
+/// How many XOR gates have a private input, by one pass backwards: what reads a value comes before
+/// the gate that writes it.
+fn private_inputs(program: &Program) -> u64 {
+    /// Nothing uses a slot's value so far.
+    const NONE: u32 = u32::MAX;
+    /// Not a single XOR gate, whose number would stand here.
+    const OTHER: u32 = u32::MAX - 1;
+    let mut uses = vec![NONE; program.slots()];
+    for output in program.outputs() {
+        if let Output::Slot { slot, .. } = output {
+            uses[*slot as usize] = OTHER;
         }
-        count
     }
+    let mut has_private = vec![false; program.xors().len()];
+    let written = |uses: &mut [u32], has_private: &mut [bool], out: u32| {
+        let user = mem::replace(&mut uses[out as usize], NONE);
+        if let Some(has_private) = has_private.get_mut(user as usize) {
+            *has_private = true;
+        }
+    };
+    steps(program, &starts(program))
+        .rev()
+        .for_each(|step| match step {
+            Step::Xor(number, gate, _) => {
+                written(&mut uses, &mut has_private, gate.out);
+                for input in [gate.a, gate.b] {
+                    let user = &mut uses[input as usize];
+                    *user = if *user == NONE { number as u32 } else { OTHER };
+                }
+            }
+            Step::And(_, gate) => {
+                written(&mut uses, &mut has_private, gate.out);
+                for input in [gate.a, gate.b] {
+                    uses[(input & !NEGATED) as usize] = OTHER;
+                }
+            }
+        });
+    has_private
+        .iter()
+        .map(|&has_private| u64::from(has_private))
+        .sum()
 }
 
 /// Sorts the gates of a batch after the other.

@@ -1,5 +1,6 @@
-//! What a large circuit file takes: seconds and memory to parse, to digest and to compile; what
-//! well-known circuits take to build and to compile, and how many labels they keep at once.
+//! What a large circuit file takes: seconds and memory to parse, to digest, to compile and to count
+//! what schemes cost; what well-known circuits take to build, to compile and to count, and how many
+//! labels they keep at once.
 //!
 //! `cargo bench -p tacit-components --bench import -- 10000000` writes a file of this many AND
 //! gates, AES-128 under one key again and again, and reads it. The argument may be left out. Prints
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use tacit_circuit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
-use tacit_circuit::{Circuit, Program};
+use tacit_circuit::{Circuit, OrderingRule, Program};
 use tacit_components::library;
 
 /// AND gates of the file, unless told otherwise.
@@ -76,6 +77,19 @@ fn compile(circuit: &Circuit, what: &str) {
             program.inputs(),
             program.slots()
         ),
+    );
+    let begun = Instant::now();
+    let rules = [
+        OrderingRule::Monotone,
+        OrderingRule::SafeMon1,
+        OrderingRule::SafeMon2,
+    ];
+    let translations = rules.map(|rule| program.translation_count(rule));
+    let private = program.private_inputs();
+    record(
+        "count",
+        begun,
+        &format!("{what},\"translations\":{translations:?},\"private_inputs\":{private}"),
     );
 }
 
