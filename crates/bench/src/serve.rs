@@ -11,6 +11,7 @@
 
 mod hostile;
 mod load;
+mod samples;
 mod scene;
 mod sessions;
 
@@ -22,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use crate::parties::{Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::table::{Column, Row, key, known, number, short};
 use crate::{Error, Figures, Options, Tell};
+
+pub use samples::Taken;
 
 /// What a service did under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +45,12 @@ pub struct ServeFigures {
     pub runs_per_s: f64,
     /// Times of a run at its peer, by offer and protocol, and of all of them.
     pub latency: BTreeMap<String, Latency>,
+    /// What the slowest hundredth of the runs took, by offer and protocol.
+    #[serde(default)]
+    pub slowest: BTreeMap<String, Taken>,
+    /// What the other runs took.
+    #[serde(default)]
+    pub others: BTreeMap<String, Taken>,
     /// Sessions of one small run each: of strangers, and of known peers.
     #[serde(default)]
     pub sessions: BTreeMap<String, Sessions>,
@@ -201,6 +210,11 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let by_name = load.times_ms.into_iter();
     latency.extend(by_name.map(|(name, times)| (name, Latency::of(times))));
     let runs = latency[ALL].runs;
+    let (mut slowest, mut others) = (BTreeMap::new(), BTreeMap::new());
+    for (name, [slow, other]) in load.taken {
+        slowest.insert(name.clone(), slow);
+        others.insert(name, other);
+    }
     let sessions = load.sessions.into_iter().map(|(name, visits)| {
         let latency = Latency::of(visits.times_ms);
         let per_s = latency.runs as f64 / visits.seconds;
@@ -215,6 +229,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         failures: load.failures,
         runs_per_s: runs as f64 / load.seconds,
         latency,
+        slowest,
+        others,
         sessions: sessions.collect(),
         hostile: load.hostile,
         refused: service.refused,

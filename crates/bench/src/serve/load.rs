@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tacit::cost::Cost;
 use tacit::garble::SchemeId;
 use tacit::net::Channel;
 use tacit::session::{KeptOts, ProtocolId};
@@ -15,6 +16,7 @@ use tacit::stock::{Preparation, StockName, Stocks};
 use tacit::{Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings, Value};
 use tacit_serve::{Event, Limits, Peer, Policy, Service};
 
+use super::samples::{Sample, Taken, slowest_and_others};
 use super::scene::{
     FIRST_FILLED, FIRST_STOCKED, GOES_ON, HOSTILE, LEVEL_RUNS, OFFERS, OVER, REFILL_BELOW, STOCKED,
     fingerprint, function, hear, level, policy_error, say, service_bit, values,
@@ -44,6 +46,8 @@ const STOCK_BYTES: u64 = 64 << 20;
 pub(crate) struct LoadReport {
     pub(super) seconds: f64,
     pub(super) times_ms: BTreeMap<String, Vec<f64>>,
+    /// By offer and protocol, the slowest hundredth of the runs, and the others.
+    pub(super) taken: BTreeMap<String, [Taken; 2]>,
     pub(super) wrong: u64,
     pub(super) failures: BTreeMap<String, u64>,
     pub(super) hostile: BTreeMap<String, u64>,
@@ -56,7 +60,7 @@ pub(super) struct Field {
     pub(super) service: Fingerprint,
     pub(super) functions: Vec<Arc<Function>>,
     stop: AtomicBool,
-    seen: Mutex<BTreeMap<String, Vec<f64>>>,
+    seen: Mutex<BTreeMap<String, Vec<Sample>>>,
     wrong: AtomicU64,
     failures: Mutex<BTreeMap<String, u64>>,
 }
@@ -72,12 +76,12 @@ impl Field {
         *failures.entry(error.to_string()).or_insert(0) += 1;
     }
 
-    /// Notes the time of a run, if its result was right.
-    fn note(&self, offer: usize, time_ms: Option<f64>) {
+    /// Notes what a run took, if its result was right.
+    fn note(&self, offer: usize, sample: Option<Sample>) {
         let (name, _, protocol) = OFFERS[offer];
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let times = seen.entry(format!("{name} {protocol}")).or_default();
-        times.extend(time_ms);
+        times.extend(sample);
     }
 
     pub(super) fn settings() -> Settings {
@@ -161,12 +165,19 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
     for service in services {
         service.stop(PATIENCE);
     }
+    let seen = field.seen.into_inner();
+    let seen = seen.unwrap_or_else(PoisonError::into_inner);
+    let times_ms = |samples: &[Sample]| samples.iter().map(|sample| sample.time_ms).collect();
     Ok(LoadReport {
         seconds,
-        times_ms: field
-            .seen
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner),
+        times_ms: seen
+            .iter()
+            .map(|(name, of)| (name.clone(), times_ms(of)))
+            .collect(),
+        taken: seen
+            .into_iter()
+            .map(|(name, of)| (name, slowest_and_others(of)))
+            .collect(),
         wrong: field.wrong.into_inner(),
         failures: field
             .failures
@@ -256,7 +267,7 @@ fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Sto
                 continue;
             }
         };
-        for _ in 0..RUNS_A_SESSION {
+        for place in 0..RUNS_A_SESSION {
             if field.is_over() {
                 break;
             }
@@ -265,7 +276,10 @@ fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Sto
                 _ => (dice.roll() % STOCKED as u64) as usize,
             };
             match run(field, offer, &mut session, stocks, &mut dice) {
-                Ok(time_ms) => field.note(offer, time_ms),
+                Ok(ended) => field.note(
+                    offer,
+                    ended.map(|(time_ms, cost)| Sample::new(time_ms, place == 0, &cost)),
+                ),
                 Err(error) => {
                     field.failed(&error);
                     break;
@@ -277,14 +291,14 @@ fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Sto
     }
 }
 
-/// A run; its time in milliseconds if the result is right, which is counted if not.
+/// A run; its time in milliseconds and its cost if the result is right, which is counted if not.
 pub(super) fn run(
     field: &Field,
     offer: usize,
     session: &mut Session,
     stocks: Option<&Stocks>,
     dice: &mut Dice,
-) -> Result<Option<f64>, tacit::Error> {
+) -> Result<Option<(f64, Cost)>, tacit::Error> {
     let (_, _, protocol) = OFFERS[offer];
     let function = &field.functions[offer];
     let inputs = values(function, Role::Evaluator, |_| dice.roll() & 1 == 1)?;
@@ -302,7 +316,7 @@ pub(super) fn run(
         field.wrong.fetch_add(1, Ordering::Relaxed);
         return Ok(None);
     }
-    Ok(Some(time_ms))
+    Ok(Some((time_ms, outcome.cost)))
 }
 
 /// What the function gives in the clear.
