@@ -25,7 +25,7 @@ fn a_lot_arrives_instance_by_instance() {
                     let mut garbler = lot.expect("threads");
                     let lot = ReceivingLot::new(scheme, program, count, keep);
                     let mut evaluator = lot.expect("small");
-                    run_in_memory(&mut garbler, &mut evaluator).expect("honest");
+                    run_in_memory([&mut garbler, &mut evaluator]).expect("honest");
                     assert_eq!(kept.len(), seeds.len());
                     for (seed, kept) in seeds.iter().zip(&kept) {
                         let mut bytes = Vec::new();
