@@ -95,11 +95,19 @@ fn tables_of((garbler, evaluator): &mut Parties<'_>) -> Vec<Vec<u8>> {
     }
     loop {
         match garbler.next(&mut message).unwrap() {
-            Action::Send { kind: Kind::Tables, .. } => frames.push(message.clone()),
-            Action::Send { kind: Kind::GarblingStart, .. } => {
+            Action::Send {
+                kind: Kind::Tables, ..
+            } => frames.push(message.clone()),
+            Action::Send {
+                kind: Kind::GarblingStart,
+                ..
+            } => {
                 evaluator.receive(&message).unwrap();
             }
-            Action::Receive { kind: Kind::CotExtension, .. } => {
+            Action::Receive {
+                kind: Kind::CotExtension,
+                ..
+            } => {
                 let choices = sent.pop_front().expect("as many as are taken");
                 garbler.receive(&choices).unwrap();
             }

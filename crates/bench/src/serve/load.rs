@@ -165,10 +165,21 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
     for service in services {
         service.stop(PATIENCE);
     }
+    Ok(report(field, seconds, hostile, sessions))
+}
+
+/// What was seen in these seconds by the peers of `field`, which have all ended.
+fn report(
+    field: Field,
+    seconds: f64,
+    hostile: BTreeMap<String, u64>,
+    sessions: BTreeMap<String, Visits>,
+) -> LoadReport {
     let seen = field.seen.into_inner();
     let seen = seen.unwrap_or_else(PoisonError::into_inner);
     let times_ms = |samples: &[Sample]| samples.iter().map(|sample| sample.time_ms).collect();
-    Ok(LoadReport {
+    let failures = field.failures.into_inner();
+    LoadReport {
         seconds,
         times_ms: seen
             .iter()
@@ -179,13 +190,10 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
             .map(|(name, of)| (name, slowest_and_others(of)))
             .collect(),
         wrong: field.wrong.into_inner(),
-        failures: field
-            .failures
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner),
+        failures: failures.unwrap_or_else(PoisonError::into_inner),
         hostile,
         sessions,
-    })
+    }
 }
 
 /// Tells the service that the peers go on, until the time is over.
