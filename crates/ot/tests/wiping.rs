@@ -1,9 +1,9 @@
 //! What OT halves leave in memory: nothing secret after a failed check, or after their end.
 
 #[allow(dead_code, reason = "the tests of the other program use the rest")]
-#[path = "all/dealer/mod.rs"]
+#[path = "all/dealer.rs"]
 mod dealer;
-#[path = "all/seeded/mod.rs"]
+#[path = "all/seeded.rs"]
 mod seeded;
 
 use dealer::{TAG, dealt};
