@@ -416,8 +416,7 @@ pub(super) fn name(
     }
 }
 
-/// Whether these numbers of instances, of each kind of each lot, are what a run takes of one lot, or
-/// more of that.
+/// Whether these numbers, of each kind of each lot, are enough of one lot and none of another.
 fn is_of_one_lot(counts: &[u64], needed: &[u64]) -> bool {
     let lots = counts.chunks(needed.len());
     let mut named = lots.filter(|lot| lot.iter().any(|count| *count > 0));

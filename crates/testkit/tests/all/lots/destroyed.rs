@@ -1,5 +1,5 @@
-//! What is left of a lot after a check failed: nothing, whatever its files are, and whichever of its
-//! components were published.
+//! What is left of a lot after a check failed: nothing, whatever its files are, and whichever of
+//! its components were published.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,8 +44,8 @@ fn find(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// An evaluator holds back that it has one component of a lot, which so waits at the garbler while
-/// the other is used. It is caught in a run, and then says that it has that one: another guess under
-/// the same offsets.
+/// the other is used. It is caught in a run, and then says that it has that one: another guess
+/// under the same offsets.
 #[test]
 fn what_of_a_lot_was_never_published_is_destroyed_with_it() {
     let folders = Folders::empty();
