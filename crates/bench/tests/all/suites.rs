@@ -192,7 +192,7 @@ fn runs_from_what_is_prepared_have_the_bytes_that_they_should() {
                 linked_outline(&function, InstanceForm::Told)
             }
             _ => {
-                assert_eq!(kept, [2, 118]);
+                assert_eq!(kept, [2, 127]);
                 let security = SecurityBits::new(40).expect("40 bits");
                 linked_outline(&function, InstanceForm::Rows(security))
             }

@@ -100,14 +100,23 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     }
 
     /// Takes the tables of the next gates, whose select bits are clear, and their rows.
-    pub(super) fn load(&mut self, tables: Vec<[u8; Block::BYTES]>, rows: Vec<u8>) {
+    ///
+    /// # Errors
+    ///
+    /// The rows are not as many.
+    pub(super) fn load(
+        &mut self,
+        tables: Vec<[u8; Block::BYTES]>,
+        rows: Vec<u8>,
+    ) -> Result<(), Error> {
         if let Some(checking) = &mut self.rows {
-            checking.load(rows);
+            checking.load(rows, tables.len() / 2)?;
         }
         self.selects.clear();
         self.selects.resize(bytes_for(tables.len() / 2), 0);
         self.tables = tables;
         self.first = self.gate;
+        Ok(())
     }
 
     /// Evaluates the gates whose tables were received last; whether that is done.

@@ -12,7 +12,7 @@
 //! to its last bytes: the first two bits of a MAC hide nothing, since those of Δ_B are known. Why
 //! this holds is on the protocol's page.
 //!
-//! **Cost** of an AND: four hashes of the garbler and two of the evaluator; 3 ⌈(s + 16) / 8⌉ bytes.
+//! **Cost** of an AND: four hashes of the garbler and two of the evaluator; 3 ⌈(s + 40) / 8⌉ bytes.
 
 use std::ops::Range;
 
@@ -30,9 +30,10 @@ use crate::{Error, Misbehaviour};
 /// Rows of a gate.
 pub(super) const GATE_ROWS: usize = 3;
 
-/// Bits by which a row is longer than s. A guess passes with probability 2^-(s + 16), and the lots
-/// leave 2^-9 of 2^-s: room for 128 guesses.
-const MARGIN_BITS: usize = 16;
+/// Bits by which a row is longer than s. A guess passes with probability 2^-(s + 40), and the lots
+/// leave 2^-9 of 2^-s: room for 2^31 guesses, each of which costs the guesser a lot. So runs from a
+/// stock need not be counted.
+const MARGIN_BITS: usize = 40;
 
 /// How the evaluator finds that the gates of an instance are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,8 @@ pub enum InstanceForm {
     /// It tells the garbler the masked values of all gates, and the garbler proves them: five
     /// messages.
     Told,
-    /// By rows in the tables of a lot that is made at this s, and it tells nothing of a gate: three
-    /// messages.
+    /// By rows in the tables, and it tells nothing of a gate: three messages. s is the one that
+    /// the lot was ordered at, also where the lot is made at a higher one.
     Rows(SecurityBits),
 }
 
@@ -129,9 +130,19 @@ impl CheckingRows {
         }
     }
 
-    /// Takes the rows of the next gates.
-    pub(super) fn load(&mut self, rows: Vec<u8>) {
+    /// Takes the rows of the next `count` gates.
+    ///
+    /// # Errors
+    ///
+    /// They are not as many: gates without rows would pass.
+    pub(super) fn load(&mut self, rows: Vec<u8>, count: usize) -> Result<(), Error> {
+        if rows.len() != GATE_ROWS * self.row_bytes * count {
+            return Err(Error::Material(
+                "an instance has not three rows for each gate; run `tacit stock check`".to_owned(),
+            ));
+        }
         self.rows = rows;
+        Ok(())
     }
 
     /// Compares the MACs of `range` of the loaded gates, whose inputs and outputs have these active
@@ -152,10 +163,11 @@ impl CheckingRows {
         self.hash.hash(ands.tweak(0), a);
         self.hash.hash(ands.tweak(1), b);
         let size = self.row_bytes;
-        let rows = self.rows[GATE_ROWS * size * range.start..].chunks_exact(GATE_ROWS * size);
+        let rows = &self.rows[GATE_ROWS * size * range.start..GATE_ROWS * size * range.end];
+        let rows = rows.chunks_exact(GATE_ROWS * size);
         let ([first, second, product], one) = gates.proof_parts(range);
         let active = |label: Block| mask(label.to_u128() as u64);
-        for (i, rows) in rows.take(count).enumerate() {
+        for (i, rows) in rows.enumerate() {
             let [r0, r1, r2] = [0, 1, 2].map(|row| block(&rows[size * row..size * (row + 1)]));
             let [left, right] = inputs.map(|labels| active(labels[i]));
             let found = a[i] ^ b[i] ^ r2 ^ r0 & left ^ r1 & right;

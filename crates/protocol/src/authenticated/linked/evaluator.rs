@@ -221,13 +221,19 @@ impl<'f> Running<'f> {
     }
 
     /// Begins with the next gates, if there are any.
-    fn next(&mut self) -> Option<OpenGates> {
-        let (count, piece) = self.pieces.pop_front()?;
+    ///
+    /// # Errors
+    ///
+    /// They have not as many rows.
+    fn next(&mut self) -> Result<Option<OpenGates>, Error> {
+        let Some((count, piece)) = self.pieces.pop_front() else {
+            return Ok(None);
+        };
         let (gates, tables, rows) = piece.open(*self.epoch.delta());
         let labels = self.epoch.buffers.take(count);
         self.evaluating.begin(labels);
-        self.evaluating.load(tables, rows);
-        Some(gates)
+        self.evaluating.load(tables, rows)?;
+        Ok(Some(gates))
     }
 
     /// Ends, after the last: with the fold of labels, and what opens this party's results where
@@ -248,7 +254,7 @@ impl<'f> Running<'f> {
 impl<'f> LinkedEvaluator<'f> {
     /// The stage that evaluates the next gates, or ends.
     fn proceed(&self, mut running: Box<Running<'f>>) -> Result<Stage<'f>, Error> {
-        if let Some(gates) = running.next() {
+        if let Some(gates) = running.next()? {
             return Ok(Stage::Evaluating(running, gates));
         }
         // Nothing leaves before.

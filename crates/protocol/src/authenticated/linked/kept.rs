@@ -6,7 +6,7 @@
 //!
 //! | | garbler | evaluator |
 //! |---|---|---|
-//! | first | Δ; the instance's number in the epoch | the same |
+//! | first | Δ; the instance's number in the epoch (4 bytes), a row's size or 0 (1) | the same |
 //! | of each input | M, K', the label of masked value 0 | M, K' |
 //! | of each AND gate | M of λ_o, M of p, the output's label | T_0, T_1, M and K' of λ_o and of p |
 //! | of each output | K' | |
@@ -127,9 +127,8 @@ impl Kept {
             rows: blocks * Block::BYTES,
             bytes,
         };
-        let number = kept.blocks()[1];
-        let has_number = Block::from_bytes(number).to_u128() <= u128::from(u32::MAX);
-        match is_of_role(kept.delta(), role) && has_number {
+        let is_of_form = kept.blocks()[1] == header(Block::ZERO, kept.number(), form)[1].to_bytes();
+        match is_of_role(kept.delta(), role) && is_of_form {
             true => Ok(kept),
             false => Err(broken()),
         }
@@ -177,7 +176,7 @@ impl Kept {
         let gates = self.gates..self.gates + count;
         self.gates = gates.end;
         let rows = self.rows + row_bytes * gates.start..self.rows + row_bytes * gates.end;
-        S::add_rows(piece, &self.bytes[rows]);
+        S::add_rows(piece, &self.bytes[rows], row_bytes);
         let blocks = self.ands + and * gates.start..self.ands + and * gates.end;
         let ands = self.blocks()[blocks].chunks_exact(and);
         outputs.extend(
@@ -188,8 +187,9 @@ impl Kept {
 }
 
 /// What an instance begins with.
-pub(super) fn header(delta: Block, number: u32) -> [Block; HEADER] {
-    [delta, Block::from_u128(u128::from(number))]
+pub(super) fn header(delta: Block, number: u32, form: InstanceForm) -> [Block; HEADER] {
+    let number_and_form = u128::from(number) | (form.row_bytes() as u128) << u32::BITS;
+    [delta, Block::from_u128(number_and_form)]
 }
 
 /// A party's side of what is kept, and what its wires carry while links are found.
@@ -224,8 +224,8 @@ pub(crate) trait Side {
         kept: &[[u8; Block::BYTES]],
     ) -> Self::Wire;
 
-    /// Adds the rows of AND gates.
-    fn add_rows(_piece: &mut Self::Piece, _rows: &[u8]) {}
+    /// Adds the rows of AND gates, of so many bytes each.
+    fn add_rows(_piece: &mut Self::Piece, _rows: &[u8], _row_bytes: usize) {}
 }
 
 /// What a wire carries at the garbler.
@@ -391,7 +391,11 @@ impl Side for EvaluatorSide {
         }
     }
 
-    fn add_rows(piece: &mut EvaluatorPiece, rows: &[u8]) {
+    fn add_rows(piece: &mut EvaluatorPiece, rows: &[u8], row_bytes: usize) {
+        if piece.rows.is_empty() {
+            let room = row_bytes * piece.parts[0].capacity();
+            piece.rows.reserve_exact(room);
+        }
         piece.rows.extend_from_slice(rows);
     }
 

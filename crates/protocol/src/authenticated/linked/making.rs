@@ -281,7 +281,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
                 member.component,
                 self.form,
             ) as usize));
-            append_blocks(&mut bytes, &header(delta, member.number));
+            append_blocks(&mut bytes, &header(delta, member.number, self.form));
             bytes.extend_from_slice(these);
             bytes.extend_from_slice(gates);
             if epoch.role() == Role::Garbler {

@@ -7,7 +7,8 @@ use tacit_kernels::Block;
 
 use super::cheating::lie;
 use super::*;
-use crate::authenticated::rows::GATE_ROWS;
+use crate::authenticated::oracle::Domain;
+use crate::authenticated::rows::{CheckingRows, GATE_ROWS};
 
 const GATES: usize = 64;
 
@@ -46,15 +47,13 @@ fn run_ands(stock: &Stock, change: &mut Change<'_>) -> (Result<(), Failure>, Sen
     (ended.map(|found| assert_ne!(found, right)), sent)
 }
 
-/// A row has s bits and 16 more, of those that are secret in a MAC: all but the first byte.
+/// A row has s bits and 40 more, of those that are secret in a MAC: all but the first byte.
 #[test]
 fn a_row_is_longer_than_s() {
-    for (bits, due) in [(40, 7), (64, 10)] {
+    for (bits, due) in [(40, 10), (64, 13)] {
         let security = SecurityBits::new(bits).unwrap();
         assert_eq!(InstanceForm::Rows(security).row_bytes(), due);
     }
-    let charged = SecurityBits::new(64).unwrap().charged(16).unwrap();
-    assert_eq!(InstanceForm::Rows(charged).row_bytes(), 12);
     assert_eq!(InstanceForm::Told.row_bytes(), 0);
 }
 
@@ -67,7 +66,7 @@ fn what_is_kept_of_an_instance_is_what_the_page_says() {
         let of = |role| instance_bytes(role, &function.components()[0], form);
         [Role::Garbler, Role::Evaluator].map(of)
     });
-    assert_eq!(kept, [[321_568, 622_624], [18_464, 757_024]]);
+    assert_eq!(kept, [[321_568, 622_624], [18_464, 814_624]]);
 }
 
 /// A garbler turns what a gate gives. Only whoever guesses all bits of Δ_B that a row has finds a
@@ -115,6 +114,131 @@ fn a_wrong_row_gets_no_results() {
             let (ended, sent) = run_ands(&stock, &mut |_, _, _| ());
             assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
             assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
+        }
+    }
+}
+
+/// Where one party alone has results, the gates are proven before any are opened, and the garbler's
+/// opening is looked at before the evaluator's leaves.
+#[test]
+fn rows_are_checked_whoever_has_results() {
+    let builder = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| builder.bus(name, GATES));
+    let bits = a.bits().zip(b.bits()).map(|(a, b)| a & b);
+    builder.output("both", &Bus::from_bits(&builder, bits));
+    let circuit = builder.finish().unwrap();
+    for (recipient, openings) in [(Recipient::Garbler, [0, 1]), (Recipient::Evaluator, [1, 0])] {
+        let function = of_circuit("ands", circuit.clone(), recipient);
+        let stock = make_of(forms()[1], &function, 1);
+        let inputs = inputs_of(&function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let run = |stock: &Stock| {
+            let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+            changed_run(terms(&function, 9), inputs, &mut stock.clone(), nothing)
+        };
+        let opened = |sent: &Sent, role| count(sent, role, Kind::ResultOpening);
+        let (ended, sent) = run(&stock);
+        assert_eq!(ended.unwrap(), plain(&function, inputs));
+        assert_eq!(
+            [opened(&sent, Role::Garbler), opened(&sent, Role::Evaluator)],
+            openings
+        );
+        let mut wrong = stock.clone();
+        let (rows, size) = rows_of(5);
+        wrong.0[1].0[0][0][rows + 2 * size] ^= 1;
+        let (ended, sent) = run(&wrong);
+        assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
+        assert_eq!(opened(&sent, Role::Evaluator), 0);
+    }
+}
+
+/// Message 2c of another length or with other masks, and one with a bit set that means nothing:
+/// the evaluator opens nothing.
+#[test]
+fn a_malformed_opening_of_results_gets_none() {
+    let function = tangle();
+    let stock = make_of(forms()[1], &function, 1);
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let results = function.output_bits(Role::Evaluator);
+    assert_ne!(results % 8, 0);
+    let changes: [&dyn Fn(&mut Vec<u8>); 5] = [
+        &|payload| payload.clear(),
+        &|payload| payload.truncate(payload.len() - 1),
+        &|payload| payload.push(0),
+        &|payload| payload[0] ^= 1,
+        &|payload| payload[results / 8] ^= 1 << 7,
+    ];
+    for (case, change) in changes.into_iter().enumerate() {
+        let change = &mut |from: Role, kind: Kind, payload: &mut Vec<u8>| {
+            if (from, kind) == (Role::Garbler, Kind::ResultOpening) {
+                change(payload);
+            }
+        };
+        let (ended, sent) = changed_run(terms(&function, 9), inputs, &mut stock.clone(), change);
+        let (role, error) = ended.unwrap_err();
+        assert_eq!(role, Role::Evaluator, "{case}");
+        assert!(matches!(error, Error::PeerMisbehaved(_)), "{case}: {error}");
+        assert_eq!(
+            count(&sent, Role::Evaluator, Kind::ResultOpening),
+            0,
+            "{case}"
+        );
+    }
+}
+
+/// Rows are as the lot was ordered, at whatever s it is made.
+#[test]
+fn a_lot_that_is_charged_has_the_rows_that_were_ordered() {
+    let (function, form) = (ands(), forms()[1]);
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let mut stock = changed_making(&function, 1, (16, form), nothing).0.unwrap();
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+    assert_eq!(found.unwrap(), plain(&function, inputs));
+}
+
+/// Gates that have no rows are not taken for gates whose rows are right.
+#[test]
+fn too_few_rows_are_an_error() {
+    let [epoch, _] = epochs();
+    let hash = epoch.hash(Construction::TwoCall, Domain::RowStart, 0);
+    let size = forms()[1].row_bytes();
+    let mut checking = CheckingRows::new(hash, size);
+    let mut load = |bytes| checking.load(vec![0; bytes], 2);
+    let due = GATE_ROWS * size * 2;
+    assert_eq!(load(due), Ok(()));
+    for bytes in [0, due / 2, due - 1, due + 1] {
+        assert!(matches!(load(bytes), Err(Error::Material(_))), "{bytes}");
+    }
+}
+
+/// What was made in one form is not taken for the other: not either where both are as long, as of
+/// a component without AND gates, nor with rows of another size.
+#[test]
+fn an_instance_of_the_other_form_is_refused() {
+    let builder = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| builder.bus(name, 4));
+    let bits = a.bits().zip(b.bits()).map(|(a, b)| a ^ b);
+    builder.output("sum", &Bus::from_bits(&builder, bits));
+    let sums = of_circuit("sums", builder.finish().unwrap(), Recipient::Both);
+    let other = SecurityBits::insecure_for_measurements(20).unwrap();
+    let [told, rows] = forms();
+    for function in [sums, ands()] {
+        let inputs = vec![false; function.input_bits(Role::Garbler)];
+        for (made, offered) in [
+            (told, rows),
+            (rows, told),
+            (rows, InstanceForm::Rows(other)),
+        ] {
+            let Stock([ours, theirs], id, _) = make_of(made, &function, 1);
+            let terms = terms(&function, 9);
+            let garbler = LinkedGarbler::new(terms, &inputs, (id, offered), ours).err();
+            let evaluator = LinkedEvaluator::new(terms, &inputs, (id, offered), theirs).err();
+            for error in [garbler, evaluator] {
+                assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
+            }
         }
     }
 }
