@@ -48,7 +48,7 @@ pub struct Version(pub u16);
 
 impl Version {
     /// The version that this release speaks.
-    pub const CURRENT: Self = Self(9);
+    pub const CURRENT: Self = Self(10);
 }
 
 impl fmt::Display for Version {

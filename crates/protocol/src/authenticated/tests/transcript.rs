@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "9afbb26e5043efa762cb622db6c6b40754ef608efb663e4f4afb1b965744c305",
-        "235bedeb103bc9fb8717cf1e66d93070ebf477556b3f4d8df0396154318b4e22",
-        "f7560453132fd912aca99e1c4c6cab2dc633229cd95c26ebf4dd531f8bee59a9",
+        "0a0f56a7c1553366c7abd2953c837fd55d858d99c327633612b8fa3c7965e6de",
+        "a39af94ff89ed3134486030d1c030f73154b811d6db468a57675c23c30ee139e",
+        "496c05c04567133c4e14419e445f44977e7b590c173f7178f56d215d5295757b",
     ];
     assert_eq!(found, expected);
 }

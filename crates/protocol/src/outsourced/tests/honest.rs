@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["962c09c3a1a7bac8", "a687a7c8fda8cd6d", "bfdcc27577a70825"];
+    let expected = ["fb6d2f8160029615", "38235b04ef6e5751", "a0104f5dfddd084e"];
     assert_eq!(digests, expected);
 }
 
