@@ -13,7 +13,7 @@
 //! kind's digest is 15 bytes of [what it has](Content), the s that was ordered, with the highest
 //! bit set where its base OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. Each
 //! instance says what it is of: the s that it was made at, the epoch's id and, where it is of a
-//! component, which one and under which scheme.
+//! component, which one, under which scheme and in which form.
 //!
 //! All lots lie in the stock of [`HOME`], whatever scheme a run has: triples are of none, and the
 //! digest of a kind of instances says theirs.
@@ -31,7 +31,9 @@ use tacit_circuit::Component;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
-use tacit_protocol::authenticated::{BLOCK_TRIPLES, InstanceForm, blocks_for, check_linked};
+use tacit_protocol::authenticated::{
+    BLOCK_TRIPLES, InstanceForm, SecurityBits, blocks_for, check_linked,
+};
 use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
 use tacit_stock::{ComponentDigest, StockError};
 
@@ -46,9 +48,6 @@ pub use triples::{TriplePreparation, Triples};
 /// The scheme in whose stock lots of any scheme lie.
 const HOME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
 
-/// The form of instances in stock.
-const FORM: InstanceForm = InstanceForm::Told;
-
 /// Bytes at the start of a kind that name its content.
 const CONTENT_BYTES: usize = 15;
 
@@ -62,7 +61,11 @@ const LOT_BYTES: usize = 32 - CONTENT_BYTES;
 const BASE_OT_BIT: u32 = 7;
 
 const TRIPLES: &[u8] = b"tacit authenticated triples 1\0";
-const INSTANCES: &[u8] = b"tacit authenticated instances 1\0";
+const INSTANCES: &[u8] = b"tacit authenticated instances 2\0";
+
+/// What instances say of their form: with rows, whose size follows from the s that the lot was
+/// ordered at ([`LotTerms::form`]).
+const WITH_ROWS: u8 = 1;
 
 /// What a kind has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,9 +85,10 @@ impl Content {
         }
     }
 
-    /// Instances of `component` that are garbled under `scheme`.
+    /// Instances of `component` that are garbled under `scheme`, with rows.
     fn instances(component: &Component, scheme: SchemeId) -> Self {
         let hash = Sha256::new_with_prefix(INSTANCES)
+            .chain_update([WITH_ROWS])
             .chain_update(scheme.to_bytes())
             .chain_update(component.digest().0);
         let says = hash.finalize().to_vec();
@@ -119,6 +123,16 @@ impl LotTerms {
             statistical_security_bits,
             base_ot,
         }
+    }
+
+    /// The form of instances in a lot that was ordered as this.
+    ///
+    /// # Errors
+    ///
+    /// No lot is ordered at this s.
+    fn form(self) -> Result<InstanceForm, Error> {
+        let bits = SecurityBits::new(self.statistical_security_bits)?;
+        Ok(InstanceForm::Rows(bits))
     }
 
     /// What the kinds of a lot end with that was ordered as this, of the epoch `id`.

@@ -234,6 +234,9 @@ fn a_peer_that_leaves_while_a_lot_is_made_pays_for_it() {
         }
         assert_eq!(record(&folders, victim).unfinished, 1, "{kind}");
         assert_eq!(left(&folders, what), [(1, true); 2], "{kind}");
+        for outcome in both(run(&folders, None)) {
+            assert_eq!(outcome.cost.from_stock, Some(what), "{kind}");
+        }
     }
 }
 
@@ -249,8 +252,7 @@ fn a_lot_whose_peer_was_caught_is_destroyed() {
         (triples, evaluator, Kind::LabelDigest),
         (instances, garbler, Kind::LinkMasks),
         (instances, evaluator, Kind::LinkMasks),
-        (instances, evaluator, Kind::MaskedValues),
-        (instances, garbler, Kind::GateProof),
+        (instances, garbler, Kind::ResultOpening),
     ] {
         let folders = Folders::empty();
         both(prepare(&folders, None, what, 3));

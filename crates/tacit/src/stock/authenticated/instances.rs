@@ -3,14 +3,16 @@
 use tacit_circuit::Component;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
+use tacit_ot::base::BaseOt;
 use tacit_protocol::authenticated::{
-    Epoch, MakingInstances, SecurityBits, check_linked, instance_bytes,
+    Epoch, InstanceForm, MAX_SECURITY_BITS, MakingInstances, SecurityBits, check_linked,
+    instance_bytes,
 };
 use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
 
 use super::leased::LotName;
 use super::prepare::{Keep, LotOrder, Part};
-use super::{FORM, Needs};
+use super::{LotTerms, Needs};
 use crate::authenticated::construction;
 use crate::driver::{drive, seed};
 use crate::order::{Garbled, Order, Secured};
@@ -64,13 +66,15 @@ impl<'w> InstancePreparation<'w> {
             runs,
         });
         let needs = order.needs();
+        // With the longest rows: s may be set later.
+        let form = LotTerms::at(MAX_SECURITY_BITS, BaseOt::default()).form()?;
         for (component, content) in order.components(&needs).zip(&needs.contents) {
             // Both parties look at what is larger, and so decide alike.
             let shape = Shape {
                 secret_bytes: 0,
                 table_bytes: LotName::header_bytes(content),
             };
-            let bytes = instance_bytes(Role::Evaluator, component, FORM);
+            let bytes = instance_bytes(Role::Evaluator, component, form);
             let bytes = bytes.saturating_add(shape.record_bytes());
             if bytes > MAX_INSTANCE_BYTES {
                 return Err(Error::Material(format!(
@@ -85,6 +89,15 @@ impl<'w> InstancePreparation<'w> {
 
     fn needs(&self) -> Needs {
         Needs::instances(self.task.function, self.scheme_id())
+    }
+
+    /// The form that it is ordered in.
+    ///
+    /// # Errors
+    ///
+    /// Its s is refused.
+    fn form(&self) -> Result<InstanceForm, Error> {
+        LotTerms::at(self.security.bits(), BaseOt::default()).form()
     }
 
     /// The component of each of its needs.
@@ -106,12 +119,18 @@ impl LotOrder for InstancePreparation<'_> {
     fn parts(&self) -> Vec<Part> {
         let needs = self.needs();
         let components: Vec<_> = self.components(&needs).collect();
+        let bytes = |component| {
+            let bytes = self.form();
+            let bytes = bytes.map(|form| instance_bytes(self.task.role, component, form));
+            // What `check` refuses has no size.
+            bytes.unwrap_or(u64::MAX)
+        };
         let parts = needs.contents.into_iter().zip(needs.names);
         let parts = parts.zip(needs.counts).zip(components);
         let parts = parts.map(|(((content, name), count), component)| Part {
             content,
             name,
-            bytes: instance_bytes(self.task.role, component, FORM),
+            bytes: bytes(component),
             count,
             and_gates: component.program().ands().len() as u64,
         });
@@ -143,7 +162,7 @@ impl LotOrder for InstancePreparation<'_> {
             *number += 1;
             keep(place, *number - 1, instance)
         };
-        let how = (security, construction(self.scheme_id())?, FORM);
+        let how = (security, construction(self.scheme_id())?, self.form()?);
         let mut party = MakingInstances::new(epoch, &order, how, keep, &seed())?;
         drive(session.channel(), &mut party, &mut self.watch)
     }

@@ -1,10 +1,10 @@
 //! What was leased of a lot, as it is read: all of it says that it is of this lot.
 
 use tacit_protocol::authenticated::{BLOCK_BYTES, TripleBlocks};
-use tacit_stock::{ComponentDigest, Instance, Instances, Lease};
+use tacit_stock::{Instance, Instances, Lease};
 use zeroize::Zeroizing;
 
-use super::{Content, LotTerms, Needs, ordered, serves};
+use super::{Content, LotTerms, Needs, serves};
 use crate::Error;
 use crate::stock::failure::StockFailure;
 
@@ -42,6 +42,7 @@ impl LotName {
 /// What was leased for a run.
 pub(super) struct LeasedLot<'a> {
     pub(super) name: LotName,
+    pub(super) ordered: LotTerms,
     /// Of each need its instances.
     shelves: Vec<Shelf>,
     /// Which of them each component of the function is.
@@ -73,14 +74,12 @@ impl<'a> LeasedLot<'a> {
         let mut first = Some(others.next().ok_or_else(broken)??);
         let header = first.as_ref().map(Instance::tables).unwrap_or_default();
         let name = LotName::of(header).ok_or_else(broken)?;
-        let is_of_lot = |(kind, content): (&ComponentDigest, &Content)| {
-            let ordered = ordered(kind).filter(|_| serves(kind, asked));
-            ordered.is_some_and(|ordered| {
-                name.made_at_bits >= ordered.statistical_security_bits
-                    && content.kind(&ordered.lot(&name.id)) == *kind
-            })
-        };
-        if !kinds.iter().zip(&needs.contents).all(is_of_lot) {
+        let ordered = kinds.first().filter(|kind| serves(kind, asked));
+        let ordered = ordered.and_then(super::ordered).ok_or_else(broken)?;
+        let lot = ordered.lot(&name.id);
+        let mut contents = kinds.iter().zip(&needs.contents);
+        let are_of_lot = contents.all(|(kind, content)| content.kind(&lot) == *kind);
+        if !are_of_lot || name.made_at_bits < ordered.statistical_security_bits {
             return Err(broken());
         }
         let shelves = std::iter::once(others).chain(all).zip(&needs.contents);
@@ -91,6 +90,7 @@ impl<'a> LeasedLot<'a> {
         });
         Ok(Self {
             name,
+            ordered,
             shelves: shelves.collect(),
             places: needs.places.clone(),
             failure,

@@ -15,7 +15,7 @@ use tacit_stock::{ComponentDigest, Lease, Span, Tried};
 use zeroize::Zeroizing;
 
 use super::leased::LeasedLot;
-use super::{FORM, HOME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
+use super::{HOME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
 use crate::cost::{Clock, FromStock};
 use crate::driver::{drive, seed};
 use crate::stock::failure::StockFailure;
@@ -205,7 +205,7 @@ fn from_instances<'a, P: LinkedParty<'a>>(
     lot: LeasedLot<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
-    let party = P::new(terms, inputs, (lot.name.id, FORM), lot)?;
+    let party = P::new(terms, inputs, (lot.name.id, lot.ordered.form()?), lot)?;
     play(session, party, P::finish, watch)
 }
 
