@@ -101,6 +101,8 @@ pub struct Options {
     pub pin: Option<[usize; 2]>,
     /// How long the suite `serve` loads its service.
     pub seconds: Option<u64>,
+    /// Idle peers of a service that the suite `serve` measures instead of the one it loads.
+    pub idle: Option<u64>,
     /// The command of a process that calls [`parties::party`] on its standard input and output.
     /// Without it the parties are threads of this process, which share their peak memory.
     pub party_command: Option<Vec<OsString>>,

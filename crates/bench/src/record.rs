@@ -20,6 +20,7 @@ use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
 use crate::serve::ServeFigures;
+use crate::serve::idle::IdleFigures;
 use crate::table::{Line, Row};
 
 /// The version of every record.
@@ -109,6 +110,8 @@ figures! {
     Plan(PlanFigures),
     /// A service under load.
     Serve(ServeFigures),
+    /// A service with idle peers.
+    ServeIdle(IdleFigures),
 }
 
 /// What went over the link.

@@ -8,8 +8,11 @@
 //!
 //! When that is over, four peers open sessions of one small run each, first as strangers, then
 //! as peers that keep base OTs from one session for the next.
+//!
+//! [`idle`] measures another service instead, with as many idle peers as are wanted.
 
 mod hostile;
+pub mod idle;
 mod load;
 mod samples;
 mod scene;
@@ -190,6 +193,12 @@ pub(crate) enum Report {
 
 /// Loads a service.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    if let Some(peers) = options.idle {
+        return match options.wants("serve idle loopback") {
+            true => idle::measure(peers, options, tell),
+            false => Ok(()),
+        };
+    }
     if !options.wants("serve mixed loopback") {
         return Ok(());
     }

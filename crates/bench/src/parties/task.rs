@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::{Exchange, Party, Wire};
 use crate::authenticated::sources;
+use crate::serve::idle;
 use crate::{Error, base_ot, batch, direct, ot, outsourced, plan, prepared, serve};
 
 macro_rules! tasks {
@@ -56,6 +57,8 @@ tasks! {
     Plan(plan),
     /// A service under load.
     Serve(serve),
+    /// A service with idle peers.
+    ServeIdle(idle),
 }
 
 impl Task {

@@ -14,6 +14,7 @@ use crate::lots::LotFigures;
 use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::serve::ServeFigures;
+use crate::serve::idle::IdleFigures;
 use crate::table::short;
 
 /// `prepared` next to `naive` and CompGC's Table 2.
@@ -306,5 +307,9 @@ pub(super) fn services(records: &[Record]) -> Option<Section> {
             heads: heads("runs of | peers | runs | runs/s | p50 | p99 | wrong | failed | refused"),
             rows: rows.collect(),
         })
+        .grid(Grid::of(
+            "Idle peers, and what they cost; `tacit-bench serve --idle N`",
+            &all::<IdleFigures>(records),
+        ))
         .unless_empty()
 }

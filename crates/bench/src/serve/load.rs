@@ -61,11 +61,24 @@ pub(super) struct Field {
     pub(super) functions: Vec<Arc<Function>>,
     stop: AtomicBool,
     seen: Mutex<BTreeMap<String, Vec<Sample>>>,
-    wrong: AtomicU64,
+    pub(super) wrong: AtomicU64,
     failures: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Field {
+    pub(super) fn new(address: String, service: Fingerprint) -> Result<Self, Error> {
+        let functions = (0..OFFERS.len()).map(|offer| Ok(Arc::new(function(offer)?)));
+        Ok(Self {
+            address,
+            service,
+            functions: functions.collect::<Result<_, Error>>()?,
+            stop: AtomicBool::new(false),
+            seen: Mutex::default(),
+            wrong: AtomicU64::new(0),
+            failures: Mutex::default(),
+        })
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -128,16 +141,7 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
         }
         say(&mut plain, &text)?;
     }
-    let functions = (0..OFFERS.len()).map(|offer| Ok(Arc::new(function(offer)?)));
-    let field = Field {
-        address: hear(&mut plain)?,
-        service,
-        functions: functions.collect::<Result<_, Error>>()?,
-        stop: AtomicBool::new(false),
-        seen: Mutex::default(),
-        wrong: AtomicU64::new(0),
-        failures: Mutex::default(),
-    };
+    let field = Field::new(hear(&mut plain)?, service)?;
     let begun = Instant::now();
     let hostile = thread::scope(|scope| -> Result<_, Error> {
         let field = &field;

@@ -33,7 +33,7 @@ const MAX_TEXT_BYTES: usize = 256;
 /// How often the service looks at itself.
 const SAMPLE: Duration = Duration::from_millis(250);
 /// For runs to end when all is over.
-const STOP_TIME: Duration = Duration::from_secs(20);
+pub(super) const STOP_TIME: Duration = Duration::from_secs(20);
 /// What the peers say of their own.
 pub(super) const GOES_ON: u8 = 1;
 pub(super) const OVER: u8 = 2;
@@ -132,32 +132,39 @@ pub(super) fn policy_error(error: &tacit_serve::Error) -> Error {
     }
 }
 
+/// An offer by its place, to these peers.
+pub(super) fn offer(number: usize, peers: &[Peer]) -> Result<Offer, Error> {
+    let (name, _, protocol) = OFFERS[number];
+    let inputs = FromProgram(|asked: &Asked<'_>| {
+        let values = values(asked.function, asked.role, service_bit);
+        values.map_err(|error| error.to_string())
+    });
+    let peers = peers.iter().map(|peer| peer.fingerprint);
+    Ok(Offer {
+        name: name.to_owned(),
+        functions: vec![Arc::new(function(number)?)],
+        role: Role::Garbler,
+        protocols: vec![protocol],
+        outsourced: None,
+        chain: None,
+        replaces: false,
+        security: StatisticalSecurity::DEFAULT,
+        scheme: None,
+        peers: peers.collect::<BTreeSet<_>>(),
+        inputs: Arc::new(inputs),
+        results: Arc::new(Dropped),
+        rate: None,
+        time_limit: Duration::from_secs(30),
+    })
+}
+
 fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
-    let mut offers = Vec::new();
-    for (number, (name, _, protocol)) in OFFERS.into_iter().enumerate() {
-        // The hostile peer may have one function and asks for others.
-        let honest = peers.iter().take(if number == 0 { PEERS } else { HOSTILE });
-        let inputs = FromProgram(|asked: &Asked<'_>| {
-            let values = values(asked.function, asked.role, service_bit);
-            values.map_err(|error| error.to_string())
-        });
-        offers.push(Offer {
-            name: name.to_owned(),
-            functions: vec![Arc::new(function(number)?)],
-            role: Role::Garbler,
-            protocols: vec![protocol],
-            outsourced: None,
-            chain: None,
-            replaces: false,
-            security: StatisticalSecurity::DEFAULT,
-            scheme: None,
-            peers: honest.map(|peer| peer.fingerprint).collect::<BTreeSet<_>>(),
-            inputs: Arc::new(inputs),
-            results: Arc::new(Dropped),
-            rate: None,
-            time_limit: Duration::from_secs(30),
-        });
-    }
+    // The hostile peer may have one function and asks for others.
+    let offers = (0..OFFERS.len()).map(|number| match number {
+        0 => offer(number, &peers),
+        _ => offer(number, &peers[..HOSTILE]),
+    });
+    let offers = offers.collect::<Result<_, _>>()?;
     let stocked = Arc::new(function(STOCKED)?);
     let levels = peers[FIRST_STOCKED..HOSTILE].iter();
     let levels = levels.map(|peer| level(peer.fingerprint, Role::Garbler, &stocked));
@@ -218,10 +225,11 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
             continue;
         }
         sampled = Instant::now();
+        let now = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         report
             .resident_bytes
-            .extend(status("VmRSS:").map(|kib| kib * 1024));
-        report.threads.extend(status("Threads:"));
+            .extend(status(&now, "VmRSS:").map(|kib| kib * 1024));
+        report.threads.extend(status(&now, "Threads:"));
         for level in &levels {
             let name = tacit::stock::StockName {
                 own,
@@ -247,9 +255,8 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
     Ok(report)
 }
 
-/// A number of this process, where the system tells it.
-fn status(field: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+/// A number of a process's or a thread's status, where the system tells it.
+pub(super) fn status(status: &str, field: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -1,0 +1,314 @@
+//! What idle peers cost a service: with nobody, with sixteen busy peers, with idle ones, with both.
+//!
+//! Every peer runs once and is then idle. The busy ones go on, `millionaires` and AES-128 by
+//! `direct` in turn, without a pause. The service looks at its own process.
+
+use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tacit::net::Channel;
+use tacit::{Identity, Listener, Session};
+use tacit_serve::{Event, Limits, Peer, Policy, Rate, Service, descriptors};
+
+use super::load::{Dice, Field, run};
+use super::scene::{STOP_TIME, fingerprint, hear, offer, policy_error, say, status};
+use super::{FULL, Latency, QUICK};
+use crate::parties::{Exchange, Party, PartyLink, Wire, both};
+use crate::table::{Column, Row, key, known, mebibytes, number, short};
+use crate::{Error, Figures, Options, Tell};
+
+/// A service with idle peers, with busy ones, with both or with neither.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleFigures {
+    /// Peers that are in a session and ask for nothing.
+    pub idle: u64,
+    /// Peers that run without a pause.
+    pub busy: u64,
+    /// For how long.
+    pub seconds: f64,
+    /// Resident memory of the service at the end.
+    pub resident_bytes: Option<u64>,
+    /// Its threads at the end.
+    pub threads: Option<u64>,
+    /// Its time on cores, as a share of one.
+    pub core_share: Option<f64>,
+    /// How often a second one of its threads had waited and went on.
+    pub wakeups_per_s: Option<f64>,
+    /// Runs that ended a second.
+    pub runs_per_s: f64,
+    /// Times of a run at its peer.
+    pub latency: Latency,
+}
+
+impl Row for IdleFigures {
+    const TITLE: &'static str = "A service with idle peers and busy ones, over TLS: its memory, \
+                                 threads, share of a core and wake-ups; latency at the busy peers";
+    const COLUMNS: &'static [Column<Self>] = &[
+        key("idle", 6, |of| of.idle.to_string()),
+        key("busy", 4, |of| of.busy.to_string()),
+        number("resident MiB", 12, |of| mebibytes(of.resident_bytes)),
+        number("threads", 7, |of| {
+            known(of.threads.map(|count| count as f64))
+        }),
+        number("core %", 6, |of| {
+            known(of.core_share.map(|share| 100.0 * share))
+        }),
+        number("wake-ups/s", 10, |of| known(of.wakeups_per_s)),
+        number("runs/s", 7, |of| short(of.runs_per_s)),
+        number("p50 ms", 7, |of| short(of.latency.p50_ms)),
+        number("p99 ms", 7, |of| short(of.latency.p99_ms)),
+    ];
+}
+
+const BUSY: u64 = 16;
+/// Peers that come at the same time.
+const COMING: usize = 4;
+/// Until the service has noticed that whoever came is idle.
+const SETTLE: Duration = Duration::from_secs(2);
+/// How long it is looked at: a quarter of the suite's time, within these.
+const LOOK_AT_LEAST: Duration = Duration::from_secs(1);
+const LOOK_AT_MOST: Duration = Duration::from_secs(60);
+/// What the peers say of a look.
+const BEGINS: u8 = 1;
+const ENDS: u8 = 2;
+const OVER: u8 = 3;
+
+/// What the parties do.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchanged {
+    idle: u64,
+    look: Duration,
+}
+
+/// What a party saw at each look.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    Service(Vec<Seen>),
+    /// The busy peers' times in milliseconds.
+    Peers(Vec<Vec<f64>>),
+}
+
+/// What the service saw of itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    seconds: f64,
+    resident_bytes: Option<u64>,
+    threads: Option<u64>,
+    core_seconds: Option<f64>,
+    wakeups: Option<u64>,
+}
+
+/// Measures a service with `idle` peers.
+pub(super) fn measure(idle: u64, options: &Options, tell: Tell<'_>) -> Result<(), Error> {
+    let usual = if options.quick { QUICK } else { FULL };
+    let seconds = options.seconds.map_or(usual, Duration::from_secs);
+    let look = (seconds / 4).clamp(LOOK_AT_LEAST, LOOK_AT_MOST);
+    let done = both(&Exchanged { idle, look }, PartyLink(None), options)?;
+    let (Report::Service(service), Report::Peers(times)) = (done.garbler, done.evaluator) else {
+        return Err(Error::Party {
+            party: Party::Garbler.name(),
+            reason: "it reported what the other party should".to_owned(),
+        });
+    };
+    let cases = [(0, 0), (0, BUSY), (idle, 0), (idle, BUSY)];
+    for (((idle, busy), seen), times_ms) in cases.into_iter().zip(service).zip(times) {
+        let latency = Latency::of(times_ms);
+        tell(Figures::from(IdleFigures {
+            idle,
+            busy,
+            seconds: seen.seconds,
+            resident_bytes: seen.resident_bytes,
+            threads: seen.threads,
+            core_share: seen.core_seconds.map(|core| core / seen.seconds),
+            wakeups_per_s: seen.wakeups.map(|count| count as f64 / seen.seconds),
+            runs_per_s: latency.runs as f64 / seen.seconds,
+            latency,
+        }))?;
+    }
+    Ok(())
+}
+
+impl Exchange for Exchanged {
+    type Report = Report;
+
+    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+        let (plain, _control) = wire.split();
+        let peers = self.idle + BUSY;
+        // Both parties may be in one process.
+        descriptors::allow(2 * peers + 256).map_err(|error| Error::Party {
+            party: party.name(),
+            reason: error.to_string(),
+        })?;
+        Ok(match party {
+            Party::Garbler => Report::Service(serve(plain, peers)?),
+            Party::Evaluator => Report::Peers(load(plain, self.idle, self.look)?),
+        })
+    }
+}
+
+/// Serves, and looks at this process whenever the peers say so.
+fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
+    let identity = Identity::generate()?;
+    say(&mut plain, &identity.fingerprint().to_string())?;
+    let peers = (0..peers).map(|number| {
+        Ok(Peer {
+            name: format!("peer{number}"),
+            fingerprint: fingerprint(&hear(&mut plain)?)?,
+            address: None,
+            link: None,
+        })
+    });
+    let peers = peers.collect::<Result<Vec<_>, Error>>()?;
+    let offers = (0..2).map(|number| offer(number, &peers));
+    let offers = offers.collect::<Result<Vec<_>, Error>>()?;
+    let limits = Limits {
+        sessions: peers.len(),
+        arrivals: Rate::per_minute(60_000),
+        idle: Duration::from_secs(3600),
+        ..Limits::default()
+    };
+    let policy = Policy::new(peers, offers, Vec::new(), limits, None);
+    let policy = policy.map_err(|error| policy_error(&error))?;
+    let listener = Listener::bind("127.0.0.1:0")?;
+    let silent = Arc::new(|_: &Event| ());
+    let service = Service::start(identity, listener, None, policy, silent)?;
+    say(&mut plain, &service.local_address().to_string())?;
+    let (mut seen, mut before) = (Vec::new(), now());
+    loop {
+        match plain.receive(0)?.kind {
+            BEGINS => before = now(),
+            ENDS => seen.push(since(&before)),
+            _ => break,
+        }
+    }
+    service.stop(STOP_TIME);
+    Ok(seen)
+}
+
+/// When it is; seconds on cores and waits of all threads of this process.
+type Now = (Instant, Option<(f64, u64)>);
+
+fn now() -> Now {
+    (Instant::now(), all_threads())
+}
+
+fn all_threads() -> Option<(f64, u64)> {
+    let (mut seconds, mut waits) = (0.0, 0);
+    for task in fs::read_dir("/proc/self/task").ok()?.flatten() {
+        // A thread may have ended.
+        let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+        let nanos = read("schedstat");
+        let nanos = nanos
+            .split(' ')
+            .next()
+            .and_then(|first| first.parse::<f64>().ok());
+        seconds += nanos.unwrap_or(0.0) / 1e9;
+        waits += status(&read("status"), "voluntary_ctxt_switches:").unwrap_or(0);
+    }
+    Some((seconds, waits))
+}
+
+fn since((begun, before): &Now) -> Seen {
+    let both = all_threads().zip(*before);
+    let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    Seen {
+        seconds: begun.elapsed().as_secs_f64(),
+        resident_bytes: status(&own, "VmRSS:").map(|kib| kib * 1024),
+        threads: status(&own, "Threads:"),
+        core_seconds: both.map(|(now, then)| now.0 - then.0),
+        wakeups: both.map(|(now, then)| now.1.saturating_sub(then.1)),
+    }
+}
+
+/// Comes with busy peers and then with idle ones; the busy peers' times at each look.
+fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, Error> {
+    let service = fingerprint(&hear(&mut plain)?)?;
+    let identities = (0..idle + BUSY).map(|_| Identity::generate());
+    let identities = identities.collect::<Result<Vec<_>, _>>()?;
+    for identity in &identities {
+        say(&mut plain, &identity.fingerprint().to_string())?;
+    }
+    let field = Field::new(hear(&mut plain)?, service)?;
+    let (busy, idle) = identities.split_at(BUSY as usize);
+    let mut times = Vec::new();
+    let mut look_at = |sessions: &mut [Session]| -> Result<(), Error> {
+        if sessions.is_empty() {
+            thread::sleep(SETTLE);
+        }
+        plain.send(BEGINS, &[])?;
+        plain.flush()?;
+        let seen = runs(&field, sessions, look);
+        plain.send(ENDS, &[])?;
+        plain.flush()?;
+        times.push(seen?);
+        Ok(())
+    };
+    look_at(&mut [])?;
+    let mut busy = come(&field, busy)?;
+    look_at(&mut busy)?;
+    let _idle = come(&field, idle)?;
+    look_at(&mut [])?;
+    look_at(&mut busy)?;
+    plain.send(OVER, &[])?;
+    plain.flush()?;
+    match field.wrong.into_inner() {
+        0 => Ok(times),
+        wrong => Err(Error::Party {
+            party: "service",
+            reason: format!("{wrong} results are wrong"),
+        }),
+    }
+}
+
+/// Sessions of these peers, each of which has run once.
+fn come(field: &Field, identities: &[Identity]) -> Result<Vec<Session>, tacit::Error> {
+    let met = Mutex::new(Vec::new());
+    let note = |session| {
+        met.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(session)
+    };
+    thread::scope(|scope| {
+        for some in identities.chunks(identities.len().div_ceil(COMING).max(1)) {
+            let note = &note;
+            scope.spawn(move || {
+                for identity in some {
+                    note(field.session(identity).and_then(|mut session| {
+                        run(field, 0, &mut session, None, &mut Dice(0))?;
+                        Ok(session)
+                    }));
+                }
+            });
+        }
+    });
+    let met = met.into_inner().unwrap_or_else(PoisonError::into_inner);
+    met.into_iter().collect()
+}
+
+/// Runs in these sessions for `time`, and how long each took.
+fn runs(field: &Field, sessions: &mut [Session], time: Duration) -> Result<Vec<f64>, Error> {
+    let begun = Instant::now();
+    let done = thread::scope(|scope| {
+        let busy = sessions.iter_mut().map(|session| {
+            scope.spawn(move || -> Result<_, tacit::Error> {
+                let (mut dice, mut times_ms) = (Dice(1), Vec::new());
+                for offer in (0..2).cycle() {
+                    if begun.elapsed() >= time {
+                        break;
+                    }
+                    times_ms.extend(run(field, offer, session, None, &mut dice)?);
+                }
+                Ok(times_ms)
+            })
+        });
+        let busy: Vec<_> = busy.collect();
+        thread::sleep(time);
+        let done = busy.into_iter().map(|thread| thread.join());
+        done.map(|done| done.unwrap_or_else(|_| Ok(Vec::new())))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(done.concat())
+}
