@@ -56,7 +56,7 @@ use crate::library::SizedProblem;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::{best_scheme, default_scheme};
 use crate::session::BaseOt;
-use crate::stock::{Content, Lot, LotTerms, StockSummary, family, kind_of};
+use crate::stock::{Lot, LotTerms, Needs, StockSummary, family, kind_of};
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
@@ -111,15 +111,16 @@ impl InStock {
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
     }
 
-    /// Triples for `authenticated` of all lots, and for how many runs they are enough that take
-    /// this many each; with the role that has more.
-    fn triples(&self, of_a_run: u64) -> (u64, u64) {
+    /// What the stock has of `needs` in all lots, and for how many runs it is enough; with the role
+    /// that has more.
+    fn lots(&self, needs: &Needs) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
+        let of_a_run = needs.counts_in_summary();
         let stocks = self.stocks.iter().map(|stock| {
             let kinds = stock.kinds.iter();
             let kinds = kinds.map(|kind| (kind.digest, kind.available));
-            let lots = Lot::all(kinds, asked, &[Content::triples()]);
-            let counts = lots.iter().map(|lot| (lot.count(), lot.runs(&[of_a_run])));
+            let lots = Lot::all(kinds, asked, &needs.contents);
+            let counts = lots.iter().map(|lot| (lot.count(), lot.runs(&of_a_run)));
             counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
                 (sum + of_lot, runs + runs_of_lot)
             })

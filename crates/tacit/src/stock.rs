@@ -45,8 +45,8 @@ use tacit_stock::Limits;
 
 use crate::Error;
 
-pub(crate) use authenticated::{Content, Lot, LotTerms, StockedOutcome, StockedRun};
 pub use authenticated::{InstancePreparation, Instances, TriplePreparation, Triples};
+pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedOutcome, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,

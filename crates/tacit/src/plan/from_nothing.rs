@@ -29,10 +29,11 @@ use crate::Error;
 use crate::authenticated::construction;
 use crate::protocols::{Protocol, StatisticalSecurity};
 use crate::session::OtNeed;
+use crate::stock::Needs;
 
 impl Candidate {
     /// This candidate by `authenticated` under the scheme of `rung`: from nothing, also where the
-    /// stock has triples, of which it says for how many runs.
+    /// stock has instances or triples, of which it says for how many runs.
     ///
     /// # Errors
     ///
@@ -59,8 +60,16 @@ impl Candidate {
         let online = trips + sending.max(work);
         let floor = trips + sending;
         let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
-        let in_stock = stock.filter(|_| triples > 0);
-        let in_stock = in_stock.map(|stock| stock.triples(triples));
+        let in_stock = stock.filter(|_| triples > 0).map(|stock| {
+            let (mut there, mut runs) = (0, 0);
+            for needs in Needs::of_run(function, rung.id) {
+                let enough_for;
+                // Triples come last.
+                (there, enough_for) = stock.lots(&needs);
+                runs += enough_for;
+            }
+            (there, runs)
+        });
         Ok(Alternative {
             protocol: Protocol::Authenticated,
             rung,

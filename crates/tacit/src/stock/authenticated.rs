@@ -77,7 +77,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    pub(crate) fn triples() -> Self {
+    fn triples() -> Self {
         let hash = Sha256::digest(TRIPLES);
         Self {
             start: std::array::from_fn(|i| hash[i]),
@@ -241,7 +241,7 @@ fn runs(available: &[u64], needed: &[u64]) -> u64 {
 
 /// What a run takes of a lot.
 pub(crate) struct Needs {
-    contents: Vec<Content>,
+    pub(crate) contents: Vec<Content>,
     counts: Vec<u64>,
     /// What people call each, but for the lot.
     names: Vec<String>,
@@ -294,8 +294,17 @@ impl Needs {
         needs
     }
 
+    /// Its counts as the summary of a stock has them, with triples one by one.
+    pub(crate) fn counts_in_summary(&self) -> Vec<u64> {
+        let counts = self.counts.iter().copied();
+        match self.components.is_empty() {
+            true => counts.map(triples).collect(),
+            false => counts.collect(),
+        }
+    }
+
     /// What a run of `function` under `scheme` by `authenticated` may take, the best first.
-    fn of_run(function: &Function, scheme: SchemeId) -> impl Iterator<Item = Self> {
+    pub(crate) fn of_run(function: &Function, scheme: SchemeId) -> impl Iterator<Item = Self> {
         let can_link = check_linked(function).is_ok();
         let instances = can_link.then(|| Self::instances(function, scheme));
         instances.into_iter().chain(Self::triples(function))

@@ -41,7 +41,10 @@ fn functions_of_the_same_components_take_instances_and_then_triples() {
         assert_eq!((made, prepared.runs), (vec![6, 3], Some(3)));
         assert_eq!(prepared.made_at_bits, Some(40));
     }
+    let planned = || planned(&parties, &small, 2 * BLOCK);
+    assert_eq!(planned(), [Some((0, 3)), None]);
     each(prepare(&parties, FromStock::Triples, &small, 1));
+    assert_eq!(planned(), [Some((2 * BLOCK, 4)), None]);
     // Two instances of the adder and two of the comparator are left: one lot has too few of one.
     let mut taken = BTreeSet::new();
     for (function, due) in [
