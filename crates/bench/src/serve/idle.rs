@@ -299,7 +299,8 @@ fn runs(field: &Field, sessions: &mut [Session], time: Duration) -> Result<Vec<f
                     if begun.elapsed() >= time {
                         break;
                     }
-                    times_ms.extend(run(field, offer, session, None, &mut dice)?);
+                    let time = run(field, offer, session, None, &mut dice)?.map(|(ms, _)| ms);
+                    times_ms.extend(time);
                 }
                 Ok(times_ms)
             })
