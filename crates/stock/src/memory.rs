@@ -176,11 +176,11 @@ impl Memory {
         byte.map(|byte| *byte ^= bits).is_some()
     }
 
-    /// Every byte that a thief of the disk sees: the contents of files with a name.
+    /// Every byte that a thief of the disk sees: removing a file overwrites nothing of it.
     #[must_use]
     pub fn stolen(&self) -> Vec<u8> {
         let world = self.world();
-        let files = world.names.values().flat_map(|&id| &world.contents[id].now);
+        let files = world.contents.iter().flat_map(|content| &content.now);
         let tables = world.indices.values().flatten();
         let entries = tables.flat_map(|(key, value)| key.iter().chain(value));
         files.chain(entries).copied().collect()

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::parties::{self, Ledger, TABLES, open, run};
+use crate::parties::{Ledger, open, run};
 use tacit_stock::{Memory, Role, StockError};
 
 /// What runs from a state of two disks; errors are the power's.
@@ -91,41 +91,5 @@ fn a_full_disk_is_said_and_leaves_the_stock_whole() {
         assert!(matches!(error, StockError::DiskFull { .. }), "{error}");
         disks[1].limit_bytes(None);
         once(&disks, &mut ledger, 40).expect("room again");
-    }
-}
-
-#[test]
-fn spent_secrets_do_not_open_from_a_stolen_disk() {
-    // What a thief has of a lease: the disk afterwards. The keys on it begin at the mark.
-    let disk = Memory::new();
-    let stock = open(Arc::new(disk.clone()), Path::new("s"), Role::Garbler).expect("a stock");
-    let preparation = stock.prepare().expect("the lock");
-    let shape = parties::shape(Role::Garbler, &TABLES);
-    let span = tacit_stock::Span { first: 0, count: 4 };
-    let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
-    lot.put(0, &[0xab; 64], &[]).expect("room");
-    lot.finish().expect("a sync");
-    stock.publish(&TABLES, 0).expect("pending");
-    let before = disk.copy();
-    drop(stock.lease(&TABLES, 2).expect("in stock"));
-    let thief = |disk: Memory| {
-        let stock = open(Arc::new(disk), Path::new("s"), Role::Garbler).expect("a stock");
-        stock
-            .lease(&TABLES, 1)
-            .expect("in stock")
-            .spans()
-            .next()
-            .expect("one")
-            .first
-    };
-    assert_eq!(
-        thief(before.copy()),
-        0,
-        "an old copy opens: that is what a backup is"
-    );
-    assert_eq!(thief(disk.copy()), 2);
-    for stolen in [before.stolen(), disk.stolen()] {
-        let unsealed = stolen.windows(16).any(|window| window == [0xab; 16]);
-        assert!(!unsealed, "secrets lie on the disk unsealed");
     }
 }

@@ -10,3 +10,4 @@ mod parties;
 mod remedies;
 mod rollback;
 mod sets;
+mod stolen;
