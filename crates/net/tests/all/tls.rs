@@ -128,14 +128,17 @@ fn a_key_that_is_elsewhere_signs_for_its_identity() {
     }
 }
 
-/// Who knows a public key alone has no session under it, whatever it signs with.
+/// Who knows a public key alone has no session under it, whatever it signs with and whoever
+/// connects.
 #[test]
 fn another_key_does_not_sign_for_an_identity() {
     let (whole, forged) = elsewhere(1);
-    let server = identity();
-    let allowed = [whole.fingerprint()];
-    let (_, there) = meet(&forged, server.fingerprint(), &server, &allowed);
-    assert!(matches!(there, Err(NetError::Tls { .. })), "{there:?}");
+    let (other, known) = (identity(), whole.fingerprint());
+    let (_, of_client) = meet(&forged, other.fingerprint(), &other, &[known]);
+    let (of_server, _) = meet(&other, known, &forged, &[other.fingerprint()]);
+    for met in [of_client, of_server] {
+        assert!(matches!(met, Err(NetError::Tls { .. })), "{met:?}");
+    }
 }
 
 #[test]
