@@ -136,3 +136,52 @@ fn seal(transcript: &Hasher, u: Block, hashes: impl Iterator<Item = Block>) -> [
     }
     hash.finalize().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TAG: SessionTag = SessionTag::new([7; 32]);
+    /// Of the lot, in each row.
+    const BLOCKS: usize = 2;
+
+    type Choices = [Block; BLOCKS];
+
+    /// The check after one lot of these rows, which came as `sent`.
+    fn after(sent: &[u8], rows: &[Block]) -> Check {
+        let mut check = Check::new(&TAG, 0, BLOCKS * 128);
+        check.begin_lots();
+        check.absorb(sent);
+        check.add_rows(rows);
+        check
+    }
+
+    /// A receiver that knew the coefficients before its rows were fixed would find choices for one
+    /// group that have the hash of the other groups': it would pass whatever that group's Δ is,
+    /// and take Δ from the OTs. They are drawn from the rows, so that what it finds is of no use.
+    #[test]
+    fn choices_of_one_hash_are_not_found_before_the_rows_are_fixed() {
+        let choices = [0x1234, 0x5678].map(Block::from_u128);
+        let other_in_first = |other: Choices| -> Vec<u8> {
+            let sent = [other, choices].into_iter().flatten();
+            sent.flat_map(Block::to_bytes).collect()
+        };
+        // The receiver's v are zero and all of Δ is set, so that the sender's rows are choices.
+        let honest = other_in_first(choices);
+        let v = [Block::ZERO; 128 * BLOCKS];
+        let [x, y] = after(&honest, &v).coefficients[..] else {
+            panic!("as many coefficients as blocks in a row");
+        };
+        let other = [choices[0] ^ y, choices[1] ^ x];
+        let mut w = choices.repeat(128);
+        w[..BLOCKS].copy_from_slice(&other);
+        let passes = |sent: &[u8], w: &[Block]| {
+            let mut receiver = after(sent, &v);
+            receiver.add_choices(&choices);
+            after(sent, w).verify(&receiver.prove(), &[true; 128])
+        };
+        assert!(passes(&honest, &choices.repeat(128)));
+        assert!(passes(&honest, &w), "x · y + y · x is zero");
+        assert!(!passes(&other_in_first(other), &w));
+    }
+}

@@ -215,3 +215,40 @@ impl Sums {
         hash.chain_update(*value).finalize().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer about one tree of these leaves, which came as `sent`, and its coefficients.
+    fn answer(sent: &[u8], leaves: &[Block]) -> ([u8; ANSWER_BYTES], Vec<Block>) {
+        let mut sums = Sums {
+            cpu: Cpu::detect(),
+            transcript: Sha256::new(),
+            coefficients: vec![Block::ZERO; CHUNK],
+            values: Zeroizing::default(),
+            choices: Block::ZERO,
+        };
+        sums.add_tree(sent, leaves);
+        let coefficients = sums.coefficients[..leaves.len()].to_vec();
+        (sums.answer(&[], None), coefficients)
+    }
+
+    /// A sender that knew the coefficients before its tree was fixed would find leaves that are
+    /// not the receiver's and have their sum: wrong trees would pass whatever the receiver chose.
+    /// They are drawn from the tree, so that what it finds is of no use.
+    #[test]
+    fn leaves_of_one_sum_are_not_found_before_the_tree_is_fixed() {
+        let leaves = [5, 6, 7, 8].map(Block::from_u128);
+        let (honest, coefficients) = answer(b"a tree", &leaves);
+        let mut other = leaves;
+        other[1] ^= coefficients[2];
+        other[2] ^= coefficients[1];
+        assert!(
+            answer(b"a tree", &other).0 == honest,
+            "x · y + y · x is zero"
+        );
+        let sent = b"what gives the receiver other leaves";
+        assert!(answer(sent, &other).0 != answer(sent, &leaves).0);
+    }
+}

@@ -149,3 +149,32 @@ fn wrong_corrections_pass_as_often_as_proven() {
         assert!(deviations < 4.0, "{passed} of {runs}, {expected} expected");
     }
 }
+
+/// The sender knows the coefficients, and would compare ũ with that of choices which it guesses.
+/// Masks of each call keep it from that.
+#[test]
+fn the_check_confirms_no_guess_at_the_choices() {
+    let (_, _, mut receiver) = halves(2, 0);
+    let choices: Vec<bool> = (0..128).map(|i| i % 3 == 0).collect();
+    let mut packed = [Block::ZERO];
+    pack(&choices, &mut packed);
+    let lot = receiver.field.groups() * Block::BYTES;
+    let mut masks = std::collections::HashSet::new();
+    for _ in 0..20 {
+        let (first, head) = (receiver.progress.stream_blocks, receiver.corrections.len());
+        let (message, _) = receiver.extend(&choices).unwrap();
+        let (before, proof) = message.split_at(head + 2 * lot);
+        let (before, sent) = before.split_at(head + lot);
+        let mut guess = Check::new(&TAG, first, 128);
+        guess.absorb(before);
+        guess.begin_lots();
+        guess.absorb(sent);
+        guess.add_rows(&[Block::ZERO; 128]);
+        guess.add_choices(&packed);
+        let guessed = guess.prove();
+        let both = proof.iter().zip(&guessed[..Block::BYTES]);
+        let mask: Vec<u8> = both.map(|(sent, guessed)| sent ^ guessed).collect();
+        assert!(mask != [0; Block::BYTES], "the guess is confirmed");
+        assert!(masks.insert(mask), "one mask hides two calls");
+    }
+}
