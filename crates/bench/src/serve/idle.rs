@@ -180,7 +180,10 @@ fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
     loop {
         match plain.receive(0)?.kind {
             BEGINS => before = now(),
-            ENDS => seen.push(since(&before)),
+            ENDS => {
+                seen.push(since(&before));
+                plain.send(ENDS, &[])?;
+            }
             _ => break,
         }
     }
@@ -242,7 +245,8 @@ fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, 
         plain.flush()?;
         let seen = runs(&field, sessions, look);
         plain.send(ENDS, &[])?;
-        plain.flush()?;
+        // No peer leaves before the service has looked.
+        plain.receive(0)?;
         times.push(seen?);
         Ok(())
     };
