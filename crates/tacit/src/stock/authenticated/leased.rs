@@ -155,7 +155,8 @@ mod tests {
     use tacit_garble::SchemeId;
     use tacit_ot::base::BaseOt;
     use tacit_stock::{
-        EpochId, Limits, Memory, PeerId, Role, RootKey, Shape, Span, Stock, StockId, Stocks,
+        ComponentDigest, EpochId, Limits, Memory, PeerId, Role, RootKey, Shape, Span, Stock,
+        StockId, Stocks,
     };
 
     use super::*;
