@@ -162,7 +162,8 @@ fn a_malformed_opening_of_results_gets_none() {
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let results = function.output_bits(Role::Evaluator);
     assert_ne!(results % 8, 0);
-    let changes: [&dyn Fn(&mut Vec<u8>); 5] = [
+    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let changes: [Change<'_>; 5] = [
         &|payload| payload.clear(),
         &|payload| payload.truncate(payload.len() - 1),
         &|payload| payload.push(0),
