@@ -50,3 +50,24 @@ impl TossCommitment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generator that knew the hash of its input before it sends labels would give one circuit
+    /// another input of the same hash. What it knows then is its own share, or what it likes.
+    #[test]
+    fn the_seed_takes_both_shares() {
+        let oracle = Oracle::named([1; 16]);
+        let seed = |clouds: u8, generators: u8| {
+            let [cloud, generator] = [clouds, generators].map(|byte| Share([byte; SHARE_BYTES]));
+            let commitment = TossCommitment(cloud.commit(&oracle));
+            let seed = commitment.open(&oracle, &generator, &cloud);
+            assert_eq!(seed, Ok(cloud.with(&generator)), "one seed at both");
+            seed.expect("what was committed to")
+        };
+        assert!(seed(1, 2) != seed(3, 2) && seed(1, 2) != seed(1, 3));
+        assert!(seed(1, 2) != [1; SHARE_BYTES] && seed(1, 2) != [2; SHARE_BYTES]);
+    }
+}
