@@ -1,5 +1,5 @@
-//! `authenticated`: any function, once, against a malicious peer: from nothing, or from triples
-//! that were made ahead.
+//! `authenticated`: any function, once, against a malicious peer: from nothing, or from triples or
+//! instances of components that were made ahead.
 //!
 //! Sources: Wang, Ranellucci and Katz, "Authenticated garbling and efficient maliciously secure
 //! two-party computation" (CCS 2017); Katz, Ranellucci, Rosulek and Wang, "Optimizing

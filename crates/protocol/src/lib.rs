@@ -1,4 +1,4 @@
-//! The two-party protocols as states and messages; no I/O.
+//! The protocols of two parties and of three, as states and messages; no I/O.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | [`saved`] | values that stay garbled between runs |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
-//! | [`authenticated`] | any function, once, from nothing: malicious |
+//! | [`authenticated`] | any function, once, from nothing or from what was made ahead: malicious |
 //! | [`batch`] | many executions checked together: malicious, four messages each |
 //! | [`outsourced`] | a thin client, a generator and a cloud that does the work: malicious, stateful |
 //! | [`prepared`] | link what was garbled before: semi-honest, one round trip |

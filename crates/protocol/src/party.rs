@@ -213,12 +213,14 @@ pub fn admit(expected: Kind, max_bytes: usize, kind: u8, payload: &[u8]) -> Resu
 /// A message on its way in memory: the byte of its kind, and its payload.
 pub type Sent = (u8, Vec<u8>);
 
-/// What happens to a message on its way, which may be changed: it is given the sender's number, to
-/// whom the message goes, and as what it was sent. In an error the sender ends.
+/// What happens to a message on its way. It is called with the number of the sender, the receiver's
+/// name and the kind that the message was sent as, and may change the message. Its error is the
+/// sender's.
 pub type OnItsWay<'w, P> = &'w mut dyn FnMut(usize, P, Kind, &mut Sent) -> Result<(), Error>;
 
 /// Runs parties against each other in memory, until each is done, has failed or waits for ever.
-/// One that fails tells all others. Returns who failed, by number, and why, in the order of time.
+/// One that fails tells all others. Returns the number of each that failed and its error, in the
+/// order of time, and last those that wait, with [`Error::ApiMisuse`].
 pub fn run_through<P: PeerName, const N: usize>(
     mut parties: [&mut dyn Party<P>; N],
     on_its_way: OnItsWay<'_, P>,
@@ -279,7 +281,7 @@ pub fn run_through<P: PeerName, const N: usize>(
 ///
 /// # Errors
 ///
-/// The error of the party that failed first, or [`Error::ApiMisuse`] where all wait.
+/// The error of the party that failed first, or [`Error::ApiMisuse`] where one waits for ever.
 pub fn run_in_memory<P: PeerName, const N: usize>(
     parties: [&mut dyn Party<P>; N],
 ) -> Result<(), Error> {

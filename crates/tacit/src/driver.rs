@@ -36,7 +36,7 @@ pub(crate) fn drive(
 }
 
 /// The same over a channel to each peer, until the party is done or has something to
-/// [keep](Action::Keep): gives which. `of_peer` says of an error with whom it was.
+/// [keep](Action::Keep). Returns which. `of_peer` adds to an error the peer that it was with.
 pub(crate) fn drive_over<P: PeerName>(
     links: &mut [(P, &mut Channel)],
     of_peer: fn(Error, P) -> Error,

@@ -35,7 +35,7 @@ pub struct IdleFigures {
     pub threads: Option<u64>,
     /// Its time on cores, as a share of one.
     pub core_share: Option<f64>,
-    /// How often a second one of its threads had waited and went on.
+    /// How many times a second a thread of it woke.
     pub wakeups_per_s: Option<f64>,
     /// Runs that ended a second.
     pub runs_per_s: f64,
@@ -191,7 +191,7 @@ fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
     Ok(seen)
 }
 
-/// When it is; seconds on cores and waits of all threads of this process.
+/// The time, and until then the seconds on cores and the waits of all threads of this process.
 type Now = (Instant, Option<(f64, u64)>);
 
 fn now() -> Now {
@@ -226,7 +226,7 @@ fn since((begun, before): &Now) -> Seen {
     }
 }
 
-/// Comes with busy peers and then with idle ones; the busy peers' times at each look.
+/// Connects busy peers and then idle ones. Returns the busy peers' times at each look.
 fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, Error> {
     let service = fingerprint(&hear(&mut plain)?)?;
     let identities = (0..idle + BUSY).map(|_| Identity::generate());
@@ -292,7 +292,7 @@ fn come(field: &Field, identities: &[Identity]) -> Result<Vec<Session>, tacit::E
     met.into_iter().collect()
 }
 
-/// Runs in these sessions for `time`, and how long each took.
+/// Runs in these sessions for `time`. Returns the milliseconds that each run took.
 fn runs(field: &Field, sessions: &mut [Session], time: Duration) -> Result<Vec<f64>, Error> {
     let begun = Instant::now();
     let done = thread::scope(|scope| {

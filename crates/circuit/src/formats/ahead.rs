@@ -1,8 +1,7 @@
-//! Gate lines lexed on a thread of their own, ahead of what becomes of them.
+//! Gate lines of a large file, lexed on a thread of their own.
 //!
-//! Of a large file that thread reads and lexes lines as long as they have the usual form, and the
-//! caller's makes gates of them. The first line of another form, of which the last is one mostly,
-//! ends that; from there on one thread does both.
+//! That thread reads and lexes lines, and the caller's makes gates of them. The first line that has
+//! not the usual form ends that; from there on one thread does both. Mostly it is the last line.
 
 use std::io::Read;
 use std::sync::Mutex;
@@ -16,9 +15,9 @@ use crate::CircuitError;
 /// Gates of a file whose lexing takes longer than starting a thread does.
 pub(super) const LARGE: u32 = 1 << 16;
 
-/// Lines that are handed over together.
+/// Lines that are handed over together, as a batch.
 const LINES: usize = 1 << 12;
-/// How many times as many may be lexed before they are wanted.
+/// How many such batches may be lexed before the caller takes them.
 const AHEAD: usize = 4;
 
 /// Lines that follow each other, and the number of the first.
@@ -27,14 +26,14 @@ struct Lines {
     lines: Vec<GateLine>,
 }
 
-/// Adds the lines of usual form that stand next, `most` at most, to `gates`. Returns how many they
-/// were, and the lexer behind them.
+/// Adds the lines of usual form that stand next, `most` at most, to `gates`. Returns the lexer
+/// behind them, and how many they were.
 pub(super) fn usual_gates<R: Read + Send>(
     lexer: Lexer<R>,
     most: u32,
     gates: &mut Gates,
 ) -> Result<(Lexer<R>, u32), CircuitError> {
-    // Whoever takes the lexer has it: where no thread can be started, the caller.
+    // The thread takes the lexer; where none can be started, the caller takes it back.
     let lexer = Mutex::new(Some(lexer));
     let take = || lexer.lock().expect("nobody panics with it").take();
     let mut count = 0;

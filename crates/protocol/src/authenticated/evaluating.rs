@@ -103,7 +103,7 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     ///
     /// # Errors
     ///
-    /// The rows are not as many.
+    /// There are not three rows for each gate.
     pub(super) fn load(
         &mut self,
         tables: Vec<[u8; Block::BYTES]>,

@@ -31,8 +31,8 @@ use crate::{Error, Misbehaviour};
 pub(super) const GATE_ROWS: usize = 3;
 
 /// Bits by which a row is longer than s. A guess passes with probability 2^-(s + 40), and the lots
-/// leave 2^-9 of 2^-s: room for 2^31 guesses, each of which costs the guesser a lot. So runs from a
-/// stock need not be counted.
+/// leave 2^-9 of 2^-s: room for 2^31 guesses, each of which ends a lot. So runs from a stock need
+/// not be counted.
 const MARGIN_BITS: usize = 40;
 
 /// How the evaluator finds that the gates of an instance are right.
@@ -134,7 +134,7 @@ impl CheckingRows {
     ///
     /// # Errors
     ///
-    /// They are not as many: gates without rows would pass.
+    /// There are not three rows for each gate: gates without rows would pass.
     pub(super) fn load(&mut self, rows: Vec<u8>, count: usize) -> Result<(), Error> {
         if rows.len() != GATE_ROWS * self.row_bytes * count {
             return Err(Error::Material(

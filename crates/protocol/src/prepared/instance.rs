@@ -72,7 +72,11 @@ impl InstanceSeed {
     }
 
     /// Garbles an instance from each of `seeds`, several at once, and writes what the evaluator
-    /// keeps of them into `out`, which is as long: the bytes of [`InstanceSeed::garble`], in order.
+    /// keeps of them into `out`: the bytes of [`InstanceSeed::garble`], in order.
+    ///
+    /// # Panics
+    ///
+    /// If `out` is not as long as these.
     pub fn garble_all<S: Scheme>(
         seeds: &[Self],
         scheme: S,

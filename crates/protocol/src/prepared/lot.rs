@@ -33,9 +33,9 @@ pub struct GarblingLot<'a, S: Scheme> {
     threads: usize,
     /// Instances that were garbled.
     done: usize,
-    /// What was garbled and not sent, but for the first bytes of the first part.
+    /// Parts that were garbled, of which not all was sent.
     ready: VecDeque<Vec<u8>>,
-    /// How many these are.
+    /// Bytes of the first of them that were sent.
     sent: usize,
     /// Memory of parts that were sent.
     spare: Vec<Vec<u8>>,

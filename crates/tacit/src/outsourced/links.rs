@@ -188,7 +188,7 @@ impl Links<'_> {
         }
     }
 
-    /// Runs `party` until it is done or has something to keep: gives which.
+    /// Runs `party` until it is done or has something to keep. Returns which.
     pub(super) fn drive(
         &mut self,
         party: &mut dyn Party<Peer>,

@@ -98,7 +98,7 @@ pub(super) fn play<P: PeerName, const N: usize>(
     failures.is_empty()
 }
 
-/// A party that, if it is not the liar, must blame nobody on its own side.
+/// A party whose errors are looked at. One that is not the liar reports no misuse.
 struct Judged<'a, P> {
     party: &'a mut dyn Party<P>,
     is_liar: bool,

@@ -224,7 +224,7 @@ impl<'f> Running<'f> {
     ///
     /// # Errors
     ///
-    /// They have not as many rows.
+    /// There are not three rows for each gate.
     fn next(&mut self) -> Result<Option<OpenGates>, Error> {
         let Some((count, piece)) = self.pieces.pop_front() else {
             return Ok(None);

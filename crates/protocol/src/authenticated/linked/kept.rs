@@ -224,7 +224,7 @@ pub(crate) trait Side {
         kept: &[[u8; Block::BYTES]],
     ) -> Self::Wire;
 
-    /// Adds the rows of AND gates, of so many bytes each.
+    /// Adds the rows of AND gates, `row_bytes` bytes for each gate.
     fn add_rows(_piece: &mut Self::Piece, _rows: &[u8], _row_bytes: usize) {}
 }
 
