@@ -5,6 +5,9 @@
 //! kernel has returned. How large a frame is, the compiler alone knows: from a few hundred bytes to
 //! dozens of KiB, by kernel and backend. So the kernel reads the stack pointer at its end, and as
 //! much is overwritten as lies between that and the caller's.
+//!
+//! Kernels that are called for few blocks at a time wipe nothing. Their caller wipes once, for all of
+//! them, and by a fixed size ([`wiping_stack`]).
 
 use core::hint::black_box;
 
