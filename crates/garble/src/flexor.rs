@@ -51,7 +51,7 @@ pub use evaluator::FlexOrEvaluator;
 pub use garbler::FlexOrGarbler;
 
 use tacit_circuit::{AndGate, OrderingRule, Program, Translation, WireOrdering, XorGate};
-use tacit_kernels::{Block, Cpu};
+use tacit_kernels::{Block, Cpu, wiping_stack};
 
 use crate::link::{HASHED_LINK_BYTES, OFFSET_LINK_BYTES};
 use crate::prf_calls::DECODING_BYTES;
@@ -237,9 +237,19 @@ enum Part<'a> {
     },
 }
 
-/// Walks through a segment, whichever party walks. Of translations and AND gates at most
-/// [`TOGETHER`] come at once.
-fn walk(form: FlexOrForm, program: &Program, number: usize, mut each: impl FnMut(Part<'_>)) {
+/// Walks through a segment, whichever party walks, and then wipes the stack. Of translations and
+/// AND gates at most [`TOGETHER`] come at once.
+fn walk(form: FlexOrForm, program: &Program, number: usize, each: impl FnMut(Part<'_>)) {
+    wiping_stack(|| walk_through(form, program, number, each));
+}
+
+/// [`walk`], but for the wiping.
+fn walk_through(
+    form: FlexOrForm,
+    program: &Program,
+    number: usize,
+    mut each: impl FnMut(Part<'_>),
+) {
     let plan = form.rule().map(|rule| program.ordering(rule));
     let mut chunk = Vec::with_capacity(TOGETHER);
     let mut translations = &[][..];

@@ -111,21 +111,24 @@ impl InStock {
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
     }
 
-    /// What the stock has of `needs` in all lots, and for how many runs it is enough; with the role
-    /// that has more.
-    fn lots(&self, needs: &Needs) -> (u64, u64) {
+    /// What the stock has of the last of `ways` in all lots, and for how many runs it is enough that
+    /// each take what one of the ways needs; with the role that has enough for more.
+    fn lots(&self, ways: &[Needs]) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
-        let of_a_run = needs.counts_in_summary();
         let stocks = self.stocks.iter().map(|stock| {
-            let kinds = stock.kinds.iter();
-            let kinds = kinds.map(|kind| (kind.digest, kind.available));
-            let lots = Lot::all(kinds, asked, &needs.contents);
-            let counts = lots.iter().map(|lot| (lot.count(), lot.runs(&of_a_run)));
-            counts.fold((0, 0), |(sum, runs), (of_lot, runs_of_lot)| {
-                (sum + of_lot, runs + runs_of_lot)
-            })
+            let (mut there, mut runs) = (0, 0);
+            for needs in ways {
+                let kinds = stock.kinds.iter();
+                let kinds = kinds.map(|kind| (kind.digest, kind.available));
+                let lots = Lot::all(kinds, asked, &needs.contents);
+                let of_a_run = needs.counts_in_summary();
+                there = lots.iter().map(Lot::count).sum();
+                runs += lots.iter().map(|lot| lot.runs(&of_a_run)).sum::<u64>();
+            }
+            (runs, there)
         });
-        stocks.max().unwrap_or_default()
+        let (runs, there) = stocks.max().unwrap_or_default();
+        (there, runs)
     }
 
     fn most(&self, scheme: SchemeId, kind: crate::stock::ComponentDigest) -> u64 {

@@ -69,17 +69,22 @@ fn lex<R: Read>(
     loop {
         let mut lines = spare.try_recv().unwrap_or_default();
         let (first, wanted) = (lexer.line(), LINES.min(left));
+        let mut ended = Ok(());
         while lines.len() < wanted {
-            lexer.skip_blanks()?;
+            ended = lexer.skip_blanks();
+            if ended.is_err() {
+                break;
+            }
             let Some(line) = lexer.gate_line() else { break };
             lexer.finish_gate_line(&line);
             lines.push(line);
         }
         left -= lines.len();
         let is_last = lines.len() < LINES || left == 0;
-        // Where nobody takes them, there was an error in lines before.
+        // Where nobody takes them, there was an error in lines before. What is wrong with these
+        // lines goes before what ended the file.
         if sender.send(Lines { first, lines }).is_err() || is_last {
-            return Ok(lexer);
+            return ended.map(|()| lexer);
         }
     }
 }

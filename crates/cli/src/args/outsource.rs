@@ -192,7 +192,7 @@ pub(crate) struct ToGeneratorArgs {
 pub(crate) struct Given<'a> {
     pub(crate) role: OutsourcedRole,
     pub(crate) each: &'a EachArgs,
-    /// In the order in which links are worked on.
+    /// In the order in which this party meets them.
     pub(crate) others: [Other<'a>; 2],
     /// Of generator and cloud.
     pub(crate) server: Option<&'a ServerArgs>,

@@ -21,7 +21,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct Meeting {
     role: OutsourcedRole,
     identity: Identity,
-    /// In the order in which links are worked on.
+    /// In the order in which this party meets them.
     pub(super) others: [(OutsourcedRole, Fingerprint); 2],
     /// Where the others listen to which this party connects.
     addresses: [Option<String>; 2],

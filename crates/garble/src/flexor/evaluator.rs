@@ -1,7 +1,7 @@
 //! The evaluator: one label of each wire.
 
 use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
-use tacit_kernels::{Block, Cpu, Use, encrypt_each, wiping_stack};
+use tacit_kernels::{Block, Cpu, Use, encrypt_each};
 use zeroize::Zeroizing;
 
 use super::rows::{evaluate_and, follow_translation};
@@ -143,8 +143,7 @@ impl Evaluator for FlexOrEvaluator {
         let (ciphertexts, tables) = tables.split_at(layout.translations);
         let (mut rows, bits) = tables.split_at(layout.rows);
         let row_bytes = self.form.and().row_bytes();
-        let form = self.form;
-        let each = |part: Part<'_>| match part {
+        walk(self.form, program, segment, |part| match part {
             Part::Bridge(steps) => self.translate(steps, bridges),
             Part::Translate(steps) => self.translate(steps, ciphertexts),
             Part::Xor(gates) => self.xor_gates(gates),
@@ -152,8 +151,7 @@ impl Evaluator for FlexOrEvaluator {
                 let these = rows.split_off(..row_bytes * gates.len());
                 self.evaluate_ands(first, gates, these.expect(TABLES), bits, at);
             }
-        };
-        wiping_stack(|| walk(form, program, segment, each));
+        });
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {

@@ -2,7 +2,7 @@
 
 use subtle::Choice;
 use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
-use tacit_kernels::{Block, Cpu, Use, encrypt_each, encrypt_each_twice, wiping_stack};
+use tacit_kernels::{Block, Cpu, Use, encrypt_each, encrypt_each_twice};
 use zeroize::Zeroizing;
 
 use super::rows::{ROW_POINTS, half_gates, row_keys, three_rows, translate, two_rows};
@@ -260,8 +260,7 @@ impl Garbler for FlexOrGarbler {
         let plan = self.form.rule().map(|rule| program.ordering(rule));
         let named = plan.map_or(&[][..], WireOrdering::and_offsets);
         let row_bytes = self.form.and().row_bytes();
-        let form = self.form;
-        let each = |part: Part<'_>| match part {
+        walk(self.form, program, segment, |part| match part {
             Part::Bridge(steps) => self.translate(steps, bridges),
             Part::Translate(steps) => self.translate(steps, ciphertexts),
             Part::Xor(gates) => self.xor_gates(gates),
@@ -270,8 +269,7 @@ impl Garbler for FlexOrGarbler {
                 let named = named.get(first..first + gates.len()).unwrap_or(&[]);
                 self.garble_ands(first, gates, named, these.expect(TABLES), bits, at);
             }
-        };
-        wiping_stack(|| walk(form, program, segment, each));
+        });
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<LabelPair>) {

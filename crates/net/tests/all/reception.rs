@@ -9,7 +9,7 @@ use tacit_net::{Awaited, CancelHandle, Channel, Identity, NetError, Settings, tl
 
 const LONG: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_millis(80);
-/// More than a door is asked while a peer comes.
+/// Enough for a peer to come.
 const LOOKS: usize = 100_000;
 
 fn settings() -> Settings {

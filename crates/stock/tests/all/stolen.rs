@@ -94,8 +94,9 @@ fn the_key_of_an_epoch_that_has_ended_is_overwritten() {
         let (disk, stock) = stocked();
         let before = disk.stolen();
         end(stock);
-        let files = files(&before, *b"TACITKEY").into_iter();
-        let keys = files.map(|file| file + PAGE_BYTES);
+        let files = files(&before, *b"TACITKEY");
+        assert!(!files.is_empty());
+        let keys = files.into_iter().map(|file| file + PAGE_BYTES);
         assert!(left(&before, keys, &disk).is_empty());
     }
 }

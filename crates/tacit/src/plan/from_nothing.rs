@@ -60,16 +60,10 @@ impl Candidate {
         let online = trips + sending.max(work);
         let floor = trips + sending;
         let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
-        let in_stock = stock.filter(|_| triples > 0).map(|stock| {
-            let (mut there, mut runs) = (0, 0);
-            for needs in Needs::of_run(function, rung.id) {
-                let enough_for;
-                // Triples come last.
-                (there, enough_for) = stock.lots(&needs);
-                runs += enough_for;
-            }
-            (there, runs)
-        });
+        // Triples come last.
+        let ways: Vec<_> = Needs::of_run(function, rung.id).collect();
+        let in_stock = stock.filter(|_| triples > 0);
+        let in_stock = in_stock.map(|stock| stock.lots(&ways));
         Ok(Alternative {
             protocol: Protocol::Authenticated,
             rung,
