@@ -11,6 +11,7 @@ use crate::cover::Cover;
 use crate::error::WITHDRAWN;
 use crate::keys::{Move, Slot};
 use crate::lot::{LotRecord, LotState};
+use crate::marks::MAX_AHEAD;
 use crate::passed::Passed;
 use crate::records::{KindRecord, Records};
 use crate::seal::TAG_BYTES;
@@ -155,6 +156,9 @@ impl Stock {
                 let (record, slot) = match inner.with_keys(kind, record) {
                     Ok(found) => found,
                     Err(error @ StockError::Corrupted { .. }) => {
+                        // A page that is readable again later is behind this.
+                        let leased = record.reserved.max(record.leased);
+                        records.put_kind(kind, KindRecord { leased, ..record })?;
                         unreadable = unreadable.and(Err(error));
                         continue;
                     }
@@ -172,16 +176,18 @@ impl Stock {
     }
 
     /// Gives up all instances of kinds below their marks, durably and in one transaction: the
-    /// peer's marks are there.
+    /// peer's marks are there, or further where it alone has begun a lot since both met.
     ///
     /// # Errors
     ///
-    /// [`StockError::PeerMisbehaved`] where no lot that high was ever begun.
+    /// [`StockError::PeerMisbehaved`] where no lot that high can have been begun.
     pub fn raise_marks(&self, marks: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
         let inner = &self.inner;
         inner.move_forward(|records, forward| {
             let mut marks = marks.iter();
-            marks.try_for_each(|(kind, mark)| raise(inner, records, forward, kind, *mark))
+            marks.try_for_each(|(kind, mark)| {
+                raise(inner, records, forward, kind, (*mark, MAX_AHEAD))
+            })
         })
     }
 
@@ -497,25 +503,30 @@ impl Inner {
     }
 }
 
-/// Raises a mark to what the peer says is its own.
+/// Raises a mark to what the peer says is its own, or to the end of what was begun here, which may
+/// lie as far as `beyond` before it.
 pub(crate) fn raise(
     inner: &Inner,
     records: &mut Records<'_>,
     forward: &mut Forward,
     kind: &ComponentDigest,
-    mark: u64,
+    (mark, beyond): (u64, u64),
 ) -> Result<(), StockError> {
     let found = inner.kind(records, kind)?;
-    let reserved = |record: &KindRecord| record.reserved.max(record.leased);
-    let leased = found.as_ref().map_or(0, |(record, _)| record.leased);
-    let end = found.as_ref().map_or(0, |(record, _)| reserved(record));
+    let record = found.as_ref().map(|(record, _)| record);
+    let leased = record.map_or(0, |record| record.leased);
+    let end = record.map_or(0, |record| record.reserved.max(record.leased));
+    let most = end.saturating_add(beyond);
     match found {
         _ if mark <= leased => Ok(()),
-        Some(found) if mark <= end => forward.push_to(inner, records, kind, found, (&[], mark)),
+        Some(_) if end == leased && mark <= most => Ok(()),
+        Some(found) if mark <= most => {
+            forward.push_to(inner, records, kind, found, (&[], mark.min(end)))
+        }
         _ => Err(StockError::PeerMisbehaved {
             what: "the mark of a component",
             found: format!("{mark} of {kind}"),
-            expected: format!("at most {end}, where what was begun ends"),
+            expected: format!("at most {most}, where what was begun ends"),
         }),
     }
 }

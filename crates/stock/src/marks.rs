@@ -24,7 +24,7 @@ const MAX_WITHDRAWN: usize = 1024;
 const MAX_WITHDRAWN_IN_ALL: usize = 8192;
 /// The furthest that one party may be ahead of the other when they meet: by a lot that the other
 /// has not started.
-const MAX_AHEAD: u64 = 1 << 20;
+pub(crate) const MAX_AHEAD: u64 = 1 << 20;
 /// The same where the other party has nothing of a kind, and so does not keep up with lots that
 /// fail one after the other.
 const MAX_AHEAD_OF_NOTHING: u64 = cover::NUMBERS / 2;
@@ -481,7 +481,7 @@ fn meet_kind(
     }
     withdraw(records, &kind, &theirs.withdrawn)?;
     reserve(records, theirs)?;
-    lease::raise(inner, records, forward, &kind, theirs.leased)?;
+    lease::raise(inner, records, forward, &kind, (theirs.leased, 0))?;
     let unmatched = &ours.pending[published..];
     if !drop_unmatched {
         return Ok(Vec::new());

@@ -268,6 +268,11 @@ fn a_kind_whose_keys_are_damaged_does_not_save_another() {
     assert!(matches!(error, Err(StockError::Corrupted { .. })));
     assert!(stock.lease(&TABLES, 1).is_err());
     assert_eq!(stock.available(&OTS).expect("a count"), 0);
+    // Also where they can be read again.
+    for page in [2, 3] {
+        assert!(disk.flip_bit(&keys, 4096 * page + 100));
+    }
+    assert!(stock.lease(&TABLES, 1).is_err());
 }
 
 /// A peer names the last instance, and then one by one those that were passed over.
@@ -403,6 +408,28 @@ fn what_was_passed_over_is_not_there_after_its_room_was_freed() {
     garbler.compact().expect("room");
     let refused = garbler.lease_spans(&TABLES, &named(&lease));
     assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
+}
+
+/// An honest peer has begun a lot that this party could not begin, and gave up the kind.
+#[test]
+fn a_mark_behind_a_lot_that_the_peer_alone_began_is_followed() {
+    let disks = [Memory::new(), Memory::new()];
+    let [garbler, evaluator] = both_stocked(disks.each_ref());
+    let end = evaluator.available(&TABLES).expect("a count");
+    let preparation = garbler.prepare().expect("it");
+    let (shape, span) = (
+        parties::shape(Role::Garbler, &TABLES),
+        Span {
+            first: end,
+            count: 4,
+        },
+    );
+    drop(preparation.begin_lot(TABLES, shape, span).expect("room"));
+    garbler.give_up(&[TABLES]).expect("its keys");
+    evaluator.raise_marks(&[(TABLES, end + 4)]).expect("honest");
+    assert_eq!(evaluator.available(&TABLES).expect("a count"), 0);
+    let far = evaluator.raise_marks(&[(TABLES, 1 << 30)]);
+    assert!(matches!(far, Err(StockError::PeerMisbehaved { .. })));
 }
 
 #[test]
