@@ -79,7 +79,8 @@ pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
 }
 
 /// Encrypts two blocks under each of many keys, in place: key `i` encrypts `blocks[2i]` and
-/// `blocks[2i + 1]`, at the cost of one key schedule. Leaves on the stack what [`encrypt_each`] does.
+/// `blocks[2i + 1]`, at the cost of one key schedule. Leaves on the stack what [`encrypt_each`]
+/// does.
 ///
 /// # Panics
 ///

@@ -6,8 +6,8 @@
 //! dozens of KiB, by kernel and backend. So the kernel reads the stack pointer at its end, and as
 //! much is overwritten as lies between that and the caller's.
 //!
-//! Kernels that are called for few blocks at a time wipe nothing. Their caller wipes once, for all of
-//! them, and by a fixed size ([`wiping_stack`]).
+//! Kernels that are called for few blocks at a time wipe nothing. Their caller wipes once, for all
+//! of them, and by a fixed size ([`wiping_stack`]).
 
 use core::hint::black_box;
 
@@ -34,8 +34,8 @@ impl Cpu {
     }
 }
 
-/// Does `work`, which calls kernels that wipe nothing, and then overwrites the part of the stack that
-/// they used. What `work` itself holds is the caller's to wipe: let it borrow secrets.
+/// Does `work`, which calls kernels that wipe nothing, and then overwrites the part of the stack
+/// that they used. What `work` itself holds is the caller's to wipe: let it borrow secrets.
 #[inline]
 pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
     let output = apart(work);

@@ -111,8 +111,8 @@ impl InStock {
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
     }
 
-    /// What the stock has of the last of `ways` in all lots, and for how many runs it is enough that
-    /// each take what one of the ways needs; with the role that has enough for more.
+    /// What the stock has of the last of `ways` in all lots, and for how many runs it is enough
+    /// that each take what one of the ways needs; with the role that has enough for more.
     fn lots(&self, ways: &[Needs]) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
         let stocks = self.stocks.iter().map(|stock| {
