@@ -7,6 +7,7 @@ use tacit::garble::Assumption;
 use tacit::net::Link;
 use tacit::protocols::ThreatModel;
 
+use super::run::model;
 use super::{FunctionArgs, PartyArgs};
 
 /// What its help ends with.
@@ -52,9 +53,9 @@ pub(crate) struct PlanArgs {
     pub(crate) stock: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) who: PartyArgs,
-    /// What parties may do: semi-honest, malicious or malicious-non-colluding. No weaker protocol
-    /// is ever chosen
-    #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
+    /// What parties may do: semi-honest or malicious. No weaker protocol is ever chosen
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    #[arg(default_value_t = ThreatModel::SemiHonest)]
     pub(crate) security: ThreatModel,
     /// Consider only schemes that need no more than this: prf, related-key, circular or
     /// ideal-cipher

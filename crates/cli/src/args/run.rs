@@ -161,7 +161,7 @@ fn protocol() -> impl TypedValueParser<Value = Protocol> {
 }
 
 /// A threat model of two parties.
-fn model(text: &str) -> Result<ThreatModel, String> {
+pub(super) fn model(text: &str) -> Result<ThreatModel, String> {
     match text.parse() {
         Ok(ThreatModel::MaliciousNonColluding) => Err(OF_THREE.to_owned()),
         parsed => parsed.map_err(|error: UnknownThreatModel| error.to_string()),

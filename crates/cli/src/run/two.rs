@@ -68,8 +68,8 @@ impl<'a> TwoPartyRun<'a> {
             let checked = || checked_in_stock(args, config, party, function, role);
             protocol = Protocol::by_default(args.security, checked)?;
             let why = match protocol {
-                Protocol::Batch => "a checked execution of the function is in stock",
-                _ => "no checked execution of the function is in stock",
+                Protocol::Batch => "a batch of the function is in stock",
+                _ => "no batch of the function is in stock",
             };
             let name = protocol.name();
             eprintln!("{why}, so `{name}` runs; --protocol chooses another protocol");

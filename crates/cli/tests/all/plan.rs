@@ -253,10 +253,7 @@ fn what_cannot_be_planned_says_why() {
     let plan = |args: &[&str]| tacit(folder.path(), &[&["plan", "aes-128"], args].concat());
     plan(&[]).failed(2, &["--link", "tacit.toml"]);
     let three = plan(&[&LINK[..], &["--security", "malicious-non-colluding"]].concat());
-    three.failed(
-        2,
-        &["malicious-non-colluding", "direct", "semi-honest", "batch"],
-    );
+    three.failed(2, &["malicious-non-colluding", "tacit outsource"]);
     let prf = ["--security", "malicious", "--assumption", "prf"];
     plan(&[&LINK[..], &prf].concat()).failed(2, &["half-gates", "prf"]);
     plan(&[&LINK[..], &["--security", "paranoid"]].concat())
