@@ -305,11 +305,18 @@ impl Planner {
             None => Some(best),
             Some(_) => fastest(&alternatives, Alternative::can_run_now),
         };
-        let choice = now.unwrap_or(best);
+        let mut choice = now.unwrap_or(best);
+        let better = (best != choice).then_some(best);
+        // What is in stock saves more than schemes and cuts do, and is not in the times.
+        let protocol = alternatives[choice].protocol;
+        if protocol.is_from_nothing() {
+            let stocked = |one: &Alternative| one.protocol == protocol && one.has_runs_in_stock();
+            choice = fastest(&alternatives, stocked).unwrap_or(choice);
+        }
         Ok(Plan {
             alternatives,
             choice,
-            better: (best != choice).then_some(best),
+            better,
         })
     }
 
@@ -375,8 +382,12 @@ impl Alternative {
     pub fn can_run_now(&self) -> bool {
         match self.protocol {
             protocol if protocol.is_from_nothing() => true,
-            _ => self.runs_in_stock.is_some_and(|runs| runs > 0),
+            _ => self.has_runs_in_stock(),
         }
+    }
+
+    fn has_runs_in_stock(&self) -> bool {
+        self.runs_in_stock.is_some_and(|runs| runs > 0)
     }
 }
 

@@ -135,6 +135,11 @@ fn planned(parties: &Pair, function: &Function, triples: u64) -> [Option<(u64, u
             planner = planner.stock(stock);
         }
         let plan = planner.plan_uncut(function.clone()).expect("a plan");
+        let has_some = |one: &Alternative| one.runs_in_stock.is_some_and(|runs| runs > 0);
+        assert_eq!(
+            has_some(plan.choice()),
+            plan.alternatives.iter().any(has_some)
+        );
         let of = |one: &Alternative| one.protocol == Protocol::Authenticated;
         let under_each_scheme = plan.alternatives.into_iter().filter(of);
         let one = under_each_scheme.max_by_key(|one| one.runs_in_stock);
