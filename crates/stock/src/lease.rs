@@ -503,8 +503,8 @@ impl Inner {
     }
 }
 
-/// Raises a mark to what the peer says is its own, or to the end of what was begun here, which may
-/// lie as far as `beyond` before it.
+/// Raises a mark to what the peer says is its own, but not beyond the end of what was begun here. A
+/// peer that says more than `beyond` above that end misbehaves.
 pub(crate) fn raise(
     inner: &Inner,
     records: &mut Records<'_>,
@@ -526,7 +526,7 @@ pub(crate) fn raise(
         _ => Err(StockError::PeerMisbehaved {
             what: "the mark of a component",
             found: format!("{mark} of {kind}"),
-            expected: format!("at most {most}, where what was begun ends"),
+            expected: format!("at most {most}"),
         }),
     }
 }
