@@ -16,7 +16,7 @@
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `judge` | what the cloud does with a circuit |
-//! | `party`, `machine` | who the parties are, and the way of each from stage to stage |
+//! | `party` | who the parties are |
 //! | `majority` | from the evaluated circuits to a result |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
@@ -32,7 +32,6 @@ mod cut;
 mod evaluator;
 mod generator;
 mod judge;
-mod machine;
 mod majority;
 mod parameters;
 mod party;

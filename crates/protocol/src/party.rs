@@ -19,7 +19,7 @@ use crate::{Error, Misbehaviour};
 
 /// How a party names its peers.
 pub trait PeerName: Copy + PartialEq {
-    /// The number of the party that party number `own` calls by this name.
+    /// The number of the party that has this name at party number `own`.
     fn number(self, own: usize) -> usize;
 }
 
@@ -119,16 +119,16 @@ pub trait Party<P = OnlyPeer> {
     }
 }
 
-/// A party of two whose every step consumes its state, so that it is spent after an error.
-pub(crate) trait Machine {
+/// A party whose every step consumes its state, so that it is spent after an error.
+pub(crate) trait Machine<P = OnlyPeer> {
     /// Where the party is.
     type State;
 
     /// The state; none while a step has it, and after an error.
     fn state(&mut self) -> &mut Option<Self::State>;
 
-    /// The message that `state` waits for, and its greatest length in bytes, if it waits for one.
-    fn awaited(&self, state: &Self::State) -> Option<(Kind, usize)>;
+    /// The message that `state` waits for, if it waits for one.
+    fn awaited(&self, state: &Self::State) -> Option<Action<P>>;
 
     /// What is done at `state`, and the state after it. Without an action, that one is asked at
     /// once.
@@ -136,7 +136,7 @@ pub(crate) trait Machine {
         &mut self,
         state: Self::State,
         message: &mut Vec<u8>,
-    ) -> Result<(Self::State, Option<Action>), Error>;
+    ) -> Result<(Self::State, Option<Action<P>>), Error>;
 
     /// The state after the message that `state` waits for.
     fn take(&mut self, state: Self::State, payload: &[u8]) -> Result<Self::State, Error>;
@@ -147,12 +147,12 @@ pub(crate) trait Machine {
     }
 }
 
-impl<M: Machine> Party for M {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
+impl<P, M: Machine<P>> Party<P> for M {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<P>, Error> {
         loop {
             let state = self.state().take().ok_or(SPENT)?;
             let (state, action) = match self.awaited(&state) {
-                Some((kind, max_bytes)) => (state, Some(Action::receive(kind, max_bytes))),
+                Some(action) => (state, Some(action)),
                 None => self.step(state, message)?,
             };
             *self.state() = Some(state);
@@ -169,7 +169,7 @@ impl<M: Machine> Party for M {
     }
 
     fn progress(&self) -> Progress {
-        Machine::progress(self)
+        Machine::<P>::progress(self)
     }
 }
 

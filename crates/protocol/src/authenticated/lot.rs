@@ -115,7 +115,7 @@ impl Machine for Making {
         &mut self.0
     }
 
-    fn awaited(&self, stage: &MakingStage) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &MakingStage) -> Option<Action> {
         match stage {
             MakingStage::Garbler(stage) => stage.awaited(),
             MakingStage::Evaluator(stage) => stage.awaited(),

@@ -369,11 +369,13 @@ impl<'f, S: Scheme> Machine for Evaluating<'f, S> {
         &mut self.state
     }
 
-    fn awaited(&self, state: &State<'f, S>) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State<'f, S>) -> Option<Action> {
         match state {
-            State::AwaitingStart(_) => Some((Kind::GarblingStart, 2 * Block::BYTES)),
-            State::AwaitingTables(_) => Some((Kind::Tables, self.max_frame_bytes)),
-            State::AwaitingDecoding(_) => Some((Kind::Decoding, self.decoding_bytes())),
+            State::AwaitingStart(_) => Some(Action::receive(Kind::GarblingStart, 2 * Block::BYTES)),
+            State::AwaitingTables(_) => Some(Action::receive(Kind::Tables, self.max_frame_bytes)),
+            State::AwaitingDecoding(_) => {
+                Some(Action::receive(Kind::Decoding, self.decoding_bytes()))
+            }
             _ => None,
         }
     }

@@ -324,15 +324,15 @@ impl<'f, S: Scheme> Machine for Garbling<'f, S> {
         &mut self.state
     }
 
-    fn awaited(&self, state: &State<'f, S>) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State<'f, S>) -> Option<Action> {
         match state {
             State::AwaitingChoices(opening) => {
                 let bytes = opening.ot.extension_bytes(opening.awaited());
-                Some((Kind::CotExtension, bytes))
+                Some(Action::receive(Kind::CotExtension, bytes))
             }
             State::AwaitingResult(_) => {
                 let bits = self.function.output_bits(Role::Garbler);
-                Some((Kind::Result, result_bytes(bits)))
+                Some(Action::receive(Kind::Result, result_bytes(bits)))
             }
             _ => None,
         }

@@ -19,7 +19,6 @@ use super::chain::{CloudChain, Head};
 use super::copy::{CopySecrets, expected_selects};
 use super::cut::{CutKey, Fate, Split, compare_all, draw_split};
 use super::judge::HeldCopy;
-use super::machine::{self, Stages};
 use super::majority::majority;
 use super::parameters::Parameters;
 use super::party::Peer;
@@ -34,7 +33,7 @@ use crate::malicious::frames::Incoming;
 use crate::malicious::oracle::{Hash, Oracle};
 use crate::malicious::parallel;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::saved::{ChainId, EvaluatorHalf as CloudValue, SavedCopy, SavedState};
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
@@ -59,33 +58,32 @@ pub struct CloudOutcome {
 pub struct Cloud<'f, S: Scheme> {
     work: ServerRun<'f, S>,
     threads: usize,
-    state: Option<State>,
+    stage: Option<Stage>,
     /// Circuits checked or evaluated.
     done: u64,
 }
 
-type State = machine::State<Brought, Stage, Running>;
-
 /// Where a run stands.
-pub(super) enum Stage {
-    SendingCut,
-    SendingToss,
-    SendingSplit,
-    AwaitingHeads(Incoming),
-    SendingOpening,
-    AwaitingDecodings(InputHash),
-    AwaitingHanded(Incoming),
-    AwaitingStrings(Incoming, Handed),
-    AwaitingBodies(Incoming),
+pub(crate) enum Stage {
+    Meeting(Box<Meeting>, Box<Brought>),
+    SendingCut(Box<Running>),
+    SendingToss(Box<Running>),
+    SendingSplit(Box<Running>),
+    AwaitingHeads(Box<Running>, Incoming),
+    SendingOpening(Box<Running>),
+    AwaitingDecodings(Box<Running>, InputHash),
+    AwaitingHanded(Box<Running>, Incoming),
+    AwaitingStrings(Box<Running>, Incoming, Handed),
+    AwaitingBodies(Box<Running>, Incoming),
     /// The results to generator and evaluator, of which none is sent.
-    Keeping([Vec<u8>; 2]),
+    Keeping(Box<Running>, [Vec<u8>; 2]),
     /// To generator and evaluator; this many are sent.
-    SendingResults([Vec<u8>; 2], usize),
-    Done,
+    SendingResults(Box<Running>, [Vec<u8>; 2], usize),
+    Done(Box<Running>),
 }
 
 /// What the cloud comes with.
-pub(super) struct Brought {
+pub(crate) struct Brought {
     start: CloudStart,
     loads: Vec<CloudValue>,
     /// The split of a chain that it begins.
@@ -94,7 +92,7 @@ pub(super) struct Brought {
 }
 
 /// What a run has besides.
-pub(super) struct Running {
+pub(crate) struct Running {
     oracle: Oracle,
     brought: Brought,
     their_share: Share,
@@ -111,7 +109,7 @@ pub(super) struct Running {
 }
 
 /// What the evaluator forwarded.
-pub(super) struct Handed {
+pub(crate) struct Handed {
     keys: Zeroizing<Vec<Block>>,
     /// a ⊕ p.
     positions: Vec<u8>,
@@ -163,7 +161,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         Ok(Self {
             work,
             threads: threads.max(1),
-            state: Some(State::Meeting(Box::new(meeting), Box::new(brought))),
+            stage: Some(Stage::Meeting(Box::new(meeting), Box::new(brought))),
             done: 0,
         })
     }
@@ -175,7 +173,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     ///
     /// It is not the time.
     pub fn to_keep(&self) -> Result<(&CloudChain, &[CloudValue]), Error> {
-        let Some(State::Running(Stage::SendingResults(_, 0), running)) = &self.state else {
+        let Some(Stage::SendingResults(running, _, 0)) = &self.stage else {
             return Err(NOT_DONE);
         };
         Ok((running.chain()?, &running.saved))
@@ -187,7 +185,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     ///
     /// The run is not done.
     pub fn finish(self) -> Result<CloudOutcome, Error> {
-        let Some(State::Running(Stage::Done, running)) = self.state else {
+        let Some(Stage::Done(running)) = self.stage else {
             return Err(NOT_DONE);
         };
         let CloudStart::Chain(chain) = running.brought.start else {
@@ -199,13 +197,11 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         })
     }
 
-    /// The split of the chain that this run goes on or, if it has not started, will begin.
+    /// The split of the chain that this run, which has not started, goes on or will begin.
     #[cfg(test)]
     pub(super) fn split(&self) -> Split {
-        let brought = match &self.state {
-            Some(State::Meeting(_, brought)) => brought,
-            Some(State::Running(_, running)) => &running.brought,
-            None => return Split::default(),
+        let Some(Stage::Meeting(_, brought)) = &self.stage else {
+            return Split::default();
         };
         match &brought.start {
             CloudStart::Chain(chain) => chain.split.clone(),
@@ -216,7 +212,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     /// Takes a message of heads, which follow the generator's share of the toss.
     fn take_heads(
         &self,
-        running: &mut Running,
+        mut running: Box<Running>,
         mut incoming: Incoming,
         payload: &[u8],
     ) -> Result<Stage, Error> {
@@ -246,15 +242,15 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             running.copies.push(held?);
         }
         Ok(match incoming.next_bytes() {
-            0 => Stage::SendingOpening,
-            _ => Stage::AwaitingHeads(incoming),
+            0 => Stage::SendingOpening(running),
+            _ => Stage::AwaitingHeads(running, incoming),
         })
     }
 
     /// Checks that the generator's input to all evaluated circuits is one.
     fn take_decodings(
         &self,
-        running: &Running,
+        running: Box<Running>,
         hash: &InputHash,
         payload: &[u8],
     ) -> Result<Stage, Error> {
@@ -283,13 +279,13 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         }
         let due = handed_bytes(&work.parameters, work.transfers());
         let incoming = Incoming::new(Kind::TransferKeys, 1, due);
-        Ok(Stage::AwaitingHanded(incoming))
+        Ok(Stage::AwaitingHanded(running, incoming))
     }
 
     /// Takes a message of what the evaluator hands on.
     fn take_handed(
         &mut self,
-        running: &mut Running,
+        mut running: Box<Running>,
         mut incoming: Incoming,
         payload: &[u8],
     ) -> Result<Stage, Error> {
@@ -300,7 +296,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             .pop()
             .map(|(piece, bytes)| (piece, Zeroizing::new(bytes)))
         else {
-            return Ok(Stage::AwaitingHanded(incoming));
+            return Ok(Stage::AwaitingHanded(running, incoming));
         };
         let transfers = work.transfers();
         let (verdict, rest) = handed.split_at(1);
@@ -358,7 +354,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     /// Takes a message of the generator's strings.
     fn take_strings(
         &mut self,
-        running: &mut Running,
+        mut running: Box<Running>,
         (mut incoming, handed): (Incoming, Handed),
         payload: &[u8],
     ) -> Result<Stage, Error> {
@@ -384,12 +380,12 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     /// When all strings are there, checks that labels stand for what the evaluator chose.
     fn after_strings(
         &mut self,
-        running: &mut Running,
+        running: Box<Running>,
         incoming: Incoming,
         handed: Handed,
     ) -> Result<Stage, Error> {
         if incoming.next_bytes() > 0 {
-            return Ok(Stage::AwaitingStrings(incoming, handed));
+            return Ok(Stage::AwaitingStrings(running, incoming, handed));
         }
         let labels = running.evaluated.iter().zip(&running.encoded);
         for ((copy, labels), due) in labels.zip(&handed.selects) {
@@ -406,13 +402,13 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     /// Takes a message of bodies.
     fn take_bodies(
         &mut self,
-        running: &mut Running,
+        mut running: Box<Running>,
         mut incoming: Incoming,
         payload: &[u8],
     ) -> Result<Stage, Error> {
         let (work, mut whole) = (&self.work, Vec::new());
         incoming.receive(payload, |_| work.body_bytes(), &mut whole)?;
-        self.judge_bodies(running, &whole)?;
+        self.judge_bodies(&mut running, &whole)?;
         incoming.give_back(whole);
         self.after_bodies(running, incoming)
     }
@@ -447,14 +443,18 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     }
 
     /// When all bodies are there, counts what they say.
-    fn after_bodies(&mut self, running: &mut Running, incoming: Incoming) -> Result<Stage, Error> {
+    fn after_bodies(
+        &mut self,
+        mut running: Box<Running>,
+        incoming: Incoming,
+    ) -> Result<Stage, Error> {
         if incoming.next_bytes() > 0 {
-            return Ok(Stage::AwaitingBodies(incoming));
+            return Ok(Stage::AwaitingBodies(running, incoming));
         }
         if self.work.body_bytes() == 0 {
             // Nothing is sent of circuits that save constants or inputs and do nothing else.
             let empty: Vec<_> = (0..self.work.copies()).map(|n| (n, Vec::new())).collect();
-            self.judge_bodies(running, &empty)?;
+            self.judge_bodies(&mut running, &empty)?;
         }
         let judged = mem::take(&mut running.judged);
         let id = running.chain()?.head.id;
@@ -463,33 +463,27 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let results = running.masked.iter().map(|masked| &masked[..]);
         let masked = majority(self.work.all_masked_bits(), results)?;
         let (evaluator, generator) = masked.split_at(self.work.masked_bits[0]);
-        Ok(Stage::Keeping([pack(generator), pack(evaluator)]))
-    }
-
-    /// The message that this stage waits for, if it does.
-    fn awaited(&self, stage: &Stage) -> Option<Action<Peer>> {
-        let from_generator = |kind, bytes| Action::receive_from(Peer::Generator, kind, bytes);
-        match stage {
-            Stage::AwaitingHeads(incoming) => {
-                from_generator(Kind::CopyHeads, incoming.next_bytes())
-            }
-            Stage::AwaitingDecodings(_) => {
-                let bytes = self.work.decoding_bytes() * self.work.copies();
-                from_generator(Kind::InputDecodings, bytes)
-            }
-            Stage::AwaitingHanded(incoming) => {
-                Action::receive_from(Peer::Evaluator, Kind::TransferKeys, incoming.next_bytes())
-            }
-            Stage::AwaitingStrings(incoming, _) => {
-                from_generator(Kind::TransferStrings, incoming.next_bytes())
-            }
-            Stage::AwaitingBodies(incoming) => from_generator(Kind::Copies, incoming.next_bytes()),
-            _ => None,
-        }
+        let results = [pack(generator), pack(evaluator)];
+        Ok(Stage::Keeping(running, results))
     }
 }
 
 impl Running {
+    fn new(meeting: &Meeting, brought: Brought) -> Result<Box<Self>, Error> {
+        Ok(Box::new(Self {
+            oracle: meeting.oracle()?,
+            brought,
+            their_share: Share([0; SHARE_BYTES]),
+            copies: Vec::new(),
+            evaluated: Zeroizing::default(),
+            encoded: Vec::new(),
+            masked: Vec::new(),
+            judged: Vec::new(),
+            saved: Vec::new(),
+            expected: Vec::new(),
+        }))
+    }
+
     fn chain(&self) -> Result<&CloudChain, Error> {
         match &self.brought.start {
             CloudStart::Chain(chain) => Ok(chain),
@@ -537,105 +531,120 @@ impl Running {
     }
 }
 
-impl<S: Scheme<Wire = Block>> Stages for Cloud<'_, S> {
-    type Brought = Brought;
-    type Stage = Stage;
-    type Running = Running;
+impl<S: Scheme<Wire = Block>> Machine<Peer> for Cloud<'_, S> {
+    type State = Stage;
 
-    fn state(&mut self) -> &mut Option<State> {
-        &mut self.state
+    fn state(&mut self) -> &mut Option<Stage> {
+        &mut self.stage
     }
 
-    fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
-        let stage = match brought.start {
-            CloudStart::NewChain(_) => Stage::SendingCut,
-            CloudStart::Chain(_) => Stage::SendingToss,
+    fn awaited(&self, stage: &Stage) -> Option<Action<Peer>> {
+        let (from, kind, bytes) = match stage {
+            Stage::AwaitingHeads(_, incoming) => {
+                (Peer::Generator, Kind::CopyHeads, incoming.next_bytes())
+            }
+            Stage::AwaitingDecodings(..) => {
+                let bytes = self.work.decoding_bytes() * self.work.copies();
+                (Peer::Generator, Kind::InputDecodings, bytes)
+            }
+            Stage::AwaitingHanded(_, incoming) => {
+                (Peer::Evaluator, Kind::TransferKeys, incoming.next_bytes())
+            }
+            Stage::AwaitingStrings(_, incoming, _) => (
+                Peer::Generator,
+                Kind::TransferStrings,
+                incoming.next_bytes(),
+            ),
+            Stage::AwaitingBodies(_, incoming) => {
+                (Peer::Generator, Kind::Copies, incoming.next_bytes())
+            }
+            _ => return None,
         };
-        let running = Running {
-            oracle: meeting.oracle()?,
-            brought,
-            their_share: Share([0; SHARE_BYTES]),
-            copies: Vec::new(),
-            evaluated: Zeroizing::default(),
-            encoded: Vec::new(),
-            masked: Vec::new(),
-            judged: Vec::new(),
-            saved: Vec::new(),
-            expected: Vec::new(),
-        };
-        Ok((stage, running))
+        Action::receive_from(from, kind, bytes)
     }
 
     fn step(
         &mut self,
         stage: Stage,
-        running: &mut Running,
         message: &mut Vec<u8>,
     ) -> Result<(Stage, Option<Action<Peer>>), Error> {
-        if let Some(action) = self.awaited(&stage) {
-            return Ok((stage, Some(action)));
-        }
-        let work = &self.work;
+        let (work, send) = (&self.work, Action::send_to);
         Ok(match stage {
-            Stage::SendingCut => {
+            Stage::Meeting(mut meeting, brought) => match meeting.next(message) {
+                None => {
+                    let running = Running::new(&meeting, *brought)?;
+                    let stage = match running.brought.start {
+                        CloudStart::NewChain(_) => Stage::SendingCut(running),
+                        CloudStart::Chain(_) => Stage::SendingToss(running),
+                    };
+                    (stage, None)
+                }
+                action => (Stage::Meeting(meeting, brought), action),
+            },
+            Stage::SendingCut(mut running) => {
                 running.begin_chain(work.parameters, message)?;
-                let action = Action::send_to(Peer::Generator, Kind::CotExtension);
-                (Stage::SendingToss, action)
+                let action = send(Peer::Generator, Kind::CotExtension);
+                (Stage::SendingToss(running), action)
             }
-            Stage::SendingToss => {
+            Stage::SendingToss(running) => {
                 message.clear();
                 message.extend_from_slice(&running.brought.share.commit(&running.oracle));
-                let action = Action::send_to(Peer::Generator, Kind::TossCommitment);
-                (Stage::SendingSplit, action)
+                let action = send(Peer::Generator, Kind::TossCommitment);
+                (Stage::SendingSplit(running), action)
             }
-            Stage::SendingSplit => {
+            Stage::SendingSplit(running) => {
                 running.write_split(message)?;
                 let due = SHARE_BYTES + work.copies() * work.head_bytes();
                 let incoming = Incoming::new(Kind::CopyHeads, 1 + work.copies(), due);
-                let action = Action::send_to(Peer::Evaluator, Kind::Split);
-                (Stage::AwaitingHeads(incoming), action)
+                let action = send(Peer::Evaluator, Kind::Split);
+                (Stage::AwaitingHeads(running, incoming), action)
             }
-            Stage::SendingOpening => {
+            Stage::SendingOpening(running) => {
                 message.clear();
                 message.extend_from_slice(&running.brought.share.0);
                 let seed = running.brought.share.with(&running.their_share);
                 let rows = work.parameters.hash_rows();
                 let hash = InputHash::new(&seed, rows, work.own_bits);
-                let action = Action::send_to(Peer::Generator, Kind::TossOpening);
-                (Stage::AwaitingDecodings(hash), action)
+                let action = send(Peer::Generator, Kind::TossOpening);
+                (Stage::AwaitingDecodings(running, hash), action)
             }
-            Stage::Keeping(results) => (Stage::SendingResults(results, 0), work.keeping()),
-            Stage::SendingResults(results, sent) => {
+            Stage::Keeping(running, results) => {
+                (Stage::SendingResults(running, results, 0), work.keeping())
+            }
+            Stage::SendingResults(running, results, sent) => {
                 let to = [Peer::Generator, Peer::Evaluator];
                 match results.get(sent).zip(to.get(sent)) {
                     Some((result, to)) => {
                         message.clear();
                         message.extend_from_slice(result);
-                        let action = Action::send_to(*to, Kind::OutsourcedResult);
-                        (Stage::SendingResults(results, sent + 1), action)
+                        let action = send(*to, Kind::OutsourcedResult);
+                        (Stage::SendingResults(running, results, sent + 1), action)
                     }
-                    None => (Stage::Done, None),
+                    None => (Stage::Done(running), None),
                 }
             }
-            Stage::Done => (Stage::Done, Some(Action::Done)),
-            _ => return Err(NOT_ASKED),
+            done @ Stage::Done(_) => (done, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 
-    fn take(
-        &mut self,
-        stage: Stage,
-        running: &mut Running,
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
+    fn take(&mut self, stage: Stage, payload: &[u8]) -> Result<Stage, Error> {
         match stage {
-            Stage::AwaitingHeads(incoming) => self.take_heads(running, incoming, payload),
-            Stage::AwaitingDecodings(hash) => self.take_decodings(running, &hash, payload),
-            Stage::AwaitingHanded(incoming) => self.take_handed(running, incoming, payload),
-            Stage::AwaitingStrings(incoming, handed) => {
+            Stage::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                Ok(Stage::Meeting(meeting, brought))
+            }
+            Stage::AwaitingHeads(running, incoming) => self.take_heads(running, incoming, payload),
+            Stage::AwaitingDecodings(running, hash) => self.take_decodings(running, &hash, payload),
+            Stage::AwaitingHanded(running, incoming) => {
+                self.take_handed(running, incoming, payload)
+            }
+            Stage::AwaitingStrings(running, incoming, handed) => {
                 self.take_strings(running, (incoming, handed), payload)
             }
-            Stage::AwaitingBodies(incoming) => self.take_bodies(running, incoming, payload),
+            Stage::AwaitingBodies(running, incoming) => {
+                self.take_bodies(running, incoming, payload)
+            }
             _ => Err(NOT_ASKED),
         }
     }

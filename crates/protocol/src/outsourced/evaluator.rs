@@ -15,7 +15,6 @@ use zeroize::Zeroizing;
 
 use super::copy::{blind_seed, expected_selects, order_bits, permutation};
 use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
-use super::machine::{self, Stages};
 use super::party::Peer;
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
@@ -28,7 +27,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
-use crate::party::{Action, NOT_ASKED, NOT_DONE};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
 
@@ -48,25 +47,24 @@ pub struct EvaluatorOutcome {
 pub struct Evaluator {
     terms: Terms,
     shape: Shape,
-    state: Option<State>,
+    stage: Option<Stage>,
 }
 
-type State = machine::State<Brought, Stage, Running>;
-
 /// Where a run stands.
-pub(super) enum Stage {
-    AwaitingHashes,
-    AwaitingSplit(Vec<Hash>),
-    Choosing,
-    SendingPermutation,
-    AwaitingOrders,
-    Handing(Outgoing),
-    AwaitingResult,
-    Done(Zeroizing<Vec<bool>>),
+pub(crate) enum Stage {
+    Meeting(Box<Meeting>, Box<Brought>),
+    AwaitingHashes(Box<Running>),
+    AwaitingSplit(Box<Running>, Vec<Hash>),
+    Choosing(Box<Running>),
+    SendingPermutation(Box<Running>),
+    AwaitingOrders(Box<Running>),
+    Handing(Box<Running>, Outgoing),
+    AwaitingResult(Box<Running>),
+    Done(Box<Running>, Zeroizing<Vec<bool>>),
 }
 
 /// What the evaluator comes with.
-pub(super) struct Brought {
+pub(crate) struct Brought {
     ot: EvaluatorOt,
     /// What masks its result: the MAC's key, and the pad.
     added: Zeroizing<Vec<bool>>,
@@ -77,7 +75,7 @@ pub(super) struct Brought {
 }
 
 /// What a run has besides.
-pub(super) struct Running {
+pub(crate) struct Running {
     oracle: Oracle,
     brought: Brought,
     /// What is loaded of the chain, and what is saved.
@@ -134,14 +132,14 @@ impl Evaluator {
         Ok(Self {
             terms,
             shape,
-            state: Some(State::Meeting(Box::new(meeting), Box::new(brought))),
+            stage: Some(Stage::Meeting(Box::new(meeting), Box::new(brought))),
         })
     }
 
     /// Goes on only if the servers bring this chain, at this version or a later one.
     #[must_use]
     pub fn pinned(mut self, pin: ChainVersion) -> Self {
-        if let Some(State::Meeting(meeting, _)) = &mut self.state {
+        if let Some(Stage::Meeting(meeting, _)) = &mut self.stage {
             meeting.pin(pin);
         }
         self
@@ -153,8 +151,8 @@ impl Evaluator {
     ///
     /// The run is not done.
     pub fn finish(self) -> Result<EvaluatorOutcome, Error> {
-        match self.state {
-            Some(State::Running(Stage::Done(outputs), running)) => {
+        match self.stage {
+            Some(Stage::Done(running, outputs)) => {
                 let [loaded, saved] = running.chain;
                 Ok(EvaluatorOutcome {
                     outputs,
@@ -176,8 +174,8 @@ impl Evaluator {
     /// evaluator's user whether that circuit is checked.
     #[must_use]
     pub fn refusal(&self, party: Peer, error: &Error) -> Option<Error> {
-        let has_refused = match &self.state {
-            Some(State::Running(Stage::AwaitingResult, running)) => running.verdict != AGREED,
+        let has_refused = match &self.stage {
+            Some(Stage::AwaitingResult(running)) => running.verdict != AGREED,
             _ => false,
         };
         let has_killed = *error == Error::PeerAborted(AbortReason::Misbehaved);
@@ -195,7 +193,7 @@ impl Evaluator {
     /// Takes the cloud's split, and compares its keys with the generator's.
     fn take_split(
         &self,
-        running: &mut Running,
+        mut running: Box<Running>,
         hashes: &[Hash],
         payload: &[u8],
     ) -> Result<Stage, Error> {
@@ -271,10 +269,24 @@ impl Evaluator {
 }
 
 impl Running {
-    fn after_choices(&self) -> Stage {
+    fn new(meeting: &Meeting, brought: Brought) -> Result<Box<Self>, Error> {
+        let oracle = meeting.oracle()?;
+        Ok(Box::new(Self {
+            chain: meeting.chain(&oracle),
+            oracle,
+            split: Split::default(),
+            verdict: REFUSED,
+            t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
+            chosen: 0,
+            first: brought.ot.next_index(),
+            brought,
+        }))
+    }
+
+    fn after_choices(self: Box<Self>) -> Stage {
         match self.chosen < self.t.len() {
-            true => Stage::Choosing,
-            false => Stage::SendingPermutation,
+            true => Stage::Choosing(self),
+            false => Stage::SendingPermutation(self),
         }
     }
 
@@ -289,90 +301,87 @@ impl Running {
     }
 }
 
-impl Stages for Evaluator {
-    type Brought = Brought;
-    type Stage = Stage;
-    type Running = Running;
+impl Machine<Peer> for Evaluator {
+    type State = Stage;
 
-    fn state(&mut self) -> &mut Option<State> {
-        &mut self.state
+    fn state(&mut self) -> &mut Option<Stage> {
+        &mut self.stage
     }
 
-    fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
-        let oracle = meeting.oracle()?;
-        let running = Running {
-            chain: meeting.chain(&oracle),
-            oracle,
-            split: Split::default(),
-            verdict: REFUSED,
-            t: Zeroizing::new(vec![Block::ZERO; brought.choices.len()]),
-            chosen: 0,
-            first: brought.ot.next_index(),
-            brought,
-        };
-        Ok((Stage::AwaitingHashes, running))
+    fn awaited(&self, stage: &Stage) -> Option<Action<Peer>> {
+        let receive = Action::receive_from;
+        match stage {
+            Stage::AwaitingHashes(_) => {
+                let bytes = key_hashes_bytes(&self.terms.parameters);
+                receive(Peer::Generator, Kind::KeyHashes, bytes)
+            }
+            Stage::AwaitingSplit(..) => receive(Peer::Cloud, Kind::Split, self.split_bytes()),
+            Stage::AwaitingOrders(_) => receive(Peer::Generator, Kind::Orders, self.orders_bytes()),
+            Stage::AwaitingResult(_) => {
+                let bytes = bytes_for(returned_bits(self.shape.output_bits));
+                receive(Peer::Cloud, Kind::OutsourcedResult, bytes)
+            }
+            _ => None,
+        }
     }
 
     fn step(
         &mut self,
         stage: Stage,
-        running: &mut Running,
         message: &mut Vec<u8>,
     ) -> Result<(Stage, Option<Action<Peer>>), Error> {
-        let (receive, send) = (Action::receive_from, Action::send_to);
+        let send = Action::send_to;
         Ok(match stage {
-            Stage::AwaitingHashes => {
-                let bytes = key_hashes_bytes(&self.terms.parameters);
-                (stage, receive(Peer::Generator, Kind::KeyHashes, bytes))
-            }
-            Stage::AwaitingSplit(_) => {
-                (stage, receive(Peer::Cloud, Kind::Split, self.split_bytes()))
-            }
-            Stage::Choosing => {
+            Stage::Meeting(mut meeting, brought) => match meeting.next(message) {
+                None => (
+                    Stage::AwaitingHashes(Running::new(&meeting, *brought)?),
+                    None,
+                ),
+                action => (Stage::Meeting(meeting, brought), action),
+            },
+            Stage::Choosing(mut running) => {
                 running.choose(message)?;
                 let action = send(Peer::Generator, Kind::CotExtension);
                 (running.after_choices(), action)
             }
-            Stage::SendingPermutation => {
+            Stage::SendingPermutation(running) => {
                 message.clear();
                 message.extend_from_slice(&running.brought.permutation.to_bytes());
                 let action = send(Peer::Generator, Kind::Permutation);
-                (Stage::AwaitingOrders, action)
+                (Stage::AwaitingOrders(running), action)
             }
-            Stage::AwaitingOrders => {
-                let bytes = self.orders_bytes();
-                (stage, receive(Peer::Generator, Kind::Orders, bytes))
-            }
-            Stage::Handing(mut stream) => match stream.take(message) {
+            Stage::Handing(running, mut stream) => match stream.take(message) {
                 true => {
                     let action = send(Peer::Cloud, Kind::TransferKeys);
-                    (Stage::Handing(stream), action)
+                    (Stage::Handing(running, stream), action)
                 }
-                false => (Stage::AwaitingResult, None),
+                false => (Stage::AwaitingResult(running), None),
             },
-            Stage::AwaitingResult => {
-                let bytes = bytes_for(returned_bits(self.shape.output_bits));
-                (stage, receive(Peer::Cloud, Kind::OutsourcedResult, bytes))
-            }
-            Stage::Done(outputs) => (Stage::Done(outputs), Some(Action::Done)),
+            done @ Stage::Done(..) => (done, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 
-    fn take(
-        &mut self,
-        stage: Stage,
-        running: &mut Running,
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
+    fn take(&mut self, stage: Stage, payload: &[u8]) -> Result<Stage, Error> {
         Ok(match stage {
-            Stage::AwaitingHashes => {
+            Stage::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                Stage::Meeting(meeting, brought)
+            }
+            Stage::AwaitingHashes(running) => {
                 let bytes = key_hashes_bytes(&self.terms.parameters);
                 exactly(Kind::KeyHashes, payload, bytes)?;
-                Stage::AwaitingSplit(payload.as_chunks().0.to_vec())
+                Stage::AwaitingSplit(running, payload.as_chunks().0.to_vec())
             }
-            Stage::AwaitingSplit(hashes) => self.take_split(running, &hashes, payload)?,
-            Stage::AwaitingOrders => Stage::Handing(self.hand(running, payload)?),
-            Stage::AwaitingResult => Stage::Done(self.result(running, payload)?),
+            Stage::AwaitingSplit(running, hashes) => self.take_split(running, &hashes, payload)?,
+            Stage::AwaitingOrders(running) => {
+                let stream = self.hand(&running, payload)?;
+                Stage::Handing(running, stream)
+            }
+            Stage::AwaitingResult(running) => {
+                let outputs = self.result(&running, payload)?;
+                Stage::Done(running, outputs)
+            }
             _ => return Err(NOT_ASKED),
         })
     }

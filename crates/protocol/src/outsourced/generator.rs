@@ -15,7 +15,6 @@ use zeroize::Zeroizing;
 use super::chain::{GeneratorChain, Head};
 use super::copy::{CopySecrets, CopySeed, blind_seed};
 use super::cut::{CutKey, Fate};
-use super::machine::{self, Stages};
 use super::parameters::Parameters;
 use super::party::Peer;
 use super::same_input::InputHash;
@@ -31,7 +30,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Oracle};
 use crate::malicious::{parallel, returned};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, NOT_ASKED, NOT_DONE, Progress};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
 use crate::saved::{ChainId, GarblerHalf as GeneratorValue, SavedCopy, SavedState};
 use crate::setup::GarblerOt;
 
@@ -59,7 +58,7 @@ pub struct GeneratorOutcome {
 pub struct Generator<'f, S: Scheme> {
     work: ServerRun<'f, S>,
     threads: usize,
-    state: Option<State>,
+    stage: Option<Stage>,
     /// Circuits garbled.
     made: u64,
     /// How the generator of a test cheats with its input.
@@ -67,28 +66,27 @@ pub struct Generator<'f, S: Scheme> {
     pub(super) spoiling: Option<super::tests::OtherInput>,
 }
 
-type State = machine::State<Brought, Stage, Running>;
-
 /// Where a run stands.
-pub(super) enum Stage {
-    AwaitingCut,
-    AwaitingToss,
-    SendingHashes,
-    AwaitingChoices,
-    AwaitingPermutation,
-    SendingOrders,
-    SendingHeads(Outgoing, usize),
-    AwaitingOpening,
-    SendingDecodings(InputHash),
-    SendingStrings(Outgoing, Box<Offer>, usize),
-    SendingBodies(Outgoing, usize),
-    Keeping,
-    AwaitingResult,
-    Done(Zeroizing<Vec<bool>>),
+pub(crate) enum Stage {
+    Meeting(Box<Meeting>, Box<Brought>),
+    AwaitingCut(Box<Running>),
+    AwaitingToss(Box<Running>),
+    SendingHashes(Box<Running>),
+    AwaitingChoices(Box<Running>),
+    AwaitingPermutation(Box<Running>),
+    SendingOrders(Box<Running>),
+    SendingHeads(Box<Running>, Outgoing, usize),
+    AwaitingOpening(Box<Running>),
+    SendingDecodings(Box<Running>, InputHash),
+    SendingStrings(Box<Running>, Outgoing, Box<Offer>, usize),
+    SendingBodies(Box<Running>, Outgoing, usize),
+    Keeping(Box<Running>),
+    AwaitingResult(Box<Running>),
+    Done(Box<Running>, Zeroizing<Vec<bool>>),
 }
 
 /// What the generator comes with.
-pub(super) struct Brought {
+pub(crate) struct Brought {
     start: GeneratorStart,
     loads: Vec<GeneratorValue>,
     ot: GarblerOt,
@@ -100,7 +98,7 @@ pub(super) struct Brought {
 }
 
 /// What a run has besides.
-pub(super) struct Running {
+pub(crate) struct Running {
     oracle: Oracle,
     brought: Brought,
     toss: Option<TossCommitment>,
@@ -177,7 +175,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         Ok(Self {
             work,
             threads: threads.max(1),
-            state: Some(State::Meeting(Box::new(meeting), Box::new(brought))),
+            stage: Some(Stage::Meeting(Box::new(meeting), Box::new(brought))),
             made: 0,
             #[cfg(test)]
             spoiling: None,
@@ -191,7 +189,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
     ///
     /// It is not the time.
     pub fn to_keep(&self) -> Result<(&GeneratorChain, &[GeneratorValue]), Error> {
-        let Some(State::Running(Stage::AwaitingResult, running)) = &self.state else {
+        let Some(Stage::AwaitingResult(running)) = &self.stage else {
             return Err(NOT_DONE);
         };
         Ok((running.chain()?, &running.saved))
@@ -203,7 +201,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
     ///
     /// The run is not done.
     pub fn finish(self) -> Result<GeneratorOutcome, Error> {
-        let Some(State::Running(Stage::Done(outputs), running)) = self.state else {
+        let Some(Stage::Done(running, outputs)) = self.stage else {
             return Err(NOT_DONE);
         };
         let GeneratorStart::Chain(chain) = running.brought.start else {
@@ -351,6 +349,20 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
 }
 
 impl Running {
+    fn new(meeting: &Meeting, brought: Brought, transfers: usize) -> Result<Box<Self>, Error> {
+        Ok(Box::new(Self {
+            oracle: meeting.oracle()?,
+            toss: None,
+            q: Zeroizing::new(vec![Block::ZERO; transfers]),
+            taken: 0,
+            first: brought.ot.next_index(),
+            permutation: Zeroizing::default(),
+            made: Vec::new(),
+            saved: Vec::new(),
+            brought,
+        }))
+    }
+
     fn chain(&self) -> Result<&GeneratorChain, Error> {
         match &self.brought.start {
             GeneratorStart::Chain(chain) => Ok(chain),
@@ -395,19 +407,20 @@ impl Running {
         EXTENSION_OTS.min(self.q.len() - self.taken)
     }
 
-    fn take_choices(&mut self, payload: &[u8]) -> Result<Stage, Error> {
+    fn take_choices(mut self: Box<Self>, payload: &[u8]) -> Result<Stage, Error> {
         let end = self.taken + self.awaited();
-        self.brought
-            .ot
-            .extend(&mut self.q[self.taken..end], payload)?;
-        self.taken = end;
+        let Self {
+            brought, q, taken, ..
+        } = &mut *self;
+        brought.ot.extend(&mut q[*taken..end], payload)?;
+        *taken = end;
         Ok(self.after_choices())
     }
 
-    fn after_choices(&self) -> Stage {
+    fn after_choices(self: Box<Self>) -> Stage {
         match self.awaited() {
-            0 => Stage::AwaitingPermutation,
-            _ => Stage::AwaitingChoices,
+            0 => Stage::AwaitingPermutation(self),
+            _ => Stage::AwaitingChoices(self),
         }
     }
 
@@ -432,163 +445,149 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
             message.extend_from_slice(&secrets.order.to_bytes());
         }
     }
-
-    /// The message that this stage waits for, if it does.
-    fn awaited(&self, stage: &Stage, running: &Running) -> Option<Action<Peer>> {
-        let (cloud, evaluator) = (Peer::Cloud, Peer::Evaluator);
-        let ot = &running.brought.ot;
-        match (stage, &running.brought.start) {
-            (Stage::AwaitingCut, GeneratorStart::NewChain(ot)) => {
-                let bytes = ot.extension_bytes(self.work.copies());
-                Action::receive_from(cloud, Kind::CotExtension, bytes)
-            }
-            (Stage::AwaitingToss, _) => {
-                Action::receive_from(cloud, Kind::TossCommitment, HASH_BYTES)
-            }
-            (Stage::AwaitingChoices, _) => {
-                let bytes = ot.extension_bytes(running.awaited());
-                Action::receive_from(evaluator, Kind::CotExtension, bytes)
-            }
-            (Stage::AwaitingPermutation, _) => {
-                Action::receive_from(evaluator, Kind::Permutation, Block::BYTES)
-            }
-            (Stage::AwaitingOpening, _) => {
-                Action::receive_from(cloud, Kind::TossOpening, SHARE_BYTES)
-            }
-            (Stage::AwaitingResult, _) => {
-                let bytes = bytes_for(self.work.masked_bits[1]);
-                Action::receive_from(cloud, Kind::OutsourcedResult, bytes)
-            }
-            _ => None,
-        }
-    }
 }
 
-impl<S: Scheme<Wire = Block>> Stages for Generator<'_, S> {
-    type Brought = Brought;
-    type Stage = Stage;
-    type Running = Running;
+impl<S: Scheme<Wire = Block>> Machine<Peer> for Generator<'_, S> {
+    type State = Stage;
 
-    fn state(&mut self) -> &mut Option<State> {
-        &mut self.state
+    fn state(&mut self) -> &mut Option<Stage> {
+        &mut self.stage
     }
 
-    fn begin(&self, meeting: &Meeting, brought: Brought) -> Result<(Stage, Running), Error> {
-        let stage = match brought.start {
-            GeneratorStart::NewChain(_) => Stage::AwaitingCut,
-            GeneratorStart::Chain(_) => Stage::AwaitingToss,
+    fn awaited(&self, stage: &Stage) -> Option<Action<Peer>> {
+        let (from, kind, bytes) = match stage {
+            Stage::AwaitingCut(running) => match &running.brought.start {
+                GeneratorStart::NewChain(ot) => {
+                    let bytes = ot.extension_bytes(self.work.copies());
+                    (Peer::Cloud, Kind::CotExtension, bytes)
+                }
+                GeneratorStart::Chain(_) => return None,
+            },
+            Stage::AwaitingToss(_) => (Peer::Cloud, Kind::TossCommitment, HASH_BYTES),
+            Stage::AwaitingChoices(running) => {
+                let bytes = running.brought.ot.extension_bytes(running.awaited());
+                (Peer::Evaluator, Kind::CotExtension, bytes)
+            }
+            Stage::AwaitingPermutation(_) => (Peer::Evaluator, Kind::Permutation, Block::BYTES),
+            Stage::AwaitingOpening(_) => (Peer::Cloud, Kind::TossOpening, SHARE_BYTES),
+            Stage::AwaitingResult(_) => {
+                let bytes = bytes_for(self.work.masked_bits[1]);
+                (Peer::Cloud, Kind::OutsourcedResult, bytes)
+            }
+            _ => return None,
         };
-        let running = Running {
-            oracle: meeting.oracle()?,
-            toss: None,
-            q: Zeroizing::new(vec![Block::ZERO; self.work.transfers()]),
-            taken: 0,
-            first: brought.ot.next_index(),
-            permutation: Zeroizing::default(),
-            made: Vec::new(),
-            saved: Vec::new(),
-            brought,
-        };
-        Ok((stage, running))
+        Action::receive_from(from, kind, bytes)
     }
 
     fn step(
         &mut self,
         stage: Stage,
-        running: &mut Running,
         message: &mut Vec<u8>,
     ) -> Result<(Stage, Option<Action<Peer>>), Error> {
-        if let Some(action) = self.awaited(&stage, running) {
-            return Ok((stage, Some(action)));
-        }
+        let send = Action::send_to;
         Ok(match stage {
-            Stage::SendingHashes => {
+            Stage::Meeting(mut meeting, brought) => match meeting.next(message) {
+                None => {
+                    let running = Running::new(&meeting, *brought, self.work.transfers())?;
+                    let stage = match running.brought.start {
+                        GeneratorStart::NewChain(_) => Stage::AwaitingCut(running),
+                        GeneratorStart::Chain(_) => Stage::AwaitingToss(running),
+                    };
+                    (stage, None)
+                }
+                action => (Stage::Meeting(meeting, brought), action),
+            },
+            Stage::SendingHashes(running) => {
                 running.write_hashes(message)?;
-                let action = Action::send_to(Peer::Evaluator, Kind::KeyHashes);
+                let action = send(Peer::Evaluator, Kind::KeyHashes);
                 (running.after_choices(), action)
             }
-            Stage::SendingOrders => {
-                self.write_orders(running, message);
+            Stage::SendingOrders(running) => {
+                self.write_orders(&running, message);
                 let mut heads = Outgoing::default();
                 heads.append(&running.brought.share.0);
-                let action = Action::send_to(Peer::Evaluator, Kind::Orders);
-                (Stage::SendingHeads(heads, 0), action)
+                let action = send(Peer::Evaluator, Kind::Orders);
+                (Stage::SendingHeads(running, heads, 0), action)
             }
-            Stage::SendingHeads(mut stream, mut done) => {
-                match self.send_heads(running, (&mut stream, &mut done), message)? {
+            Stage::SendingHeads(running, mut stream, mut done) => {
+                match self.send_heads(&running, (&mut stream, &mut done), message)? {
                     true => {
-                        let action = Action::send_to(Peer::Cloud, Kind::CopyHeads);
-                        (Stage::SendingHeads(stream, done), action)
+                        let action = send(Peer::Cloud, Kind::CopyHeads);
+                        (Stage::SendingHeads(running, stream, done), action)
                     }
-                    false => (Stage::AwaitingOpening, None),
+                    false => (Stage::AwaitingOpening(running), None),
                 }
             }
-            Stage::SendingDecodings(hash) => {
-                self.write_decodings(running, &hash, message);
-                let offer = Box::new(self.offer(running));
-                let action = Action::send_to(Peer::Cloud, Kind::InputDecodings);
-                (Stage::SendingStrings(Outgoing::default(), offer, 0), action)
+            Stage::SendingDecodings(mut running, hash) => {
+                self.write_decodings(&running, &hash, message);
+                let offer = Box::new(self.offer(&mut running));
+                let action = send(Peer::Cloud, Kind::InputDecodings);
+                let stream = Outgoing::default();
+                (Stage::SendingStrings(running, stream, offer, 0), action)
             }
-            Stage::SendingStrings(mut stream, offer, mut done) => {
+            Stage::SendingStrings(running, mut stream, offer, mut done) => {
                 while !stream.is_full() && done < self.work.transfers() {
                     offer.write(done, stream.buffer());
                     done += 1;
                 }
                 match stream.take(message) {
                     true => {
-                        let action = Action::send_to(Peer::Cloud, Kind::TransferStrings);
-                        (Stage::SendingStrings(stream, offer, done), action)
+                        let action = send(Peer::Cloud, Kind::TransferStrings);
+                        (Stage::SendingStrings(running, stream, offer, done), action)
                     }
-                    false => (Stage::SendingBodies(Outgoing::default(), 0), None),
+                    false => (Stage::SendingBodies(running, Outgoing::default(), 0), None),
                 }
             }
-            Stage::SendingBodies(mut stream, mut done) => {
-                match self.send_bodies(running, (&mut stream, &mut done), message)? {
+            Stage::SendingBodies(mut running, mut stream, mut done) => {
+                match self.send_bodies(&mut running, (&mut stream, &mut done), message)? {
                     true => {
-                        let action = Action::send_to(Peer::Cloud, Kind::Copies);
-                        (Stage::SendingBodies(stream, done), action)
+                        let action = send(Peer::Cloud, Kind::Copies);
+                        (Stage::SendingBodies(running, stream, done), action)
                     }
-                    false => (Stage::Keeping, None),
+                    false => (Stage::Keeping(running), None),
                 }
             }
-            Stage::Keeping => (Stage::AwaitingResult, self.work.keeping()),
-            Stage::Done(outputs) => (Stage::Done(outputs), Some(Action::Done)),
-            _ => return Err(NOT_ASKED),
+            Stage::Keeping(running) => (Stage::AwaitingResult(running), self.work.keeping()),
+            done @ Stage::Done(..) => (done, Some(Action::Done)),
+            _ => return Err(SPENT),
         })
     }
 
-    fn take(
-        &mut self,
-        stage: Stage,
-        running: &mut Running,
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
+    fn take(&mut self, stage: Stage, payload: &[u8]) -> Result<Stage, Error> {
         Ok(match stage {
-            Stage::AwaitingCut => {
-                running.begin_chain(self.work.parameters, payload)?;
-                Stage::AwaitingToss
+            Stage::Meeting(mut meeting, brought) => {
+                meeting.receive(payload)?;
+                Stage::Meeting(meeting, brought)
             }
-            Stage::AwaitingToss => {
+            Stage::AwaitingCut(mut running) => {
+                running.begin_chain(self.work.parameters, payload)?;
+                Stage::AwaitingToss(running)
+            }
+            Stage::AwaitingToss(mut running) => {
                 let commitment = array(Kind::TossCommitment, payload)?;
                 running.toss = Some(TossCommitment(commitment));
-                Stage::SendingHashes
+                Stage::SendingHashes(running)
             }
-            Stage::AwaitingChoices => running.take_choices(payload)?,
-            Stage::AwaitingPermutation => {
+            Stage::AwaitingChoices(running) => running.take_choices(payload)?,
+            Stage::AwaitingPermutation(mut running) => {
                 let [seed] = read_blocks(Kind::Permutation, payload)?;
                 let count = self.work.transfers();
                 running.permutation = super::copy::permutation(&running.oracle, seed, count);
-                Stage::SendingOrders
+                Stage::SendingOrders(running)
             }
-            Stage::AwaitingOpening => {
+            Stage::AwaitingOpening(mut running) => {
                 exactly(Kind::TossOpening, payload, SHARE_BYTES)?;
                 let theirs = Share(array(Kind::TossOpening, payload)?);
                 let toss = running.toss.take().ok_or(NOT_ASKED)?;
                 let seed = toss.open(&running.oracle, &running.brought.share, &theirs)?;
                 let rows = self.work.parameters.hash_rows();
-                Stage::SendingDecodings(InputHash::new(&seed, rows, self.work.own_bits))
+                let hash = InputHash::new(&seed, rows, self.work.own_bits);
+                Stage::SendingDecodings(running, hash)
             }
-            Stage::AwaitingResult => Stage::Done(self.result(running, payload)?),
+            Stage::AwaitingResult(running) => {
+                let outputs = self.result(&running, payload)?;
+                Stage::Done(running, outputs)
+            }
             _ => return Err(NOT_ASKED),
         })
     }

@@ -17,7 +17,7 @@ use tacit_kernels::{Block, Prg};
 use crate::bits::bit;
 
 /// A random matrix over GF(2), of at most 128 rows, by columns.
-pub(super) struct InputHash {
+pub(crate) struct InputHash {
     columns: Vec<Block>,
 }
 

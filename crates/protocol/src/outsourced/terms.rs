@@ -158,7 +158,7 @@ fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
 }
 
 /// The exchange of terms, the same for all three.
-pub(super) struct Meeting {
+pub(crate) struct Meeting {
     own: Peer,
     terms: Terms,
     nonce: Nonce,

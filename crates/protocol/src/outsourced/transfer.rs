@@ -46,7 +46,7 @@ fn string_prg(oracle: &Oracle, j: usize, key: Block) -> Prg {
 }
 
 /// The generator's strings.
-pub(super) struct Offer {
+pub(crate) struct Offer {
     /// That of the run.
     pub(super) oracle: Oracle,
     /// K_j^0 and K_j^1.

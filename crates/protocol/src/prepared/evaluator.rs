@@ -436,10 +436,12 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Machine for Evaluat
         &mut self.state
     }
 
-    fn awaited(&self, state: &State<'f, S, I>) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State<'f, S, I>) -> Option<Action> {
         match state {
-            State::AwaitingMask(_) => Some((Kind::Unmask, Block::BYTES)),
-            State::AwaitingDecoding(_) => Some((Kind::Decoding, self.decoding_bytes())),
+            State::AwaitingMask(_) => Some(Action::receive(Kind::Unmask, Block::BYTES)),
+            State::AwaitingDecoding(_) => {
+                Some(Action::receive(Kind::Decoding, self.decoding_bytes()))
+            }
             _ => None,
         }
     }

@@ -390,15 +390,15 @@ where
         &mut self.state
     }
 
-    fn awaited(&self, state: &State<'f, S, I>) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State<'f, S, I>) -> Option<Action> {
         match state {
             State::AwaitingCorrections(_) => {
                 let bits = self.function.input_bits(Role::Evaluator);
-                Some((Kind::Corrections, bytes_for(bits)))
+                Some(Action::receive(Kind::Corrections, bytes_for(bits)))
             }
             State::AwaitingResult(_) => {
                 let bits = self.function.output_bits(Role::Garbler);
-                Some((Kind::Result, result_bytes(bits)))
+                Some(Action::receive(Kind::Result, result_bytes(bits)))
             }
             _ => None,
         }

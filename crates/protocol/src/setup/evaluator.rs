@@ -135,9 +135,11 @@ impl Machine for EvaluatorSetup {
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &EvaluatorStage) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &EvaluatorStage) -> Option<Action> {
         match stage {
-            EvaluatorStage::Waiting(sender) => Some((Kind::BaseOtChoice, sender.expected_bytes())),
+            EvaluatorStage::Waiting(sender) => {
+                Some(Action::receive(Kind::BaseOtChoice, sender.expected_bytes()))
+            }
             _ => None,
         }
     }

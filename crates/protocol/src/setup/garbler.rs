@@ -161,9 +161,12 @@ impl Machine for GarblerSetup {
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &GarblerStage) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &GarblerStage) -> Option<Action> {
         match stage {
-            GarblerStage::Waiting(receiver) => Some((Kind::BaseOtOffer, receiver.expected_bytes())),
+            GarblerStage::Waiting(receiver) => Some(Action::receive(
+                Kind::BaseOtOffer,
+                receiver.expected_bytes(),
+            )),
             _ => None,
         }
     }

@@ -67,21 +67,21 @@ impl<'f> Machine for Evaluator<'f> {
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &Stage<'f>) -> Option<Action> {
         Some(match stage {
             Stage::AwaitingInputs(_) => {
                 let bits = self.terms.function.input_bits(Role::Garbler);
-                (Kind::MaskedInputs, Block::BYTES + bytes_for(bits))
+                Action::receive(Kind::MaskedInputs, Block::BYTES + bytes_for(bits))
             }
             Stage::AwaitingGates(lot) if lot.gates.count() > 0 => {
-                (Kind::GateOpenings, lot.gates.opening_bytes())
+                Action::receive(Kind::GateOpenings, lot.gates.opening_bytes())
             }
             Stage::AwaitingTables(lot, frame) => {
                 let count = *lot.gates.frames.get(*frame)? as usize;
-                (Kind::AuthenticatedTables, frame_bytes(count))
+                Action::receive(Kind::AuthenticatedTables, frame_bytes(count))
             }
-            Stage::AwaitingProof(_) => (Kind::GateProof, self.proof_bytes()),
-            Stage::AwaitingResult(_) => (Kind::ResultOpening, self.result_bytes()),
+            Stage::AwaitingProof(_) => Action::receive(Kind::GateProof, self.proof_bytes()),
+            Stage::AwaitingResult(_) => Action::receive(Kind::ResultOpening, self.result_bytes()),
             _ => return None,
         })
     }

@@ -106,19 +106,23 @@ impl<'f> Machine for Garbler<'f> {
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &Stage<'f>) -> Option<Action> {
         let function = self.terms.function;
         Some(match stage {
             Stage::AwaitingInputs(_) => {
                 let bits = function.input_bits(Role::Evaluator);
-                (Kind::MaskedInputs, bytes_for(bits))
+                Action::receive(Kind::MaskedInputs, bytes_for(bits))
             }
-            Stage::AwaitingGates(lot) => (Kind::GateOpenings, lot.gates.opening_bytes()),
-            Stage::AwaitingValues(lot) => (Kind::MaskedValues, bytes_for(lot.labels.len())),
-            Stage::AwaitingLabels(_) => (Kind::LabelDigest, FOLD_BYTES),
+            Stage::AwaitingGates(lot) => {
+                Action::receive(Kind::GateOpenings, lot.gates.opening_bytes())
+            }
+            Stage::AwaitingValues(lot) => {
+                Action::receive(Kind::MaskedValues, bytes_for(lot.labels.len()))
+            }
+            Stage::AwaitingLabels(_) => Action::receive(Kind::LabelDigest, FOLD_BYTES),
             Stage::AwaitingResult(_) => {
                 let bits = function.output_bits(Role::Garbler);
-                (Kind::ResultOpening, result_bytes(bits))
+                Action::receive(Kind::ResultOpening, result_bytes(bits))
             }
             _ => return None,
         })

@@ -342,22 +342,24 @@ impl<'f> Machine for LinkedEvaluator<'f> {
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &Stage<'f>) -> Option<Action> {
         Some(match stage {
-            Stage::AwaitingMasks(_, links) => (Kind::LinkMasks, links.bytes(Role::Evaluator)),
+            Stage::AwaitingMasks(_, links) => {
+                Action::receive(Kind::LinkMasks, links.bytes(Role::Evaluator))
+            }
             Stage::AwaitingInputs(_) => {
                 let inputs = self.wiring.wires_of(Role::Garbler).count();
-                (Kind::MaskedInputs, bytes_for(inputs))
+                Action::receive(Kind::MaskedInputs, bytes_for(inputs))
             }
             Stage::AwaitingLinks(begun) => match begun.due(&self.wiring) {
                 0 => return None,
-                count => (Kind::AuthenticatedLinks, count * Block::BYTES),
+                count => Action::receive(Kind::AuthenticatedLinks, count * Block::BYTES),
             },
             Stage::AwaitingOpening(_) => {
                 let results = self.terms.function.output_bits(Role::Evaluator);
-                (Kind::ResultOpening, result_bytes(results))
+                Action::receive(Kind::ResultOpening, result_bytes(results))
             }
-            Stage::AwaitingProof(_) => (Kind::GateProof, proof_bytes(&self.terms)),
+            Stage::AwaitingProof(_) => Action::receive(Kind::GateProof, proof_bytes(&self.terms)),
             _ => return None,
         })
     }

@@ -297,21 +297,23 @@ impl<'f> Machine for LinkedGarbler<'f> {
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &Stage<'f>) -> Option<Action> {
         Some(match stage {
-            Stage::AwaitingMasks(_, links) => (Kind::LinkMasks, links.bytes(Role::Garbler)),
+            Stage::AwaitingMasks(_, links) => {
+                Action::receive(Kind::LinkMasks, links.bytes(Role::Garbler))
+            }
             Stage::AwaitingInputs(..) => {
                 let inputs = self.wiring.wires_of(Role::Evaluator).count();
-                (Kind::MaskedInputs, bytes_for(inputs))
+                Action::receive(Kind::MaskedInputs, bytes_for(inputs))
             }
             Stage::AwaitingValues(running) => match running.pieces.front()? {
                 (_, labels) if labels.is_empty() => return None,
-                (_, labels) => (Kind::MaskedValues, bytes_for(labels.len())),
+                (_, labels) => Action::receive(Kind::MaskedValues, bytes_for(labels.len())),
             },
-            Stage::AwaitingLabels(_) => (Kind::LabelDigest, FOLD_BYTES),
+            Stage::AwaitingLabels(_) => Action::receive(Kind::LabelDigest, FOLD_BYTES),
             Stage::AwaitingResult(_) => {
                 let results = self.terms.function.output_bits(Role::Garbler);
-                (Kind::ResultOpening, result_bytes(results))
+                Action::receive(Kind::ResultOpening, result_bytes(results))
             }
             _ => return None,
         })

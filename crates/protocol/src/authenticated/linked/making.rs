@@ -395,12 +395,14 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> Machine for MakingInstance
         &mut self.stage
     }
 
-    fn awaited(&self, stage: &Stage<'f>) -> Option<(Kind, usize)> {
+    fn awaited(&self, stage: &Stage<'f>) -> Option<Action> {
         Some(match stage {
-            Stage::AwaitingGates(lot) => (Kind::GateOpenings, lot.gates.opening_bytes()),
+            Stage::AwaitingGates(lot) => {
+                Action::receive(Kind::GateOpenings, lot.gates.opening_bytes())
+            }
             Stage::AwaitingTables(lot, frame) => {
                 let count = *lot.gates.frames.get(*frame)? as usize;
-                (Kind::AuthenticatedTables, lot.group.frame_bytes(count))
+                Action::receive(Kind::AuthenticatedTables, lot.group.frame_bytes(count))
             }
             _ => return None,
         })

@@ -179,12 +179,12 @@ impl Stage {
         Self::AwaitingBlocks(Box::new(Leaky::new(lot)), 0)
     }
 
-    pub(super) fn awaited(&self) -> Option<(Kind, usize)> {
+    pub(super) fn awaited(&self) -> Option<Action> {
         Some(match self {
-            Self::AwaitingBlocks(lot, first) => (Kind::LeakyAnds, lot.due(*first)?),
-            Self::AwaitingDigest(_) => (Kind::EqualityDigest, 2 * DIGEST_BYTES),
-            Self::AwaitingCoin(_) => (Kind::CoinOpening, DIGEST_BYTES),
-            Self::AwaitingBuckets(lot) => (Kind::TripleOpenings, lot.openings.len()),
+            Self::AwaitingBlocks(lot, first) => Action::receive(Kind::LeakyAnds, lot.due(*first)?),
+            Self::AwaitingDigest(_) => Action::receive(Kind::EqualityDigest, 2 * DIGEST_BYTES),
+            Self::AwaitingCoin(_) => Action::receive(Kind::CoinOpening, DIGEST_BYTES),
+            Self::AwaitingBuckets(lot) => Action::receive(Kind::TripleOpenings, lot.openings.len()),
             _ => return None,
         })
     }

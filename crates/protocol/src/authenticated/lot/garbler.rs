@@ -169,12 +169,14 @@ impl Stage {
         Self::SendingBlocks(Box::new(Leaky { lot, bits }), 0)
     }
 
-    pub(super) fn awaited(&self) -> Option<(Kind, usize)> {
+    pub(super) fn awaited(&self) -> Option<Action> {
         Some(match self {
-            Self::AwaitingBits(lot) => (Kind::LeakyBits, bytes_for(lot.lot.size.leaky_ands())),
-            Self::AwaitingCommitment(_) => (Kind::EqualityCommitment, DIGEST_BYTES),
-            Self::AwaitingOpening(_) => (Kind::EqualityOpening, 2 * DIGEST_BYTES),
-            Self::AwaitingBuckets(lot) => (Kind::TripleOpenings, lot.due),
+            Self::AwaitingBits(lot) => {
+                Action::receive(Kind::LeakyBits, bytes_for(lot.lot.size.leaky_ands()))
+            }
+            Self::AwaitingCommitment(_) => Action::receive(Kind::EqualityCommitment, DIGEST_BYTES),
+            Self::AwaitingOpening(_) => Action::receive(Kind::EqualityOpening, 2 * DIGEST_BYTES),
+            Self::AwaitingBuckets(lot) => Action::receive(Kind::TripleOpenings, lot.due),
             _ => return None,
         })
     }

@@ -387,18 +387,22 @@ impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Machine
         &mut self.state
     }
 
-    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State) -> Option<Action> {
         Some(match state {
             State::ReceivingDigests => {
                 let bytes = self.digests_due() * HASH_BYTES;
-                (Kind::CircuitDigests, bytes)
+                Action::receive(Kind::CircuitDigests, bytes)
             }
             State::Checking(set, from) => {
                 let due = SEEDS.min(set.checked.len() - from) * CircuitSeed::BYTES;
-                (Kind::CheckedSeeds, due)
+                Action::receive(Kind::CheckedSeeds, due)
             }
-            State::Receiving(group) => (Kind::BucketCircuits, group.stream.next_bytes()),
-            State::AwaitingOpenings(group) => (Kind::BucketOpenings, group.stream.next_bytes()),
+            State::Receiving(group) => {
+                Action::receive(Kind::BucketCircuits, group.stream.next_bytes())
+            }
+            State::AwaitingOpenings(group) => {
+                Action::receive(Kind::BucketOpenings, group.stream.next_bytes())
+            }
             _ => return None,
         })
     }

@@ -294,21 +294,23 @@ impl<S: Scheme<Wire = Block>, C: Circuits<GarblerExecution>> Machine
         &mut self.state
     }
 
-    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State) -> Option<Action> {
         Some(match state {
-            State::AwaitingPlan => (Kind::BatchPlan, self.batch.plan_bytes()),
-            State::AwaitingCheckSet => (Kind::CheckSet, 32),
+            State::AwaitingPlan => Action::receive(Kind::BatchPlan, self.batch.plan_bytes()),
+            State::AwaitingCheckSet => Action::receive(Kind::CheckSet, 32),
             State::OpeningSeeds(set, from) if *from < set.checked.len() => return None,
-            State::OpeningSeeds(..) | State::AwaitingBuckets(_) => (Kind::Buckets, 32),
+            State::OpeningSeeds(..) | State::AwaitingBuckets(_) => {
+                Action::receive(Kind::Buckets, 32)
+            }
             State::AwaitingTransfers(group) => {
                 let count = self.batch.transfers() * group.executions.len();
-                (Kind::CotExtension, self.ot.extension_bytes(count))
+                Action::receive(Kind::CotExtension, self.ot.extension_bytes(count))
             }
             State::AwaitingHalves(group) => {
                 let bytes = self.batch.half_choice_bytes() * group.executions.len();
-                (Kind::HalfChoices, bytes)
+                Action::receive(Kind::HalfChoices, bytes)
             }
-            State::AwaitingEnd => (Kind::BatchChecked, 0),
+            State::AwaitingEnd => Action::receive(Kind::BatchChecked, 0),
             _ => return None,
         })
     }

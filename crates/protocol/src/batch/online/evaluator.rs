@@ -418,12 +418,15 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineEvaluator<'_, '_, S> {
         &mut self.state
     }
 
-    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State) -> Option<Action> {
         match state {
-            State::AwaitingLabels => Some((Kind::InputLabels, self.batch.input_labels_bytes())),
+            State::AwaitingLabels => Some(Action::receive(
+                Kind::InputLabels,
+                self.batch.input_labels_bytes(),
+            )),
             State::AwaitingRecovery(_) => {
                 let bytes = self.batch.recovery_labels_bytes();
-                Some((Kind::RecoveryLabels, bytes))
+                Some(Action::receive(Kind::RecoveryLabels, bytes))
             }
             _ => None,
         }

@@ -204,11 +204,15 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
         &mut self.state
     }
 
-    fn awaited(&self, state: &State) -> Option<(Kind, usize)> {
+    fn awaited(&self, state: &State) -> Option<Action> {
         let kind_and_bytes = match state {
-            State::AwaitingInput => (Kind::MaskedInput, bytes_for(self.batch.choice_bits)),
-            State::AwaitingChoice => (Kind::RecoveryChoice, Block::BYTES),
-            State::AwaitingResult => (Kind::MaskedResult, bytes_for(self.returned_bits())),
+            State::AwaitingInput => {
+                Action::receive(Kind::MaskedInput, bytes_for(self.batch.choice_bits))
+            }
+            State::AwaitingChoice => Action::receive(Kind::RecoveryChoice, Block::BYTES),
+            State::AwaitingResult => {
+                Action::receive(Kind::MaskedResult, bytes_for(self.returned_bits()))
+            }
             _ => return None,
         };
         Some(kind_and_bytes)
