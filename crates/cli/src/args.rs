@@ -144,7 +144,8 @@ pub(crate) enum Command {
     #[command(after_help = run::SHORT_EXAMPLES, after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
     /// Run a function with a cloud, a third party, that does one party's work and may keep values
-    #[command(after_help = outsource::SHORT_EXAMPLES, after_long_help = outsource::EXAMPLES)]
+    #[command(after_help = outsource::short_examples())]
+    #[command(after_long_help = outsource::examples())]
     Outsource {
         #[command(subcommand)]
         command: OutsourceCommand,

@@ -8,14 +8,14 @@ mod meeting;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tacit::cost::Cost;
 use tacit::garble::Rung;
 use tacit::outsourced::{
     MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole,
 };
-use tacit::protocols::{StatisticalSecurity, ThreatModel};
+use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
 
@@ -25,7 +25,9 @@ use crate::failure::Failure;
 use crate::log::Log;
 use crate::output;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, bits_text, costs_json, costs_text, insecure, pretty, security};
+use crate::report::{
+    bits_text, costs_json, costs_text, insecure, pretty, run_json, security, what_runs,
+};
 use crate::typed::Runnable;
 use crate::{cancel, function, party, shell, stock};
 use function::scheme;
@@ -306,19 +308,8 @@ fn chain(
     let Some(server) = given.server else {
         return Ok(None);
     };
+    server.chain.check(function, "server")?;
     match &server.chain.chain {
-        Some(name) if !keeps => wrong(format!(
-            "--chain {name}: {} neither saves nor loads values; leave it out",
-            function.name()
-        )),
-        None if keeps => wrong(format!(
-            "{} keeps values between runs; name the chain of runs with --chain, as the other \
-             server does",
-            function.name()
-        )),
-        None if server.chain.replace => {
-            wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
-        }
         None if !server.allow.is_empty() => wrong(
             "--allow says who may use a chain's values; name the chain with --chain".to_owned(),
         ),
@@ -368,16 +359,10 @@ impl Setting<'_> {
         let mut text = format!(
             "protocol  outsourced, {}\n\
              copies    {}\n\
-             scheme    {}, rests on {} ({} bits)\n\
-             function  {} {}\n\
-             role      {}\n",
+             {}role      {}\n",
             security(self.threat_model(), bits),
             self.parameters,
-            self.rung.id,
-            self.rung.assumption,
-            self.rung.security_bits,
-            self.function.name(),
-            self.function.digest(),
+            what_runs(self.rung, self.function),
             self.role,
         );
         for (other, who) in &self.others {
@@ -391,24 +376,13 @@ impl Setting<'_> {
 
     /// The same for a program, with the results and, if wanted, the costs.
     fn json(&self, outcome: &Outcome, costs: Option<&[Cost]>) -> Json {
-        let mut object = json!({
-            "version": JSON_VERSION,
-            "protocol": "outsourced",
-            "threat_model": self.threat_model().to_string(),
-            "statistical_security_bits": outcome.statistical_security_bits,
-            "copies": self.parameters.copies(),
-            "evaluated_copies": self.parameters.evaluated(),
-            "scheme": self.rung.id.to_string(),
-            "assumption": self.rung.assumption.to_string(),
-            "security_bits": self.rung.security_bits,
-            "function": {
-                "name": self.function.name(),
-                "digest": self.function.digest().to_string(),
-            },
-            "role": self.role.name(),
-            "chain": self.chain,
-            "chain_version": outcome.chain.map(|chain| chain.to_string()),
-        });
+        let of = (Protocol::Outsourced.name(), self.threat_model());
+        let mut object = run_json(of, self.rung, self.function, self.role.name());
+        object["statistical_security_bits"] = outcome.statistical_security_bits.into();
+        object["copies"] = self.parameters.copies().into();
+        object["evaluated_copies"] = self.parameters.evaluated().into();
+        object["chain"] = self.chain.into();
+        object["chain_version"] = outcome.chain.map(|chain| chain.to_string()).into();
         for (other, who) in &self.others {
             object[other.name()] = who.to_string().into();
         }

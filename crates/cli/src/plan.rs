@@ -109,12 +109,8 @@ impl Subject {
             false => None,
         };
         let runnable = found.runnable(&args.choice)?;
-        let named = args.who.party.as_deref();
-        let named = named.map(|party| run::role_of(party, runnable.typed()));
-        let known = || config.peer(args.peer.as_deref()?)?.role;
-        let role = named.transpose()?.or(args.who.role);
         Ok(Self {
-            role: role.or_else(known),
+            role: run::known_role(&args.who, args.peer.as_deref(), runnable.typed(), config)?,
             function: runnable.function().clone(),
             library,
             files: files(&runnable),

@@ -256,12 +256,7 @@ fn leave(session: Session) {
 
 /// This party's role in the runs that are prepared for.
 fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
-    let who = run::Who {
-        party: args.who.party.as_deref(),
-        role: args.who.role,
-        peer: args.meet.peer.as_deref(),
-    };
-    who.role_in(runnable, config)
+    run::role(&args.who, args.meet.peer.as_deref(), runnable, config)
 }
 
 /// Refuses `bytes` of tables, which the evaluator keeps, where they are more than a stock takes.

@@ -53,17 +53,11 @@ impl Setting<'_> {
         };
         format!(
             "protocol  {}, {}{scope}\n\
-             scheme    {}, rests on {} ({} bits)\n\
-             function  {} {}\n\
-             {}role      {}\n\
+             {}{}role      {}\n\
              peer      {peer}\n",
             self.protocol.name(),
             security(self.protocol.threat_model(), self.security_bits),
-            self.rung.id,
-            self.rung.assumption,
-            self.rung.security_bits,
-            self.function.name(),
-            self.function.digest(),
+            what_runs(self.rung, self.function),
             self.program_text(),
             self.role.name(),
         )
@@ -88,21 +82,10 @@ impl Setting<'_> {
 
     /// The same for a program, with the results and, if wanted, the costs.
     pub(crate) fn json(&self, outputs: Json, costs: Option<&[Cost]>) -> Json {
-        let mut object = json!({
-            "version": JSON_VERSION,
-            "protocol": self.protocol.name(),
-            "threat_model": self.protocol.threat_model().to_string(),
-            "scheme": self.rung.id.to_string(),
-            "assumption": self.rung.assumption.to_string(),
-            "security_bits": self.rung.security_bits,
-            "function": {
-                "name": self.function.name(),
-                "digest": self.function.digest().to_string(),
-            },
-            "role": self.role.name(),
-            "peer": self.peer,
-            "outputs": outputs,
-        });
+        let of = (self.protocol.name(), self.protocol.threat_model());
+        let mut object = run_json(of, self.rung, self.function, self.role.name());
+        object["peer"] = self.peer.clone().into();
+        object["outputs"] = outputs;
         if let Some(typed) = self.typed {
             let signature = typed.signature();
             let party = signature.party_name(signature.party_of(self.role));
@@ -118,6 +101,41 @@ impl Setting<'_> {
         }
         object
     }
+}
+
+/// The scheme and the function of a run, for a person.
+pub(crate) fn what_runs(rung: &Rung, function: &Function) -> String {
+    format!(
+        "scheme    {}, rests on {} ({} bits)\n\
+         function  {} {}\n",
+        rung.id,
+        rung.assumption,
+        rung.security_bits,
+        function.name(),
+        function.digest(),
+    )
+}
+
+/// What JSON says of every run: the protocol, the threat model, the scheme, the function, the role.
+pub(crate) fn run_json(
+    (protocol, model): (&str, ThreatModel),
+    rung: &Rung,
+    function: &Function,
+    role: &str,
+) -> Json {
+    json!({
+        "version": JSON_VERSION,
+        "protocol": protocol,
+        "threat_model": model.to_string(),
+        "scheme": rung.id.to_string(),
+        "assumption": rung.assumption.to_string(),
+        "security_bits": rung.security_bits,
+        "function": {
+            "name": function.name(),
+            "digest": function.digest().to_string(),
+        },
+        "role": role,
+    })
 }
 
 /// The first line of results that fewer bits protect than a malicious model needs.

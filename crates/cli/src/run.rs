@@ -8,7 +8,7 @@ use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::{Function, Role};
 use tacit_language::TypedFunction;
 
-use crate::args::RunArgs;
+use crate::args::{PartyArgs, RunArgs};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
@@ -70,7 +70,7 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
     let name = function.name();
     let wrong = |text: String| Err(Failure::Usage(text));
     let keeps = function.has_saved_values();
-    match &args.chain.chain {
+    match args.chain.chain {
         _ if keeps && !protocol.keeps_values() => wrong(format!(
             "{name} keeps values between runs, which {} cannot; give --protocol prepared and \
              --chain NAME, or --security malicious and --chain NAME where a party may cheat, or \
@@ -82,79 +82,55 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
              --plain-loopback has none; leave it out, and give --identity and --peer, or --with \
              once you have paired"
         )),
-        Some(chain) if !keeps => wrong(format!(
-            "--chain {chain}: {name} neither saves nor loads values; leave it out"
-        )),
-        None if keeps => wrong(format!(
-            "{name} keeps values between runs; name the chain of runs with --chain, as the other \
-             party does"
-        )),
-        None if args.pin.is_some() => {
+        None if !keeps && args.pin.is_some() => {
             wrong("--pin is of a chain; name the chain with --chain".to_owned())
         }
-        None if args.chain.replace => {
-            wrong("--replace discards values of a chain; name the chain with --chain".to_owned())
-        }
-        _ => Ok(()),
+        _ => args.chain.check(function, "party"),
     }
 }
 
-fn who(args: &RunArgs) -> Who<'_> {
-    Who {
-        party: args.party.as_deref(),
-        role: args.role,
-        peer: args.meet.peer.as_deref(),
-    }
-}
-
-/// What says which of two parties this is.
-pub(crate) struct Who<'a> {
-    /// Its name in a program.
-    pub(crate) party: Option<&'a str>,
-    pub(crate) role: Option<Role>,
-    /// The peer, for which the configuration may know it.
-    pub(crate) peer: Option<&'a str>,
-}
-
-impl Who<'_> {
-    /// This party's role: as given, or as the configuration has it for the peer.
-    ///
-    /// # Errors
-    ///
-    /// Nothing says it, or a program has no party of that name.
-    pub(crate) fn role_in(
-        &self,
-        runnable: Option<&Runnable>,
-        config: &Config,
-    ) -> Result<Role, Failure> {
-        let typed = runnable.and_then(Runnable::typed);
-        if let Some(party) = self.party {
-            return role_of(party, typed);
-        }
-        let known = || config.peer(self.peer?)?.role;
-        self.role.or_else(known).ok_or_else(|| {
-            let names = match typed {
-                None => "one gives --role garbler and the other --role evaluator".to_owned(),
-                Some(typed) => {
-                    let parties = typed.signature().parties();
-                    let flags: Vec<String> = parties.map(|name| format!("--as {name}")).collect();
-                    format!("give {}", flags.join(" or "))
-                }
-            };
-            Failure::Usage(format!(
-                "nothing says which role this party plays; {names}, or both pair once, by \
-                 `tacit pair`"
-            ))
-        })
-    }
-}
-
-/// The role of a party of a program.
+/// The role of party `who`: as given, or as the configuration has it for `peer`.
 ///
 /// # Errors
 ///
-/// It is no program, or has no party of that name.
-pub(crate) fn role_of(party: &str, typed: Option<&TypedFunction>) -> Result<Role, Failure> {
+/// Nothing says it, or a program has no party of that name.
+pub(crate) fn role(
+    who: &PartyArgs,
+    peer: Option<&str>,
+    runnable: Option<&Runnable>,
+    config: &Config,
+) -> Result<Role, Failure> {
+    let typed = runnable.and_then(Runnable::typed);
+    known_role(who, peer, typed, config)?.ok_or_else(|| {
+        let names = match typed {
+            None => "one gives --role garbler and the other --role evaluator".to_owned(),
+            Some(typed) => {
+                let parties = typed.signature().parties();
+                let flags: Vec<String> = parties.map(|name| format!("--as {name}")).collect();
+                format!("give {}", flags.join(" or "))
+            }
+        };
+        Failure::Usage(format!(
+            "nothing says which role this party plays; {names}, or both pair once, by `tacit pair`"
+        ))
+    })
+}
+
+/// As [`role`], or nothing where nothing says it.
+///
+/// # Errors
+///
+/// It is no program that has a party of the name that was given.
+pub(crate) fn known_role(
+    who: &PartyArgs,
+    peer: Option<&str>,
+    typed: Option<&TypedFunction>,
+    config: &Config,
+) -> Result<Option<Role>, Failure> {
+    let Some(party) = &who.party else {
+        let known = || config.peer(peer?)?.role;
+        return Ok(who.role.or_else(known));
+    };
     let Some(typed) = typed else {
         return Err(Failure::Usage(format!(
             "--as {party}: only programs of the language have parties with names; give --role \
@@ -164,7 +140,7 @@ pub(crate) fn role_of(party: &str, typed: Option<&TypedFunction>) -> Result<Role
     let signature = typed.signature();
     let party = signature.party(party);
     let party = party.map_err(|error| Failure::Usage(format!("--as: {error}")))?;
-    Ok(signature.role(party))
+    Ok(Some(signature.role(party)))
 }
 
 /// s of `bits` under `protocol`, the usual one unless given; below 40 only to measure.

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use tacit::Function;
 
 use super::text::duration;
+use crate::failure::Failure;
 
 /// The heading of inputs and results.
 pub(super) const VALUES: &str = "Inputs and results";
@@ -67,4 +69,29 @@ pub(crate) struct ChainArgs {
     /// that the chain keeps
     #[arg(long, hide_short_help = true)]
     pub(crate) replace: bool,
+}
+
+impl ChainArgs {
+    /// Checks that a chain is named where `function` keeps values, as `other` names it too, and
+    /// nowhere else.
+    ///
+    /// # Errors
+    ///
+    /// It is named or missing, or what is said of it is.
+    pub(crate) fn check(&self, function: &Function, other: &str) -> Result<(), Failure> {
+        let (name, keeps) = (function.name(), function.has_saved_values());
+        Err(Failure::Usage(match &self.chain {
+            Some(chain) if !keeps => {
+                format!("--chain {chain}: {name} neither saves nor loads values; leave it out")
+            }
+            None if keeps => format!(
+                "{name} keeps values between runs; name the chain of runs with --chain, as the \
+                 other {other} does"
+            ),
+            None if self.replace => {
+                "--replace discards values of a chain; name the chain with --chain".to_owned()
+            }
+            _ => return Ok(()),
+        }))
+    }
 }

@@ -13,21 +13,15 @@ use super::party::SessionArgs;
 use super::text::{duration, pin, threads};
 use super::{FunctionArgs, StockArgs};
 
-/// What `-h` ends with.
-pub(super) const SHORT_EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples, one line at each of three parties that have paired two by two, by `tacit pair`:
   alice$ tacit outsource generator millionaires --cloud carol --evaluator bob --input a=41
   carol$ tacit outsource cloud millionaires --generator alice --evaluator bob
   bob$   tacit outsource evaluator millionaires --generator alice --cloud carol --input b=40
 
-`--help` in place of `-h` has all options, and more examples.";
+";
 
-pub(super) const EXAMPLES: &str = "\
-Examples, one line at each of three parties that have paired two by two, by `tacit pair`:
-  alice$ tacit outsource generator millionaires --cloud carol --evaluator bob --input a=41
-  carol$ tacit outsource cloud millionaires --generator alice --evaluator bob
-  bob$   tacit outsource evaluator millionaires --generator alice --cloud carol --input b=40
-
+const MORE_EXAMPLES: &str = "\
 Without, one line in each of three terminals (identities from `tacit keygen`):
   tacit outsource generator millionaires --identity alice.key --listen 127.0.0.1:7000 \\
       --cloud CAROLS-FINGERPRINT --evaluator BOBS-FINGERPRINT --input a=41
@@ -50,19 +44,29 @@ all three follow the protocol, each gives --copies 1.
 docs/outsourced.md shows generator and cloud as services, by `tacit serve`. `tacit run --help` \
 says how values are written.";
 
+/// What `-h` ends with.
+pub(super) fn short_examples() -> String {
+    EXAMPLES.to_owned() + "`--help` in place of `-h` has all options, and more examples."
+}
+
+/// What `--help` ends with.
+pub(super) fn examples() -> String {
+    EXAMPLES.to_owned() + MORE_EXAMPLES
+}
+
 const OTHERS: &str = "Who this party and the others are, and how to meet them";
 
 /// What `tacit outsource` does: which of the three this party is.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutsourceCommand {
     /// Make the garbled circuits. Both others connect to this party
-    #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
+    #[command(after_help = short_examples(), after_long_help = examples())]
     Generator(Box<GeneratorArgs>),
     /// Do the evaluator's work: evaluate some of the circuits and check the others
-    #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
+    #[command(after_help = short_examples(), after_long_help = examples())]
     Cloud(Box<CloudArgs>),
     /// Give an input and get a result, for little work
-    #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
+    #[command(after_help = short_examples(), after_long_help = examples())]
     Evaluator(Box<EvaluatorArgs>),
 }
 

@@ -17,11 +17,12 @@ pub(super) const MEETING: &str = "Which party this is, and how to meet the other
 /// Which of two parties this is.
 #[derive(Debug, Args)]
 pub(crate) struct PartyArgs {
-    /// The role that this party plays in the runs: garbler or evaluator; without it, the one that
-    /// tacit.toml has for the peer
+    /// Which role this party plays
+    ///
+    /// Without it, the one that tacit.toml has for the peer.
     #[arg(long, value_parser = roles())]
     pub(crate) role: Option<Role>,
-    /// Which party of a program of the language this is, by its name there, in place of --role
+    /// Which party of a program this is, by its name there, in place of --role
     #[arg(long = "as", value_name = "PARTY", conflicts_with = "role")]
     pub(crate) party: Option<String>,
 }

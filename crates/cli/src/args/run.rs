@@ -4,12 +4,11 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tacit::Role;
 use tacit::protocols::{Protocol, ThreatModel, UnknownProtocol, UnknownThreatModel};
 use tacit::stock::ChainVersion;
 
 use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, RunsArgs, VALUES};
-use super::party::{MEETING, named, roles};
+use super::party::{MEETING, PartyArgs, named};
 use super::text::{pair, pin, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
 
@@ -87,14 +86,8 @@ pub(crate) struct RunArgs {
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
-    /// Which role this party plays
-    ///
-    /// Without it, the one that tacit.toml has for the peer.
-    #[arg(long, value_parser = roles(), help_heading = MEETING)]
-    pub(crate) role: Option<Role>,
-    /// Which party of a program this is, by its name there, in place of --role
-    #[arg(long = "as", value_name = "PARTY", conflicts_with = "role", help_heading = MEETING)]
-    pub(crate) party: Option<String>,
+    #[command(flatten, next_help_heading = MEETING)]
+    pub(crate) who: PartyArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use tacit::{Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
 
-use super::{check_chain, who};
+use super::{check_chain, role};
 use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -56,7 +56,8 @@ impl<'a> TwoPartyRun<'a> {
         mut protocol: Protocol,
         log: Log,
     ) -> Result<Self, Failure> {
-        let role = who(args).role_in(Some(runnable), config)?;
+        let peer = args.meet.peer.as_deref();
+        let role = role(&args.who, peer, Some(runnable), config)?;
         let function = runnable.function();
         check_chain(args, protocol, function)?;
         log.step(format_args!(
