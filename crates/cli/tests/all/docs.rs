@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::tacit;
 
-const PAGES: [&str; 23] = [
+const PAGES: [&str; 25] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -21,16 +21,21 @@ const PAGES: [&str; 23] = [
     "docs/language.md",
     "docs/operate.md",
     "docs/ot.md",
+    "docs/outsourced.md",
     "docs/pairing.md",
     "docs/plan.md",
     "docs/protocols/authenticated.md",
     "docs/protocols/batch.md",
     "docs/protocols/direct.md",
+    "docs/protocols/outsourced.md",
     "docs/protocols/prepared.md",
     "docs/python.md",
     "docs/stock.md",
     "docs/web.md",
 ];
+
+/// Pages that name flags of scripts and of `tacit-bench`, too.
+const OF_OTHER_TOOLS: [&str; 2] = ["docs/bench.md", "docs/install.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -103,42 +108,52 @@ fn headings(page: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The lines of `page` that a reader runs, and what else of it stands as code and has a flag.
+fn code(page: &str) -> Vec<String> {
+    let text = read(page);
+    let prose = text.split("```").step_by(2);
+    let spans = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2));
+    let shown = spans.filter(|span| span.contains("--"));
+    let run = blocks(page, "console").concat().replace("\\\n", " ");
+    run.lines().chain(shown).map(str::to_owned).collect()
+}
+
 #[test]
 fn flags_and_commands_exist() {
     let folder = tempfile::tempdir().unwrap();
-    let mut helps: BTreeMap<Vec<&str>, String> = BTreeMap::new();
-    let pages = [
-        "README.md",
-        "docs/README.md",
-        "docs/guide.md",
-        "docs/operate.md",
-        "docs/outsourced.md",
-        "docs/pairing.md",
-    ];
-    let blocks = pages.map(|page| (page, blocks(page, "console").concat().replace("\\\n", " ")));
-    for (page, commands) in &blocks {
-        for line in commands.lines() {
+    let mut helps: BTreeMap<Vec<String>, String> = BTreeMap::new();
+    let mut bare = Vec::new();
+    for page in PAGES {
+        for line in code(page) {
+            let is_bare = line.starts_with("--");
             let words = line.split_whitespace();
-            let words: Vec<&str> = words.skip_while(|word| !word.ends_with("tacit")).collect();
-            let count = match words.get(1) {
-                Some(&("config" | "outsource" | "pair" | "stock")) => 2,
-                Some(_) => 1,
-                None => continue,
+            let words: Vec<&str> = words
+                .skip_while(|word| !is_bare && !word.ends_with("tacit"))
+                .collect();
+            let flags = words.iter().filter(|word| word.starts_with("--"));
+            let mut flags = flags.filter_map(|flag| flag.split(['=', ',']).next());
+            let count = match words[..] {
+                _ if is_bare => {
+                    bare.extend(flags.map(|flag| (page, flag.to_owned())));
+                    continue;
+                }
+                [_, "config" | "outsource" | "pair" | "stock", ..] => 2,
+                [_, _, ..] => 1,
+                _ => continue,
             };
-            let command = &words[1..=count];
-            let help = helps.entry(command.to_vec()).or_insert_with(|| {
-                let asked = tacit(folder.path(), &[command, &["--help"]].concat());
-                asked.succeeded().to_owned()
+            let command = words[1..=count].iter().map(|&word| word.to_owned());
+            let help = helps.entry(command.collect()).or_insert_with(|| {
+                let asked = [&words[1..=count], &["--help"]].concat();
+                tacit(folder.path(), &asked).succeeded().to_owned()
             });
-            for flag in words.iter().filter(|word| word.starts_with("--")) {
-                assert!(
-                    takes(help, flag),
-                    "{page} has {flag}, which {command:?} does not take"
-                );
-            }
+            assert!(flags.all(|flag| takes(help, flag)), "{page}: {line}");
         }
     }
     assert!(helps.len() > 8, "{:?}", helps.keys());
+    bare.retain(|(page, flag)| {
+        !OF_OTHER_TOOLS.contains(page) && !helps.values().any(|help| takes(help, flag))
+    });
+    assert!(bare.is_empty(), "no command takes {bare:?}");
 }
 
 /// Whether the options that a command's help lists have `flag`.
