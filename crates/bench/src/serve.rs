@@ -206,10 +206,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let seconds = options.seconds.unwrap_or(usual.as_secs()).max(1);
     let done = both(&Exchanged { seconds }, PartyLink(None), options)?;
     let (Report::Service(service), Report::Peers(load)) = (done.garbler, done.evaluator) else {
-        return Err(Error::Party {
-            party: Party::Garbler.name(),
-            reason: "it reported what the other party should".to_owned(),
-        });
+        return Err(swapped());
     };
     let mut latency: BTreeMap<_, _> = BTreeMap::new();
     latency.insert(
@@ -252,6 +249,14 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         threads: quarters(&service.threads),
         memory: done.memory,
     }))
+}
+
+/// A party reported what the other one should.
+fn swapped() -> Error {
+    Error::Party {
+        party: Party::Garbler.name(),
+        reason: "it reported what the other party should".to_owned(),
+    }
 }
 
 /// The median of each quarter of the samples.

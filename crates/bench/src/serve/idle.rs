@@ -14,8 +14,10 @@ use tacit::{Identity, Listener, Session};
 use tacit_serve::{Event, Limits, Peer, Policy, Rate, Service, descriptors};
 
 use super::load::{Dice, Field, run};
-use super::scene::{STOP_TIME, fingerprint, hear, offer, policy_error, say, status};
-use super::{FULL, Latency, QUICK};
+use super::scene::{
+    OVER, STOP_TIME, fingerprint, hear, offer, policy_error, resident_and_threads, say, status,
+};
+use super::{FULL, Latency, QUICK, swapped};
 use crate::parties::{Exchange, Party, PartyLink, Wire, both};
 use crate::table::{Column, Row, key, known, mebibytes, number, short};
 use crate::{Error, Figures, Options, Tell};
@@ -74,7 +76,6 @@ const LOOK_AT_MOST: Duration = Duration::from_secs(60);
 /// What the peers say of a look.
 const BEGINS: u8 = 1;
 const ENDS: u8 = 2;
-const OVER: u8 = 3;
 
 /// What the parties do.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -108,10 +109,7 @@ pub(super) fn measure(idle: u64, options: &Options, tell: Tell<'_>) -> Result<()
     let look = (seconds / 4).clamp(LOOK_AT_LEAST, LOOK_AT_MOST);
     let done = both(&Exchanged { idle, look }, PartyLink(None), options)?;
     let (Report::Service(service), Report::Peers(times)) = (done.garbler, done.evaluator) else {
-        return Err(Error::Party {
-            party: Party::Garbler.name(),
-            reason: "it reported what the other party should".to_owned(),
-        });
+        return Err(swapped());
     };
     let cases = [(0, 0), (0, BUSY), (idle, 0), (idle, BUSY)];
     for (((idle, busy), seen), times_ms) in cases.into_iter().zip(service).zip(times) {
@@ -216,11 +214,11 @@ fn all_threads() -> Option<(f64, u64)> {
 
 fn since((begun, before): &Now) -> Seen {
     let both = all_threads().zip(*before);
-    let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let (resident_bytes, threads) = resident_and_threads();
     Seen {
         seconds: begun.elapsed().as_secs_f64(),
-        resident_bytes: status(&own, "VmRSS:").map(|kib| kib * 1024),
-        threads: status(&own, "Threads:"),
+        resident_bytes,
+        threads,
         core_seconds: both.map(|(now, then)| now.0 - then.0),
         wakeups: both.map(|(now, then)| now.1.saturating_sub(then.1)),
     }

@@ -36,7 +36,7 @@ const SAMPLE: Duration = Duration::from_millis(250);
 pub(super) const STOP_TIME: Duration = Duration::from_secs(20);
 /// What the peers say of their own.
 pub(super) const GOES_ON: u8 = 1;
-pub(super) const OVER: u8 = 2;
+pub(super) const OVER: u8 = 3;
 
 /// What is run: a name, its parameters, the protocol.
 type Offered = (&'static str, &'static [(&'static str, u64)], ProtocolId);
@@ -225,11 +225,9 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
             continue;
         }
         sampled = Instant::now();
-        let now = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        report
-            .resident_bytes
-            .extend(status(&now, "VmRSS:").map(|kib| kib * 1024));
-        report.threads.extend(status(&now, "Threads:"));
+        let (resident_bytes, threads) = resident_and_threads();
+        report.resident_bytes.extend(resident_bytes);
+        report.threads.extend(threads);
         for level in &levels {
             let name = tacit::stock::StockName {
                 own,
@@ -253,6 +251,13 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
     service.stop(STOP_TIME);
     report.stocked = stocked.load(Ordering::Relaxed);
     Ok(report)
+}
+
+/// This process's resident memory in bytes and its threads, where the system tells them.
+pub(super) fn resident_and_threads() -> (Option<u64>, Option<u64>) {
+    let own = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status(&own, "VmRSS:").map(|kib| kib * 1024);
+    (resident, status(&own, "Threads:"))
 }
 
 /// A number of a process's or a thread's status, where the system tells it.
