@@ -157,7 +157,7 @@ impl Stock {
                     Ok(found) => found,
                     Err(error @ StockError::Corrupted { .. }) => {
                         // A page that is readable again later is behind this.
-                        let leased = record.reserved.max(record.leased);
+                        let leased = record.end();
                         records.put_kind(kind, KindRecord { leased, ..record })?;
                         unreadable = unreadable.and(Err(error));
                         continue;
@@ -167,7 +167,7 @@ impl Stock {
                 let published = published(records, kind, record.leased)?;
                 count += available(&published, record.leased);
                 let spans: Vec<_> = published.into_iter().map(|(_, span)| span).collect();
-                let end = record.reserved.max(record.leased);
+                let end = record.end();
                 forward.push_to(inner, records, kind, (record, slot), (&spans, end))?;
             }
             Ok((count, unreadable))
@@ -515,7 +515,7 @@ pub(crate) fn raise(
     let found = inner.kind(records, kind)?;
     let record = found.as_ref().map(|(record, _)| record);
     let leased = record.map_or(0, |record| record.leased);
-    let end = record.map_or(0, |record| record.reserved.max(record.leased));
+    let end = record.map_or(0, KindRecord::end);
     let most = end.saturating_add(beyond);
     match found {
         _ if mark <= leased => Ok(()),

@@ -340,7 +340,7 @@ fn reserve(
             record.shape
         )));
     }
-    if span.first < record.reserved.max(record.leased) {
+    if span.first < record.end() {
         return Err(StockError::misuse(format!(
             "a lot at {}, where numbers below {} were given before",
             span.first, record.reserved

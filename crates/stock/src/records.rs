@@ -169,6 +169,11 @@ impl EpochRecord {
 }
 
 impl KindRecord {
+    /// No number from here on is of a lot that was started, or is spent.
+    pub(crate) fn end(&self) -> u64 {
+        self.reserved.max(self.leased)
+    }
+
     fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields::of(bytes);
         let record = Self {
