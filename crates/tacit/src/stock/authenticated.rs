@@ -38,6 +38,7 @@ use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
 use tacit_stock::{ComponentDigest, StockError};
 
 use super::{StockName, Stocks};
+use crate::cost::FromStock;
 use crate::protocols::StatisticalSecurity;
 use crate::{Error, Session};
 
@@ -312,8 +313,9 @@ impl Needs {
 }
 
 impl Stocks {
-    /// The number of runs of `function` by `authenticated` at this s for which a stock has
-    /// triples, whatever its scheme and the kind of base OT. Without the stock it is zero.
+    /// The number of runs of `function` by `authenticated` at this s for which a stock has what
+    /// `from` says: triples, whatever the scheme of `name`, or instances under it. Without the
+    /// stock, and where the function cannot be run so, it is zero.
     ///
     /// # Errors
     ///
@@ -323,30 +325,15 @@ impl Stocks {
         name: &StockName,
         function: &Function,
         security: StatisticalSecurity,
+        from: FromStock,
     ) -> Result<u64, Error> {
         let asked = LotTerms::at(security.bits(), BaseOt::default());
-        let needs = Needs::triples(function);
+        let can_link = || check_linked(function).is_ok();
+        let needs = match from {
+            FromStock::Triples => Needs::triples(function),
+            FromStock::Instances => can_link().then(|| Needs::instances(function, name.scheme)),
+        };
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
-    }
-
-    /// The number of runs of `function` by `authenticated` at this s, under the scheme of `name`,
-    /// for which a stock has instances of its components. Without the stock, and where it cannot be
-    /// run from instances, it is zero.
-    ///
-    /// # Errors
-    ///
-    /// The stock cannot be read.
-    pub fn linked_runs_left(
-        &self,
-        name: &StockName,
-        function: &Function,
-        security: StatisticalSecurity,
-    ) -> Result<u64, Error> {
-        let asked = LotTerms::at(security.bits(), BaseOt::default());
-        match check_linked(function) {
-            Ok(()) => self.lots_runs_left(name, &Needs::instances(function, name.scheme), asked),
-            Err(_) => Ok(0),
-        }
     }
 
     fn lots_runs_left(

@@ -72,16 +72,12 @@ fn run_both(pair: &Pair, function: &Function, bits: u8) -> Both<Ran> {
 /// For how many runs each party has what a lot has.
 fn left(pair: &Pair, what: FromStock, function: &Function) -> [u64; 2] {
     [0, 1].map(|party| {
-        let (stocks, name) = (pair.stocks(party), stock_name(pair, party));
-        let least = StatisticalSecurity::DEFAULT;
-        let left = match what {
-            FromStock::Triples => stocks.authenticated_runs_left(&name, function, least),
-            FromStock::Instances => {
-                let scheme = tacit::scheme::default_scheme(function);
-                let name = StockName { scheme, ..name };
-                stocks.linked_runs_left(&name, function, least)
-            }
+        let name = StockName {
+            scheme: tacit::scheme::default_scheme(function),
+            ..stock_name(pair, party)
         };
+        let (stocks, least) = (pair.stocks(party), StatisticalSecurity::DEFAULT);
+        let left = stocks.authenticated_runs_left(&name, function, least, what);
         left.expect("a stock")
     })
 }

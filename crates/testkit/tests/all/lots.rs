@@ -79,10 +79,7 @@ fn left(folders: &Folders, what: FromStock) -> [(u64, bool); 2] {
         };
         let (stocks, function) = (stocks(folders, role), richer(0));
         let least = StatisticalSecurity::DEFAULT;
-        let left = match what {
-            FromStock::Triples => stocks.authenticated_runs_left(&name, &function, least),
-            FromStock::Instances => stocks.linked_runs_left(&name, &function, least),
-        };
+        let left = stocks.authenticated_runs_left(&name, &function, least, what);
         let summary = stocks.summary(&name).expect("a stock");
         let has_any = summary.kinds.iter().any(|kind| kind.available > 0);
         (left.expect("a stock"), has_any)
