@@ -48,9 +48,5 @@ pub use offline::{PreparingEvaluator, PreparingGarbler};
 pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};
 pub use plan::{Bound, Plan, held_bits};
 
+use crate::error::cheated;
 use crate::malicious::{encoding, frames, oracle, parallel, returned};
-use crate::{Error, Misbehaviour};
-
-fn cheated(caught: Caught) -> Error {
-    Misbehaviour::Cheated(caught).into()
-}

@@ -1,5 +1,9 @@
 //! Errors that end a run: who is to blame, and for what.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use tacit_circuit::Digest;
 use tacit_garble::{DecodeError, SchemeId};
 use tacit_ot::base::BaseOt;
@@ -7,7 +11,8 @@ use tacit_ot::source::Extension;
 use thiserror::Error;
 
 use crate::message::{AbortReason, Kind};
-use crate::outsourced::{ChainVersion, Peer};
+use crate::party::Peer;
+use crate::saved::ChainVersion;
 use crate::session::{ProtocolId, Version};
 
 /// Why a run ended without a result.
@@ -103,6 +108,25 @@ pub enum Error {
     ApiMisuse(&'static str),
 }
 
+/// A check of a malicious protocol. Each protocol has a type for its own.
+pub trait Check: Any + fmt::Debug + fmt::Display + Send + Sync {
+    /// Who has cheated where it fails.
+    fn cheater(&self) -> &'static str {
+        "it"
+    }
+}
+
+impl PartialEq for dyn Check {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+/// The error of a party that found a cheat by `check`.
+pub(crate) fn cheated(check: impl Check) -> Error {
+    Misbehaviour::Cheated(Arc::new(check)).into()
+}
+
 /// What an honest peer never sends.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -148,15 +172,9 @@ pub enum Misbehaviour {
     /// Labels that it returned are not those of the circuit.
     #[error("the result that it returned is not authenticated by the circuit's labels")]
     ForgedResult,
-    /// A check of a batch failed.
-    #[error("it cheated: {0}")]
-    Cheated(crate::batch::Caught),
-    /// A check of an outsourced run failed.
-    #[error("a party cheated: {0}")]
-    CheatedOutsourced(crate::outsourced::Cheat),
-    /// A check of an authenticated run failed.
-    #[error("it cheated: {0}")]
-    CheatedAuthenticated(crate::authenticated::Caught),
+    /// A check of a malicious protocol failed.
+    #[error("{who} cheated: {0}", who = .0.cheater())]
+    Cheated(Arc<dyn Check>),
     /// The result does not decode.
     #[error("its garbled circuit has no result: {0}")]
     Undecodable(#[from] DecodeError),
@@ -272,9 +290,9 @@ pub enum Incompatibility {
     )]
     Circuits {
         /// Our parameters.
-        ours: crate::outsourced::Parameters,
+        ours: String,
         /// The peer's.
-        theirs: crate::outsourced::Parameters,
+        theirs: String,
     },
     /// The two parties that keep values bring different chains or versions of them.
     #[error(
@@ -347,6 +365,17 @@ impl Incompatibility {
 }
 
 impl Error {
+    /// The check that failed, where it is one of `C`.
+    #[must_use]
+    pub fn failed_check<C: Check>(&self) -> Option<&C> {
+        match self {
+            Self::PeerMisbehaved(Misbehaviour::Cheated(check)) => {
+                (&**check as &dyn Any).downcast_ref()
+            }
+            _ => None,
+        }
+    }
+
     /// The reason to tell the peer when this error ends a run.
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {

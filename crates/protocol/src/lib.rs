@@ -34,4 +34,4 @@ pub mod saved;
 pub mod session;
 pub mod setup;
 
-pub use error::{Error, Incompatibility, Misbehaviour};
+pub use error::{Check, Error, Incompatibility, Misbehaviour};

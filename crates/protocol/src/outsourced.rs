@@ -16,7 +16,6 @@
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `judge` | what the cloud does with a circuit |
-//! | `party` | who the parties are |
 //! | `majority` | from the evaluated circuits to a result |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
@@ -34,7 +33,6 @@ mod generator;
 mod judge;
 mod majority;
 mod parameters;
-mod party;
 mod same_input;
 mod terms;
 #[cfg(test)]
@@ -50,11 +48,11 @@ pub use cloud::{Cloud, CloudOutcome, CloudStart};
 pub use evaluator::{Evaluator, EvaluatorOutcome};
 pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
 pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding, RunBound};
-pub use party::Peer;
 pub use terms::{Shape, Terms};
 pub use ticket::RunTicket;
 pub use work::circuit_and_gates;
 
+pub use crate::party::Peer;
 pub use crate::saved::{
     ChainId, ChainVersion, EvaluatorHalf as CloudValue, GarblerHalf as GeneratorValue, MAX_FORWARD,
     MAX_SAVED_BITS, Mark,
@@ -62,13 +60,10 @@ pub use crate::saved::{
 
 use zeroize::Zeroizing;
 
+use crate::Error;
 use crate::bits::{check_bits, unpack};
+use crate::error::cheated;
 use crate::message::Kind;
-use crate::{Error, Misbehaviour};
-
-fn cheated(cheat: Cheat) -> Error {
-    Misbehaviour::CheatedOutsourced(cheat).into()
-}
 
 /// A masked result of this many bits, as the cloud returns it.
 fn read_masked(payload: &[u8], bits: usize) -> Result<Zeroizing<Vec<bool>>, Error> {

@@ -8,10 +8,10 @@
 //! whose sender waits for it.
 //!
 //! Parties differ in how they name their peers: one of two has an [`OnlyPeer`], and one of three
-//! says [which](crate::outsourced::Peer).
+//! says [which](Peer).
 
 use core::array::from_fn;
-use core::mem;
+use core::{fmt, mem};
 use std::collections::VecDeque;
 
 use crate::message::Kind;
@@ -30,6 +30,44 @@ pub struct OnlyPeer;
 impl PeerName for OnlyPeer {
     fn number(self, own: usize) -> usize {
         1 - own
+    }
+}
+
+/// A party of an outsourced computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// Makes the garbled circuits.
+    Generator,
+    /// The thin client. Its state machine does not know the circuit.
+    Evaluator,
+    /// Checks and evaluates the circuits in the evaluator's place.
+    Cloud,
+}
+
+impl Peer {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::Generator, Self::Evaluator, Self::Cloud];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Evaluator => "evaluator",
+            Self::Cloud => "cloud",
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PeerName for Peer {
+    fn number(self, _own: usize) -> usize {
+        self as usize
     }
 }
 
@@ -77,6 +115,20 @@ impl Action {
             kind,
             max_bytes,
         }
+    }
+}
+
+impl Action<Peer> {
+    pub(crate) fn send_to(to: Peer, kind: Kind) -> Option<Self> {
+        Some(Self::Send { to, kind })
+    }
+
+    pub(crate) fn receive_from(from: Peer, kind: Kind, max_bytes: usize) -> Option<Self> {
+        Some(Self::Receive {
+            from,
+            kind,
+            max_bytes,
+        })
     }
 }
 

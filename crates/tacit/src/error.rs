@@ -391,7 +391,7 @@ impl Error {
     #[must_use]
     pub fn of_party(self, party: OutsourcedRole) -> Self {
         let is_of_session = match &self {
-            Self::PeerMisbehaved(what) => !matches!(what, Misbehaviour::CheatedOutsourced(_)),
+            Self::PeerMisbehaved(what) => !matches!(what, Misbehaviour::Cheated(_)),
             Self::PeerIncompatible(_) | Self::OtherFunction { .. } | Self::PeerAborted(_) => true,
             Self::Network(error) => !matches!(
                 error,

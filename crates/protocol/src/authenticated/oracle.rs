@@ -12,8 +12,9 @@ use tacit_kernels::Block;
 use zeroize::Zeroize;
 
 use super::caught::Caught;
+use crate::Error;
 use crate::bits::append_blocks;
-use crate::{Error, Misbehaviour};
+use crate::error::cheated;
 
 /// Size of a digest, and of the random bytes that a commitment takes.
 pub(super) const DIGEST_BYTES: usize = 32;
@@ -143,6 +144,6 @@ impl Drop for Oracle {
 pub(super) fn compare(expected: &[u8], found: &[u8], caught: Caught) -> Result<(), Error> {
     match bool::from(expected.ct_eq(found)) {
         true => Ok(()),
-        false => Err(Misbehaviour::CheatedAuthenticated(caught).into()),
+        false => Err(cheated(caught)),
     }
 }

@@ -25,7 +25,8 @@ use super::gates::OpenGates;
 use super::leaky::zero_blocks;
 use super::parameters::SecurityBits;
 use super::walk::Ands;
-use crate::{Error, Misbehaviour};
+use crate::Error;
+use crate::error::cheated;
 
 /// Rows of a gate.
 pub(super) const GATE_ROWS: usize = 3;
@@ -185,7 +186,7 @@ impl CheckingRows {
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.wrong {
             0 => Ok(()),
-            _ => Err(Misbehaviour::CheatedAuthenticated(Caught::GateProof).into()),
+            _ => Err(cheated(Caught::GateProof)),
         }
     }
 }

@@ -23,11 +23,12 @@ use zeroize::Zeroizing;
 
 use super::epoch::{dealt, fresh_deltas};
 use super::*;
+use crate::Error;
 use crate::batch::tests::{plain, random_bits, session, tag_of};
+use crate::error::cheated;
 use crate::message::Kind;
 use crate::party::{Party, run_through};
 use crate::session::{ProtocolId, RunTag};
-use crate::{Error, Misbehaviour};
 
 pub(super) fn seed() -> Zeroizing<[u8; 32]> {
     let mut seed = Zeroizing::new([0; 32]);
@@ -160,11 +161,6 @@ fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
         terms.function.name()
     );
     epochs
-}
-
-/// The error of a party that was cheated.
-fn cheated(caught: Caught) -> Error {
-    Misbehaviour::CheatedAuthenticated(caught).into()
 }
 
 /// How often a message of this kind was sent by this party.

@@ -23,6 +23,7 @@ use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::Error;
 use crate::outline::HEADER_BYTES;
 use crate::party::run_in_memory;
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};

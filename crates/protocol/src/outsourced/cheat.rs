@@ -1,16 +1,15 @@
 //! The checks at which one of three parties is caught cheating, and what each check ends.
 
-use core::fmt;
-
 use super::Peer;
 use crate::message::AbortReason;
-use crate::{Error, Misbehaviour};
+use crate::{Check, Error, Misbehaviour};
 
 /// The check of an outsourced run that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cheat {
     /// The cloud's split evaluates another number of circuits than it should.
+    #[error("the cloud evaluates {found} circuits where {expected} are agreed")]
     SplitSize {
         /// Circuits that are evaluated by it.
         found: usize,
@@ -18,74 +17,53 @@ pub enum Cheat {
         expected: usize,
     },
     /// The cloud's keys are not those of the generator for this split: one of the two cheats.
+    #[error("the cloud's keys are not the generator's: one of the two lies")]
     Keys,
     /// The evaluator says so of the cloud's keys, to the cloud alone, in place of its input.
+    #[error(
+        "the evaluator finds that the cloud's keys are not the generator's: generator or \
+         evaluator lies"
+    )]
     Refused,
     /// The cloud's share of the coin toss is not what it had committed to.
+    #[error("the cloud changed its share of the coin toss")]
     Toss,
     /// A circuit that was checked is not what its seed says, in this part.
+    #[error("the generator's circuit {0} has wrong {1}")]
     CheckedCopy(usize, &'static str),
     /// A label of the generator's input to an evaluated circuit does not open its commitment.
+    #[error("a label of the generator's input to circuit {0} is wrong")]
     GeneratorInput(usize),
     /// The generator's input to a circuit is not that of the others.
+    #[error("the generator gives circuit {0} another input")]
     DifferentInputs(usize),
     /// The order of labels that the evaluator was told of a circuit is not its seed's.
+    #[error(
+        "the order of labels of circuit {0} is not the generator's seed's: generator or \
+         evaluator lies"
+    )]
     Order(usize),
     /// Labels of the evaluator's input to a circuit do not stand for the values that it chose.
+    #[error(
+        "labels of circuit {0} are not for the evaluator's values: generator or evaluator lies"
+    )]
     ChosenValues(usize),
     /// A label of the evaluator's input to a circuit does not open its commitment.
+    #[error(
+        "a label of the evaluator's input to circuit {0} is wrong: generator or evaluator lies"
+    )]
     DeliveredLabel(usize),
     /// The evaluated circuits are tied on the value of an output.
+    #[error("half of the generator's circuits are wrong")]
     NoMajority,
     /// A result that came back is not that of the circuits.
+    #[error("the result that the cloud returned is forged")]
     Result,
 }
 
-impl fmt::Display for Cheat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SplitSize { found, expected } => write!(
-                f,
-                "the cloud evaluates {found} circuits where {expected} are agreed"
-            ),
-            Self::Keys => {
-                f.write_str("the cloud's keys are not the generator's: one of the two lies")
-            }
-            Self::Refused => f.write_str(
-                "the evaluator finds that the cloud's keys are not the generator's: generator or \
-                 evaluator lies",
-            ),
-            Self::Toss => f.write_str("the cloud changed its share of the coin toss"),
-            Self::CheckedCopy(n, part) => {
-                write!(f, "the generator's circuit {n} has wrong {part}")
-            }
-            Self::GeneratorInput(n) => {
-                write!(
-                    f,
-                    "a label of the generator's input to circuit {n} is wrong"
-                )
-            }
-            Self::DifferentInputs(n) => {
-                write!(f, "the generator gives circuit {n} another input")
-            }
-            Self::Order(n) => write!(
-                f,
-                "the order of labels of circuit {n} is not the generator's seed's: generator or \
-                 evaluator lies"
-            ),
-            Self::ChosenValues(n) => write!(
-                f,
-                "labels of circuit {n} are not for the evaluator's values: generator or evaluator \
-                 lies"
-            ),
-            Self::DeliveredLabel(n) => write!(
-                f,
-                "a label of the evaluator's input to circuit {n} is wrong: generator or evaluator \
-                 lies"
-            ),
-            Self::NoMajority => f.write_str("half of the generator's circuits are wrong"),
-            Self::Result => f.write_str("the result that the cloud returned is forged"),
-        }
+impl Check for Cheat {
+    fn cheater(&self) -> &'static str {
+        "a party"
     }
 }
 
@@ -106,7 +84,7 @@ impl fmt::Display for Cheat {
 #[must_use]
 pub fn kills_chain(error: &Error, party: Option<Peer>) -> bool {
     match error {
-        Error::PeerMisbehaved(Misbehaviour::CheatedOutsourced(_)) => true,
+        Error::PeerMisbehaved(Misbehaviour::Cheated(_)) => true,
         Error::PeerMisbehaved(_) | Error::PeerAborted(AbortReason::Misbehaved) => {
             party != Some(Peer::Evaluator)
         }

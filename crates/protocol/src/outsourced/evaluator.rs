@@ -15,7 +15,6 @@ use zeroize::Zeroizing;
 
 use super::copy::{blind_seed, expected_selects, order_bits, permutation};
 use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
-use super::party::Peer;
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
@@ -27,7 +26,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
 use crate::malicious::returned::{self, added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Peer, SPENT};
 use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
 

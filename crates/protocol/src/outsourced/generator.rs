@@ -16,7 +16,6 @@ use super::chain::{GeneratorChain, Head};
 use super::copy::{CopySecrets, CopySeed, blind_seed};
 use super::cut::{CutKey, Fate};
 use super::parameters::Parameters;
-use super::party::Peer;
 use super::same_input::InputHash;
 use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
@@ -30,7 +29,7 @@ use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Oracle};
 use crate::malicious::{parallel, returned};
 use crate::message::{Kind, array, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
+use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Peer, Progress, SPENT};
 use crate::saved::{ChainId, GarblerHalf as GeneratorValue, SavedCopy, SavedState};
 use crate::setup::GarblerOt;
 

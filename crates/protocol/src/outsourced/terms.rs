@@ -27,11 +27,10 @@ use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 
 use super::parameters::Parameters;
-use super::party::Peer;
 use super::work::encoding_of;
 use crate::malicious::oracle::Oracle;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, NOT_ASKED};
+use crate::party::{Action, NOT_ASKED, Peer};
 use crate::saved::{ChainId, ChainVersion, SavedState};
 use crate::session::Version;
 use crate::{Error, Incompatibility, Misbehaviour};
@@ -150,8 +149,8 @@ fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
     }
     if ours.parameters != theirs.parameters {
         return Err(Incompatibility::Circuits {
-            ours: ours.parameters,
-            theirs: theirs.parameters,
+            ours: ours.parameters.to_string(),
+            theirs: theirs.parameters.to_string(),
         });
     }
     Ok(())

@@ -27,7 +27,6 @@ use tacit_ot::Security;
 
 use super::chain::Head;
 use super::parameters::Parameters;
-use super::party::Peer;
 use super::terms::{Shape, Terms};
 use crate::Error;
 use crate::bits::bytes_for;
@@ -36,7 +35,7 @@ use crate::malicious::encoding::Encoding;
 use crate::malicious::oracle::Oracle;
 use crate::malicious::returned::{added_inputs, component, returned_bits};
 use crate::malicious::walk::Whole;
-use crate::party::Action;
+use crate::party::{Action, Peer};
 use crate::saved::{
     ChainId, GATE_BYTES, Labels, MAX_SAVED_BITS, SavedCopy, check_loads, keeps_under,
 };

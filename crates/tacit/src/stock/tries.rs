@@ -247,7 +247,7 @@ pub(crate) fn note_cheat(stocks: &Stocks, name: &TryName) -> Result<(), Error> {
 fn proves_cheat(error: &Error) -> bool {
     matches!(
         error,
-        Error::PeerMisbehaved(Misbehaviour::Cheated(_) | Misbehaviour::CheatedAuthenticated(_))
+        Error::PeerMisbehaved(Misbehaviour::Cheated(_))
             | Error::PeerAborted(AbortReason::Misbehaved)
     ) || error.failed_ot_check().is_some()
 }

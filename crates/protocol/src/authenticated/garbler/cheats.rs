@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::Misbehaviour;
 use crate::authenticated::tests::{component, epochs, seed, terms};
 use crate::authenticated::{Caught, Evaluator};
+use crate::error::cheated;
 use crate::party::Party;
 use tacit_function::Recipient;
 
@@ -71,8 +71,7 @@ fn garbling_wrong() -> (Option<Error>, bool) {
 fn another_function_has_no_proof() {
     for _ in 0..8 {
         let (found, opened) = garbling_wrong();
-        let cheated = Misbehaviour::CheatedAuthenticated(Caught::GateProof);
-        assert_eq!(found, Some(cheated.into()));
+        assert_eq!(found, Some(cheated(Caught::GateProof)));
         assert!(!opened);
     }
 }

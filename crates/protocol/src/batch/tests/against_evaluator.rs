@@ -12,11 +12,11 @@ use super::duel::{
     Cheater, Ended, How, Kept, Rewrite, Spoiling, batch, duel, foreseen, honest, prepare,
 };
 use super::{function, plain};
+use crate::Error;
 use crate::batch::{
     Batch, Caught, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
 };
 use crate::message::Kind;
-use crate::{Error, Misbehaviour};
 
 const EXECUTIONS: u64 = 3;
 const SECURITY_BITS: u8 = 5;
@@ -27,10 +27,7 @@ pub(super) fn plan(function: &Function) -> Plan {
 }
 
 fn caught(result: &Result<(), Error>) -> Option<Caught> {
-    match result {
-        Err(Error::PeerMisbehaved(Misbehaviour::Cheated(caught))) => Some(*caught),
-        _ => None,
-    }
+    result.as_ref().err()?.failed_check().copied()
 }
 
 /// Changes a message.

@@ -20,10 +20,7 @@ fn plan(function: &Function) -> Plan {
 }
 
 fn is_choice(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::PeerMisbehaved(Misbehaviour::Cheated(Caught::CommittedChoice(_)))
-    )
+    matches!(error.failed_check(), Some(Caught::CommittedChoice(_)))
 }
 
 fn is_length(error: &Error) -> bool {
@@ -48,10 +45,7 @@ fn is_plan(error: &Error) -> bool {
 }
 
 fn is_forged(error: &Error) -> bool {
-    let Error::PeerMisbehaved(fault) = error else {
-        return false;
-    };
-    matches!(fault, Misbehaviour::Cheated(Caught::ReturnedResult))
+    matches!(error.failed_check(), Some(Caught::ReturnedResult))
 }
 
 fn is_padding(error: &Error) -> bool {

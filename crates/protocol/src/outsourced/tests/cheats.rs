@@ -6,7 +6,6 @@ use tacit_kernels::Block;
 
 use super::trio::{Ended, Past, Trio, adder, bits, malicious, number, scheme};
 use crate::Error;
-use crate::Misbehaviour;
 use crate::message::Kind;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::work::ServerRun;
@@ -158,13 +157,14 @@ pub(super) fn check(strategy: &Strategy, ended: &Ended) {
             let all = ended.ends.iter().all(Result::is_ok);
             assert!(all, "{name}: {:?}", ended.ends);
         }
-        Due::Caught(peer, cheat) => match found(peer) {
-            Error::PeerMisbehaved(Misbehaviour::CheatedOutsourced(caught)) => {
-                assert!(cheat(*caught), "{name}: {caught}");
-                assert!(kills_chain(found(peer), None), "{name}");
-            }
-            other => panic!("{name}: {other}"),
-        },
+        Due::Caught(peer, cheat) => {
+            let error = found(peer);
+            assert!(
+                error.failed_check().copied().is_some_and(cheat),
+                "{name}: {error}"
+            );
+            assert!(kills_chain(error, None), "{name}");
+        }
         Due::Refused(peer) => {
             let error = found(peer);
             let refused = matches!(error, Error::PeerMisbehaved(_) | Error::PeerIncompatible(_));

@@ -9,7 +9,6 @@ use super::trio::{Past, Trio, adder, bits, malicious};
 use crate::message::Kind;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::{Cheat, Peer};
-use crate::{Error, Misbehaviour};
 
 /// Runs for each set of bad circuits.
 const RUNS: u64 = 160;
@@ -29,10 +28,8 @@ fn found(
         let mut trio = Trio::new(&function, malicious(copies), inputs, seed, Past::default());
         let mut rewrite = |_, kind, _, message: &mut Vec<u8>| change(&place, kind, message);
         let ended = trio.run(Some(Peer::Generator), &mut rewrite);
-        ended.ends.into_iter().find_map(|end| match end {
-            Err(Error::PeerMisbehaved(Misbehaviour::CheatedOutsourced(cheat))) => Some(cheat),
-            _ => None,
-        })
+        let mut ends = ended.ends.iter();
+        ends.find_map(|end| end.as_ref().err()?.failed_check().copied())
     };
     (first..first + RUNS).map(run).collect()
 }

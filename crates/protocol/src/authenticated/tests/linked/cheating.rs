@@ -1,6 +1,7 @@
 //! A party that lies about instances or links, each against the check that stops it.
 
 use super::*;
+use crate::Misbehaviour;
 use crate::party::Action;
 
 /// Flips bit `bit` of the messages of this kind of a party.
