@@ -256,12 +256,13 @@ impl Stock {
         let spent = inner.update(|records| {
             let mut spent = Vec::new();
             for (kind, record) in records.kinds()? {
-                for lot in records.lots(&kind)? {
-                    if lot.state != LotState::Pending && lot.span.end() <= record.leased {
+                let lots = records.lots(&kind)?.into_iter();
+                for lot in lots.filter(|lot| lot.span.end() <= record.leased) {
+                    if !lot.is_given_up(record.leased) {
                         records.remove_lot(&kind, lot.span.first)?;
-                        let bytes = record.shape.lot_bytes(lot.span.count);
-                        spent.push((lots::file_name(record.slot, lot.span.first), bytes));
                     }
+                    let bytes = record.shape.lot_bytes(lot.span.count);
+                    spent.push((lots::file_name(record.slot, lot.span.first), bytes));
                 }
             }
             Ok(spent)

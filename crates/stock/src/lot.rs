@@ -81,6 +81,12 @@ impl LotRecord {
         }
     }
 
+    /// Whether it was given up before it was published, where all below `mark` is spent. Its record
+    /// stays, by which the parties' records meet, and its file is of no use.
+    pub(crate) fn is_given_up(&self, mark: u64) -> bool {
+        self.state == LotState::Pending && self.span.end() <= mark
+    }
+
     /// The lot's instances from `mark` on that are not withdrawn.
     pub(crate) fn usable(&self, mark: u64) -> Vec<Span> {
         let mut usable = Vec::new();

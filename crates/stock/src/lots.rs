@@ -116,13 +116,15 @@ impl Stock {
         self.inner.update(|records| publish(records, kind, first))
     }
 
-    /// Removes files of lots that the index does not know. The caller has the lock to prepare.
+    /// Removes files of lots that the index does not know, or that were given up while they were
+    /// pending. The caller has the lock to prepare.
     fn remove_strays(&self) -> Result<(), StockError> {
         let inner = &self.inner;
         inner.update(|records| {
             let mut known = Vec::new();
             for (kind, record) in records.kinds()? {
                 let lots = records.lots(&kind)?.into_iter();
+                let lots = lots.filter(|lot| !lot.is_given_up(record.leased));
                 known.extend(lots.map(|lot| file_name(record.slot, lot.span.first)));
             }
             let names = inner.storage.names(&inner.folder);
@@ -290,11 +292,12 @@ fn check_room(
     Ok(())
 }
 
-/// Bytes of all lots and kept values.
+/// Bytes of all lots and kept values, but for lots that were given up while they were pending.
 pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
     let mut held: u64 = 0;
     for (kind, record) in records.kinds()? {
-        for lot in records.lots(&kind)? {
+        let lots = records.lots(&kind)?.into_iter();
+        for lot in lots.filter(|lot| !lot.is_given_up(record.leased)) {
             held = held.saturating_add(record.shape.lot_bytes(lot.span.count));
         }
     }

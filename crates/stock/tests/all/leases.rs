@@ -212,7 +212,7 @@ fn what_is_given_up_is_gone_whatever_its_file_is() {
 }
 
 /// The peer publishes, or names, instances of which the other half was given up while it was
-/// pending.
+/// pending, and its room freed.
 #[test]
 fn what_is_pending_is_gone_with_what_is_given_up() {
     for (publishes, finished) in [(true, true), (false, true), (false, false)] {
@@ -234,6 +234,8 @@ fn what_is_pending_is_gone_with_what_is_given_up() {
         garbler.give_up(&[OTS]).expect("its keys");
         ours.map_or(Ok(span), tacit_stock::LotWriter::finish)
             .expect("a sync");
+        assert!(garbler.compact().expect("its file") > 0);
+        assert_eq!(garbler.summary().expect("a stock").bytes, 0);
         if publishes {
             evaluator.publish(&OTS, 0).expect("pending");
             let named = named(&evaluator.lease(&OTS, 1).expect("published"));
