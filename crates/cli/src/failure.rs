@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 use tacit::Category;
 use tacit::net::NetError;
+use tacit::session::AbortReason;
 
 use crate::terminal::escaped;
 
@@ -210,12 +211,18 @@ impl Failure {
         }
     }
 
-    /// Whether the time that was allowed for all together is over.
-    pub(crate) fn is_time_limit(&self) -> bool {
-        matches!(
+    /// Whether the parties may do better when they meet again: the connection broke, or the peer is
+    /// slow or busy for now. One that was cancelled, or failed on its side, does not come back, and
+    /// the time that was allowed for all together is not given twice.
+    pub(crate) fn may_pass(&self) -> bool {
+        let is_final = matches!(
             self,
-            Self::Tacit(tacit::Error::Network(NetError::TimeLimit { .. }))
-        )
+            Self::Tacit(
+                tacit::Error::Network(NetError::TimeLimit { .. })
+                    | tacit::Error::PeerAborted(AbortReason::Cancelled | AbortReason::Failed)
+            )
+        );
+        self.category() == Category::Network && !is_final
     }
 
     /// What went wrong, and what to do about it where the message says so.

@@ -78,12 +78,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         match attempt {
             Ok(told) => break told,
             // A peer that never came is not there; one that was comes back.
-            Err(failure)
-                if met
-                    && failure.category() == Category::Network
-                    && retries > 0
-                    && !failure.is_time_limit() =>
-            {
+            Err(failure) if met && retries > 0 && failure.may_pass() => {
                 retries -= 1;
                 eprintln!("{failure}; meeting again, and {}", order.resumption());
                 rest(pause, &cancel);

@@ -305,6 +305,24 @@ fn a_peer_that_never_came_is_not_waited_for_again() {
     assert!(!ended.stderr.contains("meeting again"), "{ended:?}");
 }
 
+/// What is wrong at the peer is so in a moment, too, and its command is over.
+#[test]
+fn a_peer_that_failed_for_good_is_not_waited_for() {
+    let parties = Parties::new();
+    let order = ["--ots", "64"];
+    for ended in prepare(&parties, &order) {
+        ended.succeeded();
+    }
+    // Of Alice's stock alone.
+    let lots = lots(&parties.folder().join("a"));
+    let folder = lots[0].ancestors().nth(2).expect("her stock");
+    std::fs::write(folder.join("index.db"), [7; 4096]).expect("a file");
+    let [alice, bob] = prepare(&parties, &order);
+    alice.failed(7, &["index.db"]);
+    bob.failed(6, &["it failed on its side"]);
+    assert!(!bob.stderr.contains("meeting again"), "{bob:?}");
+}
+
 /// Bob's side of a preparation with nobody at the other end.
 fn alone(parties: &Parties, what: &[&str]) -> Ended {
     let alice = parties.fingerprints()[0];
