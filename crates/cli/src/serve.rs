@@ -8,6 +8,7 @@
 mod border;
 mod check;
 pub(crate) mod config;
+mod levels;
 mod policy;
 
 use std::io::Write;

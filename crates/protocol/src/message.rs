@@ -226,8 +226,8 @@ one_byte_enum! {
             the rate of the function";
         /// It keeps no such order in stock, or one for fewer runs.
         OrderNotAllowed = 9, "it does not allow this party to order this, or this number of runs; \
-            order fewer --runs, or ask it to add the function to [[serve.stock]], or to raise \
-            its runs";
+            order fewer --runs or --ands, or ask it to add the order to [[serve.stock]], or to \
+            raise its runs or ands";
         /// What was ordered does not fit into its stock.
         NoRoom = 10, "it has no room for this order in its stock; order less, or ask it to raise \
             its limit_gib";

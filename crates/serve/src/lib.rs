@@ -57,7 +57,7 @@ pub use event::{Event, Observer};
 pub use inputs::{Asked, Inputs};
 pub use metrics::Metrics;
 pub use outsourced::{Outsourced, Server};
-pub use policy::{Error, Level, Limits, Offer, Peer, Policy};
+pub use policy::{Error, Level, Limits, Material, Offer, Peer, Policy};
 pub use rate::{Rate, read_time};
 pub use results::Results;
 pub use service::{Service, Stopped};

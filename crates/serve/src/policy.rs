@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use tacit::circuit::Digest;
 use tacit::net::Link;
-use tacit::protocols::StatisticalSecurity;
 use tacit::session::{BaseOt, OtExtension, Proposal};
 use tacit::{Fingerprint, Function, Session};
 
@@ -19,7 +18,7 @@ use crate::outsourced::{self, Outsourced};
 
 pub use error::Error;
 use levels::index_levels;
-pub use levels::{Level, MAX_LEVEL_RUNS};
+pub use levels::{Level, MAX_LEVEL_RUNS, Material};
 pub use limits::Limits;
 use limits::check_limits;
 pub use offers::{MAX_FUNCTIONS, Offer};
@@ -134,7 +133,8 @@ impl Policy {
     /// Compiles every function now, so that no peer waits for it.
     pub(crate) fn compile(&self) {
         let offered = self.offers.iter().flat_map(|offer| &offer.functions);
-        let stocked = self.levels.iter().map(|level| &level.function);
+        let levels = self.levels.iter();
+        let stocked = levels.filter_map(|level| level.material.function());
         offered
             .chain(stocked)
             .for_each(|function| function.compile());
@@ -285,9 +285,8 @@ impl Policy {
         let found = levels.find(|(level, _)| {
             level.peer == *peer
                 && level.role == asked.role.other()
-                && level.scheme == asked.scheme
-                && level.security.map_or(0, StatisticalSecurity::bits)
-                    == asked.statistical_security_bits
+                && level.stock_scheme() == asked.scheme
+                && level.security_bits() == asked.statistical_security_bits
         });
         let ours = self.with_own_ots(asked);
         match found {
@@ -304,12 +303,7 @@ impl Policy {
     /// nothing to a person.
     fn stocked_with(&self, peer: &Fingerprint) -> String {
         let levels = self.levels.iter().filter(|level| level.peer == *peer);
-        let levels = levels.map(|level| {
-            let (role, scheme) = (level.role.other().name(), level.scheme);
-            let (name, runs) = (level.function.name(), level.runs);
-            format!("{name} as {role} under {scheme}, up to {runs} runs")
-        });
-        let levels: Vec<_> = levels.collect();
+        let levels: Vec<_> = levels.map(Level::described).collect();
         match levels.is_empty() {
             true => "nothing".to_owned(),
             false => levels.join("; "),
@@ -323,12 +317,9 @@ fn check_peers(peers: &[Peer], offers: &[Offer], levels: &[Level]) -> Result<(),
         let what = format!("function {:?}", offer.name);
         offer.peers.iter().map(move |peer| (what.clone(), *peer))
     });
-    let levels = levels.iter().map(|level| {
-        (
-            format!("the stock for {}", level.function.name()),
-            level.peer,
-        )
-    });
+    let levels = levels
+        .iter()
+        .map(|level| (format!("the stock for {}", level.name()), level.peer));
     let mut unknown = offers
         .chain(levels)
         .filter(|(_, peer)| !known.contains(peer));

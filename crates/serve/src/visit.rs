@@ -348,7 +348,8 @@ pub(crate) fn finish(
         shared.metrics.results_failed(&offer);
         shared.tell(&Event::ResultsFailed { offer, reason });
     }
-    if !Protocol::of_wire(about.protocol).is_some_and(Protocol::is_from_nothing) {
+    let by = Protocol::of_wire(about.protocol);
+    if cost.from_stock.is_some() || !by.is_some_and(Protocol::is_from_nothing) {
         shared.look_at_stock();
     }
     Turn::Done

@@ -45,7 +45,9 @@ use tacit_stock::Limits;
 
 use crate::Error;
 
-pub use authenticated::{InstancePreparation, Instances, TriplePreparation, Triples};
+pub use authenticated::{
+    InstancePreparation, Instances, LOT_SCHEME, LotPreparation, TriplePreparation, Triples,
+};
 pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedOutcome, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{

@@ -14,7 +14,7 @@ use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Identity, Listener, Role, Value, library};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
-use tacit_serve::{Asked, Event, Level, Limits, Offer, Peer, Policy, Rate, Service};
+use tacit_serve::{Asked, Event, Level, Limits, Material, Offer, Peer, Policy, Rate, Service};
 
 use super::PEERS;
 use crate::Error;
@@ -118,8 +118,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
         peer,
         role,
         scheme: SchemeId::HALF_GATES_TWO_CALL,
-        function: Arc::clone(function),
-        security: None,
+        material: Material::Components(Arc::clone(function)),
         runs: LEVEL_RUNS,
         refill_below: REFILL_BELOW,
     }
@@ -235,8 +234,10 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
                 role: level.role,
                 scheme: level.scheme,
             };
-            let runs = stocks.runs_left(&name, &level.function)?;
-            report.stock_runs = report.stock_runs.max(runs);
+            if let Some(function) = level.material.function() {
+                let runs = stocks.runs_left(&name, function)?;
+                report.stock_runs = report.stock_runs.max(runs);
+            }
             if let Ok(summary) = stocks.summary(&name) {
                 report.stock_bytes = report.stock_bytes.max(summary.bytes);
             }

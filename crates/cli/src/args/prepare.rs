@@ -38,7 +38,10 @@ cut, or in which a check fails, is dropped at both parties, and the next attempt
   tacit prepare --ands 1000000 --role garbler …
 
 An order is one lot, which is dropped as a batch is, and a run takes all that it needs from one \
-lot: components where both parties have enough, or else triples.";
+lot: components where both parties have enough, or else triples.
+
+A peer that runs `tacit serve` takes orders for what its [[serve.stock]] keeps with this party, \
+up to that number of runs or AND gates.";
 
 /// What to give in place of `--plain-loopback`.
 const IDENTITIES: &str = "what is in stock belongs to two identities: give --identity and --peer, \
@@ -103,7 +106,7 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     pub(crate) threads: NonZeroUsize,
     /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
-    /// was never there is not waited for again
+    /// was never there, or that was cancelled or failed on its side, is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) retries: u32,
     /// Longest time for the preparation over one connection, such as 10m; without it only the

@@ -16,7 +16,9 @@ Examples:
   curl http://127.0.0.1:9464/metrics    what it has done; /health says whether it accepts peers
 
 SIGTERM and Ctrl-C stop it: runs get some time to end, and the second signal ends it at once. \
-docs/operate.md shows a configuration and a systemd unit; docs/outsourced.md, two servers.";
+docs/operate.md shows a configuration and a systemd unit; docs/outsourced.md, two servers.
+
+Peers may order, by `tacit prepare`, what [[serve.stock]] keeps with them, and no more.";
 
 /// Arguments of `tacit serve`.
 #[derive(Debug, Args)]

@@ -169,8 +169,9 @@ impl Served {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stocked {
-    /// A name from the library, or a file.
-    pub(crate) function: String,
+    /// A name from the library, or a file; none where `ands` says how many triples there are to
+    /// be.
+    pub(crate) function: Option<String>,
     /// Which run of a program; `main` if not given.
     #[serde(default)]
     pub(crate) entry: Option<String>,
@@ -195,13 +196,14 @@ pub(crate) struct Stocked {
     /// How a circuit file numbers bits.
     #[serde(default)]
     pub(crate) bit_order: Option<String>,
-    /// For which protocol: `prepared` if not given, or `batch`.
+    /// For which protocol: `prepared` if not given, or `batch`, or `authenticated`, which is
+    /// implied by `ands`.
     #[serde(default)]
     pub(crate) protocol: Option<NamedProtocol>,
-    /// s of executions for `batch`.
+    /// s of what is kept for `batch` and `authenticated`.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
-    /// Allows s below 40.
+    /// Allows s below 40 under `batch`.
     #[serde(default)]
     pub(crate) insecure_for_measurements: bool,
     /// The garbling scheme.
@@ -211,10 +213,19 @@ pub(crate) struct Stocked {
     #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
     /// Enough for this many runs.
-    pub(crate) runs: u64,
-    /// Filled when there is enough for fewer; half of `runs` if not given.
+    pub(crate) runs: Option<u64>,
+    /// Triples for this many AND gates of whatever functions, all of one order.
+    pub(crate) ands: Option<u64>,
+    /// Filled when there is enough for fewer; half of `runs`, or of `ands`, if not given.
     #[serde(default)]
     pub(crate) refill_below: Option<u64>,
+}
+
+impl Stocked {
+    /// What people call it.
+    pub(crate) fn shown_name(&self) -> &str {
+        self.function.as_deref().unwrap_or("triples")
+    }
 }
 
 /// What a parameter may be.
@@ -316,8 +327,11 @@ impl Serve {
             text.push('\n');
         }
         for stocked in &self.stock {
-            let (function, role, runs) = (&stocked.function, stocked.role.name(), stocked.runs);
-            let _ = writeln!(text, "serve stock {function}: {runs} runs as {role}");
+            let (name, role) = (stocked.shown_name(), stocked.role.name());
+            let runs = stocked.runs.map(|runs| format!("{runs} runs"));
+            let ands = stocked.ands.map(|ands| format!("{ands} AND gates"));
+            let amount = runs.or(ands).unwrap_or_default();
+            let _ = writeln!(text, "serve stock {name}: {amount} as {role}");
         }
     }
 
@@ -338,6 +352,7 @@ impl Serve {
                 "function": stocked.function,
                 "role": stocked.role.name(),
                 "runs": stocked.runs,
+                "ands": stocked.ands,
             })
         });
         json!({
@@ -363,7 +378,9 @@ impl Serve {
         }
         for stocked in &mut self.stock {
             public_beside(&mut stocked.public, folder);
-            stocked.function = function_beside(&stocked.function, folder);
+            if let Some(function) = &mut stocked.function {
+                *function = function_beside(function, folder);
+            }
         }
     }
 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::circuit::formats::BitOrder;
-use tacit::protocols::{Protocol, StatisticalSecurity, StockUse};
+use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::ProtocolId;
 use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
-use tacit_serve::{Inputs, Level, Limits, Offer, Outsourced, Peer, Policy, Results, Server};
+use tacit_serve::{Inputs, Limits, Offer, Outsourced, Peer, Policy, Results, Server};
 
 use super::border::{FromFiles, Offered};
-use super::config::{Parameter, Serve, Served, ServedRole, Stocked};
+use super::config::{Parameter, Serve, Served, ServedRole};
+use super::levels::levels;
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -58,7 +59,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
         offer(config, served).map_err(|failure| within(&at, &failure))
     });
     let stock = serve.stock.iter().enumerate().map(|(number, stocked)| {
-        let at = format!("[[serve.stock]] {} ({})", number + 1, stocked.function);
+        let at = format!("[[serve.stock]] {} ({})", number + 1, stocked.shown_name());
         levels(config, stocked).map_err(|failure| within(&at, &failure))
     });
     let offers: Vec<_> = offers.collect::<Result<_, _>>()?;
@@ -137,7 +138,10 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         security: match outsourced {
             // That of its checks of inputs is among its parameters.
             Some(_) => StatisticalSecurity::DEFAULT,
-            None => security(served.security_bits, served.insecure_for_measurements)?,
+            None => {
+                let (bits, measures) = (served.security_bits, served.insecure_for_measurements);
+                security(Protocol::Batch, bits, measures)?
+            }
         },
         // Of three, its servers have it.
         chain: served.chain.clone().filter(|_| outsourced.is_none()),
@@ -157,8 +161,12 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
 }
 
 /// s of what is secure against a malicious party.
-fn security(bits: Option<u8>, is_for_measurements: bool) -> Result<StatisticalSecurity, Failure> {
-    let found = run::statistical_security(Protocol::Batch, bits, is_for_measurements);
+pub(super) fn security(
+    protocol: Protocol,
+    bits: Option<u8>,
+    is_for_measurements: bool,
+) -> Result<StatisticalSecurity, Failure> {
+    let found = run::statistical_security(protocol, bits, is_for_measurements);
     found.map_err(|error| wrong("security_bits", &error.to_string()))
 }
 
@@ -226,7 +234,7 @@ fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<Vec<(String, Stri
 }
 
 /// A function as the arguments of `tacit run` would name it: its name, and a program's run.
-fn instance(
+pub(super) fn instance(
     (name, entry): (&str, Option<&str>),
     params: Vec<(String, String)>,
     public: &BTreeMap<String, String>,
@@ -348,42 +356,6 @@ fn checked(at: &str, command: &[String]) -> Result<Vec<String>, Failure> {
         )),
         false => Ok(command.to_vec()),
     }
-}
-
-fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
-    let params = stocked.params.iter();
-    let params = params.map(|(name, value)| (name.clone(), value.to_string()));
-    let ports = [&stocked.owners, &stocked.results, &stocked.types];
-    let order = stocked.bit_order.as_deref();
-    let name = (stocked.function.as_str(), stocked.entry.as_deref());
-    let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
-    let function = Arc::new(runnable.function().clone());
-    let rung = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
-    let stock_use = stocked.protocol.map(|named| named.0.stock_use());
-    let stock_use = stock_use.unwrap_or(StockUse::Components);
-    let security = match (stock_use, stocked.security_bits) {
-        (StockUse::Executions, bits) => Some(security(bits, stocked.insecure_for_measurements)?),
-        (StockUse::Nothing, _) => {
-            let what = "it takes nothing from the stock; write prepared or batch";
-            return Err(wrong("protocol", what));
-        }
-        (StockUse::Components, None) => None,
-        (StockUse::Components, Some(_)) => {
-            let what = "prepared has none; write protocol = \"batch\", or leave it out";
-            return Err(wrong("security_bits", what));
-        }
-    };
-    let peers = peers(config, stocked.peers.as_deref())?.into_iter();
-    let levels = peers.map(|peer| Level {
-        peer,
-        role: stocked.role,
-        scheme: rung.id,
-        function: Arc::clone(&function),
-        security,
-        runs: stocked.runs,
-        refill_below: stocked.refill_below.unwrap_or(stocked.runs.div_ceil(2)),
-    });
-    Ok(levels.collect())
 }
 
 /// The servers of a function, where its role is that of one of two.

@@ -2,6 +2,7 @@
 //! functions with them.
 
 use crate::process::{Ended, Parties, tacit, with_stocks, words};
+use crate::serve;
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -205,4 +206,59 @@ fn orders_that_are_none_of_triples_are_refused() {
     alone(&prepared).failed(2, &["--ands is of authenticated"]);
     let batch = ["prepare", "--protocol", "batch", "--ands", "5"];
     alone(&batch).failed(2, &["--ands", "--runs N"]);
+}
+
+/// A client orders of a service what the service's configuration keeps with it, and no more.
+#[test]
+fn a_service_takes_orders_for_lots() {
+    let parties = Parties::new();
+    let stock = "[[serve.function]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\n\
+                 protocols = [\"authenticated\"]\ninputs_file = \"in.json\"\n\
+                 [[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\n\
+                 protocol = \"authenticated\"\nruns = 1\n\
+                 [[serve.stock]]\nands = 6528\nrole = \"garbler\"\n";
+    let (mut service, address, _) = serve::start(&parties, &serve::config(&parties, stock), &[]);
+    let bob = |what: &[&str]| {
+        let party = words("--role evaluator --stock b");
+        parties
+            .bob_starts(&address, &[what, &party].concat(), "")
+            .end()
+    };
+    let instances = [&PREPARE[..], &["aes-128-rounds", "--runs"]].concat();
+    let made = bob(&[&instances[..], &["1"]].concat());
+    assert!(
+        made.succeeded().contains("11 instances made, 11 usable"),
+        "{made:?}"
+    );
+    let told = service.line_after("replenished ");
+    assert!(
+        told.contains("aes-128-rounds, for authenticated at s = 40"),
+        "{told}"
+    );
+    let made = bob(&["prepare", "--ands", "6528"]);
+    assert!(made.succeeded().contains("6528 triples made"), "{made:?}");
+    for more in [
+        &[&instances[..], &["2"]].concat()[..],
+        &["prepare", "--ands", "6529"],
+    ] {
+        bob(more).failed(
+            5,
+            &["does not allow this party to order", "this party orders"],
+        );
+    }
+    let run = [
+        "run",
+        "aes-128-rounds",
+        "--security",
+        "malicious",
+        "--input",
+        BLOCK,
+    ];
+    for from_stock in ["instances from stock\n", "triples   from stock\n"] {
+        let ran = bob(&run);
+        assert_eq!(ran.succeeded(), CIPHERTEXT);
+        assert!(ran.stderr.contains(from_stock), "{ran:?}");
+    }
+    service.signal("TERM");
+    service.end().succeeded();
 }

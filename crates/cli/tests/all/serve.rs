@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
 
 /// A configuration of Alice's with these functions, at free ports.
-fn config(parties: &Parties, functions: &str) -> String {
+pub(crate) fn config(parties: &Parties, functions: &str) -> String {
     let bob = parties.fingerprints()[1];
     format!(
         "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\n[peers.bob]\nfingerprint = \"{bob}\"\n\
@@ -23,7 +23,7 @@ const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrol
                             params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
 
 /// A service of Alice's, and where it answers.
-fn start(parties: &Parties, config: &str, more: &[&str]) -> (Running, String, String) {
+pub(crate) fn start(parties: &Parties, config: &str, more: &[&str]) -> (Running, String, String) {
     parties.file("alice.toml", config);
     parties.file("in.json", INPUTS);
     let arguments = [&["serve", "--config", "alice.toml"], more].concat();
@@ -174,6 +174,49 @@ fn the_log_for_programs_has_no_secret() {
     );
 }
 
+/// What may be written of a stock for `authenticated`.
+fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
+    let aes = "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\n\
+               protocol = \"authenticated\"\n";
+    let ands = "[[serve.stock]]\nrole = \"garbler\"\nands = 1000\n";
+    for (right, levels) in [
+        (format!("{aes}runs = 5\n{ands}"), "2 levels"),
+        (
+            format!("{ands}protocol = \"authenticated\"\nsecurity_bits = 64\n"),
+            "1 level",
+        ),
+    ] {
+        assert!(check(&right).succeeded().contains(levels));
+    }
+    for (wrong, words) in [
+        (aes.to_owned(), ["runs: it is missing", "for how many runs"]),
+        (
+            format!("{aes}runs = 5\nsecurity_bits = 65\n"),
+            ["security_bits", "40 to 64"],
+        ),
+        (
+            format!("{aes}runs = 5\nands = 1000\n"),
+            ["write a function and runs", "ands alone"],
+        ),
+        (format!("{ands}runs = 5\n"), ["runs", "whatever function"]),
+        (
+            format!("{ands}protocol = \"batch\"\n"),
+            ["(triples)", "for authenticated"],
+        ),
+        (
+            format!("{ands}security_bits = 39\n"),
+            ["security_bits", "39"],
+        ),
+        (
+            ands.replace("1000", "6400001"),
+            ["ands: 6400001", "1 to 6400000"],
+        ),
+        (ands.replace("ands = 1000", ""), ["function", "ands alone"]),
+    ] {
+        check(&wrong).failed(2, &words);
+    }
+}
+
 /// The check of Alice's configuration for programs.
 const CHECK_JSON: [&str; 5] = ["serve", "--config", "alice.toml", "--check", "--json"];
 
@@ -241,6 +284,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let level = "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\nruns = 5\n";
     let above = format!("{good}{level}refill_below = 6\n");
     check(&above).failed(2, &["refill_below", "at most its runs, 5"]);
+    stocks_for_authenticated(|stock| check(&format!("{good}{stock}")));
     parties.file("alice.toml", &good);
     let shown = tacit(
         parties.folder(),

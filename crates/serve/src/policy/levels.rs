@@ -1,18 +1,22 @@
 //! What is kept in stock with peers, found by the digest of an order that fills it.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::circuit::Digest;
+use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::stock::{BatchPreparation, Preparation, StockName, Stocks};
+use tacit::stock::{
+    BatchPreparation, InstancePreparation, LOT_SCHEME, LotPreparation, Preparation, StockName,
+    Stocks, TriplePreparation,
+};
 use tacit::{Fingerprint, Function, Role, Session};
 
 use super::Error;
-use super::offers::check_batch;
 
 /// Most runs that a level of the stock holds: the orders for fewer runs are known, too.
 pub const MAX_LEVEL_RUNS: u64 = 100_000;
@@ -24,23 +28,59 @@ pub struct Level {
     pub peer: Fingerprint,
     /// This party's role in the runs.
     pub role: Role,
-    /// The garbling scheme.
+    /// The garbling scheme; triples are of none.
     pub scheme: SchemeId,
-    /// What the runs are of.
-    pub function: Arc<Function>,
-    /// s of checked executions for `batch`; where there is none, components and OTs for `prepared`
-    /// are kept.
-    pub security: Option<StatisticalSecurity>,
-    /// Enough for this many runs after it was filled.
+    /// What is kept.
+    pub material: Material,
+    /// Enough for this many runs after it was filled; of triples, this many.
     pub runs: u64,
     /// It is filled when there is enough for fewer than this many.
     pub refill_below: u64,
+}
+
+/// What a level keeps.
+#[derive(Clone)]
+pub enum Material {
+    /// Components and OTs for runs of a function by `prepared`.
+    Components(Arc<Function>),
+    /// Checked executions of a function by `batch`, at this s.
+    Executions(Arc<Function>, StatisticalSecurity),
+    /// What runs of a function by `authenticated` take at this s: instances of its components, or
+    /// triples.
+    Lots(Arc<Function>, StatisticalSecurity),
+    /// Triples for runs of any function by `authenticated`, at this s, all of one order.
+    Triples(StatisticalSecurity),
+}
+
+impl Material {
+    /// The function that it is for, if it is for one.
+    #[must_use]
+    pub fn function(&self) -> Option<&Arc<Function>> {
+        match self {
+            Self::Components(function)
+            | Self::Executions(function, _)
+            | Self::Lots(function, _) => Some(function),
+            Self::Triples(_) => None,
+        }
+    }
+
+    /// Its s, if it has one.
+    fn security(&self) -> Option<StatisticalSecurity> {
+        match self {
+            Self::Components(_) => None,
+            Self::Executions(_, security) | Self::Lots(_, security) | Self::Triples(security) => {
+                Some(*security)
+            }
+        }
+    }
 }
 
 /// An order that fills a level.
 pub(crate) enum Order<'l> {
     Components(Preparation<'l>),
     Executions(BatchPreparation<'l>),
+    Instances(InstancePreparation<'l>),
+    Triples(TriplePreparation<'l>),
 }
 
 impl Order<'_> {
@@ -48,10 +88,12 @@ impl Order<'_> {
         match self {
             Self::Components(order) => order.digest(),
             Self::Executions(order) => order.digest(),
+            Self::Instances(order) => order.digest(),
+            Self::Triples(order) => order.digest(),
         }
     }
 
-    /// Fills it over `session`; how many instances or executions were made.
+    /// Fills it over `session`; how many instances, executions or triples were made.
     pub(crate) fn run(
         self,
         session: &mut Session,
@@ -61,41 +103,137 @@ impl Order<'_> {
         let prepared = match self {
             Self::Components(order) => order.time_limit(within).run(session, stocks),
             Self::Executions(order) => order.time_limit(within).run(session, stocks),
+            Self::Instances(order) => order.time_limit(within).run(session, stocks),
+            Self::Triples(order) => order.time_limit(within).run(session, stocks),
         };
         Ok(prepared?.made())
+    }
+
+    /// Checks that its protocol can run as it is ordered.
+    fn check(&self, what: &str) -> Result<(), Error> {
+        let checked = match self {
+            Self::Components(_) => Ok(()),
+            Self::Executions(order) => order.plan().map(drop),
+            Self::Instances(order) => order.check(),
+            Self::Triples(order) => order.check(),
+        };
+        checked.map_err(|error| not_for(what, &error))
+    }
+}
+
+fn not_for(what: &str, error: &tacit::Error) -> Error {
+    Error::NotForProtocol {
+        what: what.to_owned(),
+        reason: error.to_string(),
     }
 }
 
 impl Level {
-    /// The order for `runs` runs.
+    /// The order for `runs` runs, or triples.
     pub(crate) fn order(&self, runs: u64) -> Result<Order<'_>, tacit::Error> {
-        Ok(match self.security {
-            None => {
-                let order = Preparation::new(self.role).scheme(self.scheme);
-                Order::Components(order.enough_for(&self.function, runs)?)
+        let (role, scheme) = (self.role, self.scheme);
+        Ok(match &self.material {
+            Material::Components(function) => {
+                let order = Preparation::new(role).scheme(scheme);
+                Order::Components(order.enough_for(function, runs)?)
             }
-            Some(security) => {
-                let order = BatchPreparation::new(self.role, &self.function, runs);
-                Order::Executions(order.scheme(self.scheme).statistical_security(security))
+            Material::Executions(function, security) => {
+                let order = BatchPreparation::new(role, function, runs).scheme(scheme);
+                Order::Executions(order.statistical_security(*security))
+            }
+            Material::Lots(function, security) => {
+                match LotPreparation::for_runs(role, function, runs)? {
+                    LotPreparation::Instances(order) => {
+                        let order = order.scheme(scheme).statistical_security(*security);
+                        Order::Instances(order)
+                    }
+                    LotPreparation::Triples(order) => {
+                        Order::Triples(order.statistical_security(*security))
+                    }
+                }
+            }
+            Material::Triples(security) => {
+                let order = TriplePreparation::triples(role, runs);
+                Order::Triples(order.statistical_security(*security))
             }
         })
     }
 
-    /// For how many runs there is enough.
+    /// What names the orders for this level and those for less, and for how many runs each is.
+    fn orders(&self) -> Result<Vec<(Digest, u64)>, tacit::Error> {
+        if let Material::Triples(_) = self.material {
+            // A party's order is for one lot, and rounded up.
+            let rounded = TriplePreparation::triples(self.role, 1).count();
+            let counts = (1..=self.runs.div_ceil(rounded)).map(|blocks| blocks * rounded);
+            return counts
+                .map(|count| Ok((self.order(count)?.digest(), count)))
+                .collect();
+        }
+        let digests = match self.order(self.runs)? {
+            Order::Instances(order) => order.digests(),
+            Order::Triples(order) => order.digests(),
+            Order::Components(_) | Order::Executions(_) => {
+                let orders = (1..=self.runs).map(|runs| Ok(self.order(runs)?.digest()));
+                orders.collect::<Result<_, tacit::Error>>()?
+            }
+        };
+        Ok(digests.into_iter().zip(1..).collect())
+    }
+
+    /// For how many runs there is enough; of triples, how many one order has left.
     pub(crate) fn runs_left(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
-        let (name, function) = (self.stock(own), &self.function);
-        match self.security {
-            None => stocks.runs_left(&name, function),
-            Some(security) => stocks.executions_left(&name, function, security),
+        let name = StockName {
+            scheme: self.scheme,
+            ..self.stock(own)
+        };
+        match &self.material {
+            Material::Components(function) => stocks.runs_left(&name, function),
+            Material::Executions(function, s) => stocks.executions_left(&name, function, *s),
+            Material::Lots(function, s) => {
+                let from = match self.order(1)? {
+                    Order::Instances(_) => FromStock::Instances,
+                    _ => FromStock::Triples,
+                };
+                stocks.authenticated_runs_left(&name, function, *s, from)
+            }
+            Material::Triples(s) => stocks.triples_left(&name, *s),
         }
     }
 
     /// What it is called in events and metrics.
     pub(crate) fn name(&self) -> String {
-        let function = self.function.name();
-        match self.security {
-            None => function.to_owned(),
-            Some(s) => format!("{function}, checked executions at s = {s}"),
+        match &self.material {
+            Material::Components(function) => function.name().to_owned(),
+            Material::Executions(function, s) => {
+                format!("{}, checked executions at s = {s}", function.name())
+            }
+            Material::Lots(function, s) => {
+                format!("{}, for authenticated at s = {s}", function.name())
+            }
+            Material::Triples(s) => format!("triples at s = {s}"),
+        }
+    }
+
+    /// What of it a peer may order, for this party's log.
+    pub(super) fn described(&self) -> String {
+        let (name, role, runs) = (self.name(), self.role.other().name(), self.runs);
+        match &self.material {
+            Material::Triples(_) => format!("{name} as {role}, up to {runs} of them"),
+            _ => format!("{name} as {role} under {}, up to {runs} runs", self.scheme),
+        }
+    }
+
+    /// s of what is ordered, as a proposal says it.
+    pub(super) fn security_bits(&self) -> u8 {
+        let security = self.material.security();
+        security.map_or(0, StatisticalSecurity::bits)
+    }
+
+    /// The scheme of the stock that it is kept in, as a proposal says it.
+    pub(super) fn stock_scheme(&self) -> SchemeId {
+        match self.material {
+            Material::Components(_) | Material::Executions(..) => self.scheme,
+            Material::Lots(..) | Material::Triples(_) => LOT_SCHEME,
         }
     }
 
@@ -105,49 +243,72 @@ impl Level {
             own,
             peer: self.peer,
             role: self.role,
-            scheme: self.scheme,
+            scheme: self.stock_scheme(),
         }
     }
 }
 
+/// What the orders of a level depend on.
+type OrderKey = (Discriminant<Material>, Option<Digest>, u8, SchemeId, u64);
+
 pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, Error> {
     let mut index: HashMap<Digest, Vec<(usize, u64)>> = HashMap::new();
     // Peers with the same level have the same orders.
-    let mut orders: BTreeMap<([u8; 32], Option<StatisticalSecurity>, u64), Vec<Digest>> =
-        BTreeMap::new();
+    let mut orders: HashMap<OrderKey, Vec<(Digest, u64)>> = HashMap::new();
     for (number, level) in levels.iter().enumerate() {
         let what = format!("the stock for {}", level.name());
-        if !(1..=MAX_LEVEL_RUNS).contains(&level.runs) {
-            return Err(Error::OutOfBounds {
-                what: format!("{what}: runs"),
-                found: level.runs.to_string(),
-                expected: format!("1 to {MAX_LEVEL_RUNS}"),
-            });
-        }
-        if level.refill_below > level.runs {
-            return Err(Error::OutOfBounds {
-                what: format!("{what}: refill_below"),
-                found: level.refill_below.to_string(),
-                expected: format!("at most its runs, {}", level.runs),
-            });
-        }
-        if let Ok(Order::Executions(order)) = level.order(level.runs) {
-            check_batch(&what, &order)?;
-        }
-        let key = (level.function.digest().0, level.security, level.runs);
-        let digests = match orders.entry(key) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let digests = (1..=level.runs).map(|runs| Ok(level.order(runs)?.digest()));
-                let digests: Result<Vec<_>, tacit::Error> = digests.collect();
-                new.insert(digests.map_err(|_| Error::SavedValues {
-                    name: level.function.name().to_owned(),
-                })?)
-            }
+        check_amount(&what, level)?;
+        let material = &level.material;
+        let refused = |error| match material {
+            Material::Components(function) => Error::SavedValues {
+                name: function.name().to_owned(),
+            },
+            _ => not_for(&what, &error),
         };
-        for (digest, runs) in digests.iter().zip(1..) {
-            index.entry(*digest).or_default().push((number, runs));
+        let order = level.order(level.runs).map_err(refused)?;
+        order.check(&what)?;
+        let function = material.function().map(|function| function.digest());
+        let bits = level.security_bits();
+        let key = (
+            discriminant(material),
+            function,
+            bits,
+            level.scheme,
+            level.runs,
+        );
+        let known = match orders.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(level.orders().map_err(refused)?),
+        };
+        for (digest, runs) in known.iter() {
+            index.entry(*digest).or_default().push((number, *runs));
         }
     }
     Ok(index)
+}
+
+/// Checks how much a level has.
+fn check_amount(what: &str, level: &Level) -> Result<(), Error> {
+    let (field, most) = match level.material {
+        Material::Triples(_) => {
+            let rounded = TriplePreparation::triples(level.role, 1).count();
+            ("ands", MAX_LEVEL_RUNS * rounded)
+        }
+        _ => ("runs", MAX_LEVEL_RUNS),
+    };
+    if !(1..=most).contains(&level.runs) {
+        return Err(Error::OutOfBounds {
+            what: format!("{what}: {field}"),
+            found: level.runs.to_string(),
+            expected: format!("1 to {most}"),
+        });
+    }
+    if level.refill_below > level.runs {
+        return Err(Error::OutOfBounds {
+            what: format!("{what}: refill_below"),
+            found: level.refill_below.to_string(),
+            expected: format!("at most its {field}, {}", level.runs),
+        });
+    }
+    Ok(())
 }

@@ -181,7 +181,7 @@ fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
 }
 
 /// Checks that `batch` can run a function as it is to be run.
-pub(super) fn check_batch(what: &str, order: &BatchPreparation<'_>) -> Result<(), Error> {
+fn check_batch(what: &str, order: &BatchPreparation<'_>) -> Result<(), Error> {
     order
         .plan()
         .map(drop)

@@ -1,6 +1,7 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
 mod kept_ots;
+mod lots;
 mod memory;
 mod outsourced;
 mod refusals;

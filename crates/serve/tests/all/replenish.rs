@@ -13,18 +13,18 @@ use tacit::protocols::StatisticalSecurity;
 use tacit::session::ProtocolId;
 use tacit::stock::StockName;
 use tacit::{Identity, Job, Listener, Role};
-use tacit_serve::{Event, Level, Limits, Peer, Policy, Rate, Service};
+use tacit_serve::{Event, Level, Limits, Material, Peer, Policy, Rate, Service};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A peer that is a service of its own, to which the first one connects.
-struct Other {
-    service: Service,
-    address: String,
+pub(crate) struct Other {
+    pub(crate) service: Service,
+    pub(crate) address: String,
 }
 
 impl Other {
-    fn start(scene: &Scene, stock_bytes: u64, levels: Vec<Level>) -> Self {
+    pub(crate) fn start(scene: &Scene, stock_bytes: u64, levels: Vec<Level>) -> Self {
         let alice = Peer {
             name: "alice".to_owned(),
             fingerprint: scene.alice.fingerprint(),
@@ -60,7 +60,7 @@ fn policy(scene: &Scene, address: &str, levels: Vec<Level>) -> Policy {
 
 /// Waits until `holds`.
 #[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < end, "{what}");
@@ -259,8 +259,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
     let level = |peer, role| Level {
         peer,
         role,
-        function: Arc::clone(&function),
-        security: Some(s),
+        material: Material::Executions(Arc::clone(&function), s),
         refill_below: 2,
         ..scene.level(0, 3)
     };

@@ -15,7 +15,7 @@ use tacit::{
 };
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
-use tacit_serve::{Event, Level, Limits, Offer, Peer, Policy, Service};
+use tacit_serve::{Event, Level, Limits, Material, Offer, Peer, Policy, Service};
 use tempfile::TempDir;
 
 /// Far longer than anything here takes.
@@ -113,8 +113,7 @@ impl Scene {
             peer: self.fingerprint(peer),
             role: Role::Garbler,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
-            function: aes(),
-            security: None,
+            material: Material::Components(aes()),
             runs,
             refill_below: runs,
         }
@@ -227,7 +226,14 @@ impl Scene {
     /// A peer's run of AES from its stock.
     pub(crate) fn encrypt(&self, session: &mut Session, stocks: &Stocks) -> Outcome {
         let function = aes();
-        let job = Job::new(&function, Role::Evaluator).prepared(stocks);
+        self.encrypt_by(
+            Job::new(&function, Role::Evaluator).prepared(stocks),
+            session,
+        )
+    }
+
+    /// A peer's run of AES.
+    pub(crate) fn encrypt_by(&self, job: Job<'_>, session: &mut Session) -> Outcome {
         let outcome = job
             .input("block", bytes(BLOCK))
             .run(session)

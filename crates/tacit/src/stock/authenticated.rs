@@ -15,8 +15,8 @@
 //! instance says what it is of: the s that it was made at, the epoch's id and, where it is of a
 //! component, which one, under which scheme and in which form.
 //!
-//! All lots lie in the stock of [`HOME`], whatever scheme a run has: triples are of none, and the
-//! digest of a kind of instances says theirs.
+//! All lots lie in the stock of [`LOT_SCHEME`], whatever scheme a run has: triples are of none, and
+//! the digest of a kind of instances says theirs.
 
 mod instances;
 mod leased;
@@ -46,8 +46,8 @@ pub use instances::{InstancePreparation, Instances};
 pub(crate) use run::{StockedOutcome, StockedRun};
 pub use triples::{TriplePreparation, Triples};
 
-/// The scheme in whose stock lots of any scheme lie.
-const HOME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
+/// The scheme in whose stock lots of `authenticated` lie, whatever they are garbled under.
+pub const LOT_SCHEME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
 
 /// Bytes at the start of a kind that name its content.
 const CONTENT_BYTES: usize = 15;
@@ -312,6 +312,30 @@ impl Needs {
     }
 }
 
+/// An order for what runs of a function by `authenticated` take from the stock.
+pub enum LotPreparation<'w> {
+    /// Instances of its components.
+    Instances(InstancePreparation<'w>),
+    /// Triples.
+    Triples(TriplePreparation<'w>),
+}
+
+impl<'w> LotPreparation<'w> {
+    /// An order that there be enough for `runs` runs of `function`, of a party in this role:
+    /// instances, or triples where the function [has none](InstancePreparation::for_runs). Both
+    /// parties find alike which.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TriplePreparation::for_runs`].
+    pub fn for_runs(role: Role, function: &'w Function, runs: u64) -> Result<Self, Error> {
+        match InstancePreparation::for_runs(role, function, runs) {
+            Ok(order) => Ok(Self::Instances(order)),
+            Err(_) => TriplePreparation::for_runs(role, function, runs).map(Self::Triples),
+        }
+    }
+}
+
 impl Stocks {
     /// The number of runs of `function` by `authenticated` at this s for which a stock has what
     /// `from` says: triples, whatever the scheme of `name`, or instances under it. Without the
@@ -336,25 +360,55 @@ impl Stocks {
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
     }
 
+    /// The most triples that one order has left in a stock, made for this s or a higher one,
+    /// whatever the scheme of the stock and the kind of base OT. Without the stock it is zero.
+    ///
+    /// # Errors
+    ///
+    /// The stock cannot be read.
+    pub fn triples_left(
+        &self,
+        name: &StockName,
+        security: StatisticalSecurity,
+    ) -> Result<u64, Error> {
+        let asked = LotTerms::at(security.bits(), BaseOt::default());
+        let lots = self.lots(name, &[Content::triples()], asked)?;
+        Ok(lots
+            .iter()
+            .map(|lot| triples(lot.count()))
+            .max()
+            .unwrap_or(0))
+    }
+
     fn lots_runs_left(
         &self,
         name: &StockName,
         needs: &Needs,
         asked: LotTerms,
     ) -> Result<u64, Error> {
+        let lots = self.lots(name, &needs.contents, asked)?;
+        Ok(lots.iter().map(|lot| lot.runs(&needs.counts)).sum())
+    }
+
+    /// The lots in a stock for runs that ask for this, if they have anything of `contents`.
+    fn lots(
+        &self,
+        name: &StockName,
+        contents: &[Content],
+        asked: LotTerms,
+    ) -> Result<Vec<Lot>, Error> {
         let home = StockName {
-            scheme: HOME,
+            scheme: LOT_SCHEME,
             ..*name
         };
         let stock = match self.stocks.stock(home.id(), self.limits) {
             Ok(stock) => stock,
-            Err(StockError::Missing { .. }) => return Ok(0),
+            Err(StockError::Missing { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
         };
         let kinds = stock.summary()?.kinds.into_iter();
         let kinds = kinds.map(|kind| (kind.kind, kind.available));
-        let lots = Lot::all(kinds, asked, &needs.contents);
-        Ok(lots.iter().map(|lot| lot.runs(&needs.counts)).sum())
+        Ok(Lot::all(kinds, asked, contents))
     }
 
     /// Whether this party has what a run of `function` under `scheme` with the peer of `session`

@@ -10,7 +10,7 @@ use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation, Shape, Span, Tried};
 
 use super::leased::LotName;
-use super::{Content, HOME, Lot, LotTerms};
+use super::{Content, LOT_SCHEME, Lot, LotTerms};
 use crate::order::{Order, Secured};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
@@ -135,14 +135,32 @@ where
     /// What names the order: both parties must give the same one.
     #[must_use]
     pub fn digest(&self) -> Digest {
+        digest_of(&self.hash_of_parts(), self.units())
+    }
+
+    /// The digests of the same order for one run, for two and so on; that of this order is the
+    /// last.
+    #[must_use]
+    pub fn digests(&self) -> Vec<Digest> {
+        let parts = self.hash_of_parts();
+        let units = 1..=self.units();
+        units.map(|units| digest_of(&parts, units)).collect()
+    }
+
+    fn hash_of_parts(&self) -> Sha256 {
         let mut hash = Sha256::new_with_prefix(self.words());
         for part in self.parts() {
             hash.update(&part.content.says);
             hash.update(part.count.to_le_bytes());
         }
-        hash.update(self.units().to_le_bytes());
-        Digest(hash.finalize().into())
+        hash
     }
+}
+
+/// What names an order of this many units of these parts.
+fn digest_of(parts: &Sha256, units: u64) -> Digest {
+    let hash = parts.clone().chain_update(units.to_le_bytes());
+    Digest(hash.finalize().into())
 }
 
 impl<'w, T: Secured> StockOrder for Order<'w, T>
@@ -156,7 +174,7 @@ where
             protocol: ProtocolId::Prepare,
             role: self.role(),
             statistical_security_bits: security.get(),
-            scheme: HOME,
+            scheme: LOT_SCHEME,
             function: self.digest(),
             ots: OtNeed {
                 count: LotSize::cheapest(self.and_gates(), security).ots() as u64,

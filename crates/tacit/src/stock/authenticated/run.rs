@@ -15,7 +15,7 @@ use tacit_stock::{ComponentDigest, Lease, Span, Tried};
 use zeroize::Zeroizing;
 
 use super::leased::LeasedLot;
-use super::{HOME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
+use super::{LOT_SCHEME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
 use crate::cost::{Clock, FromStock};
 use crate::driver::{drive, seed};
 use crate::stock::failure::StockFailure;
@@ -56,7 +56,7 @@ impl StockedRun<'_> {
         stocks: &Stocks,
         role: Role,
     ) -> Result<OpenedStock, Error> {
-        OpenedStock::open(session, stocks, role, HOME)
+        OpenedStock::open(session, stocks, role, LOT_SCHEME)
     }
 
     /// Runs from the next instances of a lot that both have, or else from the next triples; nothing

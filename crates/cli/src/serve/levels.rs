@@ -1,0 +1,111 @@
+//! What is kept in stock, from `[[serve.stock]]`.
+
+use std::sync::Arc;
+
+use tacit::Function;
+use tacit::protocols::Protocol;
+use tacit::stock::LOT_SCHEME;
+use tacit_serve::{Level, Material};
+
+use super::config::Stocked;
+use super::policy::{instance, peers, security, wrong};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::function;
+
+/// What one table keeps, with each of its peers.
+///
+/// # Errors
+///
+/// A field is missing, or does not go with another.
+pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
+    let (material, scheme, runs) = match (&stocked.function, stocked.ands) {
+        (Some(name), None) => {
+            let params = stocked.params.iter();
+            let params = params.map(|(name, value)| (name.clone(), value.to_string()));
+            let ports = [&stocked.owners, &stocked.results, &stocked.types];
+            let order = stocked.bit_order.as_deref();
+            let name = (name.as_str(), stocked.entry.as_deref());
+            let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
+            let function = Arc::new(runnable.function().clone());
+            let rung = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
+            let missing = "it is missing; write for how many runs there is to be enough";
+            let runs = stocked.runs.ok_or_else(|| wrong("runs", missing))?;
+            (of_function(stocked, function)?, rung.id, runs)
+        }
+        (None, Some(ands)) => (triples(stocked)?, LOT_SCHEME, ands),
+        _ => {
+            let what = "write a function and runs, or ands alone";
+            return Err(wrong("function", what));
+        }
+    };
+    let peers = peers(config, stocked.peers.as_deref())?.into_iter();
+    let levels = peers.map(|peer| Level {
+        peer,
+        role: stocked.role,
+        scheme,
+        material: material.clone(),
+        runs,
+        refill_below: stocked.refill_below.unwrap_or(runs.div_ceil(2)),
+    });
+    Ok(levels.collect())
+}
+
+/// What is kept for runs of a function.
+fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, Failure> {
+    let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
+    let security = || {
+        security(
+            protocol,
+            stocked.security_bits,
+            stocked.insecure_for_measurements,
+        )
+    };
+    match (protocol, stocked.security_bits) {
+        (Protocol::Prepared, None) => Ok(Material::Components(function)),
+        (Protocol::Prepared, Some(_)) => {
+            let what = "prepared has none; write protocol = \"batch\" or \"authenticated\", or \
+                        leave it out";
+            Err(wrong("security_bits", what))
+        }
+        (Protocol::Batch, _) => Ok(Material::Executions(function, security()?)),
+        (Protocol::Authenticated, _) => Ok(Material::Lots(function, security()?)),
+        (Protocol::Direct | Protocol::Outsourced, _) => {
+            let what = "it takes nothing from the stock; write prepared, batch or authenticated";
+            Err(wrong("protocol", what))
+        }
+    }
+}
+
+/// Triples for whatever functions.
+fn triples(stocked: &Stocked) -> Result<Material, Failure> {
+    let is_for_other = stocked
+        .protocol
+        .is_some_and(|named| named.0 != Protocol::Authenticated);
+    let of_functions = [
+        ("protocol", is_for_other),
+        ("runs", stocked.runs.is_some()),
+        ("scheme", stocked.scheme.is_some()),
+        ("entry", stocked.entry.is_some()),
+        ("params", !stocked.params.is_empty()),
+        ("public", !stocked.public.is_empty()),
+        ("owners", !stocked.owners.is_empty()),
+        ("results", !stocked.results.is_empty()),
+        ("types", !stocked.types.is_empty()),
+        ("bit_order", stocked.bit_order.is_some()),
+        (
+            "insecure_for_measurements",
+            stocked.insecure_for_measurements,
+        ),
+    ];
+    match of_functions.iter().find(|(_, is_given)| *is_given) {
+        Some((field, _)) => {
+            let what = "ands is for authenticated and for whatever function; leave one of them out";
+            Err(wrong(field, what))
+        }
+        None => {
+            let security = security(Protocol::Authenticated, stocked.security_bits, false)?;
+            Ok(Material::Triples(security))
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What `authenticated` takes from the stock: ordered of a service by its peers, within what the
+//! policy says, and kept at its levels.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tacit::cost::FromStock;
+use tacit::garble::SchemeId;
+use tacit::protocols::StatisticalSecurity;
+use tacit::scheme::default_scheme;
+use tacit::session::{AbortReason, ProtocolId};
+use tacit::stock::{InstancePreparation, Prepared, StockName, Stocks, TriplePreparation};
+use tacit::{Error, Function, Job, Outcome, Role, Session};
+use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Service};
+
+use crate::replenish::{Other, until};
+use crate::scene::{Scene, aes, millionaires, refused_with};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const S: StatisticalSecurity = StatisticalSecurity::DEFAULT;
+
+/// AES by `authenticated` alone.
+fn offer(scene: &Scene) -> Offer {
+    Offer {
+        protocols: vec![ProtocolId::Authenticated],
+        time_limit: PATIENCE,
+        ..scene.offer(vec![aes()])
+    }
+}
+
+/// Instances for this many runs of AES with a peer.
+fn instances(scene: &Scene, peer: usize, runs: u64) -> Level {
+    Level {
+        material: Material::Lots(aes(), S),
+        scheme: default_scheme(&aes()),
+        ..scene.level(peer, runs)
+    }
+}
+
+/// This many triples with a peer.
+fn triples(scene: &Scene, peer: usize, count: u64) -> Level {
+    Level {
+        material: Material::Triples(S),
+        ..scene.level(peer, count)
+    }
+}
+
+/// The peer's side of a level.
+fn mirrored(scene: &Scene, level: Level) -> Level {
+    Level {
+        peer: scene.alice.fingerprint(),
+        role: Role::Evaluator,
+        ..level
+    }
+}
+
+struct Party<'a> {
+    scene: &'a Scene,
+    service: &'a Service,
+    number: usize,
+    stocks: Stocks,
+}
+
+impl<'a> Party<'a> {
+    fn new(scene: &'a Scene, service: &'a Service, number: usize) -> Self {
+        let stocks = scene.stocks(&format!("peer{number}"), 1 << 30);
+        Self {
+            scene,
+            service,
+            number,
+            stocks,
+        }
+    }
+
+    /// Orders instances for this many runs of AES.
+    fn instances(&self, runs: u64, s: StatisticalSecurity) -> Result<Prepared, Error> {
+        let function = aes();
+        let order = InstancePreparation::for_runs(Role::Evaluator, &function, runs)?;
+        let order = order.statistical_security(s);
+        self.ordered(|session| order.run(session, &self.stocks))
+    }
+
+    /// Orders triples.
+    fn triples(&self, count: u64) -> Result<Prepared, Error> {
+        let order = TriplePreparation::triples(Role::Evaluator, count);
+        self.ordered(|session| order.run(session, &self.stocks))
+    }
+
+    /// Places an order in a session of its own. This party hears how it ended a moment before its
+    /// turn at the service is over, and so waits for that.
+    fn ordered(
+        &self,
+        order: impl FnOnce(&mut Session) -> Result<Prepared, Error>,
+    ) -> Result<Prepared, Error> {
+        let made = order(&mut self.scene.session(self.service, self.number)?);
+        if !matches!(made, Err(Error::PeerAborted(AbortReason::Busy))) {
+            until("the turn is over", || {
+                let health = self.service.answers().health().1;
+                health.contains(r#""preparing":0"#)
+            });
+        }
+        made
+    }
+
+    /// Runs AES in a session of its own.
+    fn encrypt(&self) -> Outcome {
+        let mut session = self.scene.session(self.service, self.number).unwrap();
+        let function = aes();
+        let job = Job::new(&function, Role::Evaluator).authenticated_counted(&self.stocks);
+        let outcome = self.scene.encrypt_by(job, &mut session);
+        session.close().unwrap();
+        outcome
+    }
+
+    fn stock_name(&self) -> StockName {
+        StockName {
+            own: self.scene.fingerprint(self.number),
+            scheme: default_scheme(&aes()),
+            ..self.scene.stock_name(0)
+        }
+    }
+
+    /// For how many runs of AES there are instances.
+    fn left(&self) -> u64 {
+        let (name, from) = (self.stock_name(), FromStock::Instances);
+        let left = self.stocks.authenticated_runs_left(&name, &aes(), S, from);
+        left.unwrap()
+    }
+}
+
+#[test]
+fn instances_are_ordered_of_a_service_up_to_its_level() {
+    let scene = Scene::new(2);
+    let levels = vec![instances(&scene, 0, 3)];
+    let service = scene.start(scene.policy(vec![offer(&scene)], levels, Scene::limits()));
+    let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
+    let made = one.instances(2, S).unwrap();
+    assert_eq!((made.made(), made.runs), (22, Some(2)));
+    // What is there counts, and a higher level is not this party's.
+    assert_eq!(one.instances(3, S).unwrap().made(), 11);
+    assert_eq!(one.left(), 3);
+    refused_with(one.instances(4, S), AbortReason::OrderNotAllowed);
+    scene.refused("preparation", "for authenticated at s = 40 as evaluator");
+    // Nor is another s, or what is kept with another peer.
+    let higher = StatisticalSecurity::new(48).unwrap();
+    refused_with(one.instances(1, higher), AbortReason::OrderNotAllowed);
+    refused_with(other.instances(1, S), AbortReason::OrderNotAllowed);
+    refused_with(one.triples(64), AbortReason::OrderNotAllowed);
+    for left in [2, 1] {
+        assert_eq!(one.encrypt().cost.from_stock, Some(FromStock::Instances));
+        assert_eq!(one.left(), left);
+    }
+    assert_eq!(other.encrypt().cost.from_stock, None);
+    assert_eq!(service.stop(PATIENCE).cut, 0);
+}
+
+#[test]
+fn triples_are_ordered_of_a_service_up_to_its_level() {
+    let scene = Scene::new(2);
+    let levels = vec![triples(&scene, 0, 6528)];
+    let service = scene.start(scene.policy(vec![offer(&scene)], levels, Scene::limits()));
+    let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
+    // An order is rounded up to whole blocks.
+    assert_eq!(one.triples(6500).unwrap().made(), 6528);
+    assert_eq!(one.triples(6528).unwrap().made(), 0);
+    refused_with(one.triples(6529), AbortReason::OrderNotAllowed);
+    scene.refused(
+        "preparation",
+        "triples at s = 40 as evaluator, up to 6528 of them",
+    );
+    refused_with(other.triples(64), AbortReason::OrderNotAllowed);
+    assert_eq!(one.encrypt().cost.from_stock, Some(FromStock::Triples));
+    assert_eq!(one.encrypt().cost.from_stock, None);
+    assert_eq!(service.stop(PATIENCE).cut, 0);
+}
+
+/// Where a service knows its peer's address, nobody has to order.
+#[test]
+fn lots_are_kept_at_their_levels() {
+    let scene = Scene::new(1);
+    let ours = || {
+        let mut instances = instances(&scene, 0, 2);
+        instances.refill_below = 1;
+        let mut triples = triples(&scene, 0, 128);
+        triples.refill_below = 100;
+        vec![instances, triples]
+    };
+    let theirs = ours().into_iter().map(|level| mirrored(&scene, level));
+    let other = Other::start(&scene, 1 << 30, theirs.collect());
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(other.address.clone());
+    let policy = Policy::new(peers, vec![offer(&scene)], ours(), Scene::limits(), None);
+    let service = scene.start(policy.unwrap());
+    let one = Party::new(&scene, &service, 0);
+    let triples = || one.stocks.triples_left(&one.stock_name(), S).unwrap();
+    until("lots are made", || one.left() == 2 && triples() == 128);
+    for left in [1, 0] {
+        assert_eq!(one.encrypt().cost.from_stock, Some(FromStock::Instances));
+        assert!([left, 2].contains(&one.left()));
+    }
+    until("the lot is made again", || one.left() == 2);
+    assert_eq!(triples(), 128, "nothing was taken of them");
+    assert_eq!(other.service.stop(PATIENCE).cut, 0);
+    let _ = service.stop(PATIENCE);
+}
+
+/// Neither this party's disk nor the peer's tries are touched by what does not fit.
+#[test]
+fn an_order_that_finds_no_room_is_refused() {
+    let scene = Scene::new(1);
+    let levels = vec![triples(&scene, 0, 64_000)];
+    let policy = scene.policy(vec![offer(&scene)], levels, Scene::limits());
+    let service = scene.start_with(policy, 1_000_000);
+    let one = Party::new(&scene, &service, 0);
+    refused_with(one.triples(64_000), AbortReason::NoRoom);
+    scene.event(|event| {
+        matches!(event, Event::ReplenishFailed { function, reason, .. }
+            if function == "triples at s = 40" && reason.contains("1000000"))
+    });
+    assert_eq!(one.triples(640).unwrap().made(), 640);
+    let _ = service.stop(PATIENCE);
+}
+
+/// Two peers that prepare lots hold no third from its runs.
+#[test]
+fn lots_are_prepared_few_at_a_time() {
+    let scene = Scene::new(2);
+    let limits = Limits {
+        preparations: 1,
+        ..Scene::limits()
+    };
+    let levels = vec![triples(&scene, 0, 1 << 20), triples(&scene, 1, 64)];
+    let service = scene.start(scene.policy(vec![offer(&scene)], levels, limits));
+    let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
+    thread::scope(|scope| {
+        let prepares = scope.spawn(|| one.triples(1 << 20).map(drop));
+        until("the first peer prepares", || {
+            let health = service.answers().health().1;
+            health.contains(r#""preparing":1"#)
+        });
+        refused_with(other.triples(64), AbortReason::Busy);
+        let _ = other.encrypt();
+        let _ = service.stop(Duration::ZERO);
+        assert!(prepares.join().unwrap().is_err(), "the service stopped");
+    });
+}
+
+#[test]
+fn levels_that_authenticated_cannot_keep_are_refused() {
+    let scene = Scene::new(1);
+    let refused = |level: Level, words: [&str; 2]| {
+        let levels = vec![level];
+        let policy = Policy::new(scene.peer_list(), vec![], levels, Scene::limits(), None);
+        let told = policy.err().expect("no such level").to_string();
+        assert!(words.iter().all(|word| told.contains(word)), "{told}");
+    };
+    let too_high = StatisticalSecurity::new(65).unwrap();
+    let lots = |function: &Arc<Function>, s| Level {
+        material: Material::Lots(Arc::clone(function), s),
+        ..scene.level(0, 2)
+    };
+    let what = "aes-128-rounds, for authenticated at s = 65";
+    refused(lots(&aes(), too_high), [what, "40 to 64"]);
+    let three_halves = Level {
+        scheme: SchemeId::THREE_HALVES,
+        ..lots(&millionaires(8), S)
+    };
+    refused(three_halves, ["millionaires", "three-halves"]);
+    refused(
+        triples(&scene, 0, 6_400_001),
+        ["ands: 6400001", "1 to 6400000"],
+    );
+    let mut never = triples(&scene, 0, 64);
+    never.refill_below = 65;
+    refused(never, ["refill_below: 65", "at most its ands, 64"]);
+}
