@@ -4,8 +4,9 @@ import type { KeyIdentity } from "./identity.js";
 export function get(name: string): Promise<unknown>;
 export function put(name: string, value: unknown): Promise<unknown>;
 export function forget(name: string): Promise<unknown>;
-/** Keeps a text sealed under a key that no script can read out. */
+/** Keeps a text sealed, for this name alone, under a key that no script can read out. */
 export function putSecret(name: string, text: string): Promise<void>;
+/** Fails where what is kept was not sealed for this name, as by releases that bound no names. */
 export function getSecret(name: string): Promise<string | undefined>;
 /** Keeps an identity: a key of the browser's as it is, a PEM text sealed. */
 export function putIdentity(name: string, identity: string | KeyIdentity): Promise<unknown>;

@@ -1,6 +1,7 @@
 // What a page keeps between visits, in IndexedDB. Secrets are sealed under a key that the browser
 // made and that no script can read out (WebCrypto, non-extractable). A script of this page can still
-// use it, and so can whoever has the browser's profile while the page runs in it.
+// use it, and so can whoever has the browser's profile while the page runs in it. Whoever can only
+// write there exchanges no secret for one of another name, to which its seal is bound.
 
 const DATABASE = "tacit";
 const STORE = "kept";
@@ -43,11 +44,16 @@ async function sealingKey() {
   return made;
 }
 
+const sealing = (name, iv) => {
+  const additionalData = new TextEncoder().encode(`tacit kept secret 2\0${name}`);
+  return { name: "AES-GCM", iv, additionalData };
+};
+
 /** Keeps a secret text under a name. */
 export async function putSecret(name, text) {
   const iv = crypto.getRandomValues(new Uint8Array(12));
   const bytes = new TextEncoder().encode(text);
-  const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, await sealingKey(), bytes);
+  const sealed = await crypto.subtle.encrypt(sealing(name, iv), await sealingKey(), bytes);
   bytes.fill(0);
   await put(name, { iv, sealed });
 }
@@ -62,11 +68,17 @@ export async function getIdentity(name) {
   return kept?.sealed ? getSecret(name) : kept;
 }
 
-/** The secret text of this name, if there is one. */
+/** The secret text of this name, if there is one. One whose seal is not of this name is an error. */
 export async function getSecret(name) {
   const kept = await get(name);
   if (!kept) return undefined;
   const { iv, sealed } = kept;
-  const bytes = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, await sealingKey(), sealed);
+  const opened = crypto.subtle.decrypt(sealing(name, iv), await sealingKey(), sealed);
+  const bytes = await opened.catch(() => {
+    throw new Error(
+      `${name}: what is kept under this name was changed, or an earlier release sealed it, which ` +
+        "bound no names; put it here again",
+    );
+  });
   return new TextDecoder().decode(bytes);
 }

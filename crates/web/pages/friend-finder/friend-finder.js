@@ -125,8 +125,10 @@ async function takeInvitation() {
   const { id, key } = JSON.parse(text);
   const given = await tacit.importIdentity(key);
   await navigator.locks.request(LOCK, async () => {
-    const there = await getIdentity(KEY);
-    if (there && (await tacit.fingerprint(there)) === (await tacit.fingerprint(given))) return;
+    const there = await get(KEY);
+    // One that cannot be opened gives way to the invitation.
+    const known = await getIdentity(KEY).catch(() => undefined);
+    if (known && (await tacit.fingerprint(known)) === (await tacit.fingerprint(given))) return;
     if (!confirm(`This link makes you ${nameOf(id)} here, ${there ? ANOTHER : FIRST}`)) return;
     await putIdentity(KEY, given);
     await put(KEPT, { id });

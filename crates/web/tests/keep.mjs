@@ -1,0 +1,50 @@
+// What a page keeps, over a store in memory in place of IndexedDB: no browser is needed.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { get, getIdentity, getSecret, put, putIdentity, putSecret } from "../js/keep.js";
+
+const kept = new Map();
+
+/** As much of IndexedDB as there is one database with one store. */
+globalThis.indexedDB = {
+  open() {
+    const store = {
+      get: (name) => ({ result: kept.get(name) }),
+      put: (value, name) => ({ result: kept.set(name, value) }),
+      delete: (name) => ({ result: kept.delete(name) }),
+    };
+    const transaction = () => {
+      const transaction = { objectStore: () => store };
+      queueMicrotask(() => transaction.oncomplete());
+      return transaction;
+    };
+    const request = { result: { transaction, close() {} } };
+    queueMicrotask(() => request.onsuccess());
+    return request;
+  },
+};
+
+test("a secret is read under the name that it was kept under, and no other", async () => {
+  await putSecret("mine", "first");
+  await putIdentity("theirs", "second");
+  assert.equal(await getSecret("mine"), "first");
+  assert.equal(await getIdentity("theirs"), "second");
+  assert.equal(await getSecret("nobody's"), undefined);
+  const [mine, theirs] = [await get("mine"), await get("theirs")];
+  await put("mine", theirs);
+  await put("theirs", mine);
+  await assert.rejects(getSecret("mine"), /was changed/);
+  await assert.rejects(getIdentity("theirs"), /was changed/);
+});
+
+test("what was sealed without a name is not taken", async () => {
+  await putSecret("mine", "first");
+  const key = await get("sealing key");
+  assert.equal(key.extractable, false);
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const text = new TextEncoder().encode("earlier");
+  const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, text);
+  await put("mine", { iv, sealed });
+  await assert.rejects(getSecret("mine"), /an earlier release sealed it/);
+});
