@@ -286,19 +286,20 @@ fn list(summary: &StockSummary) -> Told {
         shown_bytes(summary.bytes),
         shown_bytes(summary.max_bytes)
     );
+    let digests = shown_digests(summary.kinds.iter().map(|kind| &kind.digest));
+    let width = digests.iter().map(String::len).max().unwrap_or_default();
     if !summary.kinds.is_empty() {
         let _ = writeln!(
             text,
-            "{:>10} {:>10} {:>12} {:>10} {:>8}  {:8}  component",
+            "{:>10} {:>10} {:>12} {:>10} {:>8}  {:width$}  component",
             "usable", "damaged", "bytes", "used/day", "lasts", "digest"
         );
     }
-    let digests = shown_digests(summary.kinds.iter().map(|kind| &kind.digest));
     for (kind, digest) in summary.kinds.iter().zip(digests) {
         let (usable, damaged) = (kind.available, kind.withdrawn);
         let _ = write!(
             text,
-            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {digest}  {}",
+            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {digest:width$}  {}",
             kind.bytes,
             kind.taken_per_day()
                 .map_or("-".to_owned(), |count| format!("{count:.0}")),
@@ -356,17 +357,19 @@ fn base_ots_told(kept: &KeptBaseOts, config: &Config) -> Told {
     (text, json)
 }
 
-/// The beginnings of these digests, or all of those that begin alike.
+/// The beginnings of these digests, as long as it takes to tell them apart.
 fn shown_digests<'d>(digests: impl Iterator<Item = &'d ComponentDigest>) -> Vec<String> {
-    const DIGITS: usize = 8;
+    const DIGITS: usize = 12;
     let whole: Vec<_> = digests.map(ComponentDigest::to_string).collect();
+    let is_clear = |digest: &String, length: usize| {
+        let mut alike = whole
+            .iter()
+            .filter(|other| other.starts_with(&digest[..length]));
+        alike.all(|other| other == digest)
+    };
     let shown = whole.iter().map(|digest| {
-        let short = &digest[..DIGITS];
-        let mut alike = whole.iter().filter(|other| other.starts_with(short));
-        match alike.all(|other| other == digest) {
-            true => short.to_owned(),
-            false => digest.clone(),
-        }
+        let length = (DIGITS..digest.len()).find(|&length| is_clear(digest, length));
+        digest[..length.unwrap_or(digest.len())].to_owned()
     });
     shown.collect()
 }

@@ -52,7 +52,14 @@ fn the_one<'s>(
         };
         summaries.iter().flat_map(kinds)
     };
-    let meant: Vec<_> = all().filter(|(_, kind)| is(kind, component)).collect();
+    let mut meant: Vec<_> = all()
+        .filter(|(_, kind)| is_named(kind, component))
+        .collect();
+    if meant.is_empty() {
+        meant = all()
+            .filter(|(_, kind)| begins_with(kind, component))
+            .collect();
+    }
     match meant[..] {
         [one] => Ok(one),
         [] => Err(Failure::Usage(format!(
@@ -68,10 +75,15 @@ fn the_one<'s>(
     }
 }
 
-fn is(kind: &StockedKind, component: &str) -> bool {
-    let digest = kind.digest.to_string();
+fn is_named(kind: &StockedKind, component: &str) -> bool {
     kind.names().any(|name| name == component)
-        || (!component.is_empty() && digest.starts_with(component))
+}
+
+/// Whether it is the beginning of the digest, or of a name that goes on with how it was made.
+fn begins_with(kind: &StockedKind, component: &str) -> bool {
+    let mut names = kind.names().filter_map(|name| name.split_once(", "));
+    let is_digest = !component.is_empty() && kind.digest.to_string().starts_with(component);
+    is_digest || names.any(|(name, _)| name == component)
 }
 
 fn listed<'s>(kinds: impl Iterator<Item = (&'s StockName, &'s StockedKind)>) -> String {
@@ -130,8 +142,10 @@ mod tests {
     #[test]
     fn one_of_all_stocks_is_meant_or_nothing_is() {
         let default = SchemeId::HALF_GATES_TWO_CALL;
+        let checked = ("add, checked executions at s = 40", 0xee);
         let stocks = [
             stock(Role::Garbler, default, &[("xor", 0xaa), ("xor", 0xab)]),
+            stock(Role::Garbler, default, &[checked, ("mul, checked", 0xef)]),
             stock(Role::Evaluator, default, &[("xor", 0xaa), ("add", 0xcc)]),
             stock(Role::Evaluator, SchemeId::PRF, &[]),
         ];
@@ -141,6 +155,7 @@ mod tests {
         };
         assert_eq!(found("add").unwrap(), (Role::Evaluator, 0xcc));
         assert_eq!(found("abab").unwrap(), (Role::Garbler, 0xab));
+        assert_eq!(found("mul").unwrap(), (Role::Garbler, 0xef));
         for several in ["xor", "aa", "a"] {
             let refused = found(several).unwrap_err().to_string();
             for word in ["--role", "abababab", "(evaluator, half-gates/two-call)"] {
