@@ -9,6 +9,7 @@
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
 //! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
+//! | [`misuse`] | arguments that are not right |
 //! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod keygen;
 mod language;
 mod log;
 mod lsp;
+mod misuse;
 mod new_file;
 mod output;
 mod outsource;
@@ -47,7 +49,6 @@ mod typed;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use tacit::Category;
 
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::failure::Failure;
@@ -60,7 +61,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return misused(&error),
+        Err(error) => return misuse::misused(error),
     };
     let log = Log::new(cli.verbose);
     let json = cli.command.wants_json();
@@ -72,28 +73,6 @@ fn main() -> ExitCode {
             ExitCode::from(failure.category() as u8)
         }
     }
-}
-
-/// What is said of arguments that are not right, or asked for: help and versions come this way.
-fn misused(error: &clap::Error) -> ExitCode {
-    // With standard output or error gone there is nobody left to tell.
-    let _ = error.print();
-    let wants_json = std::env::args_os().any(|argument| argument == "--json");
-    if error.use_stderr() && wants_json {
-        let text = error.to_string();
-        let said = text.lines().take_while(|line| !line.is_empty());
-        let what = said.map(str::trim).collect::<Vec<_>>().join(" ");
-        let what = what.strip_prefix("error: ").unwrap_or(&what);
-        let after = |word| text.lines().find_map(|line| line.trim().strip_prefix(word));
-        let help = "`--help` after a command shows what it takes";
-        let remedy = match (after("tip: "), after("Usage: ")) {
-            (Some(tip), _) => format!("{tip}; {help}"),
-            (None, Some(usage)) => format!("the command is `{usage}`; {help}"),
-            (None, None) => help.to_owned(),
-        };
-        failure::print_json(Category::Usage, what, Some(&remedy), serde_json::Map::new());
-    }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Category::Usage as u8))
 }
 
 fn execute(cli: Cli, log: Log) -> Result<(), Failure> {

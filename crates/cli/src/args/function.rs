@@ -28,7 +28,7 @@ pub(crate) struct FunctionArgs {
     #[arg(long = "public", value_name = "NAME=VALUE")]
     pub(crate) public: Vec<String>,
     /// Which run of a program of the language; `main` unless given
-    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
     /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
     /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and

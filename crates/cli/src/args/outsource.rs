@@ -46,7 +46,10 @@ says how values are written.";
 
 /// What `-h` ends with.
 pub(super) fn short_examples() -> String {
-    EXAMPLES.to_owned() + "`--help` in place of `-h` has all options, and more examples."
+    const MORE: &str = "\
+A program with several runs takes --entry at all three, and one that keeps a state --chain NAME at
+generator and cloud. `--help` in place of `-h` has all options, and more examples.";
+    EXAMPLES.to_owned() + MORE
 }
 
 /// What `--help` ends with.
@@ -157,6 +160,7 @@ pub(crate) struct EachArgs {
 
 /// What generator and cloud take.
 #[derive(Debug, Args)]
+#[command(mut_arg("chain", |chain| chain.hide_short_help(false)))]
 pub(crate) struct ServerArgs {
     /// The evaluator: its name in tacit.toml, or its fingerprint
     #[arg(long, value_name = "NAME|FINGERPRINT", help_heading = OTHERS)]

@@ -145,10 +145,13 @@ const OF_THREE: &str = "it is of three parties; each runs `tacit outsource` with
 /// Takes a protocol of two parties by its name; help lists them.
 fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let three = Protocol::Outsourced;
-    let hidden = PossibleValue::new(three.name()).hide(true);
+    // And as the command is called.
+    let command = "outsource";
+    let hidden = PossibleValue::new(three.name()).alias(command).hide(true);
     let values = Protocol::between_two().map(named).chain([hidden]);
     PossibleValuesParser::new(values).try_map(move |name| match name.parse() {
         Ok(protocol) if protocol == three => Err(OF_THREE.to_owned()),
+        Err(_) if name == command => Err(OF_THREE.to_owned()),
         parsed => parsed.map_err(|error: UnknownProtocol| error.to_string()),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::process::tacit;
+use crate::process::{tacit, words};
 
 const COMMANDS: [&str; 17] = [
     "demo",
@@ -114,6 +114,17 @@ fn each_of_three_parties_has_a_command() {
             let is_taken = long.succeeded().contains(&format!("\n      {flag} <"));
             assert_eq!(is_taken, takes, "{role} {flag}:\n{}", long.stdout);
         }
+        assert_eq!(
+            short.stdout.contains("\n      --chain <"),
+            takes[4],
+            "{}",
+            short.stdout
+        );
+        assert!(
+            short.stdout.contains("\n      --entry <"),
+            "{}",
+            short.stdout
+        );
         for other in ["generator", "cloud", "evaluator"] {
             let line = format!(" tacit outsource {other} millionaires --");
             assert!(
@@ -128,6 +139,47 @@ fn each_of_three_parties_has_a_command() {
             !run.succeeded().contains(of_three),
             "{of_three}:\n{}",
             run.stdout
+        );
+    }
+}
+
+#[test]
+fn a_flag_of_another_command_is_said_to_be_its() {
+    let folder = tempfile::tempdir().unwrap();
+    for (command, flag, owner) in [
+        (
+            "outsource generator f",
+            "--pin",
+            "`tacit outsource evaluator`",
+        ),
+        (
+            "outsource evaluator f",
+            "--chain",
+            "`tacit outsource generator`, `tacit outsource cloud`",
+        ),
+        (
+            "run f",
+            "--copies",
+            "`tacit outsource generator`, `tacit outsource cloud`",
+        ),
+        ("stock list", "--ands", "`tacit prepare`"),
+    ] {
+        let ended = tacit(
+            folder.path(),
+            &[&words(command)[..], &[flag, "1", "--json"]].concat(),
+        );
+        ended.failed(2, &[&format!("tip: {flag} is of {owner}")]);
+        let remedy = ended.json()["error"]["remedy"].to_string();
+        assert!(remedy.contains(owner), "{remedy}");
+    }
+    for unknown in ["--foo", "--jsom"] {
+        let ended = tacit(folder.path(), &["run", "f", unknown]);
+        ended.failed(2, &[unknown]);
+        assert!(!ended.stderr.contains("as a value"), "{ended:?}");
+        assert_eq!(
+            ended.stderr.contains("--json"),
+            unknown == "--jsom",
+            "{ended:?}"
         );
     }
 }

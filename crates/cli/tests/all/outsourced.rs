@@ -282,7 +282,11 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     with(&client, &[&asked[..], &key, &others].concat()).failed(2, &["--cloud-at"]);
     with(&client, &["--security", "malicious"]).failed(2, &["tacit run", asked[1]]);
     // Between two, what is of three answers with the command to use.
-    for three in [asked, ["--protocol", "outsourced"]] {
+    for three in [
+        asked,
+        ["--protocol", "outsourced"],
+        ["--protocol", "outsource"],
+    ] {
         let told = [
             three[1],
             "`tacit outsource`",

@@ -1,0 +1,97 @@
+//! Arguments that are not right.
+
+use std::process::ExitCode;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+use tacit::Category;
+
+use crate::args::Cli;
+use crate::failure;
+
+/// Most commands that are named as having a flag.
+const MOST_OWNERS: usize = 4;
+
+/// What is said of arguments that are not right, or asked for: help and versions come this way.
+pub(crate) fn misused(error: clap::Error) -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let error = with_owners(error, words.iter().map(AsRef::as_ref));
+    // With standard output or error gone there is nobody left to tell.
+    let _ = error.print();
+    if error.use_stderr() && words.iter().any(|word| word == "--json") {
+        let text = error.to_string();
+        let said = text.lines().take_while(|line| !line.is_empty());
+        let what = said.map(str::trim).collect::<Vec<_>>().join(" ");
+        let what = what.strip_prefix("error: ").unwrap_or(&what);
+        let after = |word| text.lines().find_map(|line| line.trim().strip_prefix(word));
+        let help = "`--help` after a command shows what it takes";
+        let remedy = match (after("tip: "), after("Usage: ")) {
+            (Some(tip), _) => format!("{tip}; {help}"),
+            (None, Some(usage)) => format!("the command is `{usage}`; {help}"),
+            (None, None) => help.to_owned(),
+        };
+        failure::print_json(Category::Usage, what, Some(&remedy), serde_json::Map::new());
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Category::Usage as u8))
+}
+
+/// The error about a flag that the command has not, with the commands that have it. How to pass a
+/// flag as a value is left out: no value of `tacit` looks like one.
+fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>) -> clap::Error {
+    let flag = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag.clone(),
+        _ => return error,
+    };
+    error.remove(ContextKind::Suggested);
+    let owners = owners(&Cli::command(), words, flag.trim_start_matches('-'));
+    if (1..=MOST_OWNERS).contains(&owners.len()) {
+        error.remove(ContextKind::SuggestedArg);
+        let tip = StyledStr::from(format!("{flag} is of {}", owners.join(", ")));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
+/// The commands that have the flag of this name: those next to the one that `words` name, or else
+/// all.
+fn owners<'w>(root: &Command, words: impl Iterator<Item = &'w str>, name: &str) -> Vec<String> {
+    let mut named = vec![(root.get_name().to_owned(), root)];
+    for word in words {
+        let Some((path, command)) = named.last() else {
+            break;
+        };
+        if let Some(next) = command.find_subcommand(word) {
+            named.push((format!("{path} {word}"), next));
+        }
+    }
+    let has_it = |command: &Command| {
+        let mut shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        shown.any(|arg| {
+            let names = arg.get_long_and_visible_aliases();
+            names.is_some_and(|names| names.contains(&name))
+        })
+    };
+    let above = named.iter().rev().skip(1);
+    let owners = above.map(|(path, command)| {
+        let owners = commands(path, command).into_iter();
+        let owners = owners.filter(|(_, command)| has_it(command));
+        owners
+            .map(|(path, _)| format!("`{path}`"))
+            .collect::<Vec<_>>()
+    });
+    owners
+        .into_iter()
+        .find(|owners| !owners.is_empty())
+        .unwrap_or_default()
+}
+
+/// A command and all below it, each with its name in full.
+fn commands<'c>(path: &str, command: &'c Command) -> Vec<(String, &'c Command)> {
+    let below = command.get_subcommands();
+    let below = below.flat_map(|next| commands(&format!("{path} {}", next.get_name()), next));
+    std::iter::once((path.to_owned(), command))
+        .chain(below)
+        .collect()
+}
