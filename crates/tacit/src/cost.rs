@@ -161,26 +161,29 @@ impl fmt::Display for Cost {
                 phase.traffic.rounds,
             )?;
         }
-        write!(f, "{} AND gates", self.and_gates)?;
+        let mut parts = Vec::new();
+        // The evaluator of `outsourced` has no part in them.
+        if self.and_gates > 0 {
+            parts.push(format!("{} AND gates", self.and_gates));
+        }
         if self.and_gates_on_the_spot > 0 {
             let missing = self.and_gates_on_the_spot;
-            write!(f, ", {missing} of them garbled on the spot")?;
+            parts.push(format!("{missing} of them garbled on the spot"));
         }
         if let Some(extension) = self.ot_extension {
-            write!(f, ", OTs by {extension}")?;
+            parts.push(format!("OTs by {extension}"));
         }
-        f.write_str(match self.base_ots {
-            Some(BaseOtSource::Kept) => ", base OTs from an earlier session",
-            Some(BaseOtSource::Batch) => ", base OTs made for later sessions too",
-            _ => "",
-        })?;
+        match self.base_ots {
+            Some(BaseOtSource::Kept) => parts.push("base OTs from an earlier session".to_owned()),
+            Some(BaseOtSource::Batch) => {
+                parts.push("base OTs made for later sessions too".to_owned());
+            }
+            _ => {}
+        }
         if let Some(bytes) = self.peak_memory_bytes {
-            write!(
-                f,
-                ", peak memory {:.1} MiB",
-                bytes as f64 / f64::from(1 << 20)
-            )?;
+            let mib = bytes as f64 / f64::from(1 << 20);
+            parts.push(format!("peak memory {mib:.1} MiB"));
         }
-        Ok(())
+        f.write_str(&parts.join(", "))
     }
 }

@@ -73,8 +73,8 @@ impl ExpectedInputs for OfParty<'_> {
         match input.owner {
             Some(owner) if owner == self.party => Ok(()),
             Some(owner) => Err(Failure::Input(format!(
-                "input {name:?} is {other}'s and this party is {me}; give --as {other} if that is \
-                 this party, or leave it out (inputs of {me}: {})",
+                "input {name:?} is {other}'s and this party is {me}; leave it out, or start this \
+                 party as {other} if that is who it is (inputs of {me}: {})",
                 inputs::listed(&self.names()),
                 other = signature.party_name(owner)
             ))),
