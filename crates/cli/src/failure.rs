@@ -5,10 +5,12 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::Category;
 use tacit::net::NetError;
+use tacit::outsourced::OutsourcedRole;
 use tacit::session::AbortReason;
 
 use crate::terminal::escaped;
@@ -44,6 +46,43 @@ pub(crate) enum Failure {
         own: String,
         /// The other one of the program.
         other: String,
+    },
+    /// Of three parties, not all have come to this one.
+    #[error(
+        "waited {after:?} for {missing} to connect, in vain{refused}; see whether the command \
+         still runs there, with --{own}-at HOST:PORT that leads here, or allow a longer --timeout"
+    )]
+    Missing {
+        /// Who has not.
+        missing: String,
+        /// The time allowed.
+        after: Duration,
+        /// What is said of others that came.
+        refused: String,
+        /// What this party is.
+        own: OutsourcedRole,
+    },
+    /// The parties order preparations for different numbers of runs.
+    #[error(
+        "the peer is incompatible: it orders for {theirs} run{} where this party orders {ours}; \
+         give both the same --runs",
+        if *.theirs == 1 { "" } else { "s" }
+    )]
+    OtherRuns {
+        /// This party's order.
+        ours: String,
+        /// For how many runs the peer's is.
+        theirs: u64,
+    },
+    /// The parties order different preparations.
+    #[error(
+        "the peer is incompatible: it orders something else than this party, which orders {ours}; \
+         give both the same function or file, --param, --entry, --runs, --component, --ots, \
+         --ands, --protocol and --scheme"
+    )]
+    OtherOrder {
+        /// This party's order.
+        ours: String,
     },
     /// There is no configuration where one is needed.
     #[error(
@@ -113,8 +152,9 @@ pub(crate) enum Failure {
     /// No checked execution of the function is in stock.
     #[error(
         "no checked execution of {function} at s = {security_bits} under {scheme} is in stock with \
-         this peer in this role; both parties prepare some, each in its --role, by `{command}`, or \
-         both give --protocol authenticated, which needs none"
+         this peer in this role; both parties prepare some before, of which each run takes one: \
+         here `{command}`, and the same at the other party in its role. Or both give --protocol \
+         authenticated, which needs none"
     )]
     NothingChecked {
         /// The function's name.
@@ -206,7 +246,10 @@ impl Failure {
             | Self::WrongResult { .. }
             | Self::Output(_)
             | Self::OutputClosed => Category::Input,
-            Self::SameParty { .. } => Category::Incompatible,
+            Self::SameParty { .. } | Self::OtherRuns { .. } | Self::OtherOrder { .. } => {
+                Category::Incompatible
+            }
+            Self::Missing { .. } => Category::Network,
             Self::Damaged | Self::NothingChecked { .. } => Category::Stock,
         }
     }
@@ -305,6 +348,28 @@ mod tests {
                 Failure::SameParty {
                     own: "buyer".to_owned(),
                     other: "seller".to_owned(),
+                },
+                5,
+            ),
+            (
+                Failure::Missing {
+                    missing: "the cloud".to_owned(),
+                    after: Duration::from_secs(60),
+                    refused: String::new(),
+                    own: OutsourcedRole::Generator,
+                },
+                6,
+            ),
+            (
+                Failure::OtherRuns {
+                    ours: "2 runs".to_owned(),
+                    theirs: 3,
+                },
+                5,
+            ),
+            (
+                Failure::OtherOrder {
+                    ours: "2 runs".to_owned(),
                 },
                 5,
             ),

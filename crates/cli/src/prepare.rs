@@ -10,19 +10,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::Component;
+use tacit::circuit::{Component, Digest};
 use tacit::garble::Rung;
 use tacit::net::CancelHandle;
-use tacit::session::AbortReason;
+use tacit::session::{AbortReason, Incompatibility};
 use tacit::stock::{Preparation, Prepared, Stocks};
-use tacit::{Category, Error, Role, Session};
+use tacit::{Category, Error, Function, Role, Session};
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::function::Found;
 use crate::log::Log;
-use crate::output;
+use crate::output::{self, counted};
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{JSON_VERSION, micros, pretty, shown_bytes};
@@ -36,6 +36,8 @@ use lots::LotOrder;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest search for the peer's number of runs.
+const LONGEST_SEARCH: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 ///
@@ -84,17 +86,35 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
                 rest(pause, &cancel);
                 pause = LONGEST_PAUSE.min(pause * 2);
             }
-            Err(failure) => {
-                if failure.category() == Category::Incompatible && !args.json {
-                    eprintln!("this party orders {}", order.described());
-                }
-                return Err(failure);
-            }
+            Err(failure) => return Err(of_orders(failure, order.as_ref(), args)),
         }
     };
     match args.json {
         true => output::print(pretty(&told.json).as_bytes()),
         false => output::print(told.text.as_bytes()),
+    }
+}
+
+/// The failure, with what each party orders where that may be why. Parties compare digests alone,
+/// so that the peer's number of runs is looked for where its order differs in nothing else.
+fn of_orders(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failure {
+    let ours = order.described();
+    match &failure {
+        Failure::Tacit(Error::PeerIncompatible(Incompatibility::Order { theirs, .. })) => {
+            let begun = Instant::now();
+            let mut runs = (1..).take_while(|_| begun.elapsed() < LONGEST_SEARCH);
+            let is_theirs = |runs: &u64| order.digest_for(*runs).as_ref() == Some(theirs);
+            match args.function.as_ref().and_then(|_| runs.find(is_theirs)) {
+                Some(theirs) => Failure::OtherRuns { ours, theirs },
+                None => Failure::OtherOrder { ours },
+            }
+        }
+        _ => {
+            if failure.category() == Category::Incompatible && !args.json {
+                eprintln!("this party orders {ours}");
+            }
+            failure
+        }
     }
 }
 
@@ -105,6 +125,9 @@ trait Order {
 
     /// What it is, to be compared with the other party's.
     fn described(&self) -> String;
+
+    /// What names it where it is for so many runs of its function in place of its own.
+    fn digest_for(&self, runs: u64) -> Option<Digest>;
 
     /// How it goes on when the parties meet again.
     fn resumption(&self) -> &'static str;
@@ -143,7 +166,7 @@ fn rest(pause: Duration, cancel: &CancelHandle) {
 struct ComponentOrder {
     role: Role,
     rung: &'static Rung,
-    function: Option<(tacit::Function, u64)>,
+    function: Option<(Function, u64)>,
     components: Vec<(Component, u64)>,
     ots: u64,
 }
@@ -177,9 +200,14 @@ impl ComponentOrder {
     }
 
     fn order(&self) -> Result<Preparation<'static>, Error> {
+        let runs = self.function.as_ref().map_or(0, |(_, runs)| *runs);
+        self.order_for(runs)
+    }
+
+    fn order_for(&self, runs: u64) -> Result<Preparation<'static>, Error> {
         let mut order = Preparation::new(self.role).scheme(self.rung.id);
-        if let Some((function, runs)) = &self.function {
-            order = order.enough_for(function, *runs)?;
+        if let Some((function, _)) = &self.function {
+            order = order.enough_for(function, runs)?;
         }
         for (component, count) in &self.components {
             order = order.component(component.clone(), *count);
@@ -191,8 +219,7 @@ impl ComponentOrder {
 impl Order for ComponentOrder {
     fn described(&self) -> String {
         let of_function = self.function.iter();
-        let runs =
-            of_function.map(|(function, runs)| format!("{runs} runs of {}", function.name()));
+        let runs = of_function.map(|(function, runs)| runs_of(*runs, function));
         let components = self.components.iter();
         let components = components.map(|(component, count)| {
             let name = component.name();
@@ -202,6 +229,10 @@ impl Order for ComponentOrder {
         let parts: Vec<_> = runs.chain(components).chain(ots).collect();
         let (role, scheme) = (self.role.name(), self.rung.id);
         format!("{} by prepared as {role} under {scheme}", parts.join(", "))
+    }
+
+    fn digest_for(&self, runs: u64) -> Option<Digest> {
+        Some(self.order_for(runs).ok()?.digest())
     }
 
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
@@ -242,6 +273,12 @@ impl Order for ComponentOrder {
             json: cost.json(json),
         })
     }
+}
+
+/// Runs of a function, one or many.
+fn runs_of(runs: u64, function: &Function) -> String {
+    let runs = counted(usize::try_from(runs).unwrap_or(usize::MAX), "run");
+    format!("{runs} of {}", function.name())
 }
 
 /// Both have everything; a peer that has already left takes nothing from it.

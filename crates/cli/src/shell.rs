@@ -1,6 +1,10 @@
 //! Commands that are printed to be pasted into a shell.
 
-use crate::args::FunctionArgs;
+use std::path::PathBuf;
+
+use tacit_language::TypedFunction;
+
+use crate::args::{FunctionArgs, RunArgs};
 
 /// The arguments that name a function, from `name` on.
 pub(crate) fn function(name: &str, choice: &FunctionArgs) -> Vec<String> {
@@ -17,6 +21,34 @@ pub(crate) fn function(name: &str, choice: &FunctionArgs) -> Vec<String> {
     }
     words.extend(ports(choice));
     words
+}
+
+/// A function as this party was told to run it, for the other to compare: of a program with its
+/// entry, also where that was left out.
+pub(crate) fn called(name: &str, choice: &FunctionArgs, typed: Option<&TypedFunction>) -> String {
+    let mut words = function(name, choice);
+    if let (None, Some(typed)) = (&choice.entry, typed) {
+        let entry = typed.signature().entry().name.to_string();
+        words.extend(["--entry".to_owned(), entry]);
+    }
+    line(&words)
+}
+
+/// Who this party and its peer are, how they meet and where the stock is, as it was given.
+pub(crate) fn meeting(args: &RunArgs) -> Vec<String> {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let given = [
+        ("--role", args.role.map(|role| role.name().to_owned())),
+        ("--as", args.party.clone()),
+        ("--with", args.meet.peer.clone()),
+        ("--listen", args.meet.listen.clone()),
+        ("--connect", args.meet.connect.clone()),
+        ("--identity", path(&args.meet.session.identity)),
+        ("--stock", path(&args.stock.stock)),
+    ];
+    let given = given.into_iter();
+    let words = given.filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+    words.flatten().collect()
 }
 
 /// The arguments that say whose the ports of a circuit are, and how they are read.

@@ -3,15 +3,17 @@
 use std::time::Instant;
 
 use serde_json::json;
+use tacit::circuit::Digest;
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{BatchPlan, BatchPreparation, Stocks};
 use tacit::{Error, Function, Role, Session};
 
-use super::{Order, Told, Took, check_room, leave};
+use super::{Order, Told, Took, check_room, leave, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::counted;
 use crate::progress::Bar;
 use crate::report::{bits_text, insecure, security, shown_bytes};
 use crate::{function, run};
@@ -98,13 +100,16 @@ impl Order for BatchOrder {
 
     fn described(&self) -> String {
         format!(
-            "{} runs of {} by batch at s = {} as {} under {}",
-            self.executions,
-            self.function.name(),
+            "{} by batch at s = {} as {} under {}",
+            runs_of(self.executions, &self.function),
             self.security,
             self.role.name(),
             self.rung.id
         )
+    }
+
+    fn digest_for(&self, runs: u64) -> Option<Digest> {
+        Some(BatchPreparation::new(self.role, &self.function, runs).digest())
     }
 
     fn resumption(&self) -> &'static str {
@@ -113,8 +118,13 @@ impl Order for BatchOrder {
 
     fn announcement(&self) -> Option<String> {
         Some(format!(
-            "a batch of {} where nothing is in stock: {} AND gates, and {} of the evaluator's disk",
+            "a batch of {} where nothing is in stock, {} for each run, which are fewer in a larger \
+             batch: {} AND gates, and {} of the evaluator's disk",
             self.plan,
+            counted(
+                (self.plan.cut().circuits / self.executions) as usize,
+                "circuit"
+            ),
             self.and_gates(),
             shown_bytes(self.table_bytes)
         ))
@@ -165,6 +175,7 @@ impl Order for BatchOrder {
             text.push_str(&format!("OTs by {extension}\n"));
         }
         text += &format!("{cost}\n");
+        text += "each `tacit run` of it with --protocol batch takes one at both parties\n";
         let plan = prepared.plan.map(|plan| {
             json!({
                 "executions": plan.executions(),

@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
+use tacit::circuit::Digest;
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{InstancePreparation, Prepared, Stocks, TriplePreparation};
 use tacit::{Error, Function, Role, Session};
 
-use super::{Order, Told, Took, leave};
+use super::{Order, Told, Took, leave, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::counted;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
 use crate::{function, run};
@@ -104,14 +104,22 @@ impl LotOrder {
     }
 
     fn order(&self) -> Result<Prepares<'_>, Error> {
+        self.order_for(match &self.wanted {
+            Wanted::Instances(_, runs, _) | Wanted::TriplesFor(_, runs, _) => *runs,
+            Wanted::Triples(_) => 0,
+        })
+    }
+
+    /// The same for so many runs, where it is for runs.
+    fn order_for(&self, runs: u64) -> Result<Prepares<'_>, Error> {
         let role = self.role;
         let order = match &self.wanted {
-            Wanted::Instances(function, runs, rung) => {
-                let order = InstancePreparation::for_runs(role, function, *runs)?;
+            Wanted::Instances(function, _, rung) => {
+                let order = InstancePreparation::for_runs(role, function, runs)?;
                 Prepares::Instances(order.scheme(rung.id))
             }
-            Wanted::TriplesFor(function, runs, _) => {
-                Prepares::Triples(TriplePreparation::for_runs(role, function, *runs)?)
+            Wanted::TriplesFor(function, ..) => {
+                Prepares::Triples(TriplePreparation::for_runs(role, function, runs)?)
             }
             Wanted::Triples(count) => Prepares::Triples(TriplePreparation::triples(role, *count)),
         };
@@ -151,9 +159,8 @@ impl LotOrder {
         let (what, made, usable) = (self.what(), prepared.made(), prepared.available());
         text += &format!("{made} {what} made, {usable} usable");
         if let Some(function) = self.function() {
-            let runs = usize::try_from(prepared.runs.unwrap_or(0)).unwrap_or(usize::MAX);
-            let (runs, name) = (counted(runs, "run"), function.name());
-            text += &format!(", enough for {runs} of {name}");
+            let runs = runs_of(prepared.runs.unwrap_or(0), function);
+            text += &format!(", enough for {runs}");
         }
         text.push('\n');
         let made_at = prepared.made_at_bits;
@@ -212,20 +219,22 @@ impl Order for LotOrder {
     }
 
     fn described(&self) -> String {
-        let runs_of = |runs: &u64, function: &Function| {
-            let runs_of = if *runs == 1 { "run" } else { "runs" };
-            format!("for {runs} {runs_of} of {}", function.name())
-        };
         let what = match &self.wanted {
             Wanted::Instances(function, runs, rung) => {
-                let runs = runs_of(runs, function);
-                format!("checked components {runs} under {}", rung.id)
+                let runs = runs_of(*runs, function);
+                format!("checked components for {runs} under {}", rung.id)
             }
-            Wanted::TriplesFor(function, runs, _) => format!("triples {}", runs_of(runs, function)),
+            Wanted::TriplesFor(function, runs, _) => {
+                format!("triples for {}", runs_of(*runs, function))
+            }
             Wanted::Triples(count) => format!("{count} triples"),
         };
         let (bits, role) = (self.security, self.role.name());
         format!("{what} by authenticated at s = {bits} as {role}")
+    }
+
+    fn digest_for(&self, runs: u64) -> Option<Digest> {
+        Some(either!(self.order_for(runs).ok()?, one => one.digest()))
     }
 
     fn resumption(&self) -> &'static str {

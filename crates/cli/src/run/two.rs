@@ -271,8 +271,9 @@ impl<'a> TwoPartyRun<'a> {
                 }
             }
             _ => {
-                let words = shell::function(&self.args.function, &self.args.choice);
-                error.calling_function(&shell::line(&words)).into()
+                let (args, typed) = (self.args, self.runnable.typed());
+                let called = shell::called(&args.function, &args.choice, typed);
+                error.calling_function(&called).into()
             }
         }
     }
@@ -373,7 +374,8 @@ impl<'a> TwoPartyRun<'a> {
         match made {
             0 => {}
             made if made == runs => {
-                let (scheme, command) = (self.rung.id, self.prepare(Protocol::Authenticated));
+                let command = shell::line(&self.prepare(Protocol::Authenticated, "N"));
+                let scheme = self.rung.id;
                 eprintln!(
                     "triples   made in the run: no order that both parties prepared has enough \
                      left for a run under {scheme}; `{command}` at both makes more"
@@ -383,31 +385,35 @@ impl<'a> TwoPartyRun<'a> {
         }
     }
 
-    /// No execution is in stock: what prepares some, as both parties can paste it.
+    /// No execution is in stock: what prepares some, as this party can paste it.
     fn nothing_checked(&self) -> Failure {
+        let mut command = self.prepare(Protocol::Batch, "16");
+        command.extend(shell::meeting(self.args));
         Failure::NothingChecked {
             function: self.runnable.function().name().to_owned(),
             scheme: self.rung.id.to_string(),
             security_bits: self.security.bits(),
-            command: self.prepare(Protocol::Batch),
+            command: shell::line(&command),
         }
     }
 
-    /// The command that prepares N runs of the function by `protocol`.
-    fn prepare(&self, protocol: Protocol) -> String {
+    /// The command that prepares `runs` runs of the function by `protocol`.
+    fn prepare(&self, protocol: Protocol, runs: &str) -> Vec<String> {
         let args = self.args;
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
         words.extend(shell::function(&args.function, &args.choice));
-        words.extend(["--protocol", protocol.name(), "--security-bits"].map(str::to_owned));
-        words.push(self.security.to_string());
+        words.extend(["--protocol", protocol.name()].map(str::to_owned));
+        if args.security_bits.is_some() {
+            words.extend(["--security-bits".to_owned(), self.security.to_string()]);
+        }
         if args.insecure_for_measurements {
             words.push("--insecure-for-measurements".to_owned());
         }
         if args.runs.scheme.is_some() {
             words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
         }
-        words.extend(["--runs", "N"].map(str::to_owned));
-        shell::line(&words)
+        words.extend(["--runs", runs].map(str::to_owned));
+        words
     }
 }
 

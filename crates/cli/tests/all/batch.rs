@@ -36,6 +36,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
             "2 checked executions of aes-128 made, 2 usable",
             "circuits for 2 buckets of",
             "bound     2^-",
+            "each `tacit run` of it with --protocol batch takes one",
         ] {
             assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");
         }
@@ -79,10 +80,14 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
             assert!(ended.stderr.contains(stated), "{ended:?}");
         }
     }
-    for ended in run(&parties, "aes-128", [KEY, BLOCK], &batch) {
+    let ended = run(&parties, "aes-128", [KEY, BLOCK], &batch);
+    for (ended, role) in ended
+        .iter()
+        .zip(["garbler --with tacit:", "evaluator --with tacit:"])
+    {
         let remedy = "tacit prepare aes-128 --protocol batch --security-bits 6 \
-                      --insecure-for-measurements --runs N";
-        ended.failed(7, &["no checked execution", remedy]);
+                      --insecure-for-measurements --runs 16 --role";
+        ended.failed(7, &["no checked execution", &format!("{remedy} {role}")]);
     }
     let made = prepare(&parties, "aes-128", &[&two[..], &["--json"]].concat());
     for ended in made {
@@ -140,8 +145,8 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     prf.failed(2, &["half-gates or three-halves"]);
     assert!(!prf.stderr.contains("listening"), "{prf:?}");
     let three = [&batch[..], &["--scheme", "three-halves"]].concat();
-    let remedy = "`tacit prepare millionaires --param bits=8 --protocol batch --security-bits 40 \
-                  --scheme three-halves";
+    let remedy = "`tacit prepare millionaires --param bits=8 --protocol batch --scheme \
+                  three-halves --runs 16 --role garbler";
     alone(&three).failed(7, &["no checked execution", remedy]);
     let listed = tacit(parties.folder(), &["stock", "list", "--stock", "a"]);
     assert!(

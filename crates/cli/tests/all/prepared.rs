@@ -266,21 +266,28 @@ fn orders_that_differ_or_are_too_large_say_what_to_do() {
         let order = ["prepare", "aes-128-rounds", "--runs", runs];
         [&order[..], &["--role", role, "--stock", stock]].concat()
     };
-    let differ = parties.act(
-        &arguments("garbler", "a", "2"),
-        &arguments("evaluator", "b", "3"),
-    );
-    for ended in differ {
-        ended.failed(
+    for protocol in ["prepared", "batch", "authenticated"] {
+        let by = |role, stock, runs| {
+            [&arguments(role, stock, runs)[..], &["--protocol", protocol]].concat()
+        };
+        let [garbler, evaluator] =
+            parties.act(&by("garbler", "a", "2"), &by("evaluator", "b", "1"));
+        garbler.failed(
             5,
             &[
-                "it orders",
-                "this party",
-                "this party orders ",
+                "it orders for 1 run where this party orders",
+                "2 runs of",
                 "--runs",
-                "--component",
             ],
         );
+        evaluator.failed(
+            5,
+            &["it orders for 2 runs where this party orders", "1 run of"],
+        );
+    }
+    let other = words("prepare --component xor@5 --role evaluator --stock b");
+    for ended in parties.act(&arguments("garbler", "a", "2"), &other) {
+        ended.failed(5, &["something else than this party", "--component"]);
     }
     // Nobody has to be there for an order that fits into no stock to be refused.
     alone(&parties, &["aes-128-rounds", "--runs", "1000000"])
