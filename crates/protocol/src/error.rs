@@ -202,8 +202,8 @@ pub enum Incompatibility {
     /// Another function.
     #[error(
         "it wants function {theirs} and this party {ours}; give both sides the same function or \
-         file and the same --param, --owner, --result, --type and --bit-order, and compare what \
-         `tacit inspect` prints on each"
+         file and the same --param, --public, --entry, --owner, --result, --type and --bit-order, \
+         and compare what `tacit inspect` prints on each"
     )]
     Function {
         /// Our function's digest.
@@ -213,9 +213,8 @@ pub enum Incompatibility {
     },
     /// Another order of a preparation.
     #[error(
-        "it orders {theirs} and this party {ours}, which are digests of the components and their \
-         numbers; give both sides the same function or file, --param, --runs, --component, \
-         --ots, --protocol and --scheme"
+        "it orders something else than this party; give both sides the same function or file, \
+         --param, --entry, --runs, --component, --ots, --ands, --protocol and --scheme"
     )]
     Order {
         /// Our order's digest.
@@ -246,10 +245,7 @@ pub enum Incompatibility {
     #[error("it wants a {0} that this version does not know")]
     Unknown(&'static str),
     /// Another statistical security parameter.
-    #[error(
-        "it wants {theirs} bits of statistical security and this party {ours}; give \
-        both the same --security-bits"
-    )]
+    #[error("{}", statistical_security(*.ours, *.theirs))]
     StatisticalSecurity {
         /// Our parameter.
         ours: u8,
@@ -284,10 +280,7 @@ pub enum Incompatibility {
         theirs: String,
     },
     /// Another number of circuits, or another security, of an outsourced run.
-    #[error(
-        "it was told {theirs} and this party {ours}; give all three the same --copies and \
-         --security-bits"
-    )]
+    #[error("it was told {theirs} and this party {ours}; give all three the same --copies")]
     Circuits {
         /// Our parameters.
         ours: String,
@@ -345,6 +338,26 @@ pub enum Incompatibility {
     },
 }
 
+/// How the parameters of two parties differ. Of one protocol, only `outsourced` has 0 as well as
+/// others: it is that of one circuit.
+fn statistical_security(ours: u8, theirs: u8) -> String {
+    let circuits = |bits| match bits {
+        0 => "one circuit, for parties that follow the protocol",
+        _ => "several circuits, against malicious parties",
+    };
+    match ours == 0 || theirs == 0 {
+        true => format!(
+            "it was told {} and this party {}; give all three the same --copies",
+            circuits(theirs),
+            circuits(ours)
+        ),
+        false => format!(
+            "it wants {theirs} bits of statistical security and this party {ours}; give both the \
+             same --security-bits"
+        ),
+    }
+}
+
 fn other(role: &str) -> &'static str {
     if role == "garbler" {
         "evaluator"
@@ -393,5 +406,22 @@ impl Error {
             | Self::SecurityBits { .. }
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_what_is_to_be_given_alike() {
+        let said = |ours, theirs| Incompatibility::StatisticalSecurity { ours, theirs }.to_string();
+        for text in [said(40, 0), said(0, 40)] {
+            assert!(
+                text.ends_with("; give all three the same --copies"),
+                "{text}"
+            );
+        }
+        assert!(said(40, 41).ends_with("--security-bits"));
     }
 }

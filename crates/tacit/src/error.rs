@@ -57,9 +57,9 @@ pub enum Error {
     /// The peer wants another function than this party was told to run.
     #[error(
         "the peer is incompatible: it wants function {}… and this party {}…, {name}; give both \
-         the same file, --param, --public, --owner, --result, --type and --bit-order, and compare \
-         what `tacit inspect` prints with them at both: of a program names and the order of \
-         variants count, too",
+         the same file, --param, --public, --entry, --owner, --result, --type and --bit-order, and \
+         compare what `tacit inspect` prints with them at both: of a program names and the order \
+         of variants count, too",
         short(theirs),
         short(ours)
     )]
@@ -361,6 +361,15 @@ impl fmt::Display for OfParty<'_> {
                  see the error that it printed"
             ),
             Error::PeerAborted(reason) => write!(f, "the {party} stopped the run: {reason}"),
+            Error::Network(NetError::Unreachable {
+                address,
+                after,
+                reason,
+            }) => write!(
+                f,
+                "could not reach the {party} at {address} within {after:?}: {reason}; see whether \
+                 its command runs and listens there, and no firewall is in the way"
+            ),
             error => write!(f, "in the session with the {party}: {error}"),
         }
     }

@@ -2,6 +2,6 @@
 //! parties become known to each other.
 
 pub use tacit_net::{
-    CancelHandle, Channel, Interrupt, Link, Meter, NetError, SLICE, Sink, Source, Transport, Wait,
-    memory, networks, pairing, relay,
+    Awaited, CancelHandle, Channel, Interrupt, Link, Meter, NetError, SLICE, Sink, Source,
+    Transport, Wait, memory, networks, pairing, relay,
 };
