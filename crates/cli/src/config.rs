@@ -217,6 +217,13 @@ impl Config {
         let name = self.peer_name(fingerprint).map(str::to_owned);
         name.unwrap_or_else(|| fingerprint.to_string())
     }
+
+    /// The peer's name, or the beginning of its fingerprint, for who was named a moment ago.
+    pub(crate) fn called(&self, fingerprint: &Fingerprint) -> String {
+        const SHOWN: usize = "tacit:".len() + 12;
+        let name = self.peer_name(fingerprint).map(str::to_owned);
+        name.unwrap_or_else(|| format!("{}…", &fingerprint.to_string()[..SHOWN]))
+    }
 }
 
 #[cfg(test)]

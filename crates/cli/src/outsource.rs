@@ -18,6 +18,7 @@ use tacit::outsourced::{
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
+use tacit_language::TypedFunction;
 
 use crate::args::{Given, OutsourceCommand};
 use crate::config::Config;
@@ -60,7 +61,7 @@ pub(crate) fn outsource(
         function.name(),
         function.digest()
     ));
-    let chain = chain(function, given, config)?;
+    let chain = chain(function, given, config, meeting.servers())?;
     let job = || {
         let values = values
             .iter()
@@ -77,6 +78,7 @@ pub(crate) fn outsource(
         parameters,
         rung,
         others: meeting.others,
+        names: meeting.others.map(|(_, who)| config.called(&who)),
         chain: chain.as_ref().map(|chain| chain.name.as_str()),
     };
     if !each.runs.json {
@@ -96,7 +98,7 @@ pub(crate) fn outsource(
             session.set_base_ot(kind)?;
         }
     }
-    let outcomes = runs(&mut sessions, (given, gates), log, job)?;
+    let outcomes = runs(&mut sessions, (given, runnable.typed(), gates), log, job)?;
     for session in sessions {
         // The results are here; a peer that has already left takes nothing from them.
         if let Err(error) = session.close() {
@@ -137,7 +139,7 @@ fn told<'f>(
 /// Runs as often as asked, of `gates` AND gates each, or until another party wants no more.
 fn runs<'f>(
     [first, second]: &mut [Session; 2],
-    (given, gates): (&Given<'_>, u64),
+    (given, typed, gates): (&Given<'_>, Option<&TypedFunction>, u64),
     log: Log,
     job: impl Fn() -> OutsourcedJob<'f>,
 ) -> Result<Vec<Outcome>, Failure> {
@@ -160,8 +162,8 @@ fn runs<'f>(
                 break;
             }
             Err(error) => {
-                let words = shell::function(&each.function, &each.choice);
-                return Err(error.calling_function(&shell::line(&words)).into());
+                let called = shell::called(&each.function, &each.choice, typed);
+                return Err(error.calling_function(&called).into());
             }
             Ok(outcome) => outcomes.push(outcome),
         }
@@ -297,6 +299,7 @@ fn chain(
     function: &Function,
     given: &Given<'_>,
     config: &Config,
+    servers: [Fingerprint; 2],
 ) -> Result<Option<Chain>, Failure> {
     let wrong = |text: String| Err(Failure::Usage(text));
     let keeps = function.has_saved_values();
@@ -317,7 +320,10 @@ fn chain(
         Some(name) => {
             let stocks = stock::open(server.stock.stock.as_deref(), config)?;
             let allowed = server.allow.iter();
-            let allowed = allowed.map(|who| party::fingerprint("--allow", who, config));
+            let allowed = allowed.map(|text| {
+                let who = party::fingerprint("--allow", text, config)?;
+                stock::check_allowed(who, servers, text)
+            });
             Ok(Some(Chain {
                 stocks,
                 name: name.clone(),
@@ -335,6 +341,8 @@ struct Setting<'a> {
     parameters: OutsourcedParameters,
     rung: &'static Rung,
     others: [(OutsourcedRole, Fingerprint); 2],
+    /// What a person is told of who they are.
+    names: [String; 2],
     chain: Option<&'a str>,
 }
 
@@ -365,8 +373,8 @@ impl Setting<'_> {
             what_runs(self.rung, self.function),
             self.role,
         );
-        for (other, who) in &self.others {
-            text += &format!("{:<9} {who}\n", other.name());
+        for ((other, _), name) in self.others.iter().zip(&self.names) {
+            text += &format!("{:<9} {name}\n", other.name());
         }
         if let Some(chain) = self.chain {
             text += &format!("chain     {chain}\n");

@@ -166,13 +166,10 @@ impl Meeting {
     }
 
     fn wait(&self, waiting: Inviter, own: &Own, log: Log) -> Result<Met, Failure> {
-        let mut told = 0;
         let met = match self {
             Self::Here(listener, _) => {
-                let mut refused = |from: SocketAddr, reason: &NetError| {
-                    told += 1;
-                    party::refusal(told, from, reason, log);
-                };
+                let mut refusals = party::Refusals::new(None, log);
+                let mut refused = |from: SocketAddr, reason: &NetError| refusals.tell(from, reason);
                 waiting.wait(listener, &own.identity, &own.settings, &mut refused)
             }
             Self::Relay(_) => {

@@ -16,12 +16,13 @@ use crate::args::MeetArgs;
 use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::log::Log;
+use crate::output::counted;
 
 /// Longest wait for the peer to be there, unless told otherwise.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a wait for the peer goes on before this party says what may be wrong.
-const HINT_AFTER: Duration = Duration::from_secs(5);
+pub(crate) const HINT_AFTER: Duration = Duration::from_secs(5);
 
 /// How many refused connections are told without `-v`.
 const REFUSALS_TOLD: u64 = 5;
@@ -184,11 +185,9 @@ impl Party {
                 let listener = Listener::bind(address)?;
                 eprintln!("listening on {}", listener.local_address());
                 log.step(format_args!("waiting for {peer}"));
-                let mut told = 0;
-                let mut refused = |from: SocketAddr, reason: &NetError| {
-                    told += 1;
-                    refusal(told, from, reason, log);
-                };
+                let awaited = (peer.to_string(), "--with".to_owned());
+                let mut refusals = Refusals::new(Some(awaited), log);
+                let mut refused = |from: SocketAddr, reason: &NetError| refusals.tell(from, reason);
                 listener.accept_watched(identity, peer, settings, &mut refused)?
             }
             (MeetingPlace::Listen(address), Trust::Plain) => {
@@ -271,15 +270,70 @@ pub(crate) fn hint_later(text: String) -> Sender<()> {
     sender
 }
 
-/// Tells of connection number `number` that was refused; a flood of them is not told unasked.
-pub(crate) fn refusal(number: u64, from: SocketAddr, reason: &NetError, log: Log) {
-    if number > REFUSALS_TOLD {
-        log.step(format_args!("refused a connection from {from}: {reason}"));
-        return;
+/// What is told of refused connections: anybody can make them, so that it is of few, and of each
+/// identity once.
+pub(crate) struct Refusals {
+    /// Who is waited for, and the option that says who that is; nothing where anybody may come.
+    awaited: Option<(String, String)>,
+    told: u64,
+    identities: Vec<Fingerprint>,
+    count: u64,
+    last: String,
+    log: Log,
+}
+
+impl Refusals {
+    pub(crate) fn new(awaited: Option<(String, String)>, log: Log) -> Self {
+        Self {
+            awaited,
+            told: 0,
+            identities: Vec::new(),
+            count: 0,
+            last: String::new(),
+            log,
+        }
     }
-    eprintln!("refused a connection from {from}, and still waiting: {reason}");
-    if number == REFUSALS_TOLD {
-        eprintln!("further ones are told with -v");
+
+    /// How many there were, and the last, for a sentence; nothing where there was none.
+    pub(crate) fn summary(&self) -> String {
+        match self.count {
+            0 => String::new(),
+            count => {
+                let connections = counted(count as usize, "connection");
+                format!(", and refused {connections}, the last from {}", self.last)
+            }
+        }
+    }
+
+    /// Tells of one.
+    pub(crate) fn tell(&mut self, from: SocketAddr, reason: &NetError) {
+        self.count += 1;
+        self.last = format!("{from}: {reason}");
+        let (found, text) = match (reason, &self.awaited) {
+            (NetError::WrongIdentity { found, .. }, Some((awaited, option))) => (
+                Some(*found),
+                format!(
+                    "refused a connection from {from}, and still waiting for {awaited}: it shows \
+                     the identity {found}; if that is the right one, as you know from the other \
+                     party itself, give {option} {found}"
+                ),
+            ),
+            _ => (
+                None,
+                format!("refused a connection from {from}, and still waiting: {reason}"),
+            ),
+        };
+        let is_known = found.is_some_and(|found| self.identities.contains(&found));
+        if is_known || self.told == REFUSALS_TOLD {
+            self.log.step(format_args!("{text}"));
+            return;
+        }
+        self.identities.extend(found);
+        self.told += 1;
+        eprintln!("{text}");
+        if self.told == REFUSALS_TOLD {
+            eprintln!("further ones are told with -v");
+        }
     }
 }
 
@@ -348,4 +402,32 @@ fn no_identity(looked: &mut dyn Iterator<Item = PathBuf>) -> Failure {
 /// Where an identity lies unless told otherwise.
 pub(crate) fn default_path(folder: &Path) -> PathBuf {
     folder.join("identity.key")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever makes a key for each connection fills neither the terminal nor the memory.
+    #[test]
+    fn few_refusals_are_told_and_of_an_identity_one() {
+        let awaited = Some(("bob".to_owned(), "--with".to_owned()));
+        let mut refusals = Refusals::new(awaited, Log::new(0));
+        let mut refuse = |identity: u8| {
+            let reason = NetError::WrongIdentity {
+                expected: Vec::new(),
+                found: Fingerprint([identity; 32]),
+            };
+            refusals.tell(SocketAddr::from(([127, 0, 0, 1], 7000)), &reason);
+            (refusals.told, refusals.identities.len())
+        };
+        assert_eq!([refuse(0), refuse(0), refuse(1)], [(1, 1), (1, 1), (2, 2)]);
+        let told = (2..100).map(refuse).last();
+        assert_eq!(told, Some((REFUSALS_TOLD, REFUSALS_TOLD as usize)));
+        assert!(
+            refusals
+                .summary()
+                .contains("refused 101 connections, the last from 127.0.0.1")
+        );
+    }
 }

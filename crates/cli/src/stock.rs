@@ -22,6 +22,8 @@ use crate::output::{self, counted};
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::{function, party};
 
+pub(crate) use chains::check_allowed;
+
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tacit::net::{CancelHandle, NetError};
+use tacit::net::{Awaited, CancelHandle, NetError};
 use tacit::outsourced::OutsourcedRole;
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 
@@ -12,10 +12,12 @@ use crate::args::{Given, Other};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
-use crate::party;
+use crate::party::{self, HINT_AFTER, Refusals};
 
 /// Longest wait for the others to be there, unless told otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// The pause between two looks for whoever connects.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Who this party is, who the others are, and where they meet.
 pub(super) struct Meeting {
@@ -45,12 +47,14 @@ impl Meeting {
         };
         let [first, second] = &given.others;
         let others = [who(first)?, who(second)?];
-        let is_twice = others[0].1 == others[1].1
-            || others.iter().any(|other| other.1 == identity.fingerprint());
-        if is_twice {
-            return Err(Failure::Usage(
-                "two of the three parties have one fingerprint; each is to have its own".to_owned(),
-            ));
+        let own = (given.role, identity.fingerprint());
+        for (one, other) in [(own, others[0]), (own, others[1]), (others[0], others[1])] {
+            if one.1 == other.1 {
+                return Err(Failure::Usage(format!(
+                    "the {} and the {} have one fingerprint; each of the three is to have its own",
+                    one.0, other.0
+                )));
+            }
         }
         let addresses = [first, second].map(|other| address(given.role, other, config));
         let [first, second] = addresses;
@@ -67,6 +71,11 @@ impl Meeting {
         })
     }
 
+    /// The two that keep chains, where this party is one of them.
+    pub(super) fn servers(&self) -> [Fingerprint; 2] {
+        [self.identity.fingerprint(), self.others[0].1]
+    }
+
     /// Meets both others, in the order of `others`.
     ///
     /// # Errors
@@ -79,9 +88,9 @@ impl Meeting {
             eprintln!("listening on {}", listener.local_address());
         }
         let (identity, settings) = (&self.identity, &self.settings);
-        let mut refused = |from: SocketAddr, reason: &NetError| {
-            log.step(format_args!("refused a connection from {from}: {reason}"));
-        };
+        for (other, who) in &self.others {
+            log.step(format_args!("the {other} is {who}"));
+        }
         let mut met: [Option<Session>; 2] = [None, None];
         for ((met, address), (other, who)) in met.iter_mut().zip(&self.addresses).zip(&self.others)
         {
@@ -98,16 +107,7 @@ impl Meeting {
             }
         }
         if let Some(listener) = listener {
-            let missing: Vec<usize> = (0..2).filter(|&link| met[link].is_none()).collect();
-            let awaited: Vec<_> = missing.iter().map(|&link| self.others[link].1).collect();
-            for &link in &missing {
-                log.step(format_args!("waiting for the {}", self.others[link].0));
-            }
-            let mut door = listener.open(identity, &awaited, settings)?;
-            let come = door.meet(identity, &awaited, settings, &mut refused)?;
-            for (link, session) in missing.into_iter().zip(come) {
-                met[link] = Some(session);
-            }
+            self.receive(listener, &mut met, log)?;
         }
         match met {
             [Some(first), Some(second)] => Ok([first, second]),
@@ -117,6 +117,78 @@ impl Meeting {
             ))),
         }
     }
+
+    /// Waits for those that connect to this party, for `connect_timeout` in all.
+    fn receive(
+        &self,
+        listener: Listener,
+        met: &mut [Option<Session>; 2],
+        log: Log,
+    ) -> Result<(), Failure> {
+        let (identity, settings) = (&self.identity, &self.settings);
+        let own = identity.fingerprint();
+        let awaited = self.missing(met);
+        let allowed: Vec<_> = awaited.iter().map(|(_, who)| *who).collect();
+        let options = awaited.iter().map(|(other, _)| format!("--{other}"));
+        let options = options.collect::<Vec<_>>().join(" or ");
+        let mut refusals = Refusals::new(Some((named(&awaited, "or"), options)), log);
+        eprintln!("waiting for {}", named(&awaited, "and"));
+        let mut door = listener.open(identity, &allowed, settings)?;
+        let (begun, mut is_hinted) = (Instant::now(), false);
+        while met.iter().any(Option::is_none) {
+            if settings.cancel.is_cancelled() {
+                let awaited = Awaited::Connection;
+                return Err(tacit::Error::from(NetError::Cancelled { awaited }).into());
+            }
+            let missing = named(&self.missing(met), "and");
+            if begun.elapsed() > settings.connect_timeout {
+                return Err(Failure::Missing {
+                    missing,
+                    after: settings.connect_timeout,
+                    refused: refusals.summary(),
+                    own: self.role,
+                });
+            }
+            if begun.elapsed() > HINT_AFTER && !is_hinted {
+                is_hinted = true;
+                eprintln!(
+                    "still waiting for {missing}: the command there connects to this address, by \
+                     --{}-at or tacit.toml, and may have ended with an error",
+                    self.role
+                );
+            }
+            let mut refused = |from: SocketAddr, reason: &NetError| refusals.tell(from, reason);
+            let Some(arrival) = door.next(&own, PAUSE, &mut refused) else {
+                continue;
+            };
+            let mut others = self.others.iter();
+            if let Some(place) = others.position(|(_, who)| Some(*who) == arrival.peer()) {
+                let (other, _) = self.others[place];
+                let session = arrival.greet(settings);
+                let session = session.map_err(|error| error.of_party(other))?;
+                // One whose command was started anew comes again, and means its last one.
+                let again = met[place].replace(session).map_or("", |_| " again");
+                eprintln!("the {other} is here{again}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that this party has not met.
+    fn missing(&self, met: &[Option<Session>; 2]) -> Vec<(OutsourcedRole, Fingerprint)> {
+        let others = self.others.iter().zip(met);
+        let missing = others.filter(|(_, met)| met.is_none());
+        missing.map(|(other, _)| *other).collect()
+    }
+}
+
+/// Some of the others for a sentence.
+fn named(others: &[(OutsourcedRole, Fingerprint)], joint: &str) -> String {
+    let names: Vec<_> = others
+        .iter()
+        .map(|(role, _)| format!("the {role}"))
+        .collect();
+    names.join(&format!(" {joint} "))
 }
 
 /// Whether the party in `role` connects to `other`: the generator is connected to by both others,

@@ -169,9 +169,12 @@ pub(super) fn command(
     match command {
         StockCommand::DropChain { chain } => drop_chain(stocks, chain, which, config, json)?,
         StockCommand::Allow { chain, who, remove } => {
-            let who = party::fingerprint("allow", who, config)?;
             let chain = named(stocks, chain, which)?;
-            allow(stocks, &chain, (who, !remove), config, json)?;
+            let mut allowed = party::fingerprint("allow", who, config)?;
+            if !remove {
+                allowed = check_allowed(allowed, [chain.own, chain.peer], who)?;
+            }
+            allow(stocks, &chain, (allowed, !remove), config, json)?;
         }
         StockCommand::Adopt {
             chain,
@@ -184,6 +187,25 @@ pub(super) fn command(
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Refuses to let one of the `servers` that keep a chain use its values; `text` names it.
+///
+/// # Errors
+///
+/// It is one of them.
+pub(crate) fn check_allowed(
+    who: Fingerprint,
+    servers: [Fingerprint; 2],
+    text: &str,
+) -> Result<Fingerprint, Failure> {
+    match servers.contains(&who) {
+        false => Ok(who),
+        true => Err(Failure::Usage(format!(
+            "{text} is generator or cloud of the chain, and no leave makes it an evaluator; name \
+             one who runs `tacit outsource evaluator`"
+        ))),
+    }
 }
 
 /// Lets `who` use the values of a chain, or no longer.

@@ -110,39 +110,26 @@ fn a_map_is_kept_between_processes() {
     ] {
         assert!(text.succeeded().contains(part), "{part}: {text:?}");
     }
+    let other = tacit(parties.path(), &["keygen", "--out", "watch.key"]);
+    let other = other.succeeded().trim().to_owned();
     for stock in ["g", "c"] {
-        let allow = [
-            "stock",
-            "allow",
-            "friends",
-            generator_of(&parties),
-            "--stock",
-            stock,
-        ];
+        let allow = ["stock", "allow", "friends", &other, "--stock", stock];
         let text = tacit(parties.path(), &allow);
         assert!(
             text.succeeded().contains("may use the chain friends"),
             "{text:?}"
         );
         tacit(parties.path(), &[&allow[..], &["--remove"]].concat()).succeeded();
-        let unknown = [
-            "stock",
-            "allow",
-            "freinds",
-            generator_of(&parties),
-            "--stock",
-            stock,
-        ];
+        let unknown = ["stock", "allow", "freinds", &other, "--stock", stock];
         tacit(parties.path(), &unknown).failed(2, &["no chain freinds"]);
+        for server in &parties.fingerprints[..2] {
+            let allow = ["stock", "allow", "friends", server, "--stock", stock];
+            tacit(parties.path(), &allow).failed(2, &["generator or cloud of the chain"]);
+        }
         let drop = ["stock", "drop-chain", "friends", "--stock", stock];
         tacit(parties.path(), &drop).succeeded();
         tacit(parties.path(), &drop).failed(2, &["no chain friends"]);
     }
-}
-
-/// Some fingerprint.
-fn generator_of(parties: &Parties) -> &str {
-    &parties.fingerprints[0]
 }
 
 #[test]
@@ -158,6 +145,82 @@ fn a_run_of_three_without_state() {
     }
     assert_eq!(cloud.json()["outputs"], json!({}));
     assert_eq!(evaluator.json()["cloud"], parties.fingerprints[1].as_str());
+}
+
+#[test]
+fn who_was_told_another_number_of_circuits_hears_of_that_option() {
+    let parties = Parties::new();
+    let own: [&[&str]; 3] = [
+        &["--input", "a=9", "--copies", "1"],
+        &[],
+        &["--input", "b=8"],
+    ];
+    let [generator, cloud, _] = parties.run(&["millionaires"], 0, own);
+    for ended in [generator, cloud] {
+        ended.failed(5, &["give all three the same --copies\n"]);
+    }
+}
+
+/// Who is missing, who was refused and who has come are said, each once; and a party whose command
+/// is started anew is not taken for a second one.
+#[test]
+fn a_wait_names_who_is_missing_and_who_was_refused() {
+    let parties = Parties::new();
+    let [generator, cloud, phone, stranger] = parties.fingerprints.each_ref();
+    let start = |role: &str, key: &str, own: &[&str]| {
+        let function = [
+            "outsource",
+            role,
+            "millionaires",
+            "--copies",
+            "1",
+            "--identity",
+            key,
+        ];
+        process::start(parties.path(), &[&function[..], own].concat(), "")
+    };
+    let listen = ["--listen", "127.0.0.1:0"];
+    let known = ["--cloud", cloud, "--evaluator", phone, "--input", "a=9"];
+    let mut waiting = start("generator", KEYS[0], &[&listen[..], &known].concat());
+    let at = waiting.line_after("listening on ");
+    waiting.line_after("waiting for the cloud and the evaluator");
+    let known = [
+        "--generator",
+        generator,
+        "--evaluator",
+        phone,
+        "--generator-at",
+        &at,
+    ];
+    let of_cloud = [&listen[..], &known].concat();
+    let in_vain = [&of_cloud[..], &["--timeout", "1s"]].concat();
+    for _ in 0..2 {
+        let code = start("cloud", KEYS[3], &in_vain).end().code;
+        assert!([5, 6].contains(&code), "{code}");
+    }
+    for again in ["", " again"] {
+        let ended = start("cloud", KEYS[1], &in_vain).end();
+        ended.failed(6, &["waited 1s for the evaluator to connect", "--cloud-at"]);
+        waiting.line_after(&format!("the cloud is here{again}"));
+    }
+    let mut at_cloud = start("cloud", KEYS[1], &of_cloud);
+    let cloud_at = at_cloud.line_after("listening on ");
+    waiting.line_after("the cloud is here again");
+    let known = ["--generator", generator, "--cloud", cloud, "--input", "b=8"];
+    let places = ["--generator-at", &at, "--cloud-at", &cloud_at];
+    let evaluator = start("evaluator", KEYS[2], &[&known[..], &places].concat());
+    assert_eq!(evaluator.end().succeeded(), "a_is_richer = 1\n");
+    at_cloud.end().succeeded();
+    let ended = waiting.end();
+    ended.succeeded();
+    let refused = format!("it shows the identity {stranger}; if that is the right one");
+    assert_eq!(ended.stderr.matches(&refused).count(), 1, "{ended:?}");
+    for named in [
+        "still waiting for the cloud or the evaluator",
+        "give --cloud or --evaluator",
+    ] {
+        assert!(ended.stderr.contains(named), "{named}: {ended:?}");
+    }
 }
 
 #[test]
@@ -267,7 +330,13 @@ fn what_is_missing_is_said_before_anyone_is_met() {
         "--listen",
         "127.0.0.1:0",
     ];
-    of(&same).failed(2, &["one fingerprint"]);
+    of(&same).failed(2, &["the cloud and the evaluator have one fingerprint"]);
+    let own = [
+        &there[..],
+        &["--chain", "m", "--input", "id=1", "--allow", cloud],
+    ]
+    .concat();
+    of(&own).failed(2, &["generator or cloud of the chain"]);
     let client = ["outsource", "evaluator", "friend-map-get"];
     let asked = ["--security", "malicious-non-colluding"];
     let key = ["--identity", KEYS[2]];

@@ -3,17 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tacit_net::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, plain, tls};
+use tacit_net::{Channel, Fingerprint, Identity, NetError, Settings, plain, tls};
 use tacit_protocol::message::{AbortReason, Kind};
-use web_time::Instant;
 
 use super::{Session, Side};
 use crate::Error;
-
-/// The pause between two looks for a peer.
-const PAUSE: Duration = Duration::from_millis(20);
-/// Longest time to tell a peer that it is refused.
-const REFUSAL_TIME: Duration = Duration::from_millis(500);
 
 /// An address at which a peer connects.
 pub struct Listener(tls::Listener);
@@ -108,43 +102,6 @@ impl Listener {
 }
 
 impl Door {
-    /// A session with each of `peers`, in their order, whichever comes first. A peer that comes
-    /// twice, or is not among them, is refused, and the wait goes on, for `connect_timeout` in all.
-    ///
-    /// # Errors
-    ///
-    /// Not all come in time, or one speaks another version.
-    pub fn meet(
-        &mut self,
-        identity: &Identity,
-        peers: &[Fingerprint],
-        settings: &Settings,
-        refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Result<Vec<Session>, Error> {
-        let own = identity.fingerprint();
-        let end = Instant::now() + settings.connect_timeout;
-        let mut met: Vec<Option<Session>> = peers.iter().map(|_| None).collect();
-        while met.iter().any(Option::is_none) {
-            let awaited = Awaited::Connection;
-            if settings.cancel.is_cancelled() {
-                return Err(NetError::Cancelled { awaited }.into());
-            }
-            if Instant::now() > end {
-                let after = settings.connect_timeout;
-                return Err(NetError::Timeout { awaited, after }.into());
-            }
-            let Some(arrival) = self.next(&own, PAUSE, refused) else {
-                continue;
-            };
-            let place = peers.iter().position(|peer| Some(*peer) == arrival.peer());
-            match place.map(|place| &mut met[place]) {
-                Some(place @ None) => *place = Some(arrival.greet(settings)?),
-                _ => arrival.refuse(AbortReason::Busy, REFUSAL_TIME),
-            }
-        }
-        Ok(met.into_iter().flatten().collect())
-    }
-
     /// The address with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
