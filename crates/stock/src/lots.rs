@@ -25,6 +25,10 @@ const MAGIC: [u8; 8] = *b"TACITLOT";
 pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 16 + 32 + 8 + 8 + 4 + 4 + 12 + 20;
 const SUMMED_BYTES: usize = HEADER_BYTES - 20;
 
+/// Tables that are this long are written from where they are, and shorter ones behind their
+/// secrets, all instances of a call at once.
+const APART_BYTES: usize = 64 << 10;
+
 /// Bytes of one instance at most, secret and tables together.
 pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
 
@@ -423,18 +427,35 @@ impl LotWriter {
             )));
         }
         self.claim(span)?;
-        let mut records = Vec::with_capacity(count * shape.record_bytes() as usize);
+        let apart = table_bytes >= APART_BYTES;
+        let room = match apart {
+            true => secret_bytes + TAG_BYTES,
+            false => count * shape.record_bytes() as usize,
+        };
+        let mut records = Vec::with_capacity(room);
+        let mut offset = record_offset(shape, self.span, first);
         let mut place = 0;
         self.cover.visit(span, |_, key| {
             let start = records.len();
             records.extend_from_slice(&secrets[place * secret_bytes..][..secret_bytes]);
-            records.extend_from_slice(&[0; TAG_BYTES]);
-            records.extend_from_slice(&tables[place * table_bytes..][..table_bytes]);
-            seal::seal_once(key, &self.salt, &mut records[start..], secret_bytes);
+            let tables = &tables[place * table_bytes..][..table_bytes];
+            let tag = seal::seal_once(key, &self.salt, &mut records[start..], tables);
+            records.extend_from_slice(&tag);
             place += 1;
-            Ok::<(), StockError>(())
+            if !apart {
+                records.extend_from_slice(tables);
+                return Ok(());
+            }
+            self.write(&records, offset)?;
+            self.write(tables, offset + records.len() as u64)?;
+            offset += shape.record_bytes();
+            records.clear();
+            Ok(())
         })?;
-        self.write(&records, record_offset(shape, self.span, first))
+        match apart {
+            true => Ok(()),
+            false => self.write(&records, offset),
+        }
     }
 
     fn claim(&self, span: Span) -> Result<(), StockError> {

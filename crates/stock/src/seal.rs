@@ -46,19 +46,22 @@ pub(crate) fn derive(purpose: &[u8], key: &Key, context: &[u8]) -> Key {
     derived
 }
 
-/// Seals `record`'s first `secret_bytes` in place under a key for this record alone, writes the
-/// tag behind them, and covers the rest, the tables, with the tag.
-pub(crate) fn seal_once(key: &Key, salt: &[u8; 12], record: &mut [u8], secret_bytes: usize) {
-    let (secret, rest) = record.split_at_mut(secret_bytes);
-    let (tag, tables) = rest.split_at_mut(TAG_BYTES);
+/// Seals a record's `secret` in place under a key for this record alone. The tag, which covers the
+/// tables as well, stands between them.
+pub(crate) fn seal_once(
+    key: &Key,
+    salt: &[u8; 12],
+    secret: &mut [u8],
+    tables: &[u8],
+) -> [u8; TAG_BYTES] {
     let cipher = ChaCha20Poly1305::new((&**key).into());
-    let made = cipher
+    let tag = cipher
         .encrypt_inout_detached(salt.into(), tables, secret.into())
         .expect("a record is far below ChaCha20's limit of 256 GiB");
-    tag.copy_from_slice(&made);
+    tag.into()
 }
 
-/// Opens in place what [`seal_once`] sealed.
+/// Opens in place a record whose secret [`seal_once`] sealed.
 pub(crate) fn open_once(
     key: &Key,
     salt: &[u8; 12],
@@ -124,8 +127,9 @@ mod tests {
     #[test]
     fn nothing_changed_opens() {
         let key = Key::new([7; 32]);
-        let mut record = [vec![1; 20], vec![0; TAG_BYTES], vec![2; 100]].concat();
-        seal_once(&key, &[3; 12], &mut record, 20);
+        let (mut secret, tables) = ([1; 20], [2; 100]);
+        let tag = seal_once(&key, &[3; 12], &mut secret, &tables);
+        let mut record = [&secret[..], &tag, &tables].concat();
         assert_ne!(record[..20], [1; 20]);
         for at in 0..record.len() {
             let mut changed = record.clone();

@@ -6,7 +6,8 @@ use std::thread;
 
 use crate::parties::{self, OTS, TABLES, open};
 use tacit_stock::{
-    ComponentDigest, Disk, Lease, LeaseRequest, Memory, Role, Span, Stock, StockError, Storage,
+    ComponentDigest, Disk, Lease, LeaseRequest, Memory, Role, Shape, Span, Stock, StockError,
+    Storage,
 };
 
 /// A garbler's stock with `count` instances of two kinds.
@@ -32,6 +33,37 @@ fn wanted(kind: ComponentDigest, least: u64, most: u64) -> LeaseRequest {
 fn spans(lease: &Lease) -> Vec<(u64, u64)> {
     let spans = lease.spans();
     spans.map(|span| (span.first, span.count)).collect()
+}
+
+#[test]
+fn tables_of_any_length_come_back_as_they_were_put() {
+    let stock = open(Arc::new(Memory::new()), Path::new("s"), Role::Garbler).expect("a stock");
+    let preparation = stock.prepare().expect("the lock");
+    for (number, table_bytes) in (1..).zip([1, 40, (64 << 10) - 1, 64 << 10, 100_000]) {
+        let kind = ComponentDigest([number; 32]);
+        let shape = Shape {
+            secret_bytes: 16,
+            table_bytes,
+        };
+        let span = Span { first: 0, count: 3 };
+        let lot = preparation.begin_lot(kind, shape, span).expect("room");
+        let secrets: Vec<u8> = (0..3 * 16).collect();
+        let tables: Vec<u8> = (0..3 * table_bytes).map(|place| place as u8).collect();
+        let (first, rest) = (16, table_bytes as usize);
+        lot.put(1, &secrets[first..], &tables[rest..])
+            .expect("room");
+        lot.put(0, &secrets[..first], &tables[..rest])
+            .expect("room");
+        lot.finish().expect("a sync");
+        stock.publish(&kind, 0).expect("pending");
+        let lease = stock.lease(&kind, 3).expect("in stock");
+        let (mut secrets, mut tables) = (secrets.chunks(first), tables.chunks(rest));
+        for instance in lease.instances() {
+            let instance = instance.expect("as it was put");
+            assert_eq!(Some(instance.secret()), secrets.next(), "{table_bytes}");
+            assert_eq!(Some(instance.tables()), tables.next(), "{table_bytes}");
+        }
+    }
 }
 
 #[test]
