@@ -15,7 +15,8 @@
 //!
 //! Numbers are little-endian; all lengths follow from the batch.
 
-use core::fmt;
+use core::{fmt, mem};
+use std::borrow::Cow;
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -52,9 +53,28 @@ pub trait Circuits<E> {
 }
 
 /// In memory.
-impl<E> Circuits<E> for Vec<E> {
-    fn keep(&mut self, _: u32, execution: E) -> Result<(), Error> {
+impl Circuits<GarblerExecution> for Vec<GarblerExecution> {
+    fn keep(&mut self, _: u32, execution: GarblerExecution) -> Result<(), Error> {
         self.push(execution);
+        Ok(())
+    }
+}
+
+/// In memory, apart from what it borrows.
+impl Circuits<EvaluatorExecution<'_>> for Vec<EvaluatorExecution<'static>> {
+    fn keep(&mut self, _: u32, mut execution: EvaluatorExecution<'_>) -> Result<(), Error> {
+        let circuits = execution.circuits.iter_mut();
+        let circuits = circuits.map(|circuit| KeptCircuit {
+            number: circuit.number,
+            published: Cow::Owned(mem::take(&mut circuit.published).into_owned()),
+            pairs: circuit.pairs,
+            shares: mem::take(&mut circuit.shares),
+        });
+        self.push(EvaluatorExecution {
+            circuits: circuits.collect(),
+            differences: execution.differences,
+            offset: execution.offset,
+        });
         Ok(())
     }
 }
@@ -130,11 +150,12 @@ fn number_of<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, bytes: [u8; 4]) -> R
 
 /// What the evaluator keeps of a circuit.
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub(super) struct KeptCircuit {
+pub(super) struct KeptCircuit<'k> {
     pub(super) number: u32,
-    /// What was published, up to `first` of its layout.
+    /// What was published, up to `first` of its layout: most of an execution, so that what was
+    /// kept is read where it is.
     #[zeroize(skip)]
-    pub(super) published: Vec<u8>,
+    pub(super) published: Cow<'k, [u8]>,
     /// The hash of its commitments to halves.
     pub(super) pairs: Hash,
     /// The first shares of y1 and c, one a bit.
@@ -142,9 +163,9 @@ pub(super) struct KeptCircuit {
 }
 
 /// The evaluator's half of a checked execution. Secret; used once.
-pub struct EvaluatorExecution {
+pub struct EvaluatorExecution<'k> {
     /// In the chain's order.
-    pub(super) circuits: Vec<KeptCircuit>,
+    pub(super) circuits: Vec<KeptCircuit<'k>>,
     /// δ of each circuit but the first and its predecessor.
     pub(super) differences: Vec<u8>,
     /// y1 and c: what the first shares stand for.
@@ -177,7 +198,7 @@ impl EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
     }
 }
 
-impl EvaluatorExecution {
+impl<'k> EvaluatorExecution<'k> {
     /// How many bytes an execution of `batch` has.
     #[must_use]
     pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> EvaluatorBytes<usize, usize> {
@@ -193,46 +214,63 @@ impl EvaluatorExecution {
     /// Its bytes.
     #[must_use]
     pub fn to_bytes(&self) -> EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
+        let mut published = Vec::new();
+        self.append_published(&mut published);
+        EvaluatorBytes {
+            secret: self.secret_bytes(),
+            published,
+        }
+    }
+
+    /// Its secret bytes.
+    #[must_use]
+    pub fn secret_bytes(&self) -> Zeroizing<Vec<u8>> {
         let shares = self.circuits.iter().map(|circuit| circuit.shares.len());
         // Room for all: a vector that grows would leave a copy behind.
         let room = shares.sum::<usize>() * Block::BYTES + bytes_for(self.offset.len());
         let mut secret = Zeroizing::new(Vec::with_capacity(room));
-        let kept = self.circuits.iter();
-        let kept = kept.map(|circuit| 4 + circuit.published.len() + HASH_BYTES);
-        let mut published = Vec::with_capacity(kept.sum::<usize>() + self.differences.len());
         for circuit in &self.circuits {
             append_blocks(&mut secret, &circuit.shares);
-            published.extend_from_slice(&circuit.number.to_le_bytes());
-            published.extend_from_slice(&circuit.published);
-            published.extend_from_slice(&circuit.pairs);
         }
         secret.extend_from_slice(&Zeroizing::new(pack(&self.offset)));
-        published.extend_from_slice(&self.differences);
-        EvaluatorBytes { secret, published }
+        secret
     }
 
-    /// The execution with these bytes.
+    /// Appends the bytes of what the garbler has published.
+    pub fn append_published(&self, out: &mut Vec<u8>) {
+        let kept = self.circuits.iter();
+        let kept = kept.map(|circuit| 4 + circuit.published.len() + HASH_BYTES);
+        out.reserve_exact(kept.sum::<usize>() + self.differences.len());
+        for circuit in &self.circuits {
+            out.extend_from_slice(&circuit.number.to_le_bytes());
+            out.extend_from_slice(&circuit.published);
+            out.extend_from_slice(&circuit.pairs);
+        }
+        out.extend_from_slice(&self.differences);
+    }
+
+    /// The execution with these bytes, of which it borrows what was published.
     ///
     /// # Errors
     ///
     /// They are not of an execution of `batch`.
     pub fn from_bytes<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
-        bytes: EvaluatorBytes<&[u8], &[u8]>,
+        bytes: EvaluatorBytes<&[u8], &'k [u8]>,
     ) -> Result<Self, Error> {
         let (mut secret, mut published) = (Rest(bytes.secret), Rest(bytes.published));
         let mut circuits = Vec::with_capacity(batch.bucket());
         for _ in 0..batch.bucket() {
             let number = published.take(4)?.try_into().map_err(|_| BROKEN)?;
             let number = number_of(batch, number)?;
-            let kept = published.take(batch.layout.kept())?.to_vec();
+            let kept = published.take(batch.layout.kept())?;
             let pairs = published.take(HASH_BYTES)?;
             let pairs = pairs.try_into().map_err(|_| BROKEN)?;
             let shares = secret.take(batch.encoding.bits() * Block::BYTES)?;
             let shares = shares.as_chunks().0.iter();
             circuits.push(KeptCircuit {
                 number,
-                published: kept,
+                published: Cow::Borrowed(kept),
                 pairs,
                 shares: shares.map(|bytes| Block::from_bytes(*bytes)).collect(),
             });

@@ -81,7 +81,7 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     (garbler, evaluator)
 }
 
-type Prepared = (Vec<GarblerExecution>, Vec<EvaluatorExecution>);
+type Prepared = (Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>);
 
 fn prepare<S: Scheme<Wire = Block>>(
     batch: &Batch<'_, S>,
@@ -109,7 +109,7 @@ pub(crate) fn random_bits(count: usize) -> Vec<bool> {
 /// Both parties' results of one execution.
 fn run<S: Scheme<Wire = Block>>(
     batch: &Batch<'_, S>,
-    (garbler, evaluator): (GarblerExecution, EvaluatorExecution),
+    (garbler, evaluator): (GarblerExecution, EvaluatorExecution<'_>),
     inputs: [&[bool]; 2],
 ) -> Result<[Vec<bool>; 2], Error> {
     let ready = garbler.ready(batch, 1);

@@ -119,8 +119,8 @@ impl Incoming {
     }
 
     /// Takes pieces back that are done with, for their memory.
-    pub(crate) fn give_back(&mut self, pieces: Vec<(usize, Vec<u8>)>) {
-        let cleared = pieces.into_iter().map(|(_, mut bytes)| {
+    pub(crate) fn give_back(&mut self, pieces: impl IntoIterator<Item = Vec<u8>>) {
+        let cleared = pieces.into_iter().map(|mut bytes| {
             bytes.clear();
             bytes
         });

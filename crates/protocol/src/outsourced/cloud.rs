@@ -408,7 +408,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         let (work, mut whole) = (&self.work, Vec::new());
         incoming.receive(payload, |_| work.body_bytes(), &mut whole)?;
         self.judge_bodies(&mut running, &whole)?;
-        incoming.give_back(whole);
+        incoming.give_back(whole.into_iter().map(|(_, bytes)| bytes));
         self.after_bodies(running, incoming)
     }
 

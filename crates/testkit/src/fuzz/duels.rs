@@ -346,7 +346,7 @@ fn execution() -> &'static KeptExecution {
         let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
         run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
         let garblers: Vec<GarblerExecution> = garbler.finish().expect("done");
-        let evaluators: Vec<EvaluatorExecution> = evaluator.finish().expect("done");
+        let evaluators: Vec<EvaluatorExecution<'_>> = evaluator.finish().expect("done");
         let theirs = evaluators[0].to_bytes();
         let theirs = [theirs.secret.to_vec(), theirs.published];
         (batch.name(), garblers[0].to_bytes().to_vec(), theirs)

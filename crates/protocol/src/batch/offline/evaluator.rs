@@ -1,7 +1,7 @@
 //! The evaluator of a preparation.
 
-use core::mem;
 use core::ops::Range;
+use std::borrow::Cow;
 
 use rand_core::CryptoRng;
 use tacit_garble::Scheme;
@@ -82,7 +82,7 @@ pub(crate) struct Group {
     opened: usize,
 }
 
-impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
+impl<'a, 'f, S: Scheme<Wire = Block>, C: for<'k> Circuits<EvaluatorExecution<'k>>>
     PreparingEvaluator<'a, 'f, S, C>
 {
     /// A preparation of `batch`, whose executions go to `keep`, on this many threads.
@@ -194,15 +194,19 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
         })
     }
 
-    fn begin_group(&self, first: usize) -> State {
+    /// The state in which the group from execution `first` comes, or after the last. `done` are
+    /// the pieces of the group before.
+    fn begin_group(&self, first: usize, done: impl IntoIterator<Item = Vec<u8>>) -> State {
         let executions = self.batch.group(first);
         if executions.is_empty() {
             return State::Ending;
         }
         let due = executions.len() * (self.batch.execution_bytes() + self.batch.steps_bytes());
         let pieces = executions.len() * (self.batch.bucket() + 1);
+        let mut stream = Incoming::new(Kind::BucketCircuits, pieces, due);
+        stream.give_back(done);
         State::Receiving(Box::new(Group {
-            stream: Incoming::new(Kind::BucketCircuits, pieces, due),
+            stream,
             executions,
             published: Vec::new(),
             compared: 0,
@@ -294,19 +298,13 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
             let (shares, offset) = opened?;
             let number = group.executions.start + index;
             let length = batch.bucket();
-            let published = &mut group.published[index * length..(index + 1) * length];
+            let published = &group.published[index * length..(index + 1) * length];
             let circuits = self.buckets[number].iter().zip(published).zip(shares);
-            let circuits = circuits.map(|((number, published), shares)| {
-                let mut published = mem::take(published);
-                let pairs = batch.hash_pairs(*number, &published[batch.layout.pairs.clone()]);
-                published.truncate(batch.layout.kept());
-                published.shrink_to_fit();
-                KeptCircuit {
-                    number: *number,
-                    published,
-                    pairs,
-                    shares,
-                }
+            let circuits = circuits.map(|((number, published), shares)| KeptCircuit {
+                number: *number,
+                published: Cow::Borrowed(&published[..batch.layout.kept()]),
+                pairs: batch.hash_pairs(*number, &published[batch.layout.pairs.clone()]),
+                shares,
             });
             let half = batch.chaining.half_bytes();
             let steps = group.steps[*index].chunks_exact(batch.chaining.step_bytes().max(1));
@@ -321,7 +319,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>>
         group.opened += openings.len();
         Ok(match group.opened < group.executions.len() {
             true => State::AwaitingOpenings(group),
-            false => self.begin_group(group.executions.end),
+            false => {
+                let done = group.published.into_iter().chain(group.steps);
+                self.begin_group(group.executions.end, done)
+            }
         })
     }
 }
@@ -378,7 +379,7 @@ fn check_openings<S: Scheme<Wire = Block>>(
 /// Decoded shares of each circuit; y1 and c.
 type CheckedShares = (Vec<Vec<Block>>, Zeroizing<Vec<bool>>);
 
-impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Machine
+impl<S: Scheme<Wire = Block>, C: for<'k> Circuits<EvaluatorExecution<'k>>> Machine
     for PreparingEvaluator<'_, '_, S, C>
 {
     type State = State;
@@ -433,7 +434,7 @@ impl<S: Scheme<Wire = Block>, C: Circuits<EvaluatorExecution>> Machine
                 message.clear();
                 message.extend_from_slice(&self.choices.buckets);
                 self.buckets = set.buckets(self.batch, &self.choices.buckets);
-                (self.begin_group(0), Kind::Buckets)
+                (self.begin_group(0, None), Kind::Buckets)
             }
             State::Transferring(mut group) => {
                 self.transfer(&mut group, message)?;

@@ -25,7 +25,7 @@ use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 /// An execution on the evaluator's side.
 pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
     batch: &'a Batch<'f, S>,
-    execution: EvaluatorExecution,
+    execution: EvaluatorExecution<'a>,
     threads: usize,
     secrets: Secret,
     state: Option<State>,
@@ -96,7 +96,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// `inputs` are not as many as the function asks of the evaluator.
     pub fn new(
         batch: &'a Batch<'f, S>,
-        execution: EvaluatorExecution,
+        execution: EvaluatorExecution<'a>,
         inputs: &[bool],
         threads: usize,
         seed: &Zeroizing<[u8; 32]>,
@@ -181,7 +181,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// Checks the labels of a circuit and evaluates it.
     pub(in crate::batch) fn evaluate(
         &self,
-        circuit: &KeptCircuit,
+        circuit: &KeptCircuit<'_>,
         labels: &[u8],
         positions: &[u8],
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
@@ -219,7 +219,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// Checks second shares at `choices` of the wires from `first` on, and gives their labels.
     pub(in crate::batch) fn open_second(
         &self,
-        circuit: &KeptCircuit,
+        circuit: &KeptCircuit<'_>,
         first: usize,
         second: &[Block],
         choices: &[u8],
@@ -307,7 +307,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// opens, which it does if m and all halves are what was committed to.
     pub(in crate::batch) fn unlock(
         &self,
-        circuit: &KeptCircuit,
+        circuit: &KeptCircuit<'_>,
         zeros: &[Block],
     ) -> (Choice, Pairs) {
         let (batch, oracle) = (self.batch, &self.batch.oracle);
@@ -325,7 +325,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// both.
     fn check_outputs(
         &self,
-        circuit: &KeptCircuit,
+        circuit: &KeptCircuit<'_>,
         key: Block,
         outputs: &[[u8; Block::BYTES]],
         masks: &[[u8; Block::BYTES]],

@@ -32,7 +32,7 @@ impl CircuitOutcome {
     /// That of a circuit with these output labels; `masks` hold both masks of each output.
     pub(super) fn new<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
-        circuit: &KeptCircuit,
+        circuit: &KeptCircuit<'_>,
         labels: &[Block],
         masks: &[[u8; Block::BYTES]],
     ) -> Self {

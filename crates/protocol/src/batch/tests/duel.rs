@@ -185,7 +185,7 @@ impl<P: Party> Party for Noting<P> {
 }
 
 type Garbling<'a, 'f> = PreparingGarbler<'a, 'f, HalfGates, Vec<GarblerExecution>>;
-type Evaluating<'a, 'f> = PreparingEvaluator<'a, 'f, HalfGates, Vec<EvaluatorExecution>>;
+type Evaluating<'a, 'f> = PreparingEvaluator<'a, 'f, HalfGates, Vec<EvaluatorExecution<'static>>>;
 
 /// The honest parties of a preparation whose randomness is that of `seed`.
 pub(super) fn parties<'a, 'f>(
@@ -205,7 +205,8 @@ pub(super) fn parties<'a, 'f>(
 }
 
 /// Executions of both parties after a preparation, or how it ended.
-pub(super) type Prepared = Result<(Vec<GarblerExecution>, Vec<EvaluatorExecution>), Box<Ended>>;
+pub(super) type Prepared =
+    Result<(Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>), Box<Ended>>;
 
 /// Prepares with a garbler whose circuits are those of `garbler`'s spoiling, and an evaluator whose
 /// randomness is that of `seed`.
@@ -234,7 +235,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn of(prepared: &(Vec<GarblerExecution>, Vec<EvaluatorExecution>)) -> Self {
+    pub(super) fn of(prepared: &(Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>)) -> Self {
         Self {
             garbler: prepared.0.iter().map(GarblerExecution::to_bytes).collect(),
             evaluator: prepared

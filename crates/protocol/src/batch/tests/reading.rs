@@ -72,7 +72,11 @@ fn online<'a>(
     }
 }
 
-fn evaluators(batch: &Batch<'_, HalfGates>, kept: &Kept, number: usize) -> EvaluatorExecution {
+fn evaluators<'k>(
+    batch: &Batch<'_, HalfGates>,
+    kept: &'k Kept,
+    number: usize,
+) -> EvaluatorExecution<'k> {
     EvaluatorExecution::from_bytes(batch, kept.evaluator[number].as_slices()).unwrap()
 }
 
@@ -92,7 +96,7 @@ fn answer(party: &mut dyn Party, message: &[u8]) -> Vec<u8> {
 fn under_masks(
     batch: &Batch<'_, HalfGates>,
     evaluator: &OnlineEvaluator<'_, '_, HalfGates>,
-    execution: &EvaluatorExecution,
+    execution: &EvaluatorExecution<'_>,
     labels: &[u8],
 ) -> [Vec<Block>; 2] {
     let (first, rest) = labels.split_at(batch.chaining.half_bytes());

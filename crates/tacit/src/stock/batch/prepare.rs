@@ -282,6 +282,7 @@ fn make<S: Scheme<Wire = Block>>(
         lot,
         tried,
         header: header(batch),
+        tables: Vec::new(),
         failure: &failure,
     };
     let driven = match order.task.role {
@@ -307,19 +308,24 @@ struct Keeper<'a> {
     /// The batch as a try, which begins when its check set is about to be opened.
     tried: &'a mut CountedTry,
     header: Vec<u8>,
+    /// Those of the last execution, whose memory the next one takes.
+    tables: Vec<u8>,
     failure: &'a StockFailure,
 }
 
 impl Keeper<'_> {
+    /// Puts an execution with this secret, of which `publish` appends the rest.
     fn put(
-        &self,
+        &mut self,
         number: u32,
         secret: &[u8],
-        published: &[u8],
+        publish: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), tacit_protocol::Error> {
         let number = self.lot.span().first + u64::from(number);
-        let tables = [&self.header, published].concat();
-        let put = self.lot.put(number, secret, &tables);
+        self.tables.clear();
+        self.tables.extend_from_slice(&self.header);
+        publish(&mut self.tables);
+        let put = self.lot.put(number, secret, &self.tables);
         put.map_err(|error| self.failure.note(error))
     }
 }
@@ -335,11 +341,11 @@ impl Circuits<GarblerExecution> for Keeper<'_> {
         number: u32,
         execution: GarblerExecution,
     ) -> Result<(), tacit_protocol::Error> {
-        self.put(number, &execution.to_bytes(), &[])
+        self.put(number, &execution.to_bytes(), |_| {})
     }
 }
 
-impl Circuits<EvaluatorExecution> for Keeper<'_> {
+impl Circuits<EvaluatorExecution<'_>> for Keeper<'_> {
     fn begin(&mut self) -> Result<(), tacit_protocol::Error> {
         self.tried.begin();
         Ok(())
@@ -348,9 +354,10 @@ impl Circuits<EvaluatorExecution> for Keeper<'_> {
     fn keep(
         &mut self,
         number: u32,
-        execution: EvaluatorExecution,
+        execution: EvaluatorExecution<'_>,
     ) -> Result<(), tacit_protocol::Error> {
-        let bytes = execution.to_bytes();
-        self.put(number, &bytes.secret, &bytes.published)
+        self.put(number, &execution.secret_bytes(), |tables| {
+            execution.append_published(tables);
+        })
     }
 }

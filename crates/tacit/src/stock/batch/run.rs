@@ -178,7 +178,6 @@ impl BatchVisitor for Execute<'_> {
                 let bytes = EvaluatorBytes { secret, published };
                 let execution = EvaluatorExecution::from_bytes(&batch, bytes);
                 let execution = execution.map_err(|_| broken(function))?;
-                drop(instance);
                 let mut party = OnlineEvaluator::new(&batch, execution, inputs, threads, &seed)?;
                 receive(session.channel(), Kind::ExecutionReady, 0)?;
                 let online = Clock::start(session);
