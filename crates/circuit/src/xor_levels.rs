@@ -5,7 +5,7 @@
 
 use core::mem;
 
-use crate::ordering::{Step, starts, steps};
+use crate::ordering::backwards;
 use crate::{AndGate, NEGATED, Output, Program, XorGate};
 
 /// A program's XOR gates, batch by batch in levels of gates that do not wait for each other.
@@ -187,34 +187,32 @@ fn private_inputs(program: &Program) -> u64 {
             uses[*slot as usize] = OTHER;
         }
     }
-    let mut has_private = vec![false; program.xors().len()];
+    let gates = program.xors().len();
+    // The last stands for all gates that there are not.
+    let mut has_private = vec![false; gates + 1];
     let written = |uses: &mut [u32], has_private: &mut [bool], out: u32| {
         let user = mem::replace(&mut uses[out as usize], NONE);
-        if let Some(has_private) = has_private.get_mut(user as usize) {
-            *has_private = true;
-        }
+        has_private[gates.min(user as usize)] = true;
     };
-    steps(program, &starts(program))
-        .rev()
-        .for_each(|step| match step {
-            Step::Xor(number, gate, _) => {
-                written(&mut uses, &mut has_private, gate.out);
-                for input in [gate.a, gate.b] {
-                    let user = &mut uses[input as usize];
-                    *user = if *user == NONE { number as u32 } else { OTHER };
-                }
+    backwards(
+        program,
+        &mut (&mut uses[..], &mut has_private[..]),
+        |(uses, has_private), number, gate, _| {
+            written(uses, has_private, gate.out);
+            for input in [gate.a, gate.b] {
+                let user = &mut uses[input as usize];
+                *user = if *user == NONE { number as u32 } else { OTHER };
             }
-            Step::And(_, gate) => {
-                written(&mut uses, &mut has_private, gate.out);
-                for input in [gate.a, gate.b] {
-                    uses[(input & !NEGATED) as usize] = OTHER;
-                }
+        },
+        |(uses, has_private), _, gate| {
+            written(uses, has_private, gate.out);
+            for input in [gate.a, gate.b] {
+                uses[(input & !NEGATED) as usize] = OTHER;
             }
-        });
-    has_private
-        .iter()
-        .map(|&has_private| u64::from(has_private))
-        .sum()
+        },
+    );
+    let has_private = has_private[..gates].iter();
+    has_private.map(|&has| u64::from(has)).sum()
 }
 
 /// Sorts the gates of a batch after the other.

@@ -3,42 +3,8 @@
 use core::{array, mem};
 
 use super::OrderingRule;
-use crate::{AndGate, NEGATED, Output, Program, XorGate};
-
-/// A gate of a program, with its number among its kind.
-pub(crate) enum Step<'p> {
-    /// A XOR gate, and how many AND gates come before it.
-    Xor(usize, &'p XorGate, usize),
-    /// An AND gate.
-    And(usize, &'p AndGate),
-}
-
-/// The program's gates in order, from either end.
-pub(crate) fn steps<'a>(
-    program: &'a Program,
-    starts: &'a [(usize, usize)],
-) -> impl DoubleEndedIterator<Item = Step<'a>> {
-    let batches = starts.iter().zip(program.batches());
-    batches.flat_map(move |(&(xor, and), batch)| {
-        let xors = (xor..xor + batch.xors as usize)
-            .map(move |number| Step::Xor(number, &program.xors()[number], and));
-        let ands = (and..and + batch.ands as usize)
-            .map(move |number| Step::And(number, &program.ands()[number]));
-        xors.chain(ands)
-    })
-}
-
-/// The numbers of each batch's first XOR and AND gate.
-pub(crate) fn starts(program: &Program) -> Vec<(usize, usize)> {
-    let (mut xor, mut and) = (0, 0);
-    let batches = program.batches().iter();
-    let start = batches.map(|batch| {
-        let start = (xor, and);
-        (xor, and) = (xor + batch.xors as usize, and + batch.ands as usize);
-        start
-    });
-    start.collect()
-}
+use super::walk::{backwards, forwards};
+use crate::{NEGATED, Output, Program};
 
 /// The slot of an AND gate's input.
 pub(super) fn slot(input: u32) -> usize {
@@ -53,29 +19,40 @@ pub(super) struct Phi {
     pub(super) ands: Vec<u32>,
     /// Whether every AND output has a φ of its own.
     pub(super) is_safe: bool,
-    /// How many bridges and translations the program needs.
-    pub(super) translations: u64,
 }
 
 impl Phi {
     pub(super) fn of(program: &Program, rule: OrderingRule) -> Self {
         match rule {
-            OrderingRule::Monotone => monotone(program),
+            OrderingRule::Monotone => {
+                let mut xors = Vec::with_capacity(program.xors().len());
+                let (inputs, ands, _) = monotone(program, |phi| xors.push(phi));
+                Self {
+                    inputs,
+                    xors,
+                    ands,
+                    is_safe: false,
+                }
+            }
             OrderingRule::SafeMon1 => Self::safe(program, false),
             OrderingRule::SafeMon2 => Self::safe(program, true),
         }
     }
 
     fn safe(program: &Program, from_greatest: bool) -> Self {
-        let (xors, [translations]) = safe(program, [from_greatest]);
+        let (xors, _) = safe(program, [from_greatest]);
         Self {
             inputs: vec![0; program.inputs()],
             xors: xors.into_flattened(),
             ands: (1..=program.ands().len() as u32).collect(),
             is_safe: true,
-            translations,
         }
     }
+}
+
+/// How many bridges and translations the program needs under the monotone rule.
+pub(super) fn monotone_translations(program: &Program) -> u64 {
+    monotone(program, |_| {}).2
 }
 
 /// How many bridges and translations the program needs under SafeMon1 and under SafeMon2.
@@ -83,28 +60,31 @@ pub(super) fn safe_translations(program: &Program) -> [u64; 2] {
     safe(program, [false, true]).1
 }
 
-/// φ = L − depth, with the depth the most AND gates on a path to an output.
-fn monotone(program: &Program) -> Phi {
+/// φ = L − depth, with the depth the most AND gates on a path to an output: φ of the inputs and of
+/// the AND outputs, and how many bridges and translations the program needs. `keep` is given φ of
+/// each XOR output, in order.
+fn monotone(program: &Program, keep: impl FnMut(u32)) -> (Vec<u32>, Vec<u32>, u64) {
     /// A mark of an input that no XOR gate has read yet. No φ is as large.
     const UNREAD: u32 = 1 << 31;
-    let starts = starts(program);
     let mut depth = vec![0_u32; program.slots()];
     let mut ands = vec![0; program.ands().len()];
-    steps(program, &starts).rev().for_each(|step| {
-        let (inputs, below) = match step {
-            Step::Xor(_, gate, _) => {
-                let below = mem::take(&mut depth[gate.out as usize]);
-                ([gate.a as usize, gate.b as usize], below)
-            }
-            Step::And(number, gate) => {
-                ands[number] = mem::take(&mut depth[gate.out as usize]);
-                ([slot(gate.a), slot(gate.b)], ands[number] + 1)
-            }
-        };
+    let raise = |depth: &mut [u32], inputs: [usize; 2], below: u32| {
         for input in inputs {
             depth[input] = depth[input].max(below);
         }
-    });
+    };
+    backwards(
+        program,
+        &mut (&mut depth[..], &mut ands[..]),
+        |(depth, _), _, gate, _| {
+            let below = mem::take(&mut depth[gate.out as usize]);
+            raise(depth, [gate.a as usize, gate.b as usize], below);
+        },
+        |(depth, ands), number, gate| {
+            ands[number] = mem::take(&mut depth[gate.out as usize]);
+            raise(depth, [slot(gate.a), slot(gate.b)], ands[number] + 1);
+        },
+    );
     let mut inputs = depth;
     inputs.truncate(program.inputs());
     let most = inputs.iter().chain(&ands).copied().max().unwrap_or(0);
@@ -113,30 +93,25 @@ fn monotone(program: &Program) -> Phi {
     }
     let mut phi: Vec<u32> = inputs.iter().map(|phi| phi | UNREAD).collect();
     phi.resize(program.slots(), 0);
-    let mut xors = Vec::with_capacity(program.xors().len());
-    let mut translations = 0;
-    steps(program, &starts).for_each(|step| match step {
-        Step::Xor(_, gate, _) => {
+    let mut walked = (&mut phi[..], 0, keep);
+    forwards(
+        program,
+        &mut walked,
+        |(phi, translations, keep), _, gate, _| {
             let [a, b] = [gate.a, gate.b].map(|input| {
                 let phi = &mut phi[input as usize];
-                translations += u64::from(*phi >> 31);
+                *translations += u64::from(*phi >> 31);
                 *phi &= !UNREAD;
                 *phi
             });
-            translations += u64::from(a != b);
-            let highest = a.max(b);
-            phi[gate.out as usize] = highest;
-            xors.push(highest);
-        }
-        Step::And(number, gate) => phi[gate.out as usize] = ands[number],
-    });
-    Phi {
-        inputs,
-        xors,
-        ands,
-        is_safe: false,
-        translations,
-    }
+            *translations += u64::from(a != b);
+            phi[gate.out as usize] = a.max(b);
+            keep(a.max(b));
+        },
+        |(phi, ..), number, gate| phi[gate.out as usize] = ands[number],
+    );
+    let translations = walked.1;
+    (inputs, ands, translations)
 }
 
 /// The gates that read a wire, as far as they are known, under each of N rules.
@@ -147,6 +122,8 @@ struct Readers<const N: usize> {
     /// How many XOR gates have that φ.
     xors: [u32; N],
     has_xor: bool,
+    /// Whether the wire is an output.
+    is_output: bool,
 }
 
 impl<const N: usize> Readers<N> {
@@ -154,15 +131,19 @@ impl<const N: usize> Readers<N> {
         least: [u32::MAX; N],
         xors: [0; N],
         has_xor: false,
+        is_output: false,
     };
 
-    /// Adds a gate with this φ under rule number `rule`.
+    /// Adds a gate with this φ.
     #[inline]
-    fn add(&mut self, rule: usize, phi: u32, is_xor: bool) {
-        let (least, xors) = (&mut self.least[rule], &mut self.xors[rule]);
-        let before = if phi < *least { 0 } else { *xors };
-        *xors = before + u32::from(is_xor & (phi <= *least));
-        *least = phi.min(*least);
+    fn add(&mut self, phi: [u32; N], is_xor: bool) {
+        for (rule, phi) in phi.into_iter().enumerate() {
+            let (least, xors) = (&mut self.least[rule], &mut self.xors[rule]);
+            let before = if phi < *least { 0 } else { *xors };
+            *xors = before + u32::from(is_xor & (phi <= *least));
+            *least = phi.min(*least);
+        }
+        self.has_xor |= is_xor;
     }
 
     /// How many XOR gates read the wire, which has this φ, without a translation: none of the
@@ -178,73 +159,78 @@ impl<const N: usize> Readers<N> {
 
 /// Of each XOR gate, under SafeMon1 or, if `from_greatest`, SafeMon2, the greatest of what its
 /// inputs begin with.
-fn begins<const N: usize>(
-    program: &Program,
-    starts: &[(usize, usize)],
-    from_greatest: [bool; N],
-) -> Vec<[u32; N]> {
-    let mut xors = Vec::with_capacity(program.xors().len());
+fn begins<const N: usize>(program: &Program, from_greatest: [bool; N]) -> Vec<[u32; N]> {
+    let mut xors = vec![[0; N]; program.xors().len()];
     let mut phi = vec![[0_u32; N]; program.slots()];
-    steps(program, starts).for_each(|step| match step {
-        Step::Xor(_, gate, ands_before) => {
+    forwards(
+        program,
+        &mut (&mut phi[..], &mut xors[..]),
+        |(phi, xors), number, gate, ands_before| {
             let [a, b] = [gate.a, gate.b].map(|input| phi[input as usize]);
             let greatest: [u32; N] = array::from_fn(|rule| a[rule].max(b[rule]));
             phi[gate.out as usize] = array::from_fn(|rule| match from_greatest[rule] {
                 true => ands_before as u32,
                 false => greatest[rule],
             });
-            xors.push(greatest);
-        }
-        Step::And(number, gate) => phi[gate.out as usize] = [number as u32 + 1; N],
-    });
+            xors[number] = greatest;
+        },
+        |(phi, _), number, gate| phi[gate.out as usize] = [number as u32 + 1; N],
+    );
     xors
 }
 
 /// SafeMon1, or SafeMon2 if `from_greatest`, for N rules at once: φ of the XOR gates, and how many
 /// bridges and translations the program needs.
 fn safe<const N: usize>(program: &Program, from_greatest: [bool; N]) -> (Vec<[u32; N]>, [u64; N]) {
-    let starts = starts(program);
-    let mut xors = begins(program, &starts, from_greatest);
+    let mut xors = begins(program, from_greatest);
     let mut readers = vec![Readers::<N>::NONE; program.slots()];
-    let mut is_output = vec![false; program.slots()];
     for output in program.outputs() {
         if let Output::Slot { slot, .. } = output {
-            is_output[*slot as usize] = true;
+            readers[*slot as usize].is_output = true;
         }
     }
-    let mut untranslated = [0; N];
-    steps(program, &starts).rev().for_each(|step| match step {
-        Step::Xor(number, gate, ands_before) => {
+    let mut walked = (&mut readers[..], &mut xors[..], [0; N]);
+    backwards(
+        program,
+        &mut walked,
+        |(readers, xors, untranslated), number, gate, ands_before| {
             let out = mem::replace(&mut readers[gate.out as usize], Readers::NONE);
-            let is_output = mem::take(&mut is_output[gate.out as usize]);
             let greatest = ands_before as u32;
-            for (rule, phi) in xors[number].iter_mut().enumerate() {
-                if is_output && from_greatest[rule] {
-                    *phi = greatest;
-                } else if !is_output && out.least[rule] <= greatest {
-                    *phi = out.least[rule];
-                }
-                untranslated[rule] += out.untranslated(rule, *phi);
-                for input in [gate.a, gate.b] {
-                    readers[input as usize].add(rule, *phi, true);
-                }
+            let begun = xors[number];
+            let phi = array::from_fn(|rule| {
+                let least = out.least[rule];
+                let of_readers = if least <= greatest {
+                    least
+                } else {
+                    begun[rule]
+                };
+                let of_output = if from_greatest[rule] {
+                    greatest
+                } else {
+                    begun[rule]
+                };
+                if out.is_output { of_output } else { of_readers }
+            });
+            xors[number] = phi;
+            for (rule, count) in untranslated.iter_mut().enumerate() {
+                *count += out.untranslated(rule, phi[rule]);
             }
             for input in [gate.a, gate.b] {
-                readers[input as usize].has_xor = true;
+                readers[input as usize].add(phi, true);
             }
-        }
-        Step::And(number, gate) => {
+        },
+        |(readers, _, untranslated), number, gate| {
             let out = mem::replace(&mut readers[gate.out as usize], Readers::NONE);
-            is_output[gate.out as usize] = false;
             let phi = number as u32 + 1;
             for (rule, count) in untranslated.iter_mut().enumerate() {
                 *count += out.untranslated(rule, phi);
-                for input in [gate.a, gate.b] {
-                    readers[slot(input)].add(rule, phi, false);
-                }
             }
-        }
-    });
+            for input in [gate.a, gate.b] {
+                readers[slot(input)].add([phi; N], false);
+            }
+        },
+    );
+    let untranslated = walked.2;
     let inputs = &readers[..program.inputs()];
     let bridges = inputs.iter().filter(|input| input.has_xor).count();
     let both = (2 * program.xors().len() + bridges) as u64;

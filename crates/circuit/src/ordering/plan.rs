@@ -1,6 +1,7 @@
 //! From φ to translations, and to levels of XOR gates among them.
 
-use super::phi::{Phi, Step, starts, steps};
+use super::phi::Phi;
+use super::walk::forwards;
 use super::{Bridge, Level, Translation, WireOrdering};
 use crate::{Program, XorGate};
 
@@ -100,21 +101,19 @@ impl Planner<'_> {
         let mut read = vec![false; inputs];
         let mut holds_input = vec![true; inputs];
         holds_input.resize(self.program.slots(), false);
-        let starts = starts(self.program);
-        for step in steps(self.program, &starts) {
-            let out = match step {
-                Step::Xor(_, gate, _) => {
-                    for input in [gate.a as usize, gate.b as usize] {
-                        if holds_input[input] {
-                            read[input] = true;
-                        }
+        forwards(
+            self.program,
+            &mut (&mut read[..], &mut holds_input[..]),
+            |(read, holds_input), _, gate, _| {
+                for input in [gate.a as usize, gate.b as usize] {
+                    if holds_input[input] {
+                        read[input] = true;
                     }
-                    gate.out
                 }
-                Step::And(_, gate) => gate.out,
-            };
-            holds_input[out as usize] = false;
-        }
+                holds_input[gate.out as usize] = false;
+            },
+            |(_, holds_input), _, gate| holds_input[gate.out as usize] = false,
+        );
         for input in (0..inputs).filter(|&input| read[input]) {
             let offset = self.name(phi.inputs[input]);
             let input = input as u32;

@@ -1,4 +1,5 @@
-use super::phi::{Phi, Step, slot, starts, steps};
+use super::phi::{Phi, slot};
+use super::walk::forwards;
 use super::*;
 use crate::builder::Builder;
 use crate::{Circuit, Gate, Port, Type};
@@ -37,25 +38,26 @@ fn programs() -> Vec<Program> {
 fn assert_valid(program: &Program, phi: &Phi) {
     let mut of_slot = phi.inputs.clone();
     of_slot.resize(program.slots(), 0);
-    let mut highest = of_slot.iter().copied().max().unwrap_or(0);
-    let starts = starts(program);
-    for step in steps(program, &starts) {
-        let (out, value) = match step {
-            Step::Xor(number, gate, _) => {
-                let inputs = of_slot[gate.a as usize].max(of_slot[gate.b as usize]);
-                assert!(phi.xors[number] >= inputs, "XOR {number}");
-                (gate.out, phi.xors[number])
-            }
-            Step::And(number, gate) => {
-                let inputs = of_slot[slot(gate.a)].max(of_slot[slot(gate.b)]);
-                assert!(phi.ands[number] > inputs, "AND {number}");
-                assert!(!phi.is_safe || phi.ands[number] > highest, "AND {number}");
-                (gate.out, phi.ands[number])
-            }
-        };
+    let highest = of_slot.iter().copied().max().unwrap_or(0);
+    let set = |(of_slot, highest): &mut (Vec<u32>, u32), out: u32, value: u32| {
         of_slot[out as usize] = value;
-        highest = highest.max(value);
-    }
+        *highest = value.max(*highest);
+    };
+    forwards(
+        program,
+        &mut (of_slot, highest),
+        |state, number, gate, _| {
+            let inputs = state.0[gate.a as usize].max(state.0[gate.b as usize]);
+            assert!(phi.xors[number] >= inputs, "XOR {number}");
+            set(state, gate.out, phi.xors[number]);
+        },
+        |state, number, gate| {
+            let inputs = state.0[slot(gate.a)].max(state.0[slot(gate.b)]);
+            assert!(phi.ands[number] > inputs, "AND {number}");
+            assert!(!phi.is_safe || phi.ands[number] > state.1, "AND {number}");
+            set(state, gate.out, phi.ands[number]);
+        },
+    );
 }
 
 #[test]
