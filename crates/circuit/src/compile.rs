@@ -40,21 +40,26 @@ impl Program {
     /// each. Files with as many are refused.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
+        Self::compile_with(circuit, || circuit.digest())
+    }
+
+    /// The same for a caller who may have the circuit's digest already.
+    pub(crate) fn compile_with(circuit: &Circuit, digest: impl Fn() -> Digest + Sync) -> Self {
         thread::scope(|scope| {
             let is_large = circuit.gate_count() >= LARGE;
-            let spawn = || thread::Builder::new().spawn_scoped(scope, || circuit.digest());
-            let digest = is_large.then(spawn).and_then(Result::ok);
-            let program = Self::compile_known(circuit, Digest([0; 32]));
-            let digest = match digest {
+            let spawn = || thread::Builder::new().spawn_scoped(scope, &digest);
+            let digested = is_large.then(spawn).and_then(Result::ok);
+            let program = Self::compile_gates(circuit);
+            let digest = match digested {
                 Some(digest) => digest.join().expect("a digest does not panic"),
-                None => circuit.digest(),
+                None => digest(),
             };
             Self { digest, ..program }
         })
     }
 
-    /// The same for a caller who has the circuit's digest already.
-    pub(crate) fn compile_known(circuit: &Circuit, digest: Digest) -> Self {
+    /// The program, but for the circuit's digest.
+    fn compile_gates(circuit: &Circuit) -> Self {
         assert!(
             circuit.wire_count() + circuit.output_wires().len() <= Wires::MOST,
             "a program is of a circuit of at most 2^29 wires and outputs"
@@ -73,7 +78,7 @@ impl Program {
         };
         let outputs = circuit.output_wires().iter().map(output).collect();
         Self {
-            digest,
+            digest: Digest([0; 32]),
             slots: schedule.slots.count(),
             inputs: circuit.input_bits() as u32,
             xors: schedule.xors,

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::{Circuit, Digest, Program};
 
-/// A circuit with a name, compiled once and when that is first asked for; its identity is its
-/// circuit's digest. Clones share all of it.
+/// A circuit with a name, digested and compiled once each, when that is first asked for; its
+/// identity is its circuit's digest. Clones share all of it.
 #[derive(Clone)]
 pub struct Component {
     name: String,
@@ -15,7 +15,7 @@ pub struct Component {
 /// What components of any name share.
 struct Body {
     circuit: Circuit,
-    digest: Digest,
+    digest: OnceLock<Digest>,
     program: OnceLock<Program>,
 }
 
@@ -30,13 +30,22 @@ impl Component {
     #[must_use]
     pub fn new(name: impl Into<String>, circuit: Circuit) -> Self {
         let body = Body {
-            digest: circuit.digest(),
             circuit,
+            digest: OnceLock::new(),
             program: OnceLock::new(),
         };
         Self {
             name: name.into(),
             body: Arc::new(body),
+        }
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..self
         }
     }
 
@@ -49,7 +58,8 @@ impl Component {
     /// Its circuit's digest.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.body.digest
+        let body = &*self.body;
+        *body.digest.get_or_init(|| body.circuit.digest())
     }
 
     /// The circuit.
@@ -64,7 +74,7 @@ impl Component {
     pub fn program(&self) -> &Program {
         let body = &*self.body;
         body.program
-            .get_or_init(|| Program::compile_known(&body.circuit, body.digest))
+            .get_or_init(|| Program::compile_with(&body.circuit, || self.digest()))
     }
 
     /// Whether the program is there already.

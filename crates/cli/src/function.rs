@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tacit::circuit::CircuitError;
 use tacit::circuit::formats::{BitOrder, Import, read_bristol_file};
+use tacit::circuit::{CircuitError, Component};
 use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{Circuit, Function, Type, library};
@@ -27,10 +27,9 @@ pub(crate) enum Found {
     Program(Box<TypedFunction>),
 }
 
-/// A circuit with the name that it was asked for by, and where it comes from.
+/// A circuit under the name that it was asked for by, and where it comes from.
 pub(crate) struct FoundCircuit {
-    pub(crate) name: String,
-    pub(crate) circuit: Circuit,
+    pub(crate) component: Component,
     pub(crate) origin: Origin,
 }
 
@@ -90,10 +89,8 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     refuse(choice, name, "a circuit file", &["--param"])?;
     order_of_numbers(choice)?;
     let circuit = retype(read(path, choice.bit_order)?, &choice.types)?;
-    let name = file_name(name);
     Ok(Found::Circuit(FoundCircuit {
-        name,
-        circuit,
+        component: Component::new(file_name(name), circuit),
         origin: Origin::File,
     }))
 }
@@ -108,10 +105,8 @@ fn in_library(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
         return Ok(Found::Function(Box::new(function)));
     }
     let circuit = library::find(name, &parameters(choice)?).map_err(tacit::Error::from)?;
-    let name = name.to_owned();
     Ok(Found::Circuit(FoundCircuit {
-        name,
-        circuit,
+        component: Component::new(name, circuit),
         origin: Origin::Library,
     }))
 }

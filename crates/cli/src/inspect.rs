@@ -54,7 +54,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     }
     if let Some(path) = &args.out {
         let found = circuit_of(&found)?;
-        write_circuit(&found.circuit, found, path, args)?;
+        write_circuit(found.component.circuit(), found, path, args)?;
     }
     let subject = Subject::new(found, args)?;
     drop(compiling);
@@ -112,7 +112,7 @@ fn write_circuit(
         return Err(Failure::Usage(format!(
             "{} has numbers among its ports, and a file does not say how it numbers their bits; \
              say so with --bit-order, which is as-given for public files of arithmetic",
-            found.name
+            found.component.name()
         )));
     }
     let order = args.choice.bit_order.unwrap_or_default();

@@ -17,24 +17,25 @@ impl FoundCircuit {
     ///
     /// An owner or recipient is missing, or is said of what is not there.
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
+        let circuit = self.component.circuit();
         let owners = said(
             &choice.owners,
             "--owner",
-            self.circuit.inputs(),
+            circuit.inputs(),
             "input",
             |word| role(word).ok(),
         )?;
         let recipients = said(
             &choice.results,
             "--result",
-            self.circuit.outputs(),
+            circuit.outputs(),
             "result",
             recipient,
         )?;
         if self.origin == Origin::File {
             self.complete(&owners, &recipients)?;
         }
-        let usual = library::usual_owner(&self.circuit);
+        let usual = library::usual_owner(circuit);
         let owner = |port: &Port| {
             let owner = owners.get(port.name.as_str());
             owner.copied().unwrap_or_else(|| usual(port))
@@ -43,8 +44,8 @@ impl FoundCircuit {
             let recipient = recipients.get(port.name.as_str());
             recipient.copied().unwrap_or(Recipient::Both)
         };
-        Ok(Function::of_circuit(&self.name, self.circuit, owner, gets)
-            .map_err(tacit::Error::from)?)
+        let function = Function::of_component(self.component.clone(), owner, gets);
+        Ok(function.map_err(tacit::Error::from)?)
     }
 
     /// Checks that everything was said of a circuit file.
@@ -53,7 +54,8 @@ impl FoundCircuit {
         owners: &BTreeMap<&str, Role>,
         recipients: &BTreeMap<&str, Recipient>,
     ) -> Result<(), Failure> {
-        let (inputs, outputs) = (self.circuit.inputs(), self.circuit.outputs());
+        let circuit = self.component.circuit();
+        let (inputs, outputs) = (circuit.inputs(), circuit.outputs());
         let missing = |known: &dyn Fn(&str) -> bool, ports: &[Port]| -> Vec<String> {
             ports
                 .iter()
@@ -85,7 +87,7 @@ impl FoundCircuit {
         }
         Err(Failure::Usage(format!(
             "the circuit file {} does not say {}; say it, for example with {}",
-            self.name,
+            self.component.name(),
             lacking.join(" nor "),
             example.join(" ")
         )))

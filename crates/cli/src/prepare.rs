@@ -319,11 +319,14 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"));
             let params = params.collect::<Vec<_>>().join(",");
-            let name = match params.is_empty() {
-                true => found.name,
-                false => format!("{}:{params}", found.name),
+            let component = match params.is_empty() {
+                true => found.component,
+                false => {
+                    let name = format!("{}:{params}", found.component.name());
+                    found.component.with_name(name)
+                }
             };
-            Ok((Component::new(name, found.circuit), wanted.count))
+            Ok((component, wanted.count))
         }
         Found::Function(_) | Found::Program(_) => Err(Failure::Usage(format!(
             "{name} is a function and --component takes circuits; prepare for it with `tacit \

@@ -13,15 +13,15 @@ use crate::syntax::{Assigned, Assignment, Item, Reference};
 use crate::{Function, FunctionError, FunctionInput, FunctionOutput, Recipient, Role};
 
 impl Source {
-    /// One call of `circuit`; see [`Function::of_circuit`].
-    pub(super) fn of_circuit(
-        name: &str,
-        circuit: Circuit,
+    /// One call of `component`; see [`Function::of_component`].
+    pub(super) fn of_component(
+        component: Component,
         owner: impl Fn(&Port) -> Role,
         recipient: impl Fn(&Port) -> Recipient,
     ) -> Self {
+        let circuit = component.circuit();
         let mut source = Self {
-            name: name.to_owned(),
+            name: component.name().to_owned(),
             ..Self::default()
         };
         let (mut arguments, mut targets) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ impl Source {
         source.steps.push(StepSource::Assignment(call));
         source.components.push(ComponentSource {
             name: "circuit".to_owned(),
-            component: Component::new(name, circuit),
+            component,
             library: None,
         });
         source

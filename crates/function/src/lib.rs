@@ -180,7 +180,20 @@ impl Function {
         owner: impl Fn(&Port) -> Role,
         recipient: impl Fn(&Port) -> Recipient,
     ) -> Result<Self, FunctionError> {
-        Self::of_source(Source::of_circuit(name, circuit, owner, recipient))
+        Self::of_component(Component::new(name, circuit), owner, recipient)
+    }
+
+    /// [`Function::of_circuit`] of a component, under its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Function::of_circuit`].
+    pub fn of_component(
+        component: Component,
+        owner: impl Fn(&Port) -> Role,
+        recipient: impl Fn(&Port) -> Recipient,
+    ) -> Result<Self, FunctionError> {
+        Self::of_source(Source::of_component(component, owner, recipient))
     }
 
     /// Its name, for people.

@@ -24,14 +24,14 @@ const COMPARED_PASSES: usize = 16;
 /// What was found is a function of many calls, or the result cannot be written.
 pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure> {
     let found = circuit_of(found)?;
-    let circuit = &found.circuit;
+    let circuit = found.component.circuit();
     let optimised = circuit::optimise(circuit);
     let compared = circuit.compare(&optimised.circuit, COMPARED_PASSES);
     let compared = compared.map_err(|_| Failure::WrongResult {
         what: "the optimised circuit",
     })?;
     let outcome = Outcome {
-        name: &found.name,
+        name: found.component.name(),
         circuit,
         optimised,
         compared,

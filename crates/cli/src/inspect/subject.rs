@@ -35,6 +35,13 @@ impl Subject {
     pub(super) fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
         let mut typed = None;
+        if let (Found::Circuit(found), false) = (&found, args.ir || args.graph) {
+            // Meanwhile the circuit is digested and its gates are counted.
+            let component = found.component.clone();
+            thread::spawn(move || {
+                let _compiled = component.program();
+            });
+        }
         let (origin, function) = match found {
             Found::Program(program) => {
                 let function = program.function().clone();
@@ -42,12 +49,10 @@ impl Subject {
                 (Origin::File, function)
             }
             Found::Circuit(found) if found.origin == Origin::File && !said => {
-                let (name, origin) = (found.name, found.origin);
-                let components = vec![Component::new(name.clone(), found.circuit)];
                 return Ok(Self {
-                    name,
-                    origin,
-                    components,
+                    name: found.component.name().to_owned(),
+                    origin: found.origin,
+                    components: vec![found.component],
                     function: None,
                     typed: None,
                 });
