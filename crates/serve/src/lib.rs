@@ -42,7 +42,6 @@ mod memory;
 pub mod metrics;
 pub mod outsourced;
 pub mod policy;
-mod priority;
 pub mod rate;
 pub mod reading;
 pub mod relay;

@@ -15,7 +15,6 @@ use tacit::{Error, Fingerprint, Session, Settings};
 
 use crate::event::Event;
 use crate::policy::{Level, Peer, Policy};
-use crate::priority;
 use crate::service::{PreparationRight, Shared, settings};
 
 /// The pause after a failure with a peer, at first and at most; each is twice the one before.
@@ -70,40 +69,38 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
         return;
     };
     let pauses = &Pauses::default();
-    priority::behind(|| {
-        thread::scope(|scope| {
-            while !shared.is_stopping() {
-                let policy = shared.policy();
-                look(shared, &policy, stocks);
-                for peer in policy.peers() {
-                    if shared.is_stopping() || pauses.holds(&peer.fingerprint) {
-                        continue;
-                    }
-                    match is_to_fill(shared, &policy, stocks, peer) {
-                        Ok(true) => {}
-                        Ok(false) => continue,
-                        Err(longest) => {
-                            pauses.note(peer.fingerprint, Err(longest));
-                            continue;
-                        }
-                    }
-                    let most = policy.limits().preparations;
-                    let Some(right) = shared.preparation(peer.fingerprint, most) else {
-                        continue;
-                    };
-                    let (policy, peer) = (Arc::clone(&policy), peer.clone());
-                    let name = thread::Builder::new().name("prepare".to_owned());
-                    // Where there is no thread the right is given back, and the next look tries
-                    // again.
-                    let _ = name.spawn_scoped(scope, move || {
-                        let filled = fill(shared, &policy, stocks, &peer, right);
-                        pauses.note(peer.fingerprint, filled);
-                    });
+    thread::scope(|scope| {
+        while !shared.is_stopping() {
+            let policy = shared.policy();
+            look(shared, &policy, stocks);
+            for peer in policy.peers() {
+                if shared.is_stopping() || pauses.holds(&peer.fingerprint) {
+                    continue;
                 }
-                shared.wait_for_look(policy.limits().look_at_stock);
-                shared.wait_for_stop(BREATH);
+                match is_to_fill(shared, &policy, stocks, peer) {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    Err(longest) => {
+                        pauses.note(peer.fingerprint, Err(longest));
+                        continue;
+                    }
+                }
+                let most = policy.limits().preparations;
+                let Some(right) = shared.preparation(peer.fingerprint, most) else {
+                    continue;
+                };
+                let (policy, peer) = (Arc::clone(&policy), peer.clone());
+                let name = thread::Builder::new().name("prepare".to_owned());
+                // Where there is no thread the right is given back, and the next look tries
+                // again.
+                let _ = name.spawn_scoped(scope, move || {
+                    let filled = fill(shared, &policy, stocks, &peer, right);
+                    pauses.note(peer.fingerprint, filled);
+                });
             }
-        });
+            shared.wait_for_look(policy.limits().look_at_stock);
+            shared.wait_for_stop(BREATH);
+        }
     });
 }
 

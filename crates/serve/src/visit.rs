@@ -12,9 +12,9 @@ use tacit::{Category, Error, Job, Session, Value};
 use crate::event::Event;
 use crate::inputs::Asked;
 use crate::memory::Need;
+use crate::outsourced;
 use crate::policy::{Denied, Granted, Offer, Policy};
 use crate::service::{Seat, settings};
-use crate::{outsourced, priority};
 
 /// How long a peer is given to hear why a session ends.
 pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -405,12 +405,11 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     let function = level.name();
     let peer = seat.peer_name.clone();
     let begun = Instant::now();
-    let made = priority::behind(|| {
-        let own = shared.identity.fingerprint();
-        // Room that cannot be had yet is found missing by the preparation itself.
-        let _ = stocks.compact(&level.stock(own));
-        level.order(runs)?.run(session, stocks, limits.preparation)
-    });
+    // Room that cannot be had yet is found missing by the preparation itself.
+    let _ = stocks.compact(&level.stock(shared.identity.fingerprint()));
+    // As urgent as runs: those that find too little in stock wait for it.
+    let order = level.order(runs);
+    let made = order.and_then(|order| order.run(session, stocks, limits.preparation));
     match made {
         Ok(made) => {
             shared.metrics.prepared(&function, "peer", "done");
