@@ -1,6 +1,6 @@
 //! Builds a function from its source form.
 
-use tacit_circuit::{Circuit, Component, Port};
+use tacit_circuit::{Component, Port};
 
 use crate::check::check;
 use crate::lower::Lowering;
