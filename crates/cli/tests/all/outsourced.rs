@@ -59,7 +59,6 @@ impl Parties {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, told in order")]
 fn a_map_is_kept_between_processes() {
     let parties = Parties::new();
     let tablet = parties.fingerprints[3].clone();
