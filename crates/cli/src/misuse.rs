@@ -44,9 +44,30 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag.clone(),
         _ => return error,
     };
+    // With the name of its value, where the command refuses it by itself.
+    let name = flag.trim_start_matches('-').split(' ').next();
+    let name = name.unwrap_or_default();
+    let root = Cli::command();
+    let mut named = vec![(root.get_name().to_owned(), &root)];
+    for word in words {
+        let (path, command) = &named[named.len() - 1];
+        if let Some(next) = command.find_subcommand(word) {
+            named.push((format!("{path} {word}"), next));
+        }
+    }
+    // One that the command refuses by itself says what to do instead.
+    let mut hidden = named
+        .iter()
+        .flat_map(|(_, command)| command.get_arguments());
+    if hidden.any(|arg| arg.get_long() == Some(name)) {
+        return error;
+    }
     error.remove(ContextKind::Suggested);
-    let owners = owners(&Cli::command(), words, flag.trim_start_matches('-'));
-    if (1..=MOST_OWNERS).contains(&owners.len()) {
+    // The commands next to this one that have it, or else all.
+    let above = named.iter().rev().skip(1);
+    let mut owners = above.map(|(path, command)| owners(path, command, name));
+    let owners = owners.find(|owners| !owners.is_empty());
+    if let Some(owners) = owners.filter(|owners| owners.len() <= MOST_OWNERS) {
         error.remove(ContextKind::SuggestedArg);
         let tip = StyledStr::from(format!("{flag} is of {}", owners.join(", ")));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
@@ -54,44 +75,18 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
     error
 }
 
-/// The commands that have the flag of this name: those next to the one that `words` name, or else
-/// all.
-fn owners<'w>(root: &Command, words: impl Iterator<Item = &'w str>, name: &str) -> Vec<String> {
-    let mut named = vec![(root.get_name().to_owned(), root)];
-    for word in words {
-        let Some((path, command)) = named.last() else {
-            break;
-        };
-        if let Some(next) = command.find_subcommand(word) {
-            named.push((format!("{path} {word}"), next));
-        }
-    }
-    let has_it = |command: &Command| {
-        let mut shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-        shown.any(|arg| {
-            let names = arg.get_long_and_visible_aliases();
-            names.is_some_and(|names| names.contains(&name))
-        })
-    };
-    let above = named.iter().rev().skip(1);
-    let owners = above.map(|(path, command)| {
-        let owners = commands(path, command).into_iter();
-        let owners = owners.filter(|(_, command)| has_it(command));
-        owners
-            .map(|(path, _)| format!("`{path}`"))
-            .collect::<Vec<_>>()
+/// Which of a command and those below it have the flag of this name.
+fn owners(path: &str, command: &Command, name: &str) -> Vec<String> {
+    let mut shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let has_it = shown.any(|arg| {
+        let names = arg.get_long_and_visible_aliases();
+        names.is_some_and(|names| names.contains(&name))
     });
-    owners
-        .into_iter()
-        .find(|owners| !owners.is_empty())
-        .unwrap_or_default()
-}
-
-/// A command and all below it, each with its name in full.
-fn commands<'c>(path: &str, command: &'c Command) -> Vec<(String, &'c Command)> {
     let below = command.get_subcommands();
-    let below = below.flat_map(|next| commands(&format!("{path} {}", next.get_name()), next));
-    std::iter::once((path.to_owned(), command))
+    let below = below.flat_map(|next| owners(&format!("{path} {}", next.get_name()), next, name));
+    has_it
+        .then(|| format!("`{path}`"))
+        .into_iter()
         .chain(below)
         .collect()
 }

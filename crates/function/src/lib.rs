@@ -375,6 +375,27 @@ impl Function {
     /// If `inputs` is not as long as the input ports and loaded values are wide.
     #[must_use]
     pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
+        self.evaluate_by(inputs, |component, bits| component.circuit().evaluate(bits))
+    }
+
+    /// The same by the components' programs, for who has compiled them. It shares the compiler's
+    /// faults, and is no oracle of anything.
+    ///
+    /// # Panics
+    ///
+    /// As [`Function::evaluate`].
+    #[must_use]
+    pub fn interpret(&self, inputs: &[bool]) -> Vec<bool> {
+        self.evaluate_by(inputs, |component, bits| {
+            component.program().interpret(bits)
+        })
+    }
+
+    fn evaluate_by(
+        &self,
+        inputs: &[bool],
+        call: impl Fn(&Component, &[bool]) -> Vec<bool>,
+    ) -> Vec<bool> {
         let widths = self
             .inputs
             .iter()
@@ -389,9 +410,8 @@ impl Function {
         let mut bits = inputs.iter().copied();
         let input = |_| bits.next().ok_or(());
         let mut values = Values::<bool>::new(self, input).expect("as many bits as were counted");
-        while let Some(call) = values.next_call(|bit| bit) {
-            let circuit = call.component.circuit();
-            let results = Zeroizing::new(circuit.evaluate(values.arguments()));
+        while let Some(next) = values.next_call(|bit| bit) {
+            let results = Zeroizing::new(call(next.component, values.arguments()));
             values.finish_call(&results);
         }
         values.outputs(|bit| bit).all().to_vec()

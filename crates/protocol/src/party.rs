@@ -199,31 +199,39 @@ pub(crate) trait Machine<P = OnlyPeer> {
     }
 }
 
-impl<P, M: Machine<P>> Party<P> for M {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<P>, Error> {
-        loop {
-            let state = self.state().take().ok_or(SPENT)?;
-            let (state, action) = match self.awaited(&state) {
-                Some(action) => (state, Some(action)),
-                None => self.step(state, message)?,
-            };
-            *self.state() = Some(state);
-            if let Some(action) = action {
-                return Ok(action);
+/// Not for all names of peers in one: another crate could then implement no party for all of them.
+macro_rules! party {
+    ($peer:ty) => {
+        impl<M: Machine<$peer>> Party<$peer> for M {
+            fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<$peer>, Error> {
+                loop {
+                    let state = self.state().take().ok_or(SPENT)?;
+                    let (state, action) = match self.awaited(&state) {
+                        Some(action) => (state, Some(action)),
+                        None => self.step(state, message)?,
+                    };
+                    *self.state() = Some(state);
+                    if let Some(action) = action {
+                        return Ok(action);
+                    }
+                }
+            }
+
+            fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+                let state = self.state().take().ok_or(SPENT)?;
+                *self.state() = Some(self.take(state, payload)?);
+                Ok(())
+            }
+
+            fn progress(&self) -> Progress {
+                Machine::progress(self)
             }
         }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let state = self.state().take().ok_or(SPENT)?;
-        *self.state() = Some(self.take(state, payload)?);
-        Ok(())
-    }
-
-    fn progress(&self) -> Progress {
-        Machine::<P>::progress(self)
-    }
+    };
 }
+
+party!(OnlyPeer);
+party!(Peer);
 
 /// Checks that a message is what [`Action::Receive`] asked for. A message of kind
 /// [`Kind::Abort`] is the peer's way out at any time.

@@ -1,7 +1,7 @@
 //! Passes over the gates of a program.
 //!
 //! What is done at a XOR gate and at an AND gate are two functions, each of which is called from
-//! one place, so that it becomes part of its loop; what they share is the state that both are given.
+//! one place, so that it becomes part of its loop. What they share is a state that both are given.
 
 use crate::{AndGate, Program, XorGate};
 

@@ -171,7 +171,7 @@ pub(super) fn command(
         StockCommand::Allow { chain, who, remove } => {
             let chain = named(stocks, chain, which)?;
             let mut allowed = party::fingerprint("allow", who, config)?;
-            if !remove {
+            if !remove && chain.protocol == Protocol::Outsourced {
                 allowed = check_allowed(allowed, [chain.own, chain.peer], who)?;
             }
             allow(stocks, &chain, (allowed, !remove), config, json)?;

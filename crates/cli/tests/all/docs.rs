@@ -159,8 +159,9 @@ fn flags_and_commands_exist() {
 /// Whether the options that a command's help lists have `flag`.
 fn takes(help: &str, flag: &str) -> bool {
     let is_option = |line: &str| {
-        let after = line.trim_start().strip_prefix(flag);
-        after.is_some_and(|after| after.is_empty() || after.starts_with(" <"))
+        let option = line.trim_start().trim_start_matches("-h, ");
+        let after = option.strip_prefix(flag);
+        after.is_some_and(|after| after.is_empty() || after.starts_with(' '))
     };
     help.lines().any(is_option) || help.contains(&format!("[alias: {flag}]"))
 }

@@ -330,11 +330,7 @@ fn what_is_missing_is_said_before_anyone_is_met() {
         "127.0.0.1:0",
     ];
     of(&same).failed(2, &["the cloud and the evaluator have one fingerprint"]);
-    let own = [
-        &there[..],
-        &["--chain", "m", "--input", "id=1", "--allow", cloud],
-    ]
-    .concat();
+    let own = [&there[..], &["--chain", "m", "--allow", cloud]].concat();
     of(&own).failed(2, &["generator or cloud of the chain"]);
     let client = ["outsource", "evaluator", "friend-map-get"];
     let asked = ["--security", "malicious-non-colluding"];

@@ -375,7 +375,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
                 Role::Evaluator => bits.extend(mine.by_ref().take(width)),
             }
         }
-        let outputs = Zeroizing::new(function.evaluate(&bits));
+        let outputs = Zeroizing::new(function.interpret(&bits));
         let mut rest = &outputs[..];
         let mut to_evaluator = Zeroizing::new(Vec::with_capacity(self.batch.output_bits));
         let to_garbler = function.output_bits(Role::Garbler);

@@ -52,7 +52,7 @@ struct Online<'a> {
 
 fn online<'a>(
     [of_garbler, of_evaluator]: [&'a Batch<'a, HalfGates>; 2],
-    kept: &Kept,
+    kept: &'a Kept,
     number: usize,
     inputs: [&[bool]; 2],
 ) -> Online<'a> {
