@@ -140,12 +140,13 @@ fn is_to_fill(
     stocks: &Stocks,
     peer: &Peer,
 ) -> Result<bool, Duration> {
+    let own = shared.identity.fingerprint();
     let levels = policy.levels().iter();
     let levels = levels.filter(|level| level.peer == peer.fingerprint);
     let mut is_to_fill = false;
     for level in levels {
         let there = runs_left(shared, stocks, peer, level)?;
-        is_to_fill |= peer.address.is_some() && there < level.refill_below;
+        is_to_fill |= peer.address.is_some() && level.is_due(there, stocks, own);
     }
     Ok(is_to_fill)
 }
@@ -187,7 +188,8 @@ fn fill(
     for level in levels.filter(|level| level.peer == peer.fingerprint) {
         let (name, function) = (peer.name.clone(), level.name());
         let there = runs_left(shared, stocks, peer, level)?;
-        let (Some(address), true) = (&peer.address, there < level.refill_below) else {
+        let is_due = level.is_due(there, stocks, own);
+        let (Some(address), true) = (&peer.address, is_due) else {
             continue;
         };
         let most = policy.limits().preparations;

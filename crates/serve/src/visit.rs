@@ -390,6 +390,12 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         let why = "there is no stock here".to_owned();
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
+    let own = shared.identity.fingerprint();
+    if level.is_hoarded(stocks, own) {
+        let why = format!("{}: too much is left over of earlier orders", level.name());
+        shared.refused(Some(seat.peer), None, "preparation", &why);
+        return Turn::Refuse(AbortReason::NoRoom, why);
+    }
     let limits = policy.limits();
     let Some(_right) = shared.preparation(seat.peer, limits.preparations) else {
         return busy(
@@ -406,7 +412,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     let peer = seat.peer_name.clone();
     let begun = Instant::now();
     // Room that cannot be had yet is found missing by the preparation itself.
-    let _ = stocks.compact(&level.stock(shared.identity.fingerprint()));
+    let _ = stocks.compact(&level.stock(own));
     // As urgent as runs: those that find too little in stock wait for it.
     let order = level.order(runs);
     let made = order.and_then(|order| order.run(session, stocks, limits.preparation));

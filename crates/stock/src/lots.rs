@@ -210,6 +210,16 @@ impl Preparation {
         self.stock.marks()
     }
 
+    /// Checks that there is room for all of these lots at once.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Full`].
+    pub fn check_room(&self, lots: &[(Shape, Span)]) -> Result<(), StockError> {
+        let inner = &self.stock.inner;
+        inner.update(|records| check_room(inner, records, lots))
+    }
+
     /// Begins a lot of `span`, whose numbers both parties agreed on: from
     /// [`AgreedKind::next_number`](crate::AgreedKind) on. The numbers are taken durably.
     ///
@@ -228,7 +238,7 @@ impl Preparation {
         let mut salt = [0; 12];
         seal::randomness(&mut salt)?;
         let (slot, cover) = inner.update(|records| {
-            check_room(inner, records, &shape, span)?;
+            check_room(inner, records, &[(shape, span)])?;
             let (mut record, cover) = reserve(inner, records, &kind, shape, span)?;
             record.reserved = span.end();
             records.put_kind(&kind, record)?;
@@ -279,15 +289,18 @@ fn check_bounds(kind: &ComponentDigest, shape: &Shape, span: Span) -> Result<(),
 fn check_room(
     inner: &Inner,
     records: &Records<'_>,
-    shape: &Shape,
-    span: Span,
+    lots: &[(Shape, Span)],
 ) -> Result<(), StockError> {
-    let (needed, held) = (shape.lot_bytes(span.count), held_bytes(records)?);
+    let bytes = lots.iter().map(|(shape, span)| shape.lot_bytes(span.count));
+    let needed = bytes.fold(0, u64::saturating_add);
+    let counts = lots.iter().map(|(_, span)| span.count);
+    let count = counts.fold(0, u64::saturating_add);
+    let held = held_bytes(records)?;
     let limit = inner.limits.max_bytes;
     if held.saturating_add(needed) > limit {
         return Err(StockError::Full {
             folder: inner.folder.clone(),
-            what: format!("a lot of {} instances", span.count),
+            what: format!("a lot of {count} instances"),
             needed,
             held,
             limit,

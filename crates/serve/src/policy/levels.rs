@@ -21,6 +21,9 @@ use super::Error;
 /// Most runs that a level of the stock holds: the orders for fewer runs are known, too.
 pub const MAX_LEVEL_RUNS: u64 = 100_000;
 
+/// Nothing is made while lots hold this many times what a level is to have.
+const MOST_LEFT_OVER: u64 = 3;
+
 /// What there is to be in stock with a peer.
 #[derive(Clone)]
 pub struct Level {
@@ -198,6 +201,24 @@ impl Level {
             }
             Material::Triples(s) => stocks.triples_left(&name, *s),
         }
+    }
+
+    /// Whether it is to be filled, with `there` in stock.
+    pub(crate) fn is_due(&self, there: u64, stocks: &Stocks, own: Fingerprint) -> bool {
+        there < self.refill_below && !self.is_hoarded(stocks, own)
+    }
+
+    /// Whether as much is in stock as may be left over of earlier orders, or how much is unknown.
+    /// Runs take all from one lot, so that a lot with too little counts for nothing in
+    /// [`runs_left`](Self::runs_left): a peer that leaves such lots would have more made for ever.
+    pub(crate) fn is_hoarded(&self, stocks: &Stocks, own: Fingerprint) -> bool {
+        let name = self.stock(own);
+        let times = self.order(self.runs).and_then(|order| match order {
+            Order::Instances(order) => order.times_held(stocks, &name),
+            Order::Triples(order) => order.times_held(stocks, &name),
+            Order::Components(_) | Order::Executions(_) => Ok(0),
+        });
+        times.map_or(true, |times| times >= MOST_LEFT_OVER)
     }
 
     /// What it is called in events and metrics.

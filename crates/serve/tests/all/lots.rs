@@ -175,6 +175,21 @@ fn triples_are_ordered_of_a_service_up_to_its_level() {
     assert_eq!(service.stop(PATIENCE).cut, 0);
 }
 
+/// Runs take all from one lot, so that a new lot is made for a larger order, whatever others have.
+#[test]
+fn a_peer_does_not_have_more_and_more_made_by_orders_of_other_sizes() {
+    let scene = Scene::new(1);
+    let levels = vec![triples(&scene, 0, 5 * 64)];
+    let service = scene.start(scene.policy(vec![], levels, Scene::limits()));
+    let one = Party::new(&scene, &service, 0);
+    for blocks in 1..=5 {
+        assert_eq!(one.triples(blocks * 64).unwrap().made(), blocks * 64);
+    }
+    refused_with(one.triples(64), AbortReason::NoRoom);
+    scene.refused("preparation", "too much is left over of earlier orders");
+    let _ = service.stop(PATIENCE);
+}
+
 /// Where a service knows its peer's address, nobody has to order.
 #[test]
 fn lots_are_kept_at_their_levels() {

@@ -397,18 +397,24 @@ impl Stocks {
         contents: &[Content],
         asked: LotTerms,
     ) -> Result<Vec<Lot>, Error> {
+        let kinds = self.lot_kinds(name)?.into_iter();
+        Ok(Lot::all(kinds, asked, contents))
+    }
+
+    /// The kinds in the stock that lots are in, whatever the scheme of `name`, with what is
+    /// available of each. Without the stock there are none.
+    fn lot_kinds(&self, name: &StockName) -> Result<BTreeMap<ComponentDigest, u64>, Error> {
         let home = StockName {
             scheme: LOT_SCHEME,
             ..*name
         };
         let stock = match self.stocks.stock(home.id(), self.limits) {
             Ok(stock) => stock,
-            Err(StockError::Missing { .. }) => return Ok(Vec::new()),
+            Err(StockError::Missing { .. }) => return Ok(BTreeMap::new()),
             Err(error) => return Err(error.into()),
         };
         let kinds = stock.summary()?.kinds.into_iter();
-        let kinds = kinds.map(|kind| (kind.kind, kind.available));
-        Ok(Lot::all(kinds, asked, contents))
+        Ok(kinds.map(|kind| (kind.kind, kind.available)).collect())
     }
 
     /// Whether this party has what a run of `function` under `scheme` with the peer of `session`

@@ -1,5 +1,7 @@
 //! Making a lot: it is there when both parties have ended well.
 
+use std::collections::BTreeSet;
+
 use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
@@ -10,13 +12,13 @@ use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation, Shape, Span, Tried};
 
 use super::leased::LotName;
-use super::{Content, LOT_SCHEME, Lot, LotTerms};
+use super::{Content, LOT_BYTES, LOT_SCHEME, Lot, LotTerms, lot_of};
 use crate::order::{Order, Secured};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::tries::CountedTry;
-use crate::stock::{OpenedStock, PreparedKind, unit};
+use crate::stock::{OpenedStock, PreparedKind, StockName, Stocks, unit};
 use crate::{Error, Session};
 
 /// What an order is to have of one kind.
@@ -108,6 +110,30 @@ where
         });
         let unit = bytes.fold(0, u64::saturating_add);
         unit.saturating_mul(self.units())
+    }
+
+    /// How many times what is ordered a stock holds in all lots of such orders, of any size and at
+    /// any s: of the part that it holds most of, rounded down. Without the stock it is zero.
+    ///
+    /// # Errors
+    ///
+    /// The stock cannot be read.
+    pub fn times_held(&self, stocks: &Stocks, name: &StockName) -> Result<u64, Error> {
+        let kinds = stocks.lot_kinds(name)?;
+        let parts = self.parts();
+        // A lot has a kind for each part, also where nothing is left of it.
+        let is_such = |lot: &[u8; LOT_BYTES]| {
+            let mut wanted = parts.iter().map(|part| part.content.kind(lot));
+            wanted.all(|wanted| kinds.contains_key(&wanted))
+        };
+        let lots: BTreeSet<_> = kinds.keys().map(lot_of).filter(is_such).collect();
+        let times = parts.iter().map(|part| {
+            let held = lots.iter().map(|lot| kinds[&part.content.kind(lot)]);
+            let held = held.fold(0, u64::saturating_add);
+            let ordered = part.count.saturating_mul(self.units());
+            held.checked_div(ordered).unwrap_or_default()
+        });
+        Ok(times.max().unwrap_or_default())
     }
 
     /// AND gates of the whole order. Triples count as such.
@@ -292,15 +318,18 @@ impl NewLot {
         parts: &[Part],
         units: u64,
     ) -> Result<Self, Error> {
-        let parts = parts.iter().map(|part| {
+        let lot = |part: &Part| {
+            let count = units.saturating_mul(part.count);
+            Ok::<_, Error>((part.shape()?, Span { first: 0, count }))
+        };
+        // All of it, so that no kind is begun in vain.
+        let lots: Vec<_> = parts.iter().map(lot).collect::<Result<_, _>>()?;
+        right.check_room(&lots)?;
+        let parts = parts.iter().zip(lots).map(|(part, (shape, span))| {
             let kind = part.content.kind(&ordered.lot(&id));
             opened.stocks.note_name(&kind, &ordered.name(&part.name));
-            let span = Span {
-                first: 0,
-                count: units.saturating_mul(part.count),
-            };
             Ok(NewPart {
-                writer: right.begin_lot(kind, part.shape()?, span)?,
+                writer: right.begin_lot(kind, shape, span)?,
                 content: part.content.clone(),
                 bytes: part.bytes as usize,
             })
