@@ -4,10 +4,11 @@
 //! ```text
 //! garbler                                                     evaluator
 //!   ── masks of links ───────────────────────────────────────────▶  needs no input
+//!   ── links between instances ──────────────────────────────────▶  nor do these
 //!   ◀── masks of links ───────────────────────────────────────────  the garbler's are checked
 //!   ◀── the evaluator's masked inputs ────────────────────────────
 //!   ── the garbler's masked inputs ──────────────────────────────▶  the evaluator's are checked
-//!   ── links ────────────────────────────────────────────────────▶
+//!   ── links from inputs and constants ──────────────────────────▶
 //!   ◀── masked values, 65,536 gates a message ────────────────────
 //!   ◀── fold of the labels of all gates ──────────────────────────
 //!   ── proof of all gates, masks of the evaluator's results ─────▶  the labels are compared
@@ -18,7 +19,7 @@
 //! holds no proof, and the evaluator tells no masked value of a gate:
 //!
 //! ```text
-//!   ── links ────────────────────────────────────────────────────▶
+//!   ── links from inputs and constants ──────────────────────────▶
 //!   ── masks of the evaluator's results ─────────────────────────▶  if it has any
 //!   ◀── the garbler's results under its masks ────────────────────  if any; rows are checked
 //! ```
@@ -26,8 +27,8 @@
 //! *A value* is an output of an instance, an input or a constant. Inputs and constants have a
 //! public active label, their masked value; a constant has the mask 0, and an input that of the
 //! first wire that carries it. *A link* leads a value to an input wire of an instance: both parties
-//! know d = λ ⊕ λ', and the garbler sends ℓ = L ⊕ L' ⊕ dΔ_A. The evaluator goes on with Λ ⊕ d and
-//! L ⊕ ℓ. Why this holds is on the protocol's page.
+//! know d = λ ⊕ λ', and the garbler sends its part of ℓ = L ⊕ L' ⊕ dΔ_A, to which the evaluator adds
+//! its MAC of d. It goes on with Λ ⊕ d and L ⊕ ℓ. Why this holds is on the protocol's page.
 //!
 //! **Each instance is used once**: two answers for one wire sum to Δ_A. All of a run are of one
 //! epoch.

@@ -16,10 +16,10 @@ use super::super::rows::{CheckingRows, InstanceForm};
 use super::super::share::Share;
 use super::super::terms::{Terms, open_results, result_bytes, results};
 use super::calls::Following;
-use super::kept::{EvaluatorPiece, EvaluatorSide};
+use super::kept::{EvaluatorPiece, EvaluatorSide, Side as _};
 use super::linking::{Found, Linking, follow};
 use super::opening::{CheckedLinks, ClosedLinks};
-use super::wiring::Wiring;
+use super::wiring::{Leaves, Wiring};
 use super::{FRAME_LINKS, LinkedParty, check_inputs};
 use crate::bits::{bytes_for, check_bits, pack, unpack};
 use crate::message::{Kind, exactly};
@@ -44,6 +44,7 @@ pub(crate) enum Stage<'f> {
     AwaitingMasks(Box<Begun<'f>>, ClosedLinks),
     SendingMasks(Box<Begun<'f>>, Vec<u8>),
     SendingInputs(Box<Begun<'f>>),
+    AwaitingEarly(Box<Begun<'f>>),
     AwaitingInputs(Box<Begun<'f>>),
     AwaitingLinks(Box<Begun<'f>>),
     /// The masks of this party's results, where rows prove the gates.
@@ -67,8 +68,10 @@ pub(crate) struct Begun<'f> {
     differences: Vec<bool>,
     /// All masked inputs, once the garbler's are there.
     masked: Vec<bool>,
-    /// The links that have come.
+    /// Of each wire the link that leads to it, once that has come.
     links: Zeroizing<Vec<Block>>,
+    /// The first wire behind those whose links have come at this time.
+    next: usize,
 }
 
 /// A run that has all labels of its inputs.
@@ -135,7 +138,8 @@ impl<'f> Begun<'f> {
             inputs,
             differences: Vec::new(),
             masked: Vec::new(),
-            links: Zeroizing::new(Vec::with_capacity(wiring.wires())),
+            links: Zeroizing::new(vec![Block::ZERO; wiring.wires()]),
+            next: 0,
         }
     }
 
@@ -148,24 +152,25 @@ impl<'f> Begun<'f> {
     }
 
     /// How many links the next message has.
-    fn due(&self, wiring: &Wiring) -> usize {
-        FRAME_LINKS.min(wiring.wires() - self.links.len())
+    fn due(&self, wiring: &Wiring, when: Leaves) -> usize {
+        wiring.sent(when, self.next).take(FRAME_LINKS).count()
     }
 
-    /// Takes the next links. Bit 0 of each is d, which both parties know.
-    fn receive(&mut self, payload: &[u8], count: usize) -> Result<(), Error> {
+    /// Takes the next links. Each becomes whole by this party's MAC of d, and then bit 0 of it is
+    /// d, which both parties know.
+    fn receive(&mut self, wiring: &Wiring, when: Leaves, payload: &[u8]) -> Result<(), Error> {
         let kind = Kind::AuthenticatedLinks;
-        exactly(kind, payload, count * Block::BYTES)?;
-        let first = self.links.len();
-        let links = payload
-            .as_chunks()
-            .0
-            .iter()
-            .map(|link| Block::from_bytes(*link));
-        self.links.extend(links);
-        let both = self.links[first..].iter().zip(&self.differences[first..]);
-        let differs = both.map(|(link, difference)| bool::from(link.lsb()) != *difference);
-        match differs.fold(false, |any, differs| any | differs) {
+        exactly(kind, payload, self.due(wiring, when) * Block::BYTES)?;
+        let parts = payload.as_chunks().0.iter();
+        let mut differs = false;
+        for (wire, part) in wiring.sent(when, self.next).zip(parts) {
+            let own = EvaluatorSide::mask(self.found.sums[wire]).mac;
+            let link = Block::from_bytes(*part) ^ own;
+            differs |= bool::from(link.lsb()) != self.differences[wire];
+            self.links[wire] = link;
+            self.next = wire + 1;
+        }
+        match differs {
             false => Ok(()),
             true => Err(Misbehaviour::InvalidField {
                 kind,
@@ -351,7 +356,11 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                 let inputs = self.wiring.wires_of(Role::Garbler).count();
                 Action::receive(Kind::MaskedInputs, bytes_for(inputs))
             }
-            Stage::AwaitingLinks(begun) => match begun.due(&self.wiring) {
+            Stage::AwaitingEarly(begun) => match begun.due(&self.wiring, Leaves::Early) {
+                0 => return None,
+                count => (Kind::AuthenticatedLinks, count * Block::BYTES),
+            },
+            Stage::AwaitingLinks(begun) => match begun.due(&self.wiring, Leaves::Late) {
                 0 => return None,
                 count => Action::receive(Kind::AuthenticatedLinks, count * Block::BYTES),
             },
@@ -386,7 +395,12 @@ impl<'f> Machine for LinkedEvaluator<'f> {
             Stage::SendingInputs(begun) => {
                 *message = pack(&begun.inputs);
                 let action = Action::send(Kind::MaskedInputs);
-                (Stage::AwaitingInputs(begun), Some(action))
+                (Stage::AwaitingEarly(begun), Some(action))
+            }
+            // The last early links are there.
+            Stage::AwaitingEarly(mut begun) => {
+                begun.next = 0;
+                (Stage::AwaitingInputs(begun), None)
             }
             // The last links are there.
             Stage::AwaitingLinks(begun) => {
@@ -448,9 +462,12 @@ impl<'f> Machine for LinkedEvaluator<'f> {
                 begun.masked = self.wiring.all_inputs(&garblers, &begun.inputs);
                 Stage::AwaitingLinks(begun)
             }
+            Stage::AwaitingEarly(mut begun) => {
+                begun.receive(&self.wiring, Leaves::Early, payload)?;
+                Stage::AwaitingEarly(begun)
+            }
             Stage::AwaitingLinks(mut begun) => {
-                let count = begun.due(&self.wiring);
-                begun.receive(payload, count)?;
+                begun.receive(&self.wiring, Leaves::Late, payload)?;
                 Stage::AwaitingLinks(begun)
             }
             Stage::AwaitingOpening(begun) => {

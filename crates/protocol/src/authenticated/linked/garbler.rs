@@ -19,7 +19,7 @@ use super::calls::Following;
 use super::kept::{GarblerSide, GarblerWire, Side as _};
 use super::linking::{Found, Linking, follow};
 use super::opening::{CheckedLinks, ClosedLinks};
-use super::wiring::Wiring;
+use super::wiring::{Leaves, Wiring};
 use super::{FRAME_LINKS, LinkedParty, check_inputs};
 use crate::Error;
 use crate::bits::{append_blocks, bytes_for, check_bits, pack, unpack};
@@ -38,6 +38,8 @@ pub struct LinkedGarbler<'f> {
 pub(crate) enum Stage<'f> {
     Linking(Box<Linking<'f, GarblerSide>>, Given),
     SendingMasks(Box<Begun<'f>>, ClosedLinks),
+    /// Links that need no input, from this wire on.
+    SendingEarly(Box<Begun<'f>>, ClosedLinks, usize),
     AwaitingMasks(Box<Begun<'f>>, ClosedLinks),
     AwaitingInputs(Box<Begun<'f>>, CheckedLinks),
     SendingInputs(Box<Answer<'f>>),
@@ -69,6 +71,7 @@ pub(crate) struct Begun<'f> {
 pub(crate) struct Answer<'f> {
     /// This party's inputs under their masks.
     masked: Vec<bool>,
+    /// What leads to wires that carry inputs and constants.
     links: Zeroizing<Vec<Block>>,
     then: Then<'f>,
 }
@@ -140,7 +143,22 @@ impl<'f> Begun<'f> {
         }
     }
 
-    /// Takes the evaluator's masked inputs. Only then are there links, and active labels.
+    /// Writes the next links that leave early, from `first` on; the first wire behind them, if
+    /// there are any.
+    fn early(&self, wiring: &Wiring, first: usize, message: &mut Vec<u8>) -> Option<usize> {
+        let mut links = Zeroizing::new(Vec::with_capacity(FRAME_LINKS));
+        let mut last = None;
+        for wire in wiring.sent(Leaves::Early, first).take(FRAME_LINKS) {
+            links.push(link(self.found.sums[wire]));
+            last = Some(wire);
+        }
+        message.clear();
+        append_blocks(message, &links);
+        last.map(|last| last + 1)
+    }
+
+    /// Takes the evaluator's masked inputs. Only then are there active labels, and what leads from
+    /// public ones to wires.
     fn begin(
         self,
         terms: &Terms<'f>,
@@ -156,12 +174,10 @@ impl<'f> Begun<'f> {
         let masked = wiring.all_inputs(&own, &others);
         let delta = *self.found.delta;
         let rules = label_rules(delta);
-        let mut links = Zeroizing::new(Vec::with_capacity(wiring.wires()));
-        for (wire, sum) in self.found.sums.iter().enumerate() {
+        let mut links = Zeroizing::new(Vec::with_capacity(wiring.sent(Leaves::Late, 0).count()));
+        for wire in wiring.sent(Leaves::Late, 0) {
             let input = wiring.source(wire).is_some_and(|input| masked[input]);
-            let difference = checked.differences[wire];
-            let turned = delta.and_bit(u8::from(difference).into());
-            links.push(sum.label ^ turned ^ rules.constant(input));
+            links.push(link(self.found.sums[wire]) ^ rules.constant(input));
         }
         let then = match form {
             InstanceForm::Told => {
@@ -201,6 +217,12 @@ impl<'f> Begun<'f> {
             results: self.found.results,
         })
     }
+}
+
+/// What leads to a wire, from the sum of what it carries and what comes to it: the evaluator adds
+/// its MAC of d, which makes this part of dΔ whole. So no word of the evaluator's is in it.
+fn link(sum: GarblerWire) -> Block {
+    sum.label ^ GarblerSide::mask(sum).key
 }
 
 /// Of each result the masked value, if it is an input, and otherwise 0.
@@ -279,9 +301,16 @@ impl<'f> LinkedGarbler<'f> {
 
 #[cfg(test)]
 impl LinkedGarbler<'_> {
-    /// Takes the other d of a wire for what was opened, for its link and for its proof, once that
-    /// is checked; whether it was.
-    pub(crate) fn turn(&mut self, wire: usize) -> bool {
+    /// Takes the other d of a wire for its link than was opened, before any link leaves.
+    pub(crate) fn turn_link(&mut self, wire: usize) {
+        if let Some(Stage::SendingEarly(begun, _, 0)) = &mut self.stage {
+            begun.found.sums[wire].label ^= *begun.found.delta;
+        }
+    }
+
+    /// Takes the other d of a wire for what was opened, for its proof, once that is checked;
+    /// whether it was.
+    pub(crate) fn turn_proof(&mut self, wire: usize) -> bool {
         let Some(Stage::AwaitingInputs(_, checked)) = &mut self.stage else {
             return false;
         };
@@ -336,7 +365,16 @@ impl<'f> Machine for LinkedGarbler<'f> {
             Stage::SendingMasks(begun, links) => {
                 links.open(&self.terms, &begun.epoch, begun.run, message);
                 let action = Action::send(Kind::LinkMasks);
-                (Stage::AwaitingMasks(begun, links), Some(action))
+                (Stage::SendingEarly(begun, links, 0), Some(action))
+            }
+            Stage::SendingEarly(begun, links, first) => {
+                match begun.early(&self.wiring, first, message) {
+                    None => (Stage::AwaitingMasks(begun, links), None),
+                    Some(next) => {
+                        let action = Action::send(Kind::AuthenticatedLinks);
+                        (Stage::SendingEarly(begun, links, next), Some(action))
+                    }
+                }
             }
             Stage::SendingInputs(answer) => {
                 *message = pack(&answer.masked);

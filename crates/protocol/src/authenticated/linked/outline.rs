@@ -11,7 +11,7 @@ use super::super::terms::result_bytes;
 use super::super::walk::{Stop, Walk};
 use super::FRAME_LINKS;
 use super::linking::fits;
-use super::wiring::Wiring;
+use super::wiring::{Leaves, Wiring};
 use crate::Error;
 use crate::bits::bytes_for;
 
@@ -30,9 +30,13 @@ pub fn linked_outline(function: &Function, form: InstanceForm) -> Result<Outline
     outline.send(evaluator, bytes_for(links + garblers) + FOLD_BYTES);
     outline.send(evaluator, bytes_for(evaluators));
     outline.send(garbler, bytes_for(garblers));
-    for first in (0..wiring.wires()).step_by(FRAME_LINKS) {
-        let count = FRAME_LINKS.min(wiring.wires() - first);
-        outline.send(garbler, count * Block::BYTES);
+    for when in [Leaves::Early, Leaves::Late] {
+        let mut left = wiring.sent(when, 0).count();
+        while left > 0 {
+            let count = FRAME_LINKS.min(left);
+            outline.send(garbler, count * Block::BYTES);
+            left -= count;
+        }
     }
     // Masks of links from both, what the garbler answers to masked inputs.
     outline.trips = 3;

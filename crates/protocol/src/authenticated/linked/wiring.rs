@@ -12,12 +12,26 @@ const MAX_LINK_BYTES: u64 = 1 << 30;
 /// Most AND gates of a run: what parties hold of its gates is in memory all at once.
 const MAX_ANDS: u64 = 1 << 23;
 
+/// Sources of wires that carry no input bit.
+const OUTPUT: u32 = 0;
+const CONSTANT: u32 = u32::MAX;
+
+/// When the garbler sends what leads to a wire.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// With what it opens: the wire carries an output of an instance.
+    Early,
+    /// When the evaluator's inputs are fixed: the wire carries an input or a constant, whose active
+    /// label is public.
+    Late,
+}
+
 /// The input wires of a function's calls, in order, and the input bits that they carry.
 pub(super) struct Wiring {
     /// The component of each call.
     pub(super) components: Vec<usize>,
-    /// Of each wire the number of the input bit that it carries, plus one; 0 if it carries another
-    /// value.
+    /// Of each wire the number of the input bit that it carries, plus one; [`OUTPUT`] if it carries
+    /// an output of an instance, or [`CONSTANT`].
     sources: Vec<u32>,
     /// Of each input bit its owner, and the first wire that carries it: the bit has its mask.
     inputs: Vec<(Role, Option<usize>)>,
@@ -42,7 +56,7 @@ impl Wiring {
             Ok::<_, Error>(next)
         })?;
         let (mut components, mut sources, mut results) = (Vec::new(), Vec::new(), Vec::new());
-        while let Some(call) = values.next_call(|_| 0) {
+        while let Some(call) = values.next_call(|_| CONSTANT) {
             components.push(call.component_index);
             for source in values.arguments() {
                 if let Some((_, first)) = index(*source).and_then(|i| inputs.get_mut(i)) {
@@ -54,14 +68,14 @@ impl Wiring {
                 return Err(unfit("it has too many links"));
             }
             results.clear();
-            results.resize(call.component.circuit().output_bits(), 0);
+            results.resize(call.component.circuit().output_bits(), OUTPUT);
             values.finish_call(&results);
         }
         if components.is_empty() {
             return Err(unfit("it calls no component"));
         }
         let unread = |source: &u32| index(*source).is_some_and(|i| inputs[i].1.is_none());
-        if values.outputs(|_| 0).all().iter().any(unread) {
+        if values.outputs(|_| CONSTANT).all().iter().any(unread) {
             return Err(unfit("a result is an input that no component reads"));
         }
         Ok(Self {
@@ -79,6 +93,19 @@ impl Wiring {
     /// The number of the input bit that a wire carries, if it carries one.
     pub(super) fn source(&self, wire: usize) -> Option<usize> {
         index(self.sources[wire])
+    }
+
+    /// When what leads to a wire is sent.
+    pub(super) fn leaves(&self, wire: usize) -> Leaves {
+        match self.sources[wire] {
+            OUTPUT => Leaves::Early,
+            _ => Leaves::Late,
+        }
+    }
+
+    /// The wires from `first` on to which leads what is sent then.
+    pub(super) fn sent(&self, when: Leaves, first: usize) -> impl Iterator<Item = usize> {
+        (first..self.wires()).filter(move |wire| self.leaves(*wire) == when)
     }
 
     /// Whether the wire's mask is that of the input bit that it carries.
@@ -122,7 +149,10 @@ impl Wiring {
 
 /// What a number plus one stands for.
 fn index(source: u32) -> Option<usize> {
-    source.checked_sub(1).map(|i| i as usize)
+    match source {
+        OUTPUT | CONSTANT => None,
+        input => Some(input as usize - 1),
+    }
 }
 
 fn unfit(why: &str) -> Error {

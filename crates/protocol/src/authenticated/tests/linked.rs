@@ -239,7 +239,10 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
         });
         assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);
         assert_eq!(due.messages, sent.len() as u64);
-        let turns = sent.chunk_by(|(a, _, _), (b, _, _)| a == b).count();
+        // Links follow on another message of the garbler, and nothing waits for them alone.
+        let mut turns: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
+        turns.retain(|(_, kind)| *kind != Kind::AuthenticatedLinks);
+        let turns = turns.chunk_by(|(a, _), (b, _)| a == b).count();
         assert_eq!(due.trips, turns as u64);
         let several = [
             count(&sent, Role::Garbler, Kind::AuthenticatedLinks),
@@ -248,6 +251,39 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
         most = [0, 1].map(|i| most[i].max(several[i]));
     }
     assert!(most.iter().all(|several| *several > 1), "{most:?}");
+}
+
+/// What leads from an instance to another leaves before any input, and what leads from an input or
+/// a constant, whose active label is public, after the evaluator's inputs.
+#[test]
+fn links_between_instances_leave_before_inputs() {
+    let function = tangle();
+    // Sums of three calls, and the sum that a comparison reads twice.
+    let (all, early) = (12 * 8, 2 * 8 + 2 * 8 + 8);
+    for form in forms() {
+        let inputs = inputs_of(&function);
+        let inputs = [&inputs[0][..], &inputs[1][..]];
+        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+        let stock = &mut make_of(form, &function, 1);
+        let (ended, sent) = changed_run(terms(&function, 9), inputs, stock, nothing);
+        assert_eq!(ended.unwrap(), plain(&function, inputs));
+        let garblers = sent.iter().filter(|(from, _, _)| *from == Role::Garbler);
+        let garblers: Vec<_> = garblers
+            .map(|(_, kind, payload)| (*kind, payload.len()))
+            .collect();
+        let [
+            (Kind::LinkMasks, _),
+            first,
+            (Kind::MaskedInputs, _),
+            second,
+            ..,
+        ] = garblers[..]
+        else {
+            panic!("{garblers:?}");
+        };
+        let links = |count: usize| (Kind::AuthenticatedLinks, 16 * count);
+        assert_eq!([first, second], [links(early), links(all - early)]);
+    }
 }
 
 /// What the page says of AES-128 from one instance, headers included.

@@ -257,6 +257,7 @@ fn no_value_of_a_gate_is_told() {
     let (a, b) = (Role::Garbler, Role::Evaluator);
     let due = [
         (a, Kind::LinkMasks),
+        (a, Kind::AuthenticatedLinks),
         (b, Kind::LinkMasks),
         (b, Kind::MaskedInputs),
         (a, Kind::MaskedInputs),
