@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "0a0f56a7c1553366c7abd2953c837fd55d858d99c327633612b8fa3c7965e6de",
-        "a39af94ff89ed3134486030d1c030f73154b811d6db468a57675c23c30ee139e",
-        "496c05c04567133c4e14419e445f44977e7b590c173f7178f56d215d5295757b",
+        "f9714f0a745b765dddc21c1065f004a122a61279c7ceca766a9bc7264432befd",
+        "c0986574b3ef9f0a4871e18ab3f491dbbd6a8052ba6d88d3f39c9b2e2a3653a8",
+        "ff2d95c378bb48ad78c51b4814fac8f20def9e75538bb932366c5417bf3783e4",
     ];
     assert_eq!(found, expected);
 }

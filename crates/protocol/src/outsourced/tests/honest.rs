@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["fb6d2f8160029615", "38235b04ef6e5751", "a0104f5dfddd084e"];
+    let expected = ["f663529417c4a343", "00b57b0f06ee52e7", "4225acd7ead1f1ad"];
     assert_eq!(digests, expected);
 }
 
