@@ -49,8 +49,8 @@ pub(crate) enum Failure {
     },
     /// Of three parties, not all have come to this one.
     #[error(
-        "waited {after:?} for {missing} to connect, in vain{refused}; see whether the command \
-         still runs there, with --{own}-at HOST:PORT that leads here, or allow a longer --timeout"
+        "{missing} did not connect within {after:?}{refused}; check that the command still runs \
+         there and that its --{own}-at names this address, or allow a longer --timeout"
     )]
     Missing {
         /// Who has not.
@@ -62,23 +62,11 @@ pub(crate) enum Failure {
         /// What this party is.
         own: OutsourcedRole,
     },
-    /// The parties order preparations for different numbers of runs.
-    #[error(
-        "the peer is incompatible: it orders for {theirs} run{} where this party orders {ours}; \
-         give both the same --runs",
-        if *.theirs == 1 { "" } else { "s" }
-    )]
-    OtherRuns {
-        /// This party's order.
-        ours: String,
-        /// For how many runs the peer's is.
-        theirs: u64,
-    },
     /// The parties order different preparations.
     #[error(
-        "the peer is incompatible: it orders something else than this party, which orders {ours}; \
-         give both the same function or file, --param, --entry, --runs, --component, --ots, \
-         --ands, --protocol and --scheme"
+        "the peer is incompatible: it orders something other than this party, which orders \
+         {ours}; give both the same function or file, --param, --entry, --runs, --component, \
+         --ots, --ands, --protocol and --scheme"
     )]
     OtherOrder {
         /// This party's order.
@@ -246,9 +234,7 @@ impl Failure {
             | Self::WrongResult { .. }
             | Self::Output(_)
             | Self::OutputClosed => Category::Input,
-            Self::SameParty { .. } | Self::OtherRuns { .. } | Self::OtherOrder { .. } => {
-                Category::Incompatible
-            }
+            Self::SameParty { .. } | Self::OtherOrder { .. } => Category::Incompatible,
             Self::Missing { .. } => Category::Network,
             Self::Damaged | Self::NothingChecked { .. } => Category::Stock,
         }
@@ -257,7 +243,7 @@ impl Failure {
     /// Whether the parties may do better when they meet again: the connection broke, or the peer is
     /// slow or busy for now. One that was cancelled, or failed on its side, does not come back, and
     /// the time that was allowed for all together is not given twice.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         let is_final = matches!(
             self,
             Self::Tacit(
@@ -359,13 +345,6 @@ mod tests {
                     own: OutsourcedRole::Generator,
                 },
                 6,
-            ),
-            (
-                Failure::OtherRuns {
-                    ours: "2 runs".to_owned(),
-                    theirs: 3,
-                },
-                5,
             ),
             (
                 Failure::OtherOrder {

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::{Component, Digest};
+use tacit::circuit::Component;
 use tacit::garble::Rung;
 use tacit::net::CancelHandle;
 use tacit::session::{AbortReason, Incompatibility};
@@ -36,8 +36,6 @@ use lots::LotOrder;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The longest search for the peer's number of runs.
-const LONGEST_SEARCH: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 ///
@@ -80,13 +78,13 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         match attempt {
             Ok(told) => break told,
             // A peer that never came is not there; one that was comes back.
-            Err(failure) if met && retries > 0 && failure.may_pass() => {
+            Err(failure) if met && retries > 0 && failure.is_transient() => {
                 retries -= 1;
                 eprintln!("{failure}; meeting again, and {}", order.resumption());
                 rest(pause, &cancel);
                 pause = LONGEST_PAUSE.min(pause * 2);
             }
-            Err(failure) => return Err(of_orders(failure, order.as_ref(), args)),
+            Err(failure) => return Err(with_order(failure, order.as_ref(), args)),
         }
     };
     match args.json {
@@ -95,21 +93,14 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     }
 }
 
-/// The failure, with what each party orders where that may be why. Parties compare digests alone,
-/// so that the peer's number of runs is looked for where its order differs in nothing else.
-fn of_orders(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failure {
+/// The failure, with what this party orders where the parties may order different things.
+fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failure {
     let ours = order.described();
-    match &failure {
-        Failure::Tacit(Error::PeerIncompatible(Incompatibility::Order { theirs, .. })) => {
-            let begun = Instant::now();
-            let mut runs = (1..).take_while(|_| begun.elapsed() < LONGEST_SEARCH);
-            let is_theirs = |runs: &u64| order.digest_for(*runs).as_ref() == Some(theirs);
-            match args.function.as_ref().and_then(|_| runs.find(is_theirs)) {
-                Some(theirs) => Failure::OtherRuns { ours, theirs },
-                None => Failure::OtherOrder { ours },
-            }
+    match failure {
+        Failure::Tacit(Error::PeerIncompatible(Incompatibility::Order { .. })) => {
+            Failure::OtherOrder { ours }
         }
-        _ => {
+        failure => {
             if failure.category() == Category::Incompatible && !args.json {
                 eprintln!("this party orders {ours}");
             }
@@ -125,9 +116,6 @@ trait Order {
 
     /// What it is, to be compared with the other party's.
     fn described(&self) -> String;
-
-    /// What names it where it is for so many runs of its function in place of its own.
-    fn digest_for(&self, runs: u64) -> Option<Digest>;
 
     /// How it goes on when the parties meet again.
     fn resumption(&self) -> &'static str;
@@ -200,14 +188,9 @@ impl ComponentOrder {
     }
 
     fn order(&self) -> Result<Preparation<'static>, Error> {
-        let runs = self.function.as_ref().map_or(0, |(_, runs)| *runs);
-        self.order_for(runs)
-    }
-
-    fn order_for(&self, runs: u64) -> Result<Preparation<'static>, Error> {
         let mut order = Preparation::new(self.role).scheme(self.rung.id);
-        if let Some((function, _)) = &self.function {
-            order = order.enough_for(function, runs)?;
+        if let Some((function, runs)) = &self.function {
+            order = order.enough_for(function, *runs)?;
         }
         for (component, count) in &self.components {
             order = order.component(component.clone(), *count);
@@ -229,10 +212,6 @@ impl Order for ComponentOrder {
         let parts: Vec<_> = runs.chain(components).chain(ots).collect();
         let (role, scheme) = (self.role.name(), self.rung.id);
         format!("{} by prepared as {role} under {scheme}", parts.join(", "))
-    }
-
-    fn digest_for(&self, runs: u64) -> Option<Digest> {
-        Some(self.order_for(runs).ok()?.digest())
     }
 
     fn check_room(&self, limit: u64) -> Result<(), Failure> {

@@ -38,8 +38,8 @@ pub(crate) fn called(name: &str, choice: &FunctionArgs, typed: Option<&TypedFunc
 pub(crate) fn meeting(args: &RunArgs) -> Vec<String> {
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let given = [
-        ("--role", args.role.map(|role| role.name().to_owned())),
-        ("--as", args.party.clone()),
+        ("--role", args.who.role.map(|role| role.name().to_owned())),
+        ("--as", args.who.party.clone()),
         ("--with", args.meet.peer.clone()),
         ("--listen", args.meet.listen.clone()),
         ("--connect", args.meet.connect.clone()),

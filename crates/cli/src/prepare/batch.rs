@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use serde_json::json;
-use tacit::circuit::Digest;
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{BatchPlan, BatchPreparation, Stocks};
@@ -106,10 +105,6 @@ impl Order for BatchOrder {
             self.role.name(),
             self.rung.id
         )
-    }
-
-    fn digest_for(&self, runs: u64) -> Option<Digest> {
-        Some(BatchPreparation::new(self.role, &self.function, runs).digest())
     }
 
     fn resumption(&self) -> &'static str {

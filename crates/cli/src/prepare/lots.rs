@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::Digest;
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::stock::{InstancePreparation, Prepared, Stocks, TriplePreparation};
+use tacit::stock::{InstancePreparation, LotPreparation, Prepared, Stocks, TriplePreparation};
 use tacit::{Error, Function, Role, Session};
 
 use super::{Order, Told, Took, leave, runs_of};
@@ -35,18 +34,12 @@ enum Wanted {
     Triples(u64),
 }
 
-/// An order, by what it is for.
-enum Prepares<'f> {
-    Instances(InstancePreparation<'f>),
-    Triples(TriplePreparation<'f>),
-}
-
 /// Does the same with either order.
 macro_rules! either {
     ($order:expr, $one:ident => $work:expr) => {
         match $order {
-            Prepares::Instances($one) => $work,
-            Prepares::Triples($one) => $work,
+            LotPreparation::Instances($one) => $work,
+            LotPreparation::Triples($one) => $work,
         }
     };
 }
@@ -103,32 +96,26 @@ impl LotOrder {
         })
     }
 
-    fn order(&self) -> Result<Prepares<'_>, Error> {
-        self.order_for(match &self.wanted {
-            Wanted::Instances(_, runs, _) | Wanted::TriplesFor(_, runs, _) => *runs,
-            Wanted::Triples(_) => 0,
-        })
-    }
-
-    /// The same for so many runs, where it is for runs.
-    fn order_for(&self, runs: u64) -> Result<Prepares<'_>, Error> {
+    fn order(&self) -> Result<LotPreparation<'_>, Error> {
         let role = self.role;
         let order = match &self.wanted {
-            Wanted::Instances(function, _, rung) => {
-                let order = InstancePreparation::for_runs(role, function, runs)?;
-                Prepares::Instances(order.scheme(rung.id))
+            Wanted::Instances(function, runs, rung) => {
+                let order = InstancePreparation::for_runs(role, function, *runs)?;
+                LotPreparation::Instances(order.scheme(rung.id))
             }
-            Wanted::TriplesFor(function, ..) => {
-                Prepares::Triples(TriplePreparation::for_runs(role, function, runs)?)
+            Wanted::TriplesFor(function, runs, _) => {
+                LotPreparation::Triples(TriplePreparation::for_runs(role, function, *runs)?)
             }
-            Wanted::Triples(count) => Prepares::Triples(TriplePreparation::triples(role, *count)),
+            Wanted::Triples(count) => {
+                LotPreparation::Triples(TriplePreparation::triples(role, *count))
+            }
         };
         Ok(match order {
-            Prepares::Instances(order) => {
-                Prepares::Instances(order.statistical_security(self.security))
+            LotPreparation::Instances(order) => {
+                LotPreparation::Instances(order.statistical_security(self.security))
             }
-            Prepares::Triples(order) => {
-                Prepares::Triples(order.statistical_security(self.security))
+            LotPreparation::Triples(order) => {
+                LotPreparation::Triples(order.statistical_security(self.security))
             }
         })
     }
@@ -231,10 +218,6 @@ impl Order for LotOrder {
         };
         let (bits, role) = (self.security, self.role.name());
         format!("{what} by authenticated at s = {bits} as {role}")
-    }
-
-    fn digest_for(&self, runs: u64) -> Option<Digest> {
-        Some(either!(self.order_for(runs).ok()?, one => one.digest()))
     }
 
     fn resumption(&self) -> &'static str {

@@ -272,22 +272,13 @@ fn orders_that_differ_or_are_too_large_say_what_to_do() {
         };
         let [garbler, evaluator] =
             parties.act(&by("garbler", "a", "2"), &by("evaluator", "b", "1"));
-        garbler.failed(
-            5,
-            &[
-                "it orders for 1 run where this party orders",
-                "2 runs of",
-                "--runs",
-            ],
-        );
-        evaluator.failed(
-            5,
-            &["it orders for 2 runs where this party orders", "1 run of"],
-        );
+        let other = "something other than this party, which orders";
+        garbler.failed(5, &[other, "2 runs of", "--runs"]);
+        evaluator.failed(5, &[other, "1 run of"]);
     }
     let other = words("prepare --component xor@5 --role evaluator --stock b");
     for ended in parties.act(&arguments("garbler", "a", "2"), &other) {
-        ended.failed(5, &["something else than this party", "--component"]);
+        ended.failed(5, &["something other than this party", "--component"]);
     }
     // Nobody has to be there for an order that fits into no stock to be refused.
     alone(&parties, &["aes-128-rounds", "--runs", "1000000"])
