@@ -25,11 +25,10 @@
 //! # Cost
 //!
 //! Three passes over the gates. What is kept takes 12 bytes a XOR gate, 4 an AND gate and 16 a
-//! translation; 8 a XOR gate and 13 a slot in addition while it is computed. To count the
-//! translations takes two passes, of both safe rules together as well: for these 8 bytes a XOR gate
-//! and 20 a slot, and nothing is kept. The pass backwards meets the gates that read a wire before
-//! the gate that drives it. None of them has a lower φ than the wire; those with the same need no
-//! translation.
+//! translation; 8 a XOR gate and 16 a slot in addition while it is computed. Counting translations
+//! takes two passes, for both safe rules at once, with 8 bytes a XOR gate and 20 a slot, and keeps
+//! nothing. The pass backwards meets the gates that read a wire before the gate that drives it.
+//! None of them has a lower φ than the wire; those with the same need no translation.
 
 mod phi;
 mod plan;

@@ -188,7 +188,7 @@ fn private_inputs(program: &Program) -> u64 {
         }
     }
     let gates = program.xors().len();
-    // The last stands for all gates that there are not.
+    // The last entry takes NONE and OTHER, so that the loop has no branch.
     let mut has_private = vec![false; gates + 1];
     let written = |uses: &mut [u32], has_private: &mut [bool], out: u32| {
         let user = mem::replace(&mut uses[out as usize], NONE);

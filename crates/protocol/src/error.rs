@@ -110,15 +110,16 @@ pub enum Error {
 
 /// A check of a malicious protocol. Each protocol has a type for its own.
 pub trait Check: Any + fmt::Debug + fmt::Display + Send + Sync {
-    /// Who has cheated where it fails.
+    /// The subject of the error: who cheated if the check fails.
     fn cheater(&self) -> &'static str {
         "it"
     }
 }
 
+/// By type and text: a trait object has no derived equality.
 impl PartialEq for dyn Check {
     fn eq(&self, other: &Self) -> bool {
-        self.to_string() == other.to_string()
+        self.type_id() == other.type_id() && self.to_string() == other.to_string()
     }
 }
 
@@ -213,7 +214,7 @@ pub enum Incompatibility {
     },
     /// Another order of a preparation.
     #[error(
-        "it orders something else than this party; give both sides the same function or file, \
+        "it orders something other than this party; give both sides the same function or file, \
          --param, --entry, --runs, --component, --ots, --ands, --protocol and --scheme"
     )]
     Order {
@@ -279,7 +280,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: String,
     },
-    /// Another number of circuits, or another security, of an outsourced run.
+    /// Another number of circuits of an outsourced run.
     #[error("it was told {theirs} and this party {ours}; give all three the same --copies")]
     Circuits {
         /// Our parameters.
@@ -338,8 +339,8 @@ pub enum Incompatibility {
     },
 }
 
-/// How the parameters of two parties differ. Of one protocol, only `outsourced` has 0 as well as
-/// others: it is that of one circuit.
+/// How two parties' parameters differ. Only `outsourced` runs both with 0 bits (one circuit) and
+/// with more.
 fn statistical_security(ours: u8, theirs: u8) -> String {
     let circuits = |bits| match bits {
         0 => "one circuit, for parties that follow the protocol",
@@ -412,6 +413,20 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checks_of_two_types_differ() {
+        #[derive(Debug, Error)]
+        #[error("it failed")]
+        struct One;
+        impl Check for One {}
+        #[derive(Debug, Error)]
+        #[error("it failed")]
+        struct Other;
+        impl Check for Other {}
+        assert_eq!(cheated(One), cheated(One));
+        assert_ne!(cheated(One), cheated(Other));
+    }
 
     #[test]
     fn what_differs_is_what_is_to_be_given_alike() {

@@ -9,7 +9,7 @@
 //! | `visit` | one session: what is asked, whether it may be, the run |
 //! | [`outsourced`] | runs of three, in which this party is the generator or the cloud |
 //! | `lobby` | where the links of runs of three meet, and turns at a chain |
-//! | `replenish` | the stock filled up in the background, behind the runs |
+//! | `replenish` | fills the stock to its levels |
 //! | `turns` | which peers prepare, and who is next |
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
 //! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |

@@ -1,4 +1,4 @@
-//! Keeps the stock at its levels, in the background of the runs.
+//! Keeps the stock at its levels.
 //!
 //! Who has an address of the peer in its configuration connects to it and fills what is below its
 //! level; who has none is connected to, or waits for the peer's `tacit prepare`. Either way both

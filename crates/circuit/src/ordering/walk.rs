@@ -1,7 +1,7 @@
 //! Passes over the gates of a program.
 //!
-//! What is done at a XOR gate and at an AND gate are two functions, each of which is called from
-//! one place, so that it becomes part of its loop. What they share is a state that both are given.
+//! A pass takes a function for XOR gates and one for AND gates, and calls each from one place, so
+//! that the compiler inlines both into the loop. What they share is the state passed to both.
 
 use crate::{AndGate, Program, XorGate};
 

@@ -205,7 +205,7 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
     }
 
     fn awaited(&self, state: &State) -> Option<Action> {
-        let kind_and_bytes = match state {
+        Some(match state {
             State::AwaitingInput => {
                 Action::receive(Kind::MaskedInput, bytes_for(self.batch.choice_bits))
             }
@@ -214,8 +214,7 @@ impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
                 Action::receive(Kind::MaskedResult, bytes_for(self.returned_bits()))
             }
             _ => return None,
-        };
-        Some(kind_and_bytes)
+        })
     }
 
     fn step(
