@@ -1,7 +1,8 @@
 // What a page keeps between visits, in IndexedDB. Secrets are sealed under a key that the browser
 // made and that no script can read out (WebCrypto, non-extractable). A script of this page can still
-// use it, and so can whoever has the browser's profile while the page runs in it. Whoever can only
-// write there exchanges no secret for one of another name, to which its seal is bound.
+// use it, and so can whoever has the browser's profile while the page runs in it. The seal is bound
+// to the name that the text is kept under: someone who can only write the storage cannot swap two of
+// them.
 
 const DATABASE = "tacit";
 const STORE = "kept";
@@ -62,13 +63,15 @@ export async function putSecret(name, text) {
 export const putIdentity = (name, identity) =>
   typeof identity === "string" ? putSecret(name, identity) : put(name, identity);
 
-/** The identity of this name, if there is one. */
+/** The identity of this name, if there is one. Throws if it is neither sealed for this name nor a key
+ *  that no script can read out. */
 export async function getIdentity(name) {
   const kept = await get(name);
-  return kept?.sealed ? getSecret(name) : kept;
+  const key = kept?.privateKey;
+  return key instanceof CryptoKey && !key.extractable ? kept : getSecret(name);
 }
 
-/** The secret text of this name, if there is one. One whose seal is not of this name is an error. */
+/** The secret text of this name, if there is one. Throws if its seal is for another name. */
 export async function getSecret(name) {
   const kept = await get(name);
   if (!kept) return undefined;

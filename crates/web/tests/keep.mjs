@@ -6,7 +6,7 @@ import { get, getIdentity, getSecret, put, putIdentity, putSecret } from "../js/
 
 const kept = new Map();
 
-/** As much of IndexedDB as there is one database with one store. */
+/** As much of IndexedDB as one database with one store needs. */
 globalThis.indexedDB = {
   open() {
     const store = {
@@ -47,4 +47,19 @@ test("what was sealed without a name is not taken", async () => {
   const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key, text);
   await put("mine", { iv, sealed });
   await assert.rejects(getSecret("mine"), /an earlier release sealed it/);
+});
+
+test("an identity is a key that no script can read out, or a sealed text", async () => {
+  const key = async (extractable) => {
+    const made = await crypto.subtle.generateKey("Ed25519", extractable, ["sign", "verify"]);
+    return { privateKey: made.privateKey, publicKey: new Uint8Array(32) };
+  };
+  const given = await key(false);
+  await putIdentity("mine", given);
+  assert.equal(await getIdentity("mine"), given);
+  assert.equal(await getIdentity("nobody's"), undefined);
+  for (const other of ["a PEM text", { privateKey: "a PEM text" }, await key(true), { iv: 1 }]) {
+    await put("mine", other);
+    await assert.rejects(getIdentity("mine"), /was changed/);
+  }
 });
