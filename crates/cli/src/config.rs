@@ -218,8 +218,9 @@ impl Config {
         name.unwrap_or_else(|| fingerprint.to_string())
     }
 
-    /// The peer's name, or the beginning of its fingerprint, for who was named a moment ago.
-    pub(crate) fn called(&self, fingerprint: &Fingerprint) -> String {
+    /// The peer's name, or else the first digits of its fingerprint, for people who gave it
+    /// themselves.
+    pub(crate) fn short_name(&self, fingerprint: &Fingerprint) -> String {
         const SHOWN: usize = "tacit:".len() + 12;
         let name = self.peer_name(fingerprint).map(str::to_owned);
         name.unwrap_or_else(|| format!("{}…", &fingerprint.to_string()[..SHOWN]))

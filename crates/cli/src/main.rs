@@ -9,7 +9,7 @@
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
 //! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
-//! | [`misuse`] | arguments that are not right |
+//! | [`misuse`] | errors about the command line |
 //! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Arguments that are not right.
+//! Errors about the command line.
 
 use std::process::ExitCode;
 
@@ -69,13 +69,13 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
     let owners = owners.find(|owners| !owners.is_empty());
     if let Some(owners) = owners.filter(|owners| owners.len() <= MOST_OWNERS) {
         error.remove(ContextKind::SuggestedArg);
-        let tip = StyledStr::from(format!("{flag} is of {}", owners.join(", ")));
+        let tip = StyledStr::from(format!("{flag} belongs to {}", owners.join(", ")));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
 }
 
-/// Which of a command and those below it have the flag of this name.
+/// The commands that have flag `name`, of this one and those below it.
 fn owners(path: &str, command: &Command, name: &str) -> Vec<String> {
     let mut shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let has_it = shown.any(|arg| {

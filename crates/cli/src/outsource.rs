@@ -78,7 +78,7 @@ pub(crate) fn outsource(
         parameters,
         rung,
         others: meeting.others,
-        names: meeting.others.map(|(_, who)| config.called(&who)),
+        names: meeting.others.map(|(_, who)| config.short_name(&who)),
         chain: chain.as_ref().map(|chain| chain.name.as_str()),
     };
     if !each.runs.json {
@@ -322,7 +322,7 @@ fn chain(
             let allowed = server.allow.iter();
             let allowed = allowed.map(|text| {
                 let who = party::fingerprint("--allow", text, config)?;
-                stock::check_allowed(who, servers, text)
+                stock::check_allowed(who, servers, text).map(|()| who)
             });
             Ok(Some(Chain {
                 stocks,

@@ -24,8 +24,8 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a wait for the peer goes on before this party says what may be wrong.
 pub(crate) const HINT_AFTER: Duration = Duration::from_secs(5);
 
-/// How many refused connections are told without `-v`.
-const REFUSALS_TOLD: u64 = 5;
+/// How many identities, and how many other refused connections, are told without `-v`.
+const REFUSALS_TOLD: usize = 5;
 
 /// How long a peer that is refused is waited for, and how long it is given to hear it.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
@@ -185,8 +185,7 @@ impl Party {
                 let listener = Listener::bind(address)?;
                 eprintln!("listening on {}", listener.local_address());
                 log.step(format_args!("waiting for {peer}"));
-                let awaited = (peer.to_string(), "--with".to_owned());
-                let mut refusals = Refusals::new(Some(awaited), log);
+                let mut refusals = Refusals::new(Some(peer.to_string()), log);
                 let mut refused = |from: SocketAddr, reason: &NetError| refusals.tell(from, reason);
                 listener.accept_watched(identity, peer, settings, &mut refused)?
             }
@@ -270,24 +269,25 @@ pub(crate) fn hint_later(text: String) -> Sender<()> {
     sender
 }
 
-/// What is told of refused connections: anybody can make them, so that it is of few, and of each
-/// identity once.
+/// Tells of refused connections. Anybody can make them, so few are told, and each identity once.
 pub(crate) struct Refusals {
-    /// Who is waited for, and the option that says who that is; nothing where anybody may come.
-    awaited: Option<(String, String)>,
-    told: u64,
+    /// Who is waited for; nothing where anybody may come.
+    awaited: Option<String>,
+    /// Those that were told.
     identities: Vec<Fingerprint>,
+    /// How many were refused for something other than their identity.
+    others: usize,
     count: u64,
     last: String,
     log: Log,
 }
 
 impl Refusals {
-    pub(crate) fn new(awaited: Option<(String, String)>, log: Log) -> Self {
+    pub(crate) fn new(awaited: Option<String>, log: Log) -> Self {
         Self {
             awaited,
-            told: 0,
             identities: Vec::new(),
+            others: 0,
             count: 0,
             last: String::new(),
             log,
@@ -300,40 +300,56 @@ impl Refusals {
             0 => String::new(),
             count => {
                 let connections = counted(count as usize, "connection");
-                format!(", and refused {connections}, the last from {}", self.last)
+                let last = &self.last;
+                format!(", and this party refused {connections}, the last from {last}")
             }
         }
+    }
+
+    /// From now on it is `awaited` that is waited for.
+    pub(crate) fn await_only(&mut self, awaited: String) {
+        self.awaited = Some(awaited);
     }
 
     /// Tells of one.
     pub(crate) fn tell(&mut self, from: SocketAddr, reason: &NetError) {
         self.count += 1;
         self.last = format!("{from}: {reason}");
-        let (found, text) = match (reason, &self.awaited) {
-            (NetError::WrongIdentity { found, .. }, Some((awaited, option))) => (
-                Some(*found),
-                format!(
-                    "refused a connection from {from}, and still waiting for {awaited}: it shows \
-                     the identity {found}; if that is the right one, as you know from the other \
-                     party itself, give {option} {found}"
-                ),
+        let text = match (reason, &self.awaited) {
+            (NetError::WrongIdentity { found, .. }, Some(awaited)) => format!(
+                "refused a connection from {from}, and still waiting for {awaited}: it shows the \
+                 identity {found}, which is not the one that was given; if you expected it, \
+                 compare it with what `tacit keygen --show` prints at the other party"
             ),
-            _ => (
-                None,
-                format!("refused a connection from {from}, and still waiting: {reason}"),
-            ),
+            _ => format!("refused a connection from {from}, and still waiting: {reason}"),
         };
-        let is_known = found.is_some_and(|found| self.identities.contains(&found));
-        if is_known || self.told == REFUSALS_TOLD {
+        let Some(number) = self.number(reason) else {
             self.log.step(format_args!("{text}"));
             return;
-        }
-        self.identities.extend(found);
-        self.told += 1;
+        };
         eprintln!("{text}");
-        if self.told == REFUSALS_TOLD {
+        if number == REFUSALS_TOLD {
             eprintln!("further ones are told with -v");
         }
+    }
+
+    /// Which one of its kind it is, from 1 on, if it is told without `-v`. Refusals without an
+    /// identity cost nothing to make, and leave the others their places.
+    fn number(&mut self, reason: &NetError) -> Option<usize> {
+        let number = match (reason, &self.awaited) {
+            (NetError::WrongIdentity { found, .. }, Some(_)) => {
+                if self.identities.len() == REFUSALS_TOLD || self.identities.contains(found) {
+                    return None;
+                }
+                self.identities.push(*found);
+                self.identities.len()
+            }
+            _ => {
+                self.others += 1;
+                self.others
+            }
+        };
+        (number <= REFUSALS_TOLD).then_some(number)
     }
 }
 
@@ -406,24 +422,31 @@ pub(crate) fn default_path(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use tacit::net::Awaited;
+
     use super::*;
 
     /// Whoever makes a key for each connection fills neither the terminal nor the memory.
     #[test]
     fn few_refusals_are_told_and_of_an_identity_one() {
-        let awaited = Some(("bob".to_owned(), "--with".to_owned()));
-        let mut refusals = Refusals::new(awaited, Log::new(0));
-        let mut refuse = |identity: u8| {
-            let reason = NetError::WrongIdentity {
-                expected: Vec::new(),
-                found: Fingerprint([identity; 32]),
-            };
-            refusals.tell(SocketAddr::from(([127, 0, 0, 1], 7000)), &reason);
-            (refusals.told, refusals.identities.len())
+        let from = SocketAddr::from(([127, 0, 0, 1], 7000));
+        let mut refusals = Refusals::new(Some("bob".to_owned()), Log::new(0));
+        let of_identity = |identity: u8| NetError::WrongIdentity {
+            expected: Vec::new(),
+            found: Fingerprint([identity; 32]),
         };
-        assert_eq!([refuse(0), refuse(0), refuse(1)], [(1, 1), (1, 1), (2, 2)]);
-        let told = (2..100).map(refuse).last();
-        assert_eq!(told, Some((REFUSALS_TOLD, REFUSALS_TOLD as usize)));
+        let noise = NetError::Cancelled {
+            awaited: Awaited::Connection,
+        };
+        let told = [0, 0, 1].map(|identity| refusals.number(&of_identity(identity)));
+        assert_eq!(told, [Some(1), None, Some(2)]);
+        // Those that show no identity leave the others their places.
+        let others = (1..=100).filter_map(|_| refusals.number(&noise));
+        assert_eq!(others.max(), Some(REFUSALS_TOLD));
+        let told = (2..100).filter_map(|identity| refusals.number(&of_identity(identity)));
+        assert_eq!(told.max(), Some(REFUSALS_TOLD));
+        assert_eq!(refusals.identities.len(), REFUSALS_TOLD);
+        (0..101).for_each(|_| refusals.tell(from, &of_identity(0)));
         assert!(
             refusals
                 .summary()

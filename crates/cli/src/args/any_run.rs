@@ -72,12 +72,12 @@ pub(crate) struct ChainArgs {
 }
 
 impl ChainArgs {
-    /// Checks that a chain is named where `function` keeps values, as `other` names it too, and
-    /// nowhere else.
+    /// Checks that --chain is given if and only if `function` keeps values. `other` is the word for
+    /// the one that keeps the chain with this party.
     ///
     /// # Errors
     ///
-    /// It is named or missing, or what is said of it is.
+    /// --chain is missing or is of no use here, or --replace is given without it.
     pub(crate) fn check(&self, function: &Function, other: &str) -> Result<(), Failure> {
         let (name, keeps) = (function.name(), function.has_saved_values());
         Err(Failure::Usage(match &self.chain {

@@ -129,9 +129,7 @@ impl Meeting {
         let own = identity.fingerprint();
         let awaited = self.missing(met);
         let allowed: Vec<_> = awaited.iter().map(|(_, who)| *who).collect();
-        let options = awaited.iter().map(|(other, _)| format!("--{other}"));
-        let options = options.collect::<Vec<_>>().join(" or ");
-        let mut refusals = Refusals::new(Some((named(&awaited, "or"), options)), log);
+        let mut refusals = Refusals::new(Some(named(&awaited, "or")), log);
         eprintln!("waiting for {}", named(&awaited, "and"));
         let mut door = listener.open(identity, &allowed, settings)?;
         let (begun, mut is_hinted) = (Instant::now(), false);
@@ -169,6 +167,7 @@ impl Meeting {
                 // One whose command was started anew comes again, and means its last one.
                 let again = met[place].replace(session).map_or("", |_| " again");
                 eprintln!("the {other} is here{again}");
+                refusals.await_only(named(&self.missing(met), "or"));
             }
         }
         Ok(())

@@ -54,22 +54,21 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
 /// What is kept for runs of a function.
 fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, Failure> {
     let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
-    let security = || {
-        security(
-            protocol,
-            stocked.security_bits,
-            stocked.insecure_for_measurements,
-        )
-    };
+    let insecure = stocked.insecure_for_measurements;
+    let bits = || security(protocol, stocked.security_bits, insecure);
     match (protocol, stocked.security_bits) {
+        _ if insecure && protocol != Protocol::Batch => Err(wrong(
+            "insecure_for_measurements",
+            "it is for protocol = \"batch\"; leave it out",
+        )),
         (Protocol::Prepared, None) => Ok(Material::Components(function)),
         (Protocol::Prepared, Some(_)) => {
             let what = "prepared has none; write protocol = \"batch\" or \"authenticated\", or \
                         leave it out";
             Err(wrong("security_bits", what))
         }
-        (Protocol::Batch, _) => Ok(Material::Executions(function, security()?)),
-        (Protocol::Authenticated, _) => Ok(Material::Lots(function, security()?)),
+        (Protocol::Batch, _) => Ok(Material::Executions(function, bits()?)),
+        (Protocol::Authenticated, _) => Ok(Material::Lots(function, bits()?)),
         (Protocol::Direct | Protocol::Outsourced, _) => {
             let what = "it takes nothing from the stock; write prepared, batch or authenticated";
             Err(wrong("protocol", what))

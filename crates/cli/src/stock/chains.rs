@@ -170,9 +170,9 @@ pub(super) fn command(
         StockCommand::DropChain { chain } => drop_chain(stocks, chain, which, config, json)?,
         StockCommand::Allow { chain, who, remove } => {
             let chain = named(stocks, chain, which)?;
-            let mut allowed = party::fingerprint("allow", who, config)?;
+            let allowed = party::fingerprint("allow", who, config)?;
             if !remove && chain.protocol == Protocol::Outsourced {
-                allowed = check_allowed(allowed, [chain.own, chain.peer], who)?;
+                check_allowed(allowed, [chain.own, chain.peer], who)?;
             }
             allow(stocks, &chain, (allowed, !remove), config, json)?;
         }
@@ -198,12 +198,12 @@ pub(crate) fn check_allowed(
     who: Fingerprint,
     servers: [Fingerprint; 2],
     text: &str,
-) -> Result<Fingerprint, Failure> {
+) -> Result<(), Failure> {
     match servers.contains(&who) {
-        false => Ok(who),
+        false => Ok(()),
         true => Err(Failure::Usage(format!(
-            "{text} is generator or cloud of the chain, and no leave makes it an evaluator; name \
-             one who runs `tacit outsource evaluator`"
+            "{text} is the generator or the cloud of the chain, and so cannot be its evaluator; \
+             name a party that runs `tacit outsource evaluator`"
         ))),
     }
 }

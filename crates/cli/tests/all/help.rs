@@ -168,7 +168,7 @@ fn a_flag_of_another_command_is_said_to_be_its() {
             folder.path(),
             &[&words(command)[..], &[flag, "1", "--json"]].concat(),
         );
-        ended.failed(2, &[&format!("tip: {flag} is of {owner}")]);
+        ended.failed(2, &[&format!("tip: {flag} belongs to {owner}")]);
         let remedy = ended.json()["error"]["remedy"].to_string();
         assert!(remedy.contains(owner), "{remedy}");
     }

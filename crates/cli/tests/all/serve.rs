@@ -195,6 +195,10 @@ fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
             ["security_bits", "40 to 64"],
         ),
         (
+            format!("{aes}runs = 5\ninsecure_for_measurements = true\n"),
+            ["insecure_for_measurements", "protocol = \"batch\""],
+        ),
+        (
             format!("{aes}runs = 5\nands = 1000\n"),
             ["write a function and runs", "ands alone"],
         ),
