@@ -330,28 +330,6 @@ mod tests {
                 2,
             ),
             (Failure::NoConfig { path: path.clone() }, 2),
-            (
-                Failure::SameParty {
-                    own: "buyer".to_owned(),
-                    other: "seller".to_owned(),
-                },
-                5,
-            ),
-            (
-                Failure::Missing {
-                    missing: "the cloud".to_owned(),
-                    after: Duration::from_secs(60),
-                    refused: String::new(),
-                    own: OutsourcedRole::Generator,
-                },
-                6,
-            ),
-            (
-                Failure::OtherOrder {
-                    ours: "2 runs".to_owned(),
-                },
-                5,
-            ),
             (Failure::NoHome, 2),
             (Failure::Signal(reason.clone()), 2),
             (Failure::Input("this; do that".to_owned()), 3),
@@ -393,9 +371,37 @@ mod tests {
         ]
     }
 
+    /// Where the parties do not come together.
+    fn between_parties() -> Vec<(Failure, u8)> {
+        vec![
+            (
+                Failure::SameParty {
+                    own: "buyer".to_owned(),
+                    other: "seller".to_owned(),
+                },
+                5,
+            ),
+            (
+                Failure::Missing {
+                    missing: "the cloud".to_owned(),
+                    after: Duration::from_secs(60),
+                    refused: String::new(),
+                    own: OutsourcedRole::Generator,
+                },
+                6,
+            ),
+            (
+                Failure::OtherOrder {
+                    ours: "2 runs".to_owned(),
+                },
+                5,
+            ),
+        ]
+    }
+
     #[test]
     fn each_kind_has_its_code_and_a_remedy_on_a_line_of_its_own() {
-        for (failure, code) in every_kind() {
+        for (failure, code) in every_kind().into_iter().chain(between_parties()) {
             assert_eq!(failure.category() as u8, code, "{failure}");
             let (what, remedy) = failure.parts();
             assert!(!what.contains('\n') && !what.is_empty(), "{failure}");
