@@ -61,7 +61,7 @@ fn policy(scene: &Scene, address: &str, levels: Vec<Level>) -> Policy {
 /// Waits until `holds`.
 #[track_caller]
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + 4 * PATIENCE;
     while !holds() {
         assert!(Instant::now() < end, "{what}");
         thread::sleep(Duration::from_millis(10));
