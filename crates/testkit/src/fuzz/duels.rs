@@ -21,9 +21,7 @@ use tacit_protocol::batch::{
     PreparingEvaluator, PreparingGarbler,
 };
 use tacit_protocol::direct;
-use tacit_protocol::party::{
-    Action, OnlyPeer, Party, Peer, PeerName, admit, run_in_memory, run_through,
-};
+use tacit_protocol::party::{Action, Party, PeerName, admit, run_in_memory, run_through};
 use tacit_protocol::prepared::{
     self, ChoosingOts, Demand, EvaluatorOts, GarblerInstance, GarblerOts, Gathering, InstanceSeed,
     InstanceTables, Instances, OfferingOts, Past,
@@ -83,10 +81,7 @@ fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
 pub(super) fn play<P: PeerName, const N: usize>(
     parties: [&mut dyn Party<P>; N],
     edits: &mut Edits,
-) -> bool
-where
-    for<'a> Judged<'a, P>: Party<P>,
-{
+) -> bool {
     let (liar, mut own) = (edits.liar(N as u8), 0..);
     let mut judged = parties.map(|party| Judged {
         party,
@@ -104,7 +99,7 @@ where
 }
 
 /// A party whose errors are looked at. One that is not the liar reports no misuse.
-pub(super) struct Judged<'a, P> {
+struct Judged<'a, P> {
     party: &'a mut dyn Party<P>,
     is_liar: bool,
     steps: usize,
@@ -121,28 +116,20 @@ impl<P> Judged<'_, P> {
     }
 }
 
-/// For each way in which parties name their peers; one for all would overlap with that of state
-/// machines.
-macro_rules! judged_among {
-    ($($peers:ty),*) => {$(
-        impl Party<$peers> for Judged<'_, $peers> {
-            fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<$peers>, Error> {
-                // Each step takes a message or bounded work: a run here has some thousand.
-                self.steps += 1;
-                assert!(self.steps < 1 << 20, "the parties go on for ever");
-                let step = self.party.next(message);
-                self.judge(step)
-            }
+impl<P> Party<P> for Judged<'_, P> {
+    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<P>, Error> {
+        // Each step takes a message or bounded work: a run here has some thousand.
+        self.steps += 1;
+        assert!(self.steps < 1 << 20, "the parties go on for ever");
+        let step = self.party.next(message);
+        self.judge(step)
+    }
 
-            fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-                let step = self.party.receive(payload);
-                self.judge(step)
-            }
-        }
-    )*};
+    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let step = self.party.receive(payload);
+        self.judge(step)
+    }
 }
-
-judged_among!(OnlyPeer, Peer);
 
 /// A generator of the run's randomness.
 fn prg(data: &[u8]) -> Prg {
@@ -359,7 +346,7 @@ fn execution() -> &'static KeptExecution {
         let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
         run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
         let garblers: Vec<GarblerExecution> = garbler.finish().expect("done");
-        let evaluators: Vec<EvaluatorExecution<'_>> = evaluator.finish().expect("done");
+        let evaluators: Vec<EvaluatorExecution> = evaluator.finish().expect("done");
         let theirs = evaluators[0].to_bytes();
         let theirs = [theirs.secret.to_vec(), theirs.published];
         (batch.name(), garblers[0].to_bytes().to_vec(), theirs)

@@ -358,7 +358,7 @@ impl<'f> Machine for LinkedEvaluator<'f> {
             }
             Stage::AwaitingEarly(begun) => match begun.due(&self.wiring, Leaves::Early) {
                 0 => return None,
-                count => (Kind::AuthenticatedLinks, count * Block::BYTES),
+                count => Action::receive(Kind::AuthenticatedLinks, count * Block::BYTES),
             },
             Stage::AwaitingLinks(begun) => match begun.due(&self.wiring, Leaves::Late) {
                 0 => return None,
