@@ -68,3 +68,13 @@ pub enum Error {
         name: String,
     },
 }
+
+impl Error {
+    /// `error` is in the way of `what`.
+    pub(super) fn not_for(what: &str, error: &tacit::Error) -> Self {
+        Self::NotForProtocol {
+            what: what.to_owned(),
+            reason: error.to_string(),
+        }
+    }
+}

@@ -120,14 +120,7 @@ impl Order<'_> {
             Self::Instances(order) => order.check(),
             Self::Triples(order) => order.check(),
         };
-        checked.map_err(|error| not_for(what, &error))
-    }
-}
-
-fn not_for(what: &str, error: &tacit::Error) -> Error {
-    Error::NotForProtocol {
-        what: what.to_owned(),
-        reason: error.to_string(),
+        checked.map_err(|error| Error::not_for(what, &error))
     }
 }
 
@@ -284,7 +277,7 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
             Material::Components(function) => Error::SavedValues {
                 name: function.name().to_owned(),
             },
-            _ => not_for(&what, &error),
+            _ => Error::not_for(&what, &error),
         };
         let order = level.order(level.runs).map_err(refused)?;
         order.check(&what)?;

@@ -122,10 +122,13 @@ pub(super) fn index_offers(
                 function: place,
                 scheme,
             });
+            let what = format!("function {:?}", offer.name);
             if offer.protocols.contains(&ProtocolId::Batch) {
                 let order = BatchPreparation::new(offer.role, function, 1).scheme(scheme);
                 let order = order.statistical_security(offer.security);
-                check_batch(&format!("function {:?}", offer.name), &order)?;
+                order
+                    .plan()
+                    .map_err(|error| Error::not_for(&what, &error))?;
             }
             if offer.protocols.contains(&ProtocolId::Authenticated) {
                 let mut job = Job::new(function, offer.role)
@@ -135,10 +138,7 @@ pub(super) fn index_offers(
                 if let Some(chain) = &offer.chain {
                     job = job.chain(chain);
                 }
-                job.check().map_err(|error| Error::NotForProtocol {
-                    what: format!("function {:?}", offer.name),
-                    reason: error.to_string(),
-                })?;
+                job.check().map_err(|error| Error::not_for(&what, &error))?;
             }
         }
         // What a peer may still have is remembered by name.
@@ -178,15 +178,4 @@ fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
     };
     let what = format!("function {:?}", offer.name);
     Err(Error::NotForProtocol { what, reason })
-}
-
-/// Checks that `batch` can run a function as it is to be run.
-fn check_batch(what: &str, order: &BatchPreparation<'_>) -> Result<(), Error> {
-    order
-        .plan()
-        .map(drop)
-        .map_err(|error| Error::NotForProtocol {
-            what: what.to_owned(),
-            reason: error.to_string(),
-        })
 }

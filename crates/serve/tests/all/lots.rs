@@ -237,7 +237,7 @@ fn an_order_that_finds_no_room_is_refused() {
     let _ = service.stop(PATIENCE);
 }
 
-/// Two peers that prepare lots hold no third from its runs.
+/// While one peer prepares a lot, another is refused a preparation and has its run.
 #[test]
 fn lots_are_prepared_few_at_a_time() {
     let scene = Scene::new(2);

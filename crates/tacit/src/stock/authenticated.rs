@@ -323,7 +323,7 @@ pub enum LotPreparation<'w> {
 impl<'w> LotPreparation<'w> {
     /// An order that there be enough for `runs` runs of `function`, of a party in this role:
     /// instances, or triples where the function [has none](InstancePreparation::for_runs). Both
-    /// parties find alike which.
+    /// parties choose the same.
     ///
     /// # Errors
     ///
@@ -352,10 +352,11 @@ impl Stocks {
         from: FromStock,
     ) -> Result<u64, Error> {
         let asked = LotTerms::at(security.bits(), BaseOt::default());
-        let can_link = || check_linked(function).is_ok();
         let needs = match from {
             FromStock::Triples => Needs::triples(function),
-            FromStock::Instances => can_link().then(|| Needs::instances(function, name.scheme)),
+            FromStock::Instances => check_linked(function)
+                .is_ok()
+                .then(|| Needs::instances(function, name.scheme)),
         };
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
     }
