@@ -255,7 +255,7 @@ fn ctrl_c_tells_the_peer() {
     let mut greeting = [0; 47];
     peer.read_exact(&mut greeting).unwrap();
     // What Alice has not read when she leaves would reset the connection before her last words.
-    std::thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(500));
     alice.interrupt();
     let mut last_words = Vec::new();
     peer.read_to_end(&mut last_words).unwrap();

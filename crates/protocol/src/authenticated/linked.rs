@@ -27,8 +27,8 @@
 //! *A value* is an output of an instance, an input or a constant. Inputs and constants have a
 //! public active label, their masked value; a constant has the mask 0, and an input that of the
 //! first wire that carries it. *A link* leads a value to an input wire of an instance: both parties
-//! know d = λ ⊕ λ', and the garbler sends its part of ℓ = L ⊕ L' ⊕ dΔ_A, to which the evaluator adds
-//! its MAC of d. It goes on with Λ ⊕ d and L ⊕ ℓ. Why this holds is on the protocol's page.
+//! know d = λ ⊕ λ', and the garbler sends its part of ℓ = L ⊕ L' ⊕ dΔ_A, to which the evaluator
+//! adds its MAC of d. It goes on with Λ ⊕ d and L ⊕ ℓ. Why this holds is on the protocol's page.
 //!
 //! **Each instance is used once**: two answers for one wire sum to Δ_A. All of a run are of one
 //! epoch.
