@@ -53,7 +53,7 @@ pub(crate) enum Failure {
          there and that its --{own}-at names this address, or allow a longer --timeout"
     )]
     Missing {
-        /// Who has not.
+        /// The parties that have not connected.
         missing: String,
         /// The time allowed.
         after: Duration,

@@ -390,12 +390,6 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         let why = "there is no stock here".to_owned();
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
-    let own = shared.identity.fingerprint();
-    if level.is_hoarded(stocks, own) {
-        let why = format!("{}: too much is left over of earlier orders", level.name());
-        shared.refused(Some(seat.peer), None, "preparation", &why);
-        return Turn::Refuse(AbortReason::NoRoom, why);
-    }
     let limits = policy.limits();
     let Some(_right) = shared.preparation(seat.peer, limits.preparations) else {
         return busy(
@@ -405,6 +399,13 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
              wait for one",
         );
     };
+    // With the right, so that what another session of the peer has just made counts.
+    let own = shared.identity.fingerprint();
+    if level.is_hoarded(stocks, own) {
+        let why = format!("{}: too much is left over of earlier orders", level.name());
+        shared.refused(Some(seat.peer), None, "preparation", &why);
+        return Turn::Refuse(AbortReason::NoRoom, why);
+    }
     if !seat.begin() {
         return busy(seat, "preparation", "the service is about to stop");
     }
