@@ -96,11 +96,10 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             let slow = options.quick || large && cpu == Cpu::portable();
             let backend = cpu.backend().to_string();
             let named = options.only.iter().any(|word| backend.contains(word));
-            let skipped = |fastest: Cpu| slow && !named && cpu != fastest;
+            if slow && !named && cpu != Cpu::detect() {
+                continue;
+            }
             for rung in &LADDER {
-                if skipped(rung.hash.fastest_cpu()) {
-                    continue;
-                }
                 let cost = rung.program_cost(&case.program);
                 let scheme = Measured {
                     name: rung.id.to_string(),
@@ -111,9 +110,6 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                     with_scheme_on(cpu, rung.id, timing)
                         .expect("a rung is a scheme of this version")
                 })?;
-            }
-            if skipped(Cpu::detect()) {
-                continue;
             }
             let scheme = aside::measured(FixedKeyHalfGates, &case.program);
             measure(case, cpu, &scheme, options, tell, |timing| {

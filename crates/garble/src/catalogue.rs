@@ -45,18 +45,6 @@ pub enum Hash {
     Prf,
 }
 
-impl Hash {
-    /// The fastest backend that this CPU has for it.
-    #[must_use]
-    pub fn fastest_cpu(self) -> Cpu {
-        match self {
-            Self::TwoCall => Construction::TwoCall.fastest_cpu(),
-            Self::Rekeyed => Construction::Rekeyed.fastest_cpu(),
-            Self::Prf => Cpu::detect_for_key_schedules(),
-        }
-    }
-}
-
 /// A relation among hidden labels that the evaluator knows, and may know: each is argued on the
 /// scheme's page, under *Public relations*. A test looks for all others
 /// (`crates/testkit/src/garbling/relations.rs`).
@@ -290,7 +278,7 @@ const TRANSLATION: GateCost = GateCost::of(127, 16, [2, 1], [2, 1]);
 /// In a browser the scheme is none that a run has unless somebody names it, as no page does: it has
 /// not been loaded. Elsewhere none, since every id is one of this version's.
 pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, UnknownScheme> {
-    let cpu = id.rung()?.hash.fastest_cpu();
+    let cpu = Cpu::detect();
     #[cfg(all(target_family = "wasm", target_os = "unknown"))]
     {
         let construction = match id {

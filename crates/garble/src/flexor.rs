@@ -135,7 +135,7 @@ impl FlexOr {
     /// The scheme, on the fastest backend that this CPU has.
     #[must_use]
     pub fn new(form: FlexOrForm) -> Self {
-        Self::on(Cpu::detect_for_key_schedules(), form)
+        Self::on(Cpu::detect(), form)
     }
 
     /// The scheme on a given backend. All backends compute the same bits.

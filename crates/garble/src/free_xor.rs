@@ -98,6 +98,12 @@ pub trait Ands: Copy + Debug + Send + Sync + 'static {
     /// The hash of its outputs' labels.
     fn construction(self) -> Construction;
 
+    /// AND gates a batch, on average, from which garbling and evaluating gain by
+    /// [width](tacit_kernels::Kernel::gains_by_width).
+    fn wide_from(self) -> [usize; 2] {
+        [usize::MAX; 2]
+    }
+
     /// Garbles a segment.
     fn garble<S: Simd>(self, simd: S, of: Segment<'_>, with: Secrets<'_>, tables: &mut [u8]);
 

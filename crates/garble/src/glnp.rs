@@ -87,7 +87,7 @@ pub trait XorRows: 'static {
     const COINS: bool;
 
     /// Garbles gates that do not wait for each other. Their inputs b are private, if so flagged:
-    /// used by nothing else. `coins` are theirs, or none.
+    /// used by nothing else. `coins` begin with theirs, if they need any, and go on for two vectors.
     fn garble<S: Simd>(
         frame: &mut Frame<'_, S>,
         gates: &[XorGate],
@@ -108,7 +108,8 @@ pub trait AndRows: 'static {
     /// gates, gate after gate from bit 0 of the first byte.
     const BITS: usize;
 
-    /// Garbles gates that do not wait for each other; `coins` are a random block for each. `bits`
+    /// Garbles gates that do not wait for each other; `coins` begin with a random block for each, and
+    /// go on for two vectors. `bits`
     /// has the segment's bits, of which those of the first gate begin at gate `at`.
     fn garble<S: Simd>(
         frame: &mut Frame<'_, S>,
@@ -140,7 +141,7 @@ impl<G: Gates> Glnp<G> {
     /// The scheme, on the fastest backend that this CPU has.
     #[must_use]
     pub fn new() -> Self {
-        Self::on(Cpu::detect_for_key_schedules())
+        Self::on(Cpu::detect())
     }
 
     /// The scheme on a given backend. All backends compute the same bits.

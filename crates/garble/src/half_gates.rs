@@ -432,6 +432,13 @@ impl Ands for HalfGatesAnds {
         self.construction
     }
 
+    fn wide_from(self) -> [usize; 2] {
+        match self.construction {
+            Construction::Rekeyed => [4, 64],
+            _ => [usize::MAX; 2],
+        }
+    }
+
     #[inline(always)]
     fn garble<S: Simd>(self, simd: S, of: Segment<'_>, with: Secrets<'_>, tables: &mut [u8]) {
         let (starts, instance) = ([simd.splat(of.start)], of.instance);
@@ -477,7 +484,7 @@ impl HalfGates {
     /// The scheme, on the fastest backend that this CPU has.
     #[must_use]
     pub fn new(construction: Construction) -> Self {
-        Self::on(construction.fastest_cpu(), construction)
+        Self::on(Cpu::detect(), construction)
     }
 
     /// The scheme on a given backend. All backends compute the same bits.

@@ -78,7 +78,7 @@ pub(crate) fn hashed_links<G: Garbler + ?Sized>(
             rows.push(point(start, number, u8::from(select)));
         }
     }
-    let cpu = Cpu::detect_for_key_schedules();
+    let cpu = Cpu::detect();
     wiping_stack(|| encrypt_each(cpu, &keys, &mut rows));
     for (row, target) in rows.iter().zip(&*targets) {
         out.extend_from_slice(&(*row ^ *target).to_bytes());
@@ -103,7 +103,7 @@ pub(crate) fn follow_hashed_links(
         .zip(&*labels)
         .map(|(number, label)| point(start, number, label.lsb().unwrap_u8()));
     let mut pads = Zeroizing::new(pads.collect::<Vec<_>>());
-    let cpu = Cpu::detect_for_key_schedules();
+    let cpu = Cpu::detect();
     wiping_stack(|| encrypt_each(cpu, &keys, &mut pads));
     for ((label, pad), link) in labels.iter_mut().zip(&*pads).zip(links) {
         let (rows, _) = link.as_chunks::<{ Block::BYTES }>();

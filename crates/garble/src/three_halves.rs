@@ -114,6 +114,10 @@ impl Ands for ThreeHalvesAnds {
         Construction::TwoCall
     }
 
+    fn wide_from(self) -> [usize; 2] {
+        [4, 64]
+    }
+
     #[inline(always)]
     fn garble<S: Simd>(self, simd: S, mut of: Segment<'_>, with: Secrets<'_>, tables: &mut [u8]) {
         const STEP: usize = GARBLED / INPUTS * MAX_LANES;

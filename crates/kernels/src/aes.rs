@@ -150,6 +150,11 @@ struct EncryptEach<'a, const G: usize, const M: usize> {
 impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
     type Output = ();
 
+    /// Where it takes more than one step of half the width.
+    fn gains_by_width(&self) -> bool {
+        self.keys.len() > 4 * G * MAX_LANES / 2
+    }
+
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let step = 4 * G * S::LANES;

@@ -33,17 +33,21 @@ pub enum Backend {
     Vaes256,
     /// VAES and AVX-512: four blocks an instruction.
     Vaes512,
+    /// Each kernel by VAES with AVX2 or AVX-512, whichever is faster for it, where the CPU works on
+    /// vectors of 512 bits in two halves.
+    VaesByKernel,
 }
 
 impl Backend {
     /// Every backend, slowest first, whether this CPU has it or not.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Portable,
         Self::Simd128,
         Self::ArmV8,
         Self::AesNi,
         Self::Vaes256,
         Self::Vaes512,
+        Self::VaesByKernel,
     ];
 }
 
@@ -56,6 +60,7 @@ impl fmt::Display for Backend {
             Self::AesNi => "aes-ni",
             Self::Vaes256 => "vaes-256",
             Self::Vaes512 => "vaes-512",
+            Self::VaesByKernel => "vaes-by-kernel",
         })
     }
 }
@@ -79,6 +84,8 @@ enum Token {
     Vaes256(Vaes256),
     #[cfg(target_arch = "x86_64")]
     Vaes512(Vaes512),
+    #[cfg(target_arch = "x86_64")]
+    VaesByKernel(Vaes256, Vaes512),
 }
 
 /// Generic code to run with the instructions of whichever backend is chosen.
@@ -89,30 +96,21 @@ pub trait Kernel {
     /// What it returns.
     type Output;
 
+    /// Whether it is faster with vectors of 512 bits even on a CPU that works on them in two halves
+    /// ([`Backend::VaesByKernel`]). Most kernels are not.
+    #[inline(always)]
+    fn gains_by_width(&self) -> bool {
+        false
+    }
+
     /// The code.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
 impl Cpu {
-    /// The fastest backend that this CPU has, unless most of the work is to expand keys: then see
-    /// [`Cpu::detect_for_key_schedules`].
+    /// The fastest backend that this CPU has.
     #[must_use]
     pub fn detect() -> Self {
-        let widest = Self::detect_for_key_schedules();
-        #[cfg(target_arch = "x86_64")]
-        if widest.backend() == Backend::Vaes512
-            && halves::has_halves()
-            && let Some(cpu) = Self::new(Backend::Vaes256)
-        {
-            return cpu;
-        }
-        widest
-    }
-
-    /// The fastest backend that this CPU has where each block or two has a key of its own: the one
-    /// with the widest vectors.
-    #[must_use]
-    pub fn detect_for_key_schedules() -> Self {
         Backend::ALL
             .into_iter()
             .rev()
@@ -147,6 +145,10 @@ impl Cpu {
             Backend::Vaes256 => Vaes256::detect().map(|token| Self(Token::Vaes256(token))),
             #[cfg(target_arch = "x86_64")]
             Backend::Vaes512 => Vaes512::detect().map(|token| Self(Token::Vaes512(token))),
+            #[cfg(target_arch = "x86_64")]
+            Backend::VaesByKernel if halves::has_halves() => Vaes256::detect()
+                .zip(Vaes512::detect())
+                .map(|(narrow, wide)| Self(Token::VaesByKernel(narrow, wide))),
             _ => None,
         }
     }
@@ -172,6 +174,8 @@ impl Cpu {
             Token::Vaes256(_) => Backend::Vaes256,
             #[cfg(target_arch = "x86_64")]
             Token::Vaes512(_) => Backend::Vaes512,
+            #[cfg(target_arch = "x86_64")]
+            Token::VaesByKernel(..) => Backend::VaesByKernel,
         }
     }
 
@@ -191,16 +195,19 @@ impl Cpu {
             Token::Vaes256(token) => token.run(kernel),
             #[cfg(target_arch = "x86_64")]
             Token::Vaes512(token) => token.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Token::VaesByKernel(_, token) if kernel.gains_by_width() => token.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Token::VaesByKernel(token, _) => token.run(kernel),
         }
     }
 }
 
 /// CPUs that work on vectors of 512 bits in two halves.
 ///
-/// AMD's Zen 4 does. What it saves in instructions it loses around them: there `vaes-256`
-/// transposes in 1.21 ns for 1.95, garbles SHA-256 under the two-call hash in 11.0 for 14.2 and
-/// independent gates in 7.8 for 9.1. Key schedules alone gain by the width: 9.3 ns under the
-/// re-keyed hash for 15.1.
+/// AMD's Zen 4 does. What the width saves in instructions it mostly loses around them: gates that
+/// fill no wide vector cost as much as those that do, and labels are put together from narrower
+/// stores. Where each call has a key of its own, and in transpositions, it gains (docs/bench.md).
 #[cfg(target_arch = "x86_64")]
 mod halves {
     use core::arch::x86_64::__cpuid;
@@ -233,10 +240,15 @@ mod tests {
     use super::*;
     use crate::MAX_LANES;
 
-    struct Lanes;
+    /// A kernel that gains by width, or not.
+    struct Width(bool);
 
-    impl Kernel for Lanes {
+    impl Kernel for Width {
         type Output = usize;
+
+        fn gains_by_width(&self) -> bool {
+            self.0
+        }
 
         #[inline(always)]
         fn run<S: Simd>(self, _simd: S) -> usize {
@@ -248,15 +260,8 @@ mod tests {
     fn portable_is_always_there_and_detection_takes_the_last() {
         let available: Vec<Backend> = Cpu::available().map(Cpu::backend).collect();
         assert_eq!(available[0], Backend::Portable);
-        let widest = Cpu::detect_for_key_schedules();
-        assert_eq!(available.last(), Some(&widest.backend()));
+        assert_eq!(available.last(), Some(&Cpu::detect().backend()));
         assert!(available.is_sorted());
-        #[cfg(target_arch = "x86_64")]
-        if widest.backend() == Backend::Vaes512 && halves::has_halves() {
-            assert_eq!(Cpu::detect().backend(), Backend::Vaes256);
-            return;
-        }
-        assert!(Cpu::detect() == widest);
     }
 
     /// Signatures from the makers' lists (CPUID leaf 1, EAX).
@@ -284,12 +289,14 @@ mod tests {
     fn dispatch_reaches_the_backend_of_the_token() {
         for cpu in Cpu::available() {
             let lanes = match cpu.backend() {
-                Backend::Portable | Backend::Simd128 | Backend::Vaes512 => 4,
-                Backend::AesNi | Backend::ArmV8 => 1,
-                Backend::Vaes256 => 2,
+                Backend::Portable | Backend::Simd128 | Backend::Vaes512 => [4, 4],
+                Backend::AesNi | Backend::ArmV8 => [1, 1],
+                Backend::Vaes256 => [2, 2],
+                Backend::VaesByKernel => [2, 4],
             };
-            assert_eq!(cpu.dispatch(Lanes), lanes, "{cpu:?}");
-            assert_eq!(MAX_LANES % lanes, 0, "{cpu:?}");
+            let found = [false, true].map(|gains| cpu.dispatch(Width(gains)));
+            assert_eq!(found, lanes, "{cpu:?}");
+            assert!(lanes.iter().all(|lanes| MAX_LANES % lanes == 0), "{cpu:?}");
         }
     }
 }

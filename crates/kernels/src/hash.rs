@@ -49,15 +49,6 @@ impl Construction {
             Self::Rekeyed => 126,
         }
     }
-
-    /// The fastest backend that this CPU has for it.
-    #[must_use]
-    pub fn fastest_cpu(self) -> Cpu {
-        match self {
-            Self::TwoCall => Cpu::detect(),
-            Self::Rekeyed => Cpu::detect_for_key_schedules(),
-        }
-    }
 }
 
 /// Numbers (gates, OTs) that share a key of the two-call construction, as a power of two.
@@ -180,7 +171,7 @@ impl TweakableHash {
     /// The hash that begins at `start`, on the fastest backend.
     #[must_use]
     pub fn new(construction: Construction, start: Block) -> Self {
-        Self::on(construction.fastest_cpu(), construction, start)
+        Self::on(Cpu::detect(), construction, start)
     }
 
     /// The hash that begins at `start`, on a chosen backend.
@@ -257,6 +248,11 @@ struct HashEpoch<'a, const M: usize> {
 
 impl<const M: usize> Kernel for HashEpoch<'_, M> {
     type Output = ();
+
+    /// Where it fills a step.
+    fn gains_by_width(&self) -> bool {
+        self.blocks[0].len() >= VECTORS * MAX_LANES
+    }
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {

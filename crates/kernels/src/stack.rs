@@ -73,6 +73,11 @@ impl<K: Kernel> Kernel for Marked<K> {
     type Output = (K::Output, Option<usize>);
 
     #[inline(always)]
+    fn gains_by_width(&self) -> bool {
+        self.0.gains_by_width()
+    }
+
+    #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Self::Output {
         (self.0.run(simd), stack_pointer())
     }

@@ -52,6 +52,10 @@ struct Transpose<'a> {
 impl Kernel for Transpose<'_> {
     type Output = ();
 
+    fn gains_by_width(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let stride = self.rows.len() / SIDE;

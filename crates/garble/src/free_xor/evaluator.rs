@@ -131,6 +131,10 @@ pub(crate) struct EvaluateSegment<'a, A> {
 impl<A: Ands> Kernel for EvaluateSegment<'_, A> {
     type Output = ();
 
+    fn gains_by_width(&self) -> bool {
+        self.of.gates.has_batches_of(self.ands.wide_from()[1])
+    }
+
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         self.ands.evaluate(simd, self.of, self.tables);

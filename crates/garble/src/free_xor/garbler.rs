@@ -177,6 +177,10 @@ pub(crate) struct GarbleSegment<'a, A> {
 impl<A: Ands> Kernel for GarbleSegment<'_, A> {
     type Output = ();
 
+    fn gains_by_width(&self) -> bool {
+        self.of.gates.has_batches_of(self.ands.wide_from()[0])
+    }
+
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         self.ands.garble(simd, self.of, self.with, self.tables);

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use tacit_circuit::{AndGate, Output, Program, XorGate, XorLevel};
-use tacit_kernels::{Block, Cpu, Kernel, Simd, Use};
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd, Use};
 use zeroize::Zeroizing;
 
 use super::frame::{Frame, blocks_for};
@@ -121,6 +121,10 @@ struct Ands<'a, G> {
 
 impl<G: Gates> Kernel for Ands<'_, G> {
     type Output = ();
+
+    fn gains_by_width(&self) -> bool {
+        self.gates.len() > 2 * MAX_LANES
+    }
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {

@@ -2,7 +2,6 @@
 
 use tacit_circuit::{AndGate, XorGate};
 use tacit_kernels::{Block, KeyedPair, MAX_LANES, Simd, SlotView, Use};
-use zeroize::Zeroize;
 
 use crate::prf_calls::{KEY, Points};
 
@@ -36,6 +35,9 @@ pub(super) const fn blocks_for(slots: usize, labels: usize) -> usize {
 pub(super) trait Gate: Copy {
     /// One that reads and writes `slot` alone.
     fn idle(slot: u32) -> Self;
+
+    /// Slots of both inputs, with their flags, and of the output.
+    fn slots(&self) -> [u32; 3];
 }
 
 impl Gate for XorGate {
@@ -44,6 +46,11 @@ impl Gate for XorGate {
         let (a, b, out) = (slot, slot, slot);
         Self { a, b, out }
     }
+
+    #[inline(always)]
+    fn slots(&self) -> [u32; 3] {
+        [self.a, self.b, self.out]
+    }
 }
 
 impl Gate for AndGate {
@@ -51,6 +58,11 @@ impl Gate for AndGate {
     fn idle(slot: u32) -> Self {
         let (a, b, out) = (slot, slot, slot);
         Self { a, b, out }
+    }
+
+    #[inline(always)]
+    fn slots(&self) -> [u32; 3] {
+        [self.a, self.b, self.out]
     }
 }
 
@@ -167,19 +179,6 @@ impl<'a, S: Simd> Frame<'a, S> {
         &filled[..count]
     }
 
-    /// The random blocks of a vector of gates; lanes beyond them have zero.
-    #[inline(always)]
-    pub(super) fn coins(&self, coins: &[Block]) -> S::Vector {
-        if coins.len() == S::LANES {
-            return self.simd.load(coins);
-        }
-        let mut padded = [Block::ZERO; MAX_LANES];
-        padded[..coins.len()].copy_from_slice(coins);
-        let vector = self.simd.load(&padded);
-        padded.zeroize();
-        vector
-    }
-
     /// Bit 0 in the lanes for which `bit` says so. It is public.
     #[inline(always)]
     pub(super) fn public_bits(&self, bit: impl Fn(usize) -> bool) -> S::Vector {
@@ -281,44 +280,4 @@ impl<'a, S: Simd> Frame<'a, S> {
 /// The bits of a point that say the row and the side; fields of [`tacit_kernels::Tweak`].
 pub(super) const fn tweak_place(row: u8, side: u8) -> Block {
     Block::from_u128((row as u128) << 8 | (side as u128) << 16)
-}
-
-#[cfg(test)]
-mod tests {
-    use tacit_kernels::leftovers::on_own_stack;
-    use tacit_kernels::{Cpu, Kernel};
-
-    use super::*;
-
-    /// Writes the complement of what [`Frame::coins`] returns.
-    struct TakeCoins<'a>(&'a [Block], &'a mut [Block; MAX_LANES]);
-
-    impl Kernel for TakeCoins<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn run<S: Simd>(self, simd: S) {
-            let points = Points {
-                start: Block::ZERO,
-                instance: 0,
-            };
-            let mut slots = [Block::ZERO; 4];
-            let frame = Frame::new(simd, &mut slots, 1, points, Use::And, 0);
-            let coins = frame.coins(self.0);
-            simd.store(simd.xor(coins, simd.splat(Block::ONES)), self.1);
-        }
-    }
-
-    #[test]
-    fn coins_that_fill_no_vector_leave_nothing_on_the_stack() {
-        let coin = Block::from_u128(0x1234_5678_9abc_def0_0fed_cba9_8765_4321);
-        for cpu in Cpu::available().filter(|&cpu| cpu != Cpu::portable()) {
-            let mut taken = [Block::ZERO; MAX_LANES];
-            let coins = [coin];
-            let stack = on_own_stack(|| cpu.dispatch(TakeCoins(&coins, &mut taken)));
-            assert_eq!(taken[0], coin ^ Block::ONES, "{cpu:?}");
-            let found = stack.map_or(0, |stack| stack.count(&coin.to_bytes()));
-            assert_eq!(found, 0, "{cpu:?}");
-        }
-    }
 }

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use subtle::Choice;
 use tacit_circuit::{AndGate, Output, Program, XorGate, XorLevel};
-use tacit_kernels::{Block, Cpu, Kernel, KeyedPair, Simd, SlotView, Use};
+use tacit_kernels::{Block, Cpu, Kernel, KeyedPair, MAX_LANES, Simd, SlotView, Use};
 use zeroize::Zeroizing;
 
 use super::frame::{Frame, blocks_for};
@@ -31,7 +31,7 @@ pub struct GlnpGarbler<G> {
     slots: Zeroizing<Vec<Block>>,
     /// The same with round keys, where these are kept: then it is what counts; else nothing.
     kept: Zeroizing<Vec<KeyedPair>>,
-    /// Room for the random blocks of a batch's gates of one kind.
+    /// Room for the random blocks of a batch's gates of one kind, and two vectors that are not full.
     random: Zeroizing<Vec<Block>>,
     gates: PhantomData<fn() -> G>,
 }
@@ -53,7 +53,7 @@ impl<G: Gates> GlnpGarbler<G> {
             segment: 0,
             slots: Zeroizing::default(),
             kept: Zeroizing::default(),
-            random: Zeroizing::new(vec![Block::ZERO; most]),
+            random: Zeroizing::new(vec![Block::ZERO; most + 2 * MAX_LANES]),
             gates: PhantomData,
         }
     }
@@ -100,7 +100,7 @@ impl<G: Gates> GlnpGarbler<G> {
                 kept: &mut self.kept,
                 first: and,
                 gates: &program.ands()[and..and + ands],
-                random,
+                random: &self.random,
                 rows: tables.split_off_mut(..G::And::BYTES * ands).expect(TABLES),
                 bits,
                 at: and - segment.ands.start,
@@ -157,6 +157,10 @@ struct Xors<'a, G> {
 impl<G: Gates> Kernel for Xors<'_, G> {
     type Output = ();
 
+    fn gains_by_width(&self) -> bool {
+        G::Xor::COINS && self.gates.len() > 2 * self.levels.len()
+    }
+
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let mut frame = Frame::new(simd, self.slots, LABELS, self.points, Use::Xor, self.first)
@@ -166,10 +170,9 @@ impl<G: Gates> Kernel for Xors<'_, G> {
             for (private, count) in [(true, level.private), (false, level.shared)] {
                 let count = count as usize;
                 let gates = gates.split_off(..count).expect("the level's gates");
-                let drawn = if G::Xor::COINS { count } else { 0 };
-                let random = random.split_off(..drawn).expect("a block for each");
                 let tables = tables.split_off_mut(..G::Xor::BYTES * count).expect(TABLES);
                 G::Xor::garble(&mut frame, gates, private, random, tables);
+                random = &random[if G::Xor::COINS { count } else { 0 }..];
             }
         }
     }
@@ -192,6 +195,10 @@ struct Ands<'a, G> {
 
 impl<G: Gates> Kernel for Ands<'_, G> {
     type Output = ();
+
+    fn gains_by_width(&self) -> bool {
+        self.gates.len() > MAX_LANES
+    }
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {

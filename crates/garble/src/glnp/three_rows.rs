@@ -10,7 +10,7 @@
 use tacit_circuit::{AndGate, XorGate};
 use tacit_kernels::{Block, MAX_LANES, Simd};
 
-use super::frame::{Frame, MAX_STEP};
+use super::frame::{Frame, Gate, MAX_STEP};
 use super::two_rows::{call_ands, call_rows, permute_bits};
 use super::{AndRows, XorRows};
 
@@ -41,10 +41,7 @@ impl AndRows for ThreeRows {
         _bits: &mut [u8],
         _at: usize,
     ) {
-        let steps = gates.chunks(S::LANES).zip(coins.chunks(S::LANES));
-        for ((gates, coins), rows) in steps.zip(rows.chunks_mut(BYTES * S::LANES)) {
-            garble_step(frame, gates, Kind::And, coins, rows);
-        }
+        garble_gates(frame, gates, Kind::And, coins, rows);
     }
 
     #[inline(always)]
@@ -55,10 +52,7 @@ impl AndRows for ThreeRows {
         _bits: &[u8],
         _at: usize,
     ) {
-        let rows = rows.chunks(BYTES * 4 * S::LANES);
-        for (gates, rows) in gates.chunks(4 * S::LANES).zip(rows) {
-            evaluate_gates(frame, gates, rows);
-        }
+        evaluate_gates(frame, gates, rows);
     }
 }
 
@@ -74,11 +68,7 @@ impl XorRows for ThreeRows {
         coins: &[Block],
         tables: &mut [u8],
     ) {
-        let steps = gates.chunks(S::LANES).zip(coins.chunks(S::LANES));
-        for ((gates, coins), rows) in steps.zip(tables.chunks_mut(BYTES * S::LANES)) {
-            let (gates, count) = as_ands(gates);
-            garble_step(frame, &gates[..count], Kind::Xor, coins, rows);
-        }
+        garble_gates(frame, gates, Kind::Xor, coins, tables);
     }
 
     #[inline(always)]
@@ -88,29 +78,31 @@ impl XorRows for ThreeRows {
         _private: bool,
         tables: &[u8],
     ) {
-        let rows = tables.chunks(BYTES * 4 * S::LANES);
-        for (gates, rows) in gates.chunks(4 * S::LANES).zip(rows) {
-            let (gates, count) = as_ands(gates);
-            evaluate_gates(frame, &gates[..count], rows);
-        }
+        evaluate_gates(frame, gates, tables);
     }
 }
 
-/// The inputs and outputs of a step's XOR gates as those of AND gates, and how many there are.
+/// Garbles gates that do not wait for each other, a vector at once.
 #[inline(always)]
-fn as_ands(gates: &[XorGate]) -> ([AndGate; MAX_STEP], usize) {
-    let mut ands = [AndGate { a: 0, b: 0, out: 0 }; MAX_STEP];
-    for (and, XorGate { a, b, out }) in ands.iter_mut().zip(gates.iter().copied()) {
-        *and = AndGate { a, b, out };
+fn garble_gates<S: Simd, G: Gate>(
+    frame: &mut Frame<'_, S>,
+    gates: &[G],
+    kind: Kind,
+    mut coins: &[Block],
+    rows: &mut [u8],
+) {
+    let steps = gates.chunks(S::LANES);
+    for (gates, rows) in steps.zip(rows.chunks_mut(BYTES * S::LANES)) {
+        garble_step(frame, gates, kind, coins, rows);
+        coins = &coins[gates.len()..];
     }
-    (ands, gates.len())
 }
 
 /// Garbles a vector of gates.
 #[inline(always)]
-fn garble_step<S: Simd>(
+fn garble_step<S: Simd, G: Gate>(
     frame: &mut Frame<'_, S>,
-    gates: &[AndGate],
+    gates: &[G],
     kind: Kind,
     coins: &[Block],
     rows: &mut [u8],
@@ -130,7 +122,7 @@ fn garble_step<S: Simd>(
         }
         Kind::Xor => (simd.xor(pi_i, pi_j), [ones, ones, zeros]),
     };
-    let coin = frame.coins(coins);
+    let coin = simd.load(coins);
     let other = simd.xor(frame.key(coin), frame.flip(frame.bit(k_0)));
     let between = simd.xor(k_0, other);
     for (index, (k, differs)) in k.into_iter().zip(differs).enumerate() {
@@ -150,31 +142,34 @@ fn garble_step<S: Simd>(
         simd.xor(with_0, value_of_0),
         frame.flip(simd.xor(simd.xor(with_0, between), value_of_0)),
     ];
-    frame.write_pair(pair, |lane| gates[lane].out);
+    frame.write_pair(pair, |lane| gates[lane].slots()[2]);
     frame.advance(count);
 }
 
-/// Evaluates gates of a step of at most four vectors.
+/// Evaluates gates that do not wait for each other, up to four vectors at once.
 #[inline(always)]
-fn evaluate_gates<S: Simd>(frame: &mut Frame<'_, S>, gates: &[AndGate], rows: &[u8]) {
-    if gates.len() > 2 * S::LANES {
-        evaluate_step::<S, 4, 2>(frame, gates, rows);
-    } else {
-        evaluate_step::<S, 2, 1>(frame, gates, rows);
+fn evaluate_gates<S: Simd, G: Gate>(frame: &mut Frame<'_, S>, gates: &[G], rows: &[u8]) {
+    let rows = rows.chunks(BYTES * 4 * S::LANES);
+    for (gates, rows) in gates.chunks(4 * S::LANES).zip(rows) {
+        if gates.len() > 2 * S::LANES {
+            evaluate_step::<S, G, 4, 2>(frame, gates, rows);
+        } else {
+            evaluate_step::<S, G, 2, 1>(frame, gates, rows);
+        }
     }
 }
 
 /// Evaluates up to `V` vectors of gates.
 #[inline(always)]
-fn evaluate_step<S: Simd, const V: usize, const F: usize>(
+fn evaluate_step<S: Simd, G: Gate, const V: usize, const F: usize>(
     frame: &mut Frame<'_, S>,
-    gates: &[AndGate],
+    gates: &[G],
     rows: &[u8],
 ) {
     let simd = frame.simd;
     let (count, mut room) = (gates.len(), None);
     let gates = frame.full(gates, V * S::LANES, &mut room);
-    let (keys, masks) = call_ands::<S, V, F>(frame, gates);
+    let (keys, masks) = call_ands::<S, G, V, F>(frame, gates);
     frame.advance(count);
     let mut blocks = [Block::ZERO; 3 * MAX_STEP];
     for (block, row) in blocks.iter_mut().zip(rows.as_chunks().0) {
@@ -191,6 +186,6 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
                 let row = simd.gather(&blocks, |lane| 3 * (v * S::LANES + lane) + t);
                 simd.xor(label, simd.and(taken, row))
             });
-        frame.write(label, |lane| gates[v * S::LANES + lane].out);
+        frame.write(label, |lane| gates[v * S::LANES + lane].slots()[2]);
     }
 }

@@ -24,7 +24,7 @@ use tacit_circuit::{AndGate, NEGATED};
 use tacit_kernels::{Block, MAX_LANES, Simd};
 
 use super::AndRows;
-use super::frame::{Frame, MAX_STEP, tweak_place};
+use super::frame::{Frame, Gate, MAX_STEP, tweak_place};
 
 /// AND in two rows and four bits.
 #[derive(Debug)]
@@ -59,7 +59,6 @@ impl AndRows for TwoRows {
         while !gates.is_empty() {
             let count = gates.len().min(vectors * S::LANES);
             let gates = gates.split_off(..count).expect("gates are left");
-            let coins = coins.split_off(..count).expect("a coin for each gate");
             let rows = rows.split_off_mut(..BYTES * count).expect("rows for each");
             let mut extra = [Block::ZERO; 2 * MAX_LANES];
             if frame.keeps() {
@@ -70,6 +69,7 @@ impl AndRows for TwoRows {
             for (number, extra) in (at..).zip(&extra[..count]) {
                 bits[number / 4] |= (extra.to_u128() as u8 & 3) << (number % 4 * BITS);
             }
+            coins = &coins[count..];
             at += count;
         }
     }
@@ -148,10 +148,8 @@ fn garble_kept_step<S: Simd>(
         ];
         let i = simd.unzip(frame.kept_pairs(|lane| gates[lane].a));
         let j = simd.unzip(frame.kept_pairs(|lane| gates[lane].b));
-        let from = (v * S::LANES).min(count);
-        let (coins, rows) = (&coins[from..], &mut rows[BYTES * from..]);
-        let here = coins.len().min(S::LANES);
-        let (coins, rows) = (&coins[..here], &mut rows[..BYTES * here]);
+        let (from, end) = ((v * S::LANES).min(count), ((v + 1) * S::LANES).min(count));
+        let (coins, rows) = (&coins[from..], &mut rows[BYTES * from..BYTES * end]);
         let extra = &mut extra[v * S::LANES..];
         *output = simd.zip(finish_gates(frame, [i, j], k, gates, coins, rows, extra));
     }
@@ -190,7 +188,7 @@ fn finish_gates<S: Simd>(
     }
 
     // K_0 stands for [s = 0] and has this select bit; X has the other.
-    let pi = frame.bit(frame.coins(coins));
+    let pi = frame.bit(simd.load(coins));
     let value = frame.bit(simd.and(pi_i, pi_j));
     let select = simd.xor(pi, value);
     let c_0 = simd.xor(frame.bit(k_0), select);
@@ -215,7 +213,7 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     let simd = frame.simd;
     let (count, mut room) = (gates.len(), None);
     let gates = frame.full(gates, V * S::LANES, &mut room);
-    let (keys, masks) = call_ands::<S, V, F>(frame, gates);
+    let (keys, masks) = call_ands::<S, _, V, F>(frame, gates);
     frame.advance(count);
     let mut padded;
     let rows = if count == V * S::LANES {
@@ -252,14 +250,14 @@ fn step_bits(bits: &[u8], at: usize) -> u64 {
 
 /// The labels of i and j of a vector of gates, and K_0 to K_3, for their garbler.
 #[inline(always)]
-pub(super) fn call_rows<S: Simd>(
+pub(super) fn call_rows<S: Simd, G: Gate>(
     frame: &Frame<'_, S>,
-    gates: &[AndGate],
+    gates: &[G],
 ) -> ([[S::Vector; 2]; 2], [S::Vector; 4]) {
     let simd = frame.simd;
     let [numbers] = frame.numbers(in_order::<S>);
-    let i = frame.pair(|lane| gates[lane].a);
-    let j = frame.pair(|lane| gates[lane].b);
+    let i = frame.pair(|lane| gates[lane].slots()[0]);
+    let j = frame.pair(|lane| gates[lane].slots()[1]);
     let keys = [
         frame.key(i[0]),
         frame.key(i[1]),
@@ -285,14 +283,14 @@ pub(super) fn call_rows<S: Simd>(
 
 /// Masks of π_i and π_j, from the labels of both inputs before their negations.
 #[inline(always)]
-pub(super) fn permute_bits<S: Simd>(
+pub(super) fn permute_bits<S: Simd, G: Gate>(
     frame: &Frame<'_, S>,
-    gates: &[AndGate],
+    gates: &[G],
     [i, j]: [[S::Vector; 2]; 2],
 ) -> [S::Vector; 2] {
     let simd = frame.simd;
-    let negated_i = frame.public_bits(|lane| gates[lane].a & NEGATED != 0);
-    let negated_j = frame.public_bits(|lane| gates[lane].b & NEGATED != 0);
+    let negated_i = frame.public_bits(|lane| gates[lane].slots()[0] & NEGATED != 0);
+    let negated_j = frame.public_bits(|lane| gates[lane].slots()[1] & NEGATED != 0);
     [
         simd.lsb_mask(simd.xor(i[0], negated_i)),
         simd.lsb_mask(simd.xor(j[0], negated_j)),
@@ -301,9 +299,9 @@ pub(super) fn permute_bits<S: Simd>(
 
 /// K_α of `V` vectors of gates, and the masks of λ_i and λ_j, for their evaluator.
 #[inline(always)]
-pub(super) fn call_ands<S: Simd, const V: usize, const F: usize>(
+pub(super) fn call_ands<S: Simd, G: Gate, const V: usize, const F: usize>(
     frame: &Frame<'_, S>,
-    gates: &[AndGate],
+    gates: &[G],
 ) -> ([S::Vector; V], [[S::Vector; 2]; V]) {
     const { assert!(2 * V == 4 * F) };
     let simd = frame.simd;
@@ -315,8 +313,8 @@ pub(super) fn call_ands<S: Simd, const V: usize, const F: usize>(
     let mut points = [[[zero]; 4]; F];
     let mut masks = [[zero; 2]; V];
     for v in 0..V {
-        let i = frame.label(|lane| gate(v, lane).a);
-        let j = frame.label(|lane| gate(v, lane).b);
+        let i = frame.label(|lane| gate(v, lane).slots()[0]);
+        let j = frame.label(|lane| gate(v, lane).slots()[1]);
         masks[v] = [simd.lsb_mask(i), simd.lsb_mask(j)];
         let row = simd.xor(simd.and(masks[v][0], row_2), simd.and(masks[v][1], row_1));
         for (side, label) in [i, j].into_iter().enumerate() {

@@ -30,6 +30,11 @@ impl<'a> Gates<'a> {
             first_and: segment.ands.start as u64,
         }
     }
+
+    /// Whether a batch has at least this many AND gates, on average.
+    pub(crate) fn has_batches_of(&self, ands: usize) -> bool {
+        self.ands.len() / ands >= self.batches.len()
+    }
 }
 
 /// Computes XOR gates, in order.
