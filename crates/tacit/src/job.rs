@@ -202,9 +202,8 @@ impl<'f> Job<'f> {
     }
 
     /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the
-    /// function's components where both parties have enough of one lot, or else triples.
-    /// [`InstancePreparation`](crate::stock::InstancePreparation) and
-    /// [`TriplePreparation`](crate::stock::TriplePreparation) make them. A run from nothing is
+    /// function's components where both parties have enough of one lot, or else triples. A
+    /// [`LotPreparation`](crate::stock::LotPreparation) makes either. A run from nothing is
     /// counted in `stocks` if the peer does not finish it: such runs raise s, so that it is of all
     /// runs together. The parties must know each other. It is the first run of a session in this
     /// role that decides whether the session counts.

@@ -10,7 +10,7 @@ use crate::protocols::StatisticalSecurity;
 
 pub use crate::job::TwoPartyRun;
 pub use crate::outsourced::ThreePartyRun;
-pub use crate::stock::{Components, Executions, Instances, Triples};
+pub use crate::stock::{Components, Executions, Lots};
 
 /// What one party wants done, and how. The other parties give the same order, each in its role.
 ///
@@ -20,8 +20,7 @@ pub use crate::stock::{Components, Executions, Instances, Triples};
 /// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs one between three |
 /// | [`Preparation`](crate::stock::Preparation) | stocks components and OTs |
 /// | [`BatchPreparation`](crate::stock::BatchPreparation) | stocks checked executions |
-/// | [`InstancePreparation`](crate::stock::InstancePreparation) | stocks checked instances |
-/// | [`TriplePreparation`](crate::stock::TriplePreparation) | stocks triples |
+/// | [`LotPreparation`](crate::stock::LotPreparation) | stocks checked instances, or triples |
 pub struct Order<'w, T> {
     /// What is done.
     pub(crate) task: T,

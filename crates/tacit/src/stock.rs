@@ -45,9 +45,7 @@ use tacit_stock::Limits;
 
 use crate::Error;
 
-pub use authenticated::{
-    InstancePreparation, Instances, LOT_SCHEME, LotPreparation, TriplePreparation, Triples,
-};
+pub use authenticated::{LOT_SCHEME, LotPreparation, Lots};
 pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedOutcome, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{

@@ -361,6 +361,6 @@ impl Subject {
 
 /// Triples that a run of `function` by `authenticated` takes from the stock, if it can run it.
 fn triples(function: &Function) -> Option<u64> {
-    let order = tacit::stock::TriplePreparation::for_runs(Role::Garbler, function, 1);
-    order.ok().map(|order| order.count())
+    let order = tacit::stock::LotPreparation::triples_for_runs(Role::Garbler, function, 1);
+    order.ok().map(|order| order.and_gates())
 }

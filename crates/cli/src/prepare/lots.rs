@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value as Json, json};
 use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::stock::{InstancePreparation, LotPreparation, Prepared, Stocks, TriplePreparation};
+use tacit::stock::{LotPreparation, Prepared, Stocks};
 use tacit::{Error, Function, Role, Session};
 
 use super::{Order, Told, Took, leave, runs_of};
@@ -34,16 +34,6 @@ enum Wanted {
     Triples(u64),
 }
 
-/// Does the same with either order.
-macro_rules! either {
-    ($order:expr, $one:ident => $work:expr) => {
-        match $order {
-            LotPreparation::Instances($one) => $work,
-            LotPreparation::Triples($one) => $work,
-        }
-    };
-}
-
 impl LotOrder {
     /// What the arguments ask for, if `authenticated` can do it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
@@ -62,7 +52,7 @@ impl LotOrder {
             (Some(runnable), _) => {
                 let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
                 let rung = function::scheme(args.scheme.as_deref(), Some(&function))?;
-                let instances = InstancePreparation::for_runs(role, &function, runs);
+                let instances = LotPreparation::instances_for_runs(role, &function, runs);
                 match instances.map(drop) {
                     Ok(()) => Wanted::Instances(function, runs, rung),
                     Err(Error::Material(why)) => Wanted::TriplesFor(function, runs, why),
@@ -90,34 +80,23 @@ impl LotOrder {
 
     /// Checks what is ordered; the bits that runs which take it hold.
     fn check(&self) -> Result<u8, Error> {
-        either!(self.order()?, one => {
-            one.check()?;
-            Ok(one.held_bits())
-        })
+        let order = self.order()?;
+        order.check()?;
+        Ok(order.held_bits())
     }
 
     fn order(&self) -> Result<LotPreparation<'_>, Error> {
         let role = self.role;
         let order = match &self.wanted {
             Wanted::Instances(function, runs, rung) => {
-                let order = InstancePreparation::for_runs(role, function, *runs)?;
-                LotPreparation::Instances(order.scheme(rung.id))
+                LotPreparation::instances_for_runs(role, function, *runs)?.scheme(rung.id)
             }
             Wanted::TriplesFor(function, runs, _) => {
-                LotPreparation::Triples(TriplePreparation::for_runs(role, function, *runs)?)
+                LotPreparation::triples_for_runs(role, function, *runs)?
             }
-            Wanted::Triples(count) => {
-                LotPreparation::Triples(TriplePreparation::triples(role, *count))
-            }
+            Wanted::Triples(count) => LotPreparation::triples(role, *count),
         };
-        Ok(match order {
-            LotPreparation::Instances(order) => {
-                LotPreparation::Instances(order.statistical_security(self.security))
-            }
-            LotPreparation::Triples(order) => {
-                LotPreparation::Triples(order.statistical_security(self.security))
-            }
-        })
+        Ok(order.statistical_security(self.security))
     }
 
     /// The function that it is for, if it is for one.
@@ -192,7 +171,7 @@ impl LotOrder {
 
 impl Order for LotOrder {
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        let bytes = either!(self.order()?, one => one.disk_bytes());
+        let bytes = self.order()?.disk_bytes();
         match bytes > limit {
             false => Ok(()),
             true => Err(Failure::Usage(format!(
@@ -243,14 +222,14 @@ impl Order for LotOrder {
         mut session: Session,
         begun: Instant,
     ) -> Result<Told, Error> {
-        let prepared = either!(self.order()?, one => {
-            let bar = Bar::new("prepare", one.and_gates(), !args.json);
-            let mut one = one.watch(move |at| bar.show(at));
-            if let Some(limit) = args.time_limit {
-                one = one.time_limit(limit);
-            }
-            one.run(&mut session, stocks)?
-        });
+        let mut order = self.order()?;
+        if let Some(limit) = args.time_limit {
+            order = order.time_limit(limit);
+        }
+        let bar = Bar::new("prepare", order.and_gates(), !args.json);
+        let prepared = order
+            .watch(move |at| bar.show(at))
+            .run(&mut session, stocks)?;
         leave(session);
         let cost = Took {
             prepared: &prepared,

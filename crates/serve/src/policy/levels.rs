@@ -7,13 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::circuit::Digest;
-use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::stock::{
-    BatchPreparation, InstancePreparation, LOT_SCHEME, LotPreparation, Preparation, StockName,
-    Stocks, TriplePreparation,
-};
+use tacit::stock::{BatchPreparation, LOT_SCHEME, LotPreparation, Preparation, StockName, Stocks};
 use tacit::{Fingerprint, Function, Role, Session};
 
 use super::Error;
@@ -82,8 +78,7 @@ impl Material {
 pub(crate) enum Order<'l> {
     Components(Preparation<'l>),
     Executions(BatchPreparation<'l>),
-    Instances(InstancePreparation<'l>),
-    Triples(TriplePreparation<'l>),
+    Lot(LotPreparation<'l>),
 }
 
 impl Order<'_> {
@@ -91,8 +86,7 @@ impl Order<'_> {
         match self {
             Self::Components(order) => order.digest(),
             Self::Executions(order) => order.digest(),
-            Self::Instances(order) => order.digest(),
-            Self::Triples(order) => order.digest(),
+            Self::Lot(order) => order.digest(),
         }
     }
 
@@ -106,8 +100,7 @@ impl Order<'_> {
         let prepared = match self {
             Self::Components(order) => order.time_limit(within).run(session, stocks),
             Self::Executions(order) => order.time_limit(within).run(session, stocks),
-            Self::Instances(order) => order.time_limit(within).run(session, stocks),
-            Self::Triples(order) => order.time_limit(within).run(session, stocks),
+            Self::Lot(order) => order.time_limit(within).run(session, stocks),
         };
         Ok(prepared?.made())
     }
@@ -117,8 +110,7 @@ impl Order<'_> {
         let checked = match self {
             Self::Components(_) => Ok(()),
             Self::Executions(order) => order.plan().map(drop),
-            Self::Instances(order) => order.check(),
-            Self::Triples(order) => order.check(),
+            Self::Lot(order) => order.check(),
         };
         checked.map_err(|error| Error::not_for(what, &error))
     }
@@ -138,19 +130,12 @@ impl Level {
                 Order::Executions(order.statistical_security(*security))
             }
             Material::Lots(function, security) => {
-                match LotPreparation::for_runs(role, function, runs)? {
-                    LotPreparation::Instances(order) => {
-                        let order = order.scheme(scheme).statistical_security(*security);
-                        Order::Instances(order)
-                    }
-                    LotPreparation::Triples(order) => {
-                        Order::Triples(order.statistical_security(*security))
-                    }
-                }
+                let order = LotPreparation::for_runs(role, function, runs)?.scheme(scheme);
+                Order::Lot(order.statistical_security(*security))
             }
             Material::Triples(security) => {
-                let order = TriplePreparation::triples(role, runs);
-                Order::Triples(order.statistical_security(*security))
+                let order = LotPreparation::triples(role, runs);
+                Order::Lot(order.statistical_security(*security))
             }
         })
     }
@@ -159,15 +144,14 @@ impl Level {
     fn orders(&self) -> Result<Vec<(Digest, u64)>, tacit::Error> {
         if let Material::Triples(_) = self.material {
             // A party's order is for one lot, and rounded up.
-            let rounded = TriplePreparation::triples(self.role, 1).count();
+            let rounded = rounded_triples(self.role);
             let counts = (1..=self.runs.div_ceil(rounded)).map(|blocks| blocks * rounded);
             return counts
                 .map(|count| Ok((self.order(count)?.digest(), count)))
                 .collect();
         }
         let digests = match self.order(self.runs)? {
-            Order::Instances(order) => order.digests(),
-            Order::Triples(order) => order.digests(),
+            Order::Lot(order) => order.digests(),
             Order::Components(_) | Order::Executions(_) => {
                 let orders = (1..=self.runs).map(|runs| Ok(self.order(runs)?.digest()));
                 orders.collect::<Result<_, tacit::Error>>()?
@@ -186,10 +170,7 @@ impl Level {
             Material::Components(function) => stocks.runs_left(&name, function),
             Material::Executions(function, s) => stocks.executions_left(&name, function, *s),
             Material::Lots(function, s) => {
-                let from = match self.order(1)? {
-                    Order::Instances(_) => FromStock::Instances,
-                    _ => FromStock::Triples,
-                };
+                let from = LotPreparation::for_runs(self.role, function, 1)?.from_stock();
                 stocks.authenticated_runs_left(&name, function, *s, from)
             }
             Material::Triples(s) => stocks.triples_left(&name, *s),
@@ -207,8 +188,7 @@ impl Level {
     pub(crate) fn is_hoarded(&self, stocks: &Stocks, own: Fingerprint) -> bool {
         let name = self.stock(own);
         let times = self.order(self.runs).and_then(|order| match order {
-            Order::Instances(order) => order.times_held(stocks, &name),
-            Order::Triples(order) => order.times_held(stocks, &name),
+            Order::Lot(order) => order.times_held(stocks, &name),
             Order::Components(_) | Order::Executions(_) => Ok(0),
         });
         times.map_or(true, |times| times >= MOST_LEFT_OVER)
@@ -301,13 +281,15 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
     Ok(index)
 }
 
+/// The fewest triples of an order.
+fn rounded_triples(role: Role) -> u64 {
+    LotPreparation::triples(role, 1).and_gates()
+}
+
 /// Checks how much a level has.
 fn check_amount(what: &str, level: &Level) -> Result<(), Error> {
     let (field, most) = match level.material {
-        Material::Triples(_) => {
-            let rounded = TriplePreparation::triples(level.role, 1).count();
-            ("ands", MAX_LEVEL_RUNS * rounded)
-        }
+        Material::Triples(_) => ("ands", MAX_LEVEL_RUNS * rounded_triples(level.role)),
         _ => ("runs", MAX_LEVEL_RUNS),
     };
     if !(1..=most).contains(&level.runs) {

@@ -10,7 +10,7 @@ use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
 use tacit::session::{AbortReason, ProtocolId};
-use tacit::stock::{InstancePreparation, Prepared, StockName, Stocks, TriplePreparation};
+use tacit::stock::{LotPreparation, Prepared, StockName, Stocks};
 use tacit::{Error, Function, Job, Outcome, Role, Session};
 use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Service};
 
@@ -76,14 +76,14 @@ impl<'a> Party<'a> {
     /// Orders instances for this many runs of AES.
     fn instances(&self, runs: u64, s: StatisticalSecurity) -> Result<Prepared, Error> {
         let function = aes();
-        let order = InstancePreparation::for_runs(Role::Evaluator, &function, runs)?;
+        let order = LotPreparation::instances_for_runs(Role::Evaluator, &function, runs)?;
         let order = order.statistical_security(s);
         self.ordered(|session| order.run(session, &self.stocks))
     }
 
     /// Orders triples.
     fn triples(&self, count: u64) -> Result<Prepared, Error> {
-        let order = TriplePreparation::triples(Role::Evaluator, count);
+        let order = LotPreparation::triples(Role::Evaluator, count);
         self.ordered(|session| order.run(session, &self.stocks))
     }
 

@@ -3,8 +3,8 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `lots` | orders for lots of either |
 //! | `prepare` | makes one lot of the stock, published when both have ended well |
-//! | `triples`, `instances` | orders for lots of either |
 //! | `run` | leases what a run takes of one lot at both parties, and runs from it |
 //! | `leased` | reads what was leased, all of which says that it is of one lot |
 //!
@@ -18,11 +18,10 @@
 //! All lots lie in the stock of [`LOT_SCHEME`], whatever scheme a run has: triples are of none, and
 //! the digest of a kind of instances says theirs.
 
-mod instances;
 mod leased;
+mod lots;
 mod prepare;
 mod run;
-mod triples;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,9 +41,8 @@ use crate::cost::FromStock;
 use crate::protocols::StatisticalSecurity;
 use crate::{Error, Session};
 
-pub use instances::{InstancePreparation, Instances};
+pub use lots::{LotPreparation, Lots};
 pub(crate) use run::{StockedOutcome, StockedRun};
-pub use triples::{TriplePreparation, Triples};
 
 /// The scheme in whose stock lots of `authenticated` lie, whatever they are garbled under.
 pub const LOT_SCHEME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
@@ -309,30 +307,6 @@ impl Needs {
         let can_link = check_linked(function).is_ok();
         let instances = can_link.then(|| Self::instances(function, scheme));
         instances.into_iter().chain(Self::triples(function))
-    }
-}
-
-/// An order for what runs of a function by `authenticated` take from the stock.
-pub enum LotPreparation<'w> {
-    /// Instances of its components.
-    Instances(InstancePreparation<'w>),
-    /// Triples.
-    Triples(TriplePreparation<'w>),
-}
-
-impl<'w> LotPreparation<'w> {
-    /// An order that there be enough for `runs` runs of `function`, of a party in this role:
-    /// instances, or triples where the function [has none](InstancePreparation::for_runs). Both
-    /// parties choose the same.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TriplePreparation::for_runs`].
-    pub fn for_runs(role: Role, function: &'w Function, runs: u64) -> Result<Self, Error> {
-        match InstancePreparation::for_runs(role, function, runs) {
-            Ok(order) => Ok(Self::Instances(order)),
-            Err(_) => TriplePreparation::for_runs(role, function, runs).map(Self::Triples),
-        }
     }
 }
 

@@ -15,10 +15,9 @@ use tacit::plan::{Alternative, Calibration, InStock, Planner};
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::session::BaseOt;
 use tacit::stock::{
-    ComponentDigest, InstancePreparation, Prepared, StockName, Stocks, TakenNumbers, Tried,
-    TriplePreparation, TryName,
+    ComponentDigest, LotPreparation, Prepared, StockName, Stocks, TakenNumbers, Tried, TryName,
 };
-use tacit::{Category, Error, Function, Job, Outcome, SecurityScope, Session, Type, Value};
+use tacit::{Category, Error, Function, Job, Outcome, Role, SecurityScope, Session, Type, Value};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};
@@ -43,6 +42,19 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
 }
 
 /// An order for what `runs` runs of a function take.
+fn lot_order(
+    what: FromStock,
+    role: Role,
+    function: &Function,
+    runs: u64,
+) -> Result<LotPreparation<'_>, Error> {
+    match what {
+        FromStock::Triples => LotPreparation::triples_for_runs(role, function, runs),
+        FromStock::Instances => LotPreparation::instances_for_runs(role, function, runs),
+    }
+}
+
+/// Fills such an order.
 fn order(
     what: FromStock,
     function: &Function,
@@ -51,14 +63,7 @@ fn order(
     (session, stocks): (&mut Session, &Stocks),
 ) -> Result<Prepared, Error> {
     let role = ROLES[party];
-    match what {
-        FromStock::Triples => {
-            TriplePreparation::for_runs(role, function, runs)?.run(session, stocks)
-        }
-        FromStock::Instances => {
-            InstancePreparation::for_runs(role, function, runs)?.run(session, stocks)
-        }
-    }
+    lot_order(what, role, function, runs)?.run(session, stocks)
 }
 
 fn prepare(pair: &Pair, what: FromStock, function: &Function, runs: u64) -> Both<Prepared> {
@@ -152,7 +157,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
     let parties = Pair::in_memory();
     let (small, large) = (millionaires(8), millionaires(100));
     for prepared in each(parties.both(|party, session, stocks| {
-        TriplePreparation::triples(ROLES[party], 7 * BLOCK - 3).run(session, stocks)
+        LotPreparation::triples(ROLES[party], 7 * BLOCK - 3).run(session, stocks)
     })) {
         assert_eq!(
             (prepared.made(), prepared.available()),
@@ -251,14 +256,8 @@ fn a_run_takes_of_the_lowest_s_that_serves() {
             each(parties.both(|party, session, stocks| {
                 let security = StatisticalSecurity::new(bits).expect("in bounds");
                 let role = ROLES[party];
-                match what {
-                    FromStock::Triples => TriplePreparation::for_runs(role, &function, runs)?
-                        .statistical_security(security)
-                        .run(session, stocks),
-                    FromStock::Instances => InstancePreparation::for_runs(role, &function, runs)?
-                        .statistical_security(security)
-                        .run(session, stocks),
-                }
+                let order = lot_order(what, role, &function, runs)?;
+                order.statistical_security(security).run(session, stocks)
             }));
         }
         for (bits, made_at_bits) in [(40, 40), (41, 42)] {

@@ -12,8 +12,8 @@ use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::stock::{
-    InstancePreparation, Prepared, StockName, StockedKind, Stocks, TakenNumbers, Tried,
-    TriplePreparation, TryName, TryRecord,
+    LotPreparation, Prepared, StockName, StockedKind, Stocks, TakenNumbers, Tried, TryName,
+    TryRecord,
 };
 use tacit::{Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session};
 use tacit_net::Transport;
@@ -124,10 +124,10 @@ fn prepare(
     let (function, more) = (richer(0), richer(1));
     meet(folders, &lying(lie), |role, session, stocks| match what {
         FromStock::Triples => {
-            TriplePreparation::for_runs(role, &function, runs)?.run(session, stocks)
+            LotPreparation::triples_for_runs(role, &function, runs)?.run(session, stocks)
         }
         FromStock::Instances => {
-            let order = InstancePreparation::for_runs(role, &more, runs)?;
+            let order = LotPreparation::instances_for_runs(role, &more, runs)?;
             order.scheme(SCHEME).run(session, stocks)
         }
     })

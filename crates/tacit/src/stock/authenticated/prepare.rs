@@ -7,13 +7,13 @@ use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_ot::Security;
-use tacit_protocol::authenticated::{Epoch, EpochSetup, EpochTags, LotSize, SecurityBits};
+use tacit_protocol::authenticated::{EpochSetup, EpochTags, LotSize, SecurityBits};
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation, Shape, Span, Tried};
 
 use super::leased::LotName;
+use super::lots::LotPreparation;
 use super::{Content, LOT_BYTES, LOT_SCHEME, Lot, LotTerms, lot_of};
-use crate::order::{Order, Secured};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
@@ -54,45 +54,7 @@ impl Part {
 /// keeps of them.
 pub(super) type Keep<'a> = dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + 'a;
 
-/// An order for a lot.
-pub(super) trait LotOrder {
-    /// This party's role in the runs that take it.
-    fn role(&self) -> Role;
-
-    /// Checks the scheme that it is garbled under, if it is.
-    ///
-    /// # Errors
-    ///
-    /// `authenticated` does not run under it.
-    fn check_scheme(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// What is of use in one lot alone: what a run takes, or the whole order.
-    fn parts(&self) -> Vec<Part>;
-
-    /// How many of these there are to be.
-    fn units(&self) -> u64;
-
-    /// What names it, but for its parts.
-    fn words(&self) -> &'static [u8];
-
-    /// Makes `units` of them.
-    fn make(
-        &mut self,
-        session: &mut Session,
-        epoch: Epoch,
-        security: SecurityBits,
-        units: u64,
-        keep: &Keep<'_>,
-    ) -> Result<(), Error>;
-}
-
-#[expect(private_bounds, reason = "only this crate has orders for lots")]
-impl<T: Secured> Order<'_, T>
-where
-    Self: LotOrder,
-{
+impl LotPreparation<'_> {
     /// Bits of statistical security of runs that take what is made: s, or fewer where the check of
     /// the OTs leaves a peer more.
     #[must_use]
@@ -109,7 +71,7 @@ where
             shape.saturating_mul(part.count)
         });
         let unit = bytes.fold(0, u64::saturating_add);
-        unit.saturating_mul(self.units())
+        unit.saturating_mul(self.task.units)
     }
 
     /// How many times what is ordered a stock holds in all lots of such orders, of any size and at
@@ -130,7 +92,7 @@ where
         let times = parts.iter().map(|part| {
             let held = lots.iter().map(|lot| kinds[&part.content.kind(lot)]);
             let held = held.fold(0, u64::saturating_add);
-            let ordered = part.count.saturating_mul(self.units());
+            let ordered = part.count.saturating_mul(self.task.units);
             held.checked_div(ordered).unwrap_or_default()
         });
         Ok(times.max().unwrap_or_default())
@@ -145,23 +107,13 @@ where
             unit.saturating_mul(part.and_gates)
         });
         let unit = ands.fold(0, u64::saturating_add);
-        unit.saturating_mul(self.units())
-    }
-
-    /// Checks the order's s and scheme.
-    ///
-    /// # Errors
-    ///
-    /// `authenticated` has no such s, or does not run under the scheme.
-    pub fn check(&self) -> Result<(), Error> {
-        self.check_scheme()?;
-        self.security.of_lots().map(drop)
+        unit.saturating_mul(self.task.units)
     }
 
     /// What names the order: both parties must give the same one.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        digest_of(&self.hash_of_parts(), self.units())
+        digest_of(&self.hash_of_parts(), self.task.units)
     }
 
     /// The digests of the same order for one run, for two and so on; that of this order is the
@@ -169,7 +121,7 @@ where
     #[must_use]
     pub fn digests(&self) -> Vec<Digest> {
         let parts = self.hash_of_parts();
-        let units = 1..=self.units();
+        let units = 1..=self.task.units;
         units.map(|units| digest_of(&parts, units)).collect()
     }
 
@@ -189,16 +141,13 @@ fn digest_of(parts: &Sha256, units: u64) -> Digest {
     Digest(hash.finalize().into())
 }
 
-impl<'w, T: Secured> StockOrder for Order<'w, T>
-where
-    Self: LotOrder,
-{
+impl StockOrder for LotPreparation<'_> {
     fn terms(&self) -> Result<OrderTerms, Error> {
         self.check()?;
         let security = self.security.of_lots()?;
         Ok(OrderTerms {
             protocol: ProtocolId::Prepare,
-            role: self.role(),
+            role: self.task.role,
             statistical_security_bits: security.get(),
             scheme: LOT_SCHEME,
             function: self.digest(),
@@ -223,7 +172,7 @@ where
         let counts: Vec<_> = parts.iter().map(|part| part.count).collect();
         let lots = Lot::all(opened.agreed_kinds(), ordered, &contents);
         let units: u64 = lots.iter().map(|lot| lot.runs(&counts)).sum();
-        let missing = self.units().saturating_sub(units);
+        let missing = self.task.units.saturating_sub(units);
         let mut made_at_bits = None;
         if missing > 0 {
             let tags = EpochTags {
@@ -232,7 +181,7 @@ where
             };
             let mut rng = UnwrapErr(getrandom::SysRng);
             let settings = session.ot_settings();
-            let setup = EpochSetup::new(self.role(), settings, tags, &mut rng)?;
+            let setup = EpochSetup::new(self.task.role, settings, tags, &mut rng)?;
             // What does not fit is refused before the try counts.
             let lot = NewLot::begin(opened, &right, (ordered, *setup.id()), &parts, missing)?;
             made_at_bits = Some(make(self, (session, opened), setup, lot, missing)?);
@@ -260,18 +209,15 @@ where
 
 /// Makes a lot and publishes it at both parties, counted as an epoch meanwhile; the s that it was
 /// made at.
-fn make<'w, T: Secured>(
-    order: &mut Order<'w, T>,
+fn make(
+    order: &mut LotPreparation<'_>,
     (session, opened): (&mut Session, &mut OpenedStock),
     mut setup: EpochSetup,
     lot: NewLot,
     units: u64,
-) -> Result<u8, Error>
-where
-    Order<'w, T>: LotOrder,
-{
+) -> Result<u8, Error> {
     let stocks = opened.stocks.clone();
-    let (role, bits) = (order.role(), order.security.bits());
+    let (role, bits) = (order.task.role, order.security.bits());
     let (mut tried, charge_bits) = session.count_epoch((role, bits), Some(&stocks))?;
     let security = order.security.of_lots()?.charged(charge_bits);
     let security = security.ok_or(Error::TooManyTries {

@@ -1,6 +1,6 @@
 //! Instances of components: any function of them takes them, from one lot, and before triples.
 
-use tacit::{Recipient, Role};
+use tacit::Recipient;
 
 use super::*;
 
@@ -114,7 +114,7 @@ fn a_run_takes_no_instances_of_another_scheme() {
     let (parties, function) = (Pair::in_memory(), richer("richer", 0));
     let [ours, other] = [SchemeId::HALF_GATES_TWO_CALL, SchemeId::HALF_GATES_REKEYED];
     each(parties.both(|party, session, stocks| {
-        let order = InstancePreparation::for_runs(ROLES[party], &function, 1)?;
+        let order = LotPreparation::instances_for_runs(ROLES[party], &function, 1)?;
         order.scheme(ours).run(session, stocks)
     }));
     for (scheme, due) in [(other, None), (ours, Some(FromStock::Instances))] {
@@ -139,7 +139,7 @@ fn functions_that_instances_do_not_serve_are_refused() {
         .input("a", "u8", Role::Garbler)
         .output("a", "u8", Recipient::Both, "a");
     let passes = builder.finish().expect("a function");
-    let error = InstancePreparation::for_runs(Role::Garbler, &passes, 1).err();
+    let error = LotPreparation::instances_for_runs(Role::Garbler, &passes, 1).err();
     let error = error.expect("nothing to link").to_string();
     assert!(error.contains("calls no component"), "{error}");
 }

@@ -87,7 +87,7 @@ fn what_of_a_lot_was_never_published_is_destroyed_with_it() {
         let is_err = match is_run {
             true => run_of(&folders, &lies, &function, &|_, _| ()).map(|end| end.is_err()),
             false => meet(&folders, &lies, |role, session, stocks| {
-                InstancePreparation::for_runs(role, &richer(1), 9)?.run(session, stocks)
+                LotPreparation::instances_for_runs(role, &richer(1), 9)?.run(session, stocks)
             })
             .map(|end| end.is_err()),
         };

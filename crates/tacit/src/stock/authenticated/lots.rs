@@ -1,0 +1,258 @@
+//! Orders for lots: of instances of a function's components, or of triples.
+
+use tacit_circuit::Component;
+use tacit_function::{Function, Role};
+use tacit_garble::SchemeId;
+use tacit_ot::base::BaseOt;
+use tacit_protocol::authenticated::{
+    self, BLOCK_BYTES, Epoch, InstanceForm, MAX_SECURITY_BITS, MakingInstances, MakingTriples,
+    SecurityBits, blocks_for, check_linked, instance_bytes,
+};
+use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
+
+use super::leased::LotName;
+use super::prepare::{Keep, Part};
+use super::{Content, LOT_SCHEME, LotTerms, Needs, triples};
+use crate::authenticated::construction;
+use crate::cost::FromStock;
+use crate::driver::{drive, seed};
+use crate::order::{Garbled, Order, Secured};
+use crate::scheme::default_scheme;
+use crate::{Error, Session};
+
+/// An order for what runs by `authenticated` take from the stock: both parties give the same, each
+/// in its role. Instances of components are garbled and checked before a function runs, and any
+/// function of these components takes them. Triples are taken by any function.
+///
+/// What is in stock counts. What is missing is made as one lot, which is in stock when both parties
+/// have ended well, and not at all otherwise. A run takes what it needs from one lot.
+///
+/// ```no_run
+/// # use tacit::stock::{LotPreparation, Stocks};
+/// # use tacit::{Error, Function, Role, Session};
+/// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
+/// let order = LotPreparation::for_runs(Role::Garbler, function, 20)?;
+/// let prepared = order.run(session, stocks)?;
+/// println!("enough for {:?} runs", prepared.runs);
+/// # Ok(())
+/// # }
+/// ```
+pub type LotPreparation<'w> = Order<'w, Lots<'w>>;
+
+/// Instances or triples that are to be in stock. [`LotPreparation`] orders them.
+pub struct Lots<'f> {
+    pub(super) role: Role,
+    unit: Unit<'f>,
+    /// How many units there are to be.
+    pub(super) units: u64,
+}
+
+/// What is of use in one lot alone.
+enum Unit<'f> {
+    /// Instances for a run of a function.
+    Instances(&'f Function),
+    /// This many blocks of triples: those of a run, or of the whole order.
+    Triples(u64),
+}
+
+impl Garbled for Lots<'_> {
+    fn default_scheme(&self) -> SchemeId {
+        match self.unit {
+            Unit::Instances(function) => default_scheme(function),
+            Unit::Triples(_) => LOT_SCHEME,
+        }
+    }
+}
+
+impl Secured for Lots<'_> {}
+
+impl<'w> LotPreparation<'w> {
+    /// An order that there be enough for `runs` runs of `function`, of a party in this role:
+    /// instances, or triples where the function [has none](Self::instances_for_runs). Both
+    /// parties choose the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`triples_for_runs`](Self::triples_for_runs).
+    pub fn for_runs(role: Role, function: &'w Function, runs: u64) -> Result<Self, Error> {
+        Self::instances_for_runs(role, function, runs)
+            .or_else(|_| Self::triples_for_runs(role, function, runs))
+    }
+
+    /// An order that there be instances for `runs` runs of `function`, of a party in this role.
+    ///
+    /// # Errors
+    ///
+    /// The function cannot be run from instances, or a component is larger than a stock keeps.
+    pub fn instances_for_runs(
+        role: Role,
+        function: &'w Function,
+        runs: u64,
+    ) -> Result<Self, Error> {
+        check_linked(function)?;
+        let order = Self::new(role, Unit::Instances(function), runs);
+        let needs = Needs::instances(function, order.scheme_id());
+        // With the longest rows: s may be set later.
+        let form = LotTerms::at(MAX_SECURITY_BITS, BaseOt::default()).form()?;
+        for (component, content) in needs.components_of(function).zip(&needs.contents) {
+            // Both parties look at what is larger, and so decide alike.
+            let shape = Shape {
+                secret_bytes: 0,
+                table_bytes: LotName::header_bytes(content),
+            };
+            let bytes = instance_bytes(Role::Evaluator, component, form);
+            let bytes = bytes.saturating_add(shape.record_bytes());
+            if bytes > MAX_INSTANCE_BYTES {
+                return Err(Error::Material(format!(
+                    "an instance of {} takes {bytes} bytes at the evaluator, and a stock keeps at \
+                     most {MAX_INSTANCE_BYTES} of one",
+                    component.name()
+                )));
+            }
+        }
+        Ok(order)
+    }
+
+    /// An order that there be triples for `runs` runs of `function`, of a party in this role.
+    /// Triples are of no scheme.
+    ///
+    /// # Errors
+    ///
+    /// `authenticated` cannot run the function, or it takes no triples.
+    pub fn triples_for_runs(role: Role, function: &Function, runs: u64) -> Result<Self, Error> {
+        authenticated::check(function)?;
+        match blocks_for(function) {
+            0 => Err(Error::ApiMisuse(
+                "a run takes no triples from the stock: the function has no inputs and no AND \
+                 gates, or keeps values, and those are under the Δ of their chain",
+            )),
+            blocks => Ok(Self::new(role, Unit::Triples(blocks), runs)),
+        }
+    }
+
+    /// An order that there be `count` triples in one lot, rounded up to whole blocks, for a run of
+    /// whatever function: one for each AND gate, and one for each input bit of the party that has
+    /// more.
+    #[must_use]
+    pub fn triples(role: Role, count: u64) -> Self {
+        let blocks = count.div_ceil(triples(1)).max(1);
+        Self::new(role, Unit::Triples(blocks), 1)
+    }
+
+    fn new(role: Role, unit: Unit<'w>, units: u64) -> Self {
+        Self::of(Lots { role, unit, units })
+    }
+
+    /// What is ordered: instances or triples.
+    #[must_use]
+    pub fn from_stock(&self) -> FromStock {
+        match self.task.unit {
+            Unit::Instances(_) => FromStock::Instances,
+            Unit::Triples(_) => FromStock::Triples,
+        }
+    }
+
+    /// The form that instances are ordered in.
+    ///
+    /// # Errors
+    ///
+    /// Its s is refused.
+    fn form(&self) -> Result<InstanceForm, Error> {
+        LotTerms::at(self.security.bits(), BaseOt::default()).form()
+    }
+
+    /// Checks the order's s and scheme.
+    ///
+    /// # Errors
+    ///
+    /// `authenticated` has no such s, or does not run under the scheme.
+    pub fn check(&self) -> Result<(), Error> {
+        if let Unit::Instances(_) = self.task.unit {
+            construction(self.scheme_id())?;
+        }
+        self.security.of_lots().map(drop)
+    }
+
+    /// What is in a unit.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let function = match self.task.unit {
+            Unit::Instances(function) => function,
+            Unit::Triples(blocks) => {
+                return vec![Part {
+                    content: Content::triples(),
+                    name: "triples".to_owned(),
+                    bytes: BLOCK_BYTES as u64,
+                    count: blocks,
+                    and_gates: 1,
+                }];
+            }
+        };
+        let needs = Needs::instances(function, self.scheme_id());
+        let components: Vec<_> = needs.components_of(function).collect();
+        let bytes = |component| {
+            let bytes = self.form();
+            let bytes = bytes.map(|form| instance_bytes(self.task.role, component, form));
+            // What `check` refuses has no size.
+            bytes.unwrap_or(u64::MAX)
+        };
+        let parts = needs.contents.into_iter().zip(needs.names);
+        let parts = parts.zip(needs.counts).zip(components);
+        let parts = parts.map(|(((content, name), count), component)| Part {
+            content,
+            name,
+            bytes: bytes(component),
+            count,
+            and_gates: component.program().ands().len() as u64,
+        });
+        parts.collect()
+    }
+
+    /// What names the order, but for its parts.
+    pub(super) fn words(&self) -> &'static [u8] {
+        match self.task.unit {
+            Unit::Instances(_) => b"tacit instances order 1\0",
+            Unit::Triples(_) => b"tacit triples order 1\0",
+        }
+    }
+
+    /// Makes this many units.
+    pub(super) fn make(
+        &mut self,
+        session: &mut Session,
+        epoch: Epoch,
+        security: SecurityBits,
+        units: u64,
+        keep: &Keep<'_>,
+    ) -> Result<(), Error> {
+        match self.task.unit {
+            Unit::Instances(function) => {
+                let needs = Needs::instances(function, self.scheme_id());
+                let counts = needs.counts.iter().map(|count| count.saturating_mul(units));
+                let order: Vec<_> = needs.components_of(function).zip(counts).collect();
+                let mut made = vec![0; order.len()];
+                let keep = |place: usize, instance: &[u8]| {
+                    let number: &mut u64 = &mut made[place];
+                    *number += 1;
+                    keep(place, *number - 1, instance)
+                };
+                let how = (security, construction(self.scheme_id())?, self.form()?);
+                let mut party = MakingInstances::new(epoch, &order, how, keep, &seed())?;
+                drive(session.channel(), &mut party, &mut self.watch)
+            }
+            Unit::Triples(blocks) => {
+                let blocks = units.saturating_mul(blocks);
+                let keep = |first, blocks: &[u8]| keep(0, first, blocks);
+                let mut party = MakingTriples::new(epoch, blocks, security, keep, &seed())?;
+                drive(session.channel(), &mut party, &mut self.watch)
+            }
+        }
+    }
+}
+
+impl Needs {
+    /// The component of `function`, of which these are the needs, that each is of.
+    fn components_of<'f>(&self, function: &'f Function) -> impl Iterator<Item = &'f Component> {
+        let components = function.components();
+        self.components.iter().map(|place| &components[*place])
+    }
+}
