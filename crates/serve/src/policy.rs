@@ -274,14 +274,14 @@ impl Policy {
         }
     }
 
-    /// The level that `peer` wants filled, and for how many runs.
+    /// The level that `peer` wants filled, and for how many runs or triples.
     pub(crate) fn preparation(
         &self,
         peer: &Fingerprint,
         asked: &Proposal,
     ) -> Result<(&Level, u64), Denied> {
         let there = self.by_order.get(&asked.function).into_iter().flatten();
-        let mut levels = there.map(|&(level, runs)| (&self.levels[level], runs));
+        let mut levels = there.map(|&(level, amount)| (&self.levels[level], amount));
         let found = levels.find(|(level, _)| {
             level.peer == *peer
                 && level.role == asked.role.other()

@@ -145,24 +145,19 @@ fn is_to_fill(
     let levels = levels.filter(|level| level.peer == peer.fingerprint);
     let mut is_to_fill = false;
     for level in levels {
-        let there = runs_left(shared, stocks, peer, level)?;
+        let there = left(shared, stocks, peer, level)?;
         is_to_fill |= peer.address.is_some() && level.is_due(there, stocks, own);
     }
     Ok(is_to_fill)
 }
 
-/// For how many runs there is enough of a level; else how long a pause may follow.
-fn runs_left(
-    shared: &Shared,
-    stocks: &Stocks,
-    peer: &Peer,
-    level: &Level,
-) -> Result<u64, Duration> {
+/// How much there is of a level; else how long a pause may follow.
+fn left(shared: &Shared, stocks: &Stocks, peer: &Peer, level: &Level) -> Result<u64, Duration> {
     let name = &peer.name;
-    match level.runs_left(stocks, shared.identity.fingerprint()) {
+    match level.left(stocks, shared.identity.fingerprint()) {
         Ok(there) => {
             let metrics = &shared.metrics;
-            metrics.level(&level.name(), name, there, level.runs);
+            metrics.level(&level.name(), name, there, level.amount);
             Ok(there)
         }
         Err(error) => {
@@ -187,7 +182,7 @@ fn fill(
     let levels = policy.levels().iter();
     for level in levels.filter(|level| level.peer == peer.fingerprint) {
         let (name, function) = (peer.name.clone(), level.name());
-        let there = runs_left(shared, stocks, peer, level)?;
+        let there = left(shared, stocks, peer, level)?;
         let is_due = level.is_due(there, stocks, own);
         let (Some(address), true) = (&peer.address, is_due) else {
             continue;
@@ -206,12 +201,12 @@ fn fill(
                 shared.tell(&Event::Replenished {
                     peer: name.clone(),
                     function: function.clone(),
-                    runs: level.runs,
+                    runs: level.amount,
                     made,
                     seconds: begun.elapsed().as_secs_f64(),
                 });
-                let there = level.runs_left(stocks, own).unwrap_or_default();
-                shared.metrics.level(&function, &name, there, level.runs);
+                let there = level.left(stocks, own).unwrap_or_default();
+                shared.metrics.level(&function, &name, there, level.amount);
             }
             Err(_) if shared.is_stopping() => return Ok(()),
             Err(error) => {
@@ -258,7 +253,7 @@ fn fill_level(
     };
     // Room that cannot be had yet is found missing by the preparation itself.
     let _ = stocks.compact(&level.stock(own));
-    let order = level.order(level.runs)?;
+    let order = level.order(level.amount)?;
     let made = order.run(&mut session, stocks, limits.preparation)?;
     Ok((made, session))
 }

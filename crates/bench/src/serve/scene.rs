@@ -119,7 +119,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
         role,
         scheme: SchemeId::HALF_GATES_TWO_CALL,
         material: Material::Components(Arc::clone(function)),
-        runs: LEVEL_RUNS,
+        amount: LEVEL_RUNS,
         refill_below: REFILL_BELOW,
     }
 }

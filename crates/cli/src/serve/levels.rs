@@ -19,7 +19,7 @@ use crate::function;
 ///
 /// A field is missing, or does not go with another.
 pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
-    let (material, scheme, runs) = match (&stocked.function, stocked.ands) {
+    let (material, scheme, amount) = match (&stocked.function, stocked.ands) {
         (Some(name), None) => {
             let params = stocked.params.iter();
             let params = params.map(|(name, value)| (name.clone(), value.to_string()));
@@ -45,8 +45,8 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
         role: stocked.role,
         scheme,
         material: material.clone(),
-        runs,
-        refill_below: stocked.refill_below.unwrap_or(runs.div_ceil(2)),
+        amount,
+        refill_below: stocked.refill_below.unwrap_or(amount.div_ceil(2)),
     });
     Ok(levels.collect())
 }

@@ -32,7 +32,7 @@ pub struct Level {
     /// What is kept.
     pub material: Material,
     /// Enough for this many runs after it was filled; of triples, this many.
-    pub runs: u64,
+    pub amount: u64,
     /// It is filled when there is enough for fewer than this many.
     pub refill_below: u64,
 }
@@ -117,43 +117,43 @@ impl Order<'_> {
 }
 
 impl Level {
-    /// The order for `runs` runs, or triples.
-    pub(crate) fn order(&self, runs: u64) -> Result<Order<'_>, tacit::Error> {
+    /// The order for `amount` runs, or triples.
+    pub(crate) fn order(&self, amount: u64) -> Result<Order<'_>, tacit::Error> {
         let (role, scheme) = (self.role, self.scheme);
         Ok(match &self.material {
             Material::Components(function) => {
                 let order = Preparation::new(role).scheme(scheme);
-                Order::Components(order.enough_for(function, runs)?)
+                Order::Components(order.enough_for(function, amount)?)
             }
             Material::Executions(function, security) => {
-                let order = BatchPreparation::new(role, function, runs).scheme(scheme);
+                let order = BatchPreparation::new(role, function, amount).scheme(scheme);
                 Order::Executions(order.statistical_security(*security))
             }
             Material::Lots(function, security) => {
-                let order = LotPreparation::for_runs(role, function, runs)?.scheme(scheme);
+                let order = LotPreparation::for_runs(role, function, amount)?.scheme(scheme);
                 Order::Lot(order.statistical_security(*security))
             }
             Material::Triples(security) => {
-                let order = LotPreparation::triples(role, runs);
+                let order = LotPreparation::triples(role, amount);
                 Order::Lot(order.statistical_security(*security))
             }
         })
     }
 
-    /// What names the orders for this level and those for less, and for how many runs each is.
+    /// What names the orders for this level and those for less, and for how much each is.
     fn orders(&self) -> Result<Vec<(Digest, u64)>, tacit::Error> {
         if let Material::Triples(_) = self.material {
             // A party's order is for one lot, and rounded up.
             let rounded = rounded_triples(self.role);
-            let counts = (1..=self.runs.div_ceil(rounded)).map(|blocks| blocks * rounded);
+            let counts = (1..=self.amount.div_ceil(rounded)).map(|blocks| blocks * rounded);
             return counts
                 .map(|count| Ok((self.order(count)?.digest(), count)))
                 .collect();
         }
-        let digests = match self.order(self.runs)? {
+        let digests = match self.order(self.amount)? {
             Order::Lot(order) => order.digests(),
             Order::Components(_) | Order::Executions(_) => {
-                let orders = (1..=self.runs).map(|runs| Ok(self.order(runs)?.digest()));
+                let orders = (1..=self.amount).map(|runs| Ok(self.order(runs)?.digest()));
                 orders.collect::<Result<_, tacit::Error>>()?
             }
         };
@@ -161,7 +161,7 @@ impl Level {
     }
 
     /// For how many runs there is enough; of triples, how many one order has left.
-    pub(crate) fn runs_left(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
+    pub(crate) fn left(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
         let name = StockName {
             scheme: self.scheme,
             ..self.stock(own)
@@ -184,10 +184,10 @@ impl Level {
 
     /// Whether as much is in stock as may be left over of earlier orders, or how much is unknown.
     /// Runs take all from one lot, so that a lot with too little counts for nothing in
-    /// [`runs_left`](Self::runs_left): a peer that leaves such lots would have more made for ever.
+    /// [`left`](Self::left): a peer that leaves such lots would have more made for ever.
     pub(crate) fn is_hoarded(&self, stocks: &Stocks, own: Fingerprint) -> bool {
         let name = self.stock(own);
-        let times = self.order(self.runs).and_then(|order| match order {
+        let times = self.order(self.amount).and_then(|order| match order {
             Order::Lot(order) => order.times_held(stocks, &name),
             Order::Components(_) | Order::Executions(_) => Ok(0),
         });
@@ -210,10 +210,10 @@ impl Level {
 
     /// What of it a peer may order, for this party's log.
     pub(super) fn described(&self) -> String {
-        let (name, role, runs) = (self.name(), self.role.other().name(), self.runs);
+        let (name, role, most) = (self.name(), self.role.other().name(), self.amount);
         match &self.material {
-            Material::Triples(_) => format!("{name} as {role}, up to {runs} of them"),
-            _ => format!("{name} as {role} under {}, up to {runs} runs", self.scheme),
+            Material::Triples(_) => format!("{name} as {role}, up to {most} of them"),
+            _ => format!("{name} as {role} under {}, up to {most} runs", self.scheme),
         }
     }
 
@@ -259,7 +259,7 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
             },
             _ => Error::not_for(&what, &error),
         };
-        let order = level.order(level.runs).map_err(refused)?;
+        let order = level.order(level.amount).map_err(refused)?;
         order.check(&what)?;
         let function = material.function().map(|function| function.digest());
         let bits = level.security_bits();
@@ -268,14 +268,14 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
             function,
             bits,
             level.scheme,
-            level.runs,
+            level.amount,
         );
         let known = match orders.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(level.orders().map_err(refused)?),
         };
-        for (digest, runs) in known.iter() {
-            index.entry(*digest).or_default().push((number, *runs));
+        for (digest, amount) in known.iter() {
+            index.entry(*digest).or_default().push((number, *amount));
         }
     }
     Ok(index)
@@ -292,18 +292,18 @@ fn check_amount(what: &str, level: &Level) -> Result<(), Error> {
         Material::Triples(_) => ("ands", MAX_LEVEL_RUNS * rounded_triples(level.role)),
         _ => ("runs", MAX_LEVEL_RUNS),
     };
-    if !(1..=most).contains(&level.runs) {
+    if !(1..=most).contains(&level.amount) {
         return Err(Error::OutOfBounds {
             what: format!("{what}: {field}"),
-            found: level.runs.to_string(),
+            found: level.amount.to_string(),
             expected: format!("1 to {most}"),
         });
     }
-    if level.refill_below > level.runs {
+    if level.refill_below > level.amount {
         return Err(Error::OutOfBounds {
             what: format!("{what}: refill_below"),
             found: level.refill_below.to_string(),
-            expected: format!("at most its {field}, {}", level.runs),
+            expected: format!("at most its {field}, {}", level.amount),
         });
     }
     Ok(())

@@ -108,14 +108,14 @@ impl Scene {
         }
     }
 
-    pub(crate) fn level(&self, peer: usize, runs: u64) -> Level {
+    pub(crate) fn level(&self, peer: usize, amount: u64) -> Level {
         Level {
             peer: self.fingerprint(peer),
             role: Role::Garbler,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             material: Material::Components(aes()),
-            runs,
-            refill_below: runs,
+            amount,
+            refill_below: amount,
         }
     }
 
