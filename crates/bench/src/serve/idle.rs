@@ -4,18 +4,18 @@
 //! `direct` in turn, without a pause. The service looks at its own process.
 
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::net::Channel;
-use tacit::{Identity, Listener, Session};
-use tacit_serve::{Event, Limits, Peer, Policy, Rate, Service, descriptors};
+use tacit::{Identity, Session};
+use tacit_serve::{Limits, Peer, Policy, Rate, descriptors};
 
 use super::load::{Dice, Field, run};
 use super::scene::{
-    OVER, STOP_TIME, fingerprint, hear, offer, policy_error, resident_and_threads, say, status,
+    OVER, STOP_TIME, fingerprint, hear, offer, resident_and_threads, say, start, status,
 };
 use super::{FULL, Latency, QUICK, swapped};
 use crate::parties::{Exchange, Party, PartyLink, Wire, both};
@@ -168,11 +168,8 @@ fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
         idle: Duration::from_secs(3600),
         ..Limits::default()
     };
-    let policy = Policy::new(peers, offers, Vec::new(), limits, None);
-    let policy = policy.map_err(|error| policy_error(&error))?;
-    let listener = Listener::bind("127.0.0.1:0")?;
-    let silent = Arc::new(|_: &Event| ());
-    let service = Service::start(identity, listener, None, policy, silent)?;
+    let policy = Policy::new(peers, offers, Vec::new(), limits, None)?;
+    let service = start(identity, None, policy, |_| ())?;
     say(&mut plain, &service.local_address().to_string())?;
     let (mut seen, mut before) = (Vec::new(), now());
     loop {

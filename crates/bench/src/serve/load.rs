@@ -13,13 +13,13 @@ use tacit::garble::SchemeId;
 use tacit::net::Channel;
 use tacit::session::{KeptOts, ProtocolId};
 use tacit::stock::{Preparation, StockName, Stocks};
-use tacit::{Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings, Value};
-use tacit_serve::{Event, Limits, Peer, Policy, Service};
+use tacit::{Fingerprint, Function, Identity, Job, Role, Session, Settings, Value};
+use tacit_serve::{Limits, Peer, Policy, Service};
 
 use super::samples::{Sample, Taken, slowest_and_others};
 use super::scene::{
     FIRST_FILLED, FIRST_STOCKED, GOES_ON, HOSTILE, LEVEL_RUNS, OFFERS, OVER, REFILL_BELOW, STOCKED,
-    fingerprint, function, hear, level, policy_error, say, service_bit, values,
+    fingerprint, function, hear, level, say, service_bit, start, values,
 };
 use super::sessions::{Visits, visit};
 use super::{PEERS, hostile};
@@ -224,17 +224,8 @@ fn filled_by(
         link: None,
     };
     let levels = vec![level(service, Role::Evaluator, function)];
-    let policy = Policy::new(vec![peer], Vec::new(), levels, Limits::default(), None);
-    let policy = policy.map_err(|error| policy_error(&error))?;
-    let listener = Listener::bind("127.0.0.1:0")?;
-    let silent = Arc::new(|_: &Event| ());
-    Ok(Service::start(
-        identity,
-        listener,
-        Some(stocks),
-        policy,
-        silent,
-    )?)
+    let policy = Policy::new(vec![peer], Vec::new(), levels, Limits::default(), None)?;
+    start(identity, Some(stocks), policy, |_| ())
 }
 
 /// A peer that fills its stock with the service by itself.

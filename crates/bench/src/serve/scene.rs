@@ -124,11 +124,25 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
     }
 }
 
-pub(super) fn policy_error(error: &tacit_serve::Error) -> Error {
-    Error::Party {
-        party: "service",
-        reason: error.to_string(),
+impl From<tacit_serve::Error> for Error {
+    fn from(error: tacit_serve::Error) -> Self {
+        Self::Party {
+            party: "service",
+            reason: error.to_string(),
+        }
     }
+}
+
+/// Starts a service on a free port of this machine.
+pub(super) fn start(
+    identity: Identity,
+    stocks: Option<Stocks>,
+    policy: Policy,
+    observer: impl Fn(&Event) + Send + Sync + 'static,
+) -> Result<Service, Error> {
+    let (listener, observer) = (Listener::bind("127.0.0.1:0")?, Arc::new(observer));
+    let service = Service::start(identity, listener, stocks, policy, observer)?;
+    Ok(service)
 }
 
 /// An offer by its place, to these peers.
@@ -176,8 +190,8 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
         look_at_stock: Duration::from_secs(1),
         ..Limits::default()
     };
-    Policy::new(peers.clone(), offers, levels.collect(), limits, None)
-        .map_err(|error| policy_error(&error))
+    let levels = levels.collect();
+    Ok(Policy::new(peers.clone(), offers, levels, limits, None)?)
 }
 
 /// Serves until the peers say that it is over.
@@ -199,16 +213,15 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
     let stocks = Stocks::open(folder.path(), STOCK_BYTES)?;
     let stocked = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&stocked);
-    let observer = Arc::new(move |event: &Event| {
+    let observer = move |event: &Event| {
         if let Event::Replenished { made, .. } = event {
             counted.fetch_add(*made, Ordering::Relaxed);
         }
-    });
-    let listener = Listener::bind("127.0.0.1:0")?;
+    };
     let own = identity.fingerprint();
     let policy = policy(peers)?;
     let levels = policy.levels().to_vec();
-    let service = Service::start(identity, listener, Some(stocks.clone()), policy, observer)?;
+    let service = start(identity, Some(stocks.clone()), policy, observer)?;
     say(&mut plain, &service.local_address().to_string())?;
     let mut report = ServiceReport {
         refused: 0,
