@@ -130,10 +130,7 @@ fn told<'f>(
     if let Some(patience) = given.each.timeout.or(config.timeouts.message) {
         job = job.patience(patience);
     }
-    if let Some(limit) = given.each.runs.time_limit.or(config.timeouts.run) {
-        job = job.time_limit(limit);
-    }
-    job
+    job.time_limit(given.each.runs.time_limit.or(config.timeouts.run))
 }
 
 /// Runs as often as asked, of `gates` AND gates each, or until another party wants no more.

@@ -229,12 +229,10 @@ impl Order for ComponentOrder {
         mut session: Session,
         begun: Instant,
     ) -> Result<Told, Error> {
-        let mut order = self.order()?.threads(args.threads);
-        if let Some(limit) = args.time_limit {
-            order = order.time_limit(limit);
-        }
+        let order = self.order()?.threads(args.threads);
         let bar = Bar::new("prepare", order.and_gates(), !args.json);
         let prepared = order
+            .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;
         leave(session);

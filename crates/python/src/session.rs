@@ -268,9 +268,7 @@ impl Session {
         if protocol.has_security_bits() {
             job = job.statistical_security(run.security(py, protocol)?);
         }
-        if let Some(limit) = run.limit {
-            job = job.time_limit(limit);
-        }
+        job = job.time_limit(run.limit);
         if let Some(chain) = &terms.chain {
             job = job.chain(chain);
         }
@@ -306,11 +304,9 @@ impl Session {
         let watch = |now| self.watch.note(now);
         match protocol {
             Protocol::Prepared => {
-                let order = Preparation::new(run.role).enough_for(run.function, runs);
-                let mut order = order.map_err(|error| error::raise(py, error))?;
-                if let Some(limit) = run.limit {
-                    order = order.time_limit(limit);
-                }
+                let order = Preparation::new(run.role).time_limit(run.limit);
+                let order = order.enough_for(run.function, runs);
+                let order = order.map_err(|error| error::raise(py, error))?;
                 let prepared = self.work(py, &run, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
@@ -320,11 +316,9 @@ impl Session {
                     .collect())
             }
             Protocol::Batch => {
-                let mut order = BatchPreparation::new(run.role, run.function, runs)
-                    .statistical_security(run.security(py, protocol)?);
-                if let Some(limit) = run.limit {
-                    order = order.time_limit(limit);
-                }
+                let order = BatchPreparation::new(run.role, run.function, runs)
+                    .statistical_security(run.security(py, protocol)?)
+                    .time_limit(run.limit);
                 let name = run.function.name().to_owned();
                 let prepared = self.work(py, &run, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)

@@ -60,13 +60,13 @@ impl<'w, T> Order<'w, T> {
         self
     }
 
-    /// Ends the order where it is not done within `limit`. Without it only each wait for the peer
+    /// Ends the order where it is not done within `limit`. Without one only each wait for the peer
     /// is bounded ([`Settings::timeout`](crate::Settings::timeout)). A peer that is slow at every
     /// message can then hold a run of a large function open for hours, and a preparation, with the
     /// right to prepare with that peer, for very long.
     #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
+    pub fn time_limit(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.time_limit = limit.into();
         self
     }
 

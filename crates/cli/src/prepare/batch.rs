@@ -134,15 +134,13 @@ impl Order for BatchOrder {
     ) -> Result<Told, Error> {
         let bar = Bar::new("prepare", self.and_gates(), !args.json);
         let order = BatchPreparation::new(self.role, &self.function, self.executions);
-        let mut order = order
+        let prepared = order
             .statistical_security(self.security)
             .scheme(self.rung.id)
             .threads(args.threads)
-            .watch(move |at| bar.show(at));
-        if let Some(limit) = args.time_limit {
-            order = order.time_limit(limit);
-        }
-        let prepared = order.run(&mut session, stocks)?;
+            .time_limit(args.time_limit)
+            .watch(move |at| bar.show(at))
+            .run(&mut session, stocks)?;
         leave(session);
         let cost = Took {
             prepared: &prepared,

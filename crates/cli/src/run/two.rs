@@ -199,11 +199,9 @@ impl<'a> TwoPartyRun<'a> {
         let mut job = self
             .job()?
             .lease_ahead(u64::from(args.runs.repeat - run - 1))
+            .time_limit(self.time_limit)
             .watch_taken(move |taken| log.detail(format_args!("run {run} takes {taken}")))
             .watch(|at| bar.show(at));
-        if let Some(limit) = self.time_limit {
-            job = job.time_limit(limit);
-        }
         for (name, value) in &self.values {
             job = job.input(name, value.clone());
         }

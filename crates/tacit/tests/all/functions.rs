@@ -194,14 +194,12 @@ fn garble_xors(limit: Option<Duration>, cancel_at: usize) -> (Result<Outcome, Er
     let (mut a, mut b) = sessions_under(cancel.clone());
     let told = AtomicUsize::new(0);
     let x = Value::parse(&function.inputs()[0].port.ty, &"5a".repeat(4096)).expect("a value");
-    let mut garbler = Job::new(&function, Role::Garbler).input("x", x).watch(|_| {
+    let garbler = Job::new(&function, Role::Garbler).input("x", x);
+    let garbler = garbler.time_limit(limit).watch(|_| {
         if told.fetch_add(1, Ordering::Relaxed) + 1 == cancel_at {
             cancel.cancel();
         }
     });
-    if let Some(limit) = limit {
-        garbler = garbler.time_limit(limit);
-    }
     let ended = thread::scope(|scope| {
         // It ends in whatever way the garbler ends.
         scope.spawn(|| Job::new(&function, Role::Evaluator).run(&mut b).is_ok());
