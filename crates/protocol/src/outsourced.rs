@@ -63,10 +63,13 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::bits::{check_bits, unpack};
 use crate::error::cheated;
+use crate::malicious::returned;
 use crate::message::Kind;
 
-/// A masked result of this many bits, as the cloud returns it.
-fn read_masked(payload: &[u8], bits: usize) -> Result<Zeroizing<Vec<bool>>, Error> {
+/// The result that the cloud returned in this many bits, masked with the `added` input bits.
+fn read_result(payload: &[u8], bits: usize, added: &[bool]) -> Result<Zeroizing<Vec<bool>>, Error> {
     check_bits(Kind::OutsourcedResult, payload, bits)?;
-    Ok(unpack(payload, bits))
+    returned::unmask(&unpack(payload, bits), added)
+        .map(Zeroizing::new)
+        .ok_or_else(|| cheated(Cheat::Result))
 }

@@ -23,6 +23,7 @@ use zeroize::Zeroizing;
 use super::cut::{CutKey, Fate, Split};
 use super::parameters::Parameters;
 use crate::Error;
+use crate::malicious::oracle::Oracle;
 use crate::saved::{BROKEN, ChainId, ChainVersion, Reader, StoredChain, steps_to};
 
 const VERSION: u8 = 1;
@@ -39,6 +40,16 @@ pub(super) struct Head {
 
 impl Head {
     const BYTES: usize = 29;
+
+    /// That of a chain which the run of `oracle` begins.
+    pub(super) fn new(oracle: &Oracle, parameters: Parameters) -> Self {
+        Self {
+            id: ChainId::new(oracle),
+            attempt: 0,
+            parameters,
+            version: 0,
+        }
+    }
 
     fn write(&self, side: u8, out: &mut Vec<u8>) {
         out.extend_from_slice(&[VERSION, side]);

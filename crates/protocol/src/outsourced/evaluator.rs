@@ -18,13 +18,13 @@ use super::cut::{Fate, Split, compare_all, key_hashes_bytes};
 use super::terms::{Meeting, Shape, Terms};
 use super::transfer::{AGREED, REFUSED, handed_bytes, wire_pads};
 use super::work::{check_transfers, encoding_of};
-use super::{Cheat, cheated};
+use super::{Cheat, cheated, read_result};
 use crate::Error;
 use crate::bits::{append_blocks, bit, bytes_for, check_bits, differ, pack, random_bits, xor_into};
 use crate::direct::EXTENSION_OTS;
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Hash, Oracle};
-use crate::malicious::returned::{self, added_inputs, returned_bits};
+use crate::malicious::returned::{added_inputs, returned_bits};
 use crate::message::{AbortReason, Kind, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Peer, SPENT};
 use crate::saved::ChainVersion;
@@ -260,10 +260,8 @@ impl Evaluator {
             // Who got nothing but zeros has no result.
             return Err(cheated(Cheat::Result));
         }
-        let returned = super::read_masked(payload, returned_bits(self.shape.output_bits))?;
-        returned::unmask(&returned, &running.brought.added)
-            .map(Zeroizing::new)
-            .ok_or_else(|| cheated(Cheat::Result))
+        let bits = returned_bits(self.shape.output_bits);
+        read_result(payload, bits, &running.brought.added)
     }
 }
 

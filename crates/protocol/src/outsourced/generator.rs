@@ -4,8 +4,7 @@
 //! are derived three times, and its tables once. **Memory**: 16 bytes for each encoded bit of the
 //! evaluator and circuit while transfers are offered, and the bodies of a few circuits.
 
-use core::mem;
-use core::ops::Range;
+mod making;
 
 use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
@@ -13,24 +12,22 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::chain::{GeneratorChain, Head};
-use super::copy::{CopySecrets, CopySeed, blind_seed};
+use super::copy::{CopySecrets, CopySeed, permutation};
 use super::cut::{CutKey, Fate};
 use super::parameters::Parameters;
 use super::same_input::InputHash;
 use super::terms::Meeting;
 use super::toss::{SHARE_BYTES, Share, TossCommitment};
-use super::transfer::{Offer, blinds, cut_pads, wire_pads};
+use super::transfer::{Offer, cut_pads};
 use super::work::{ServerRun, check_transfers};
-use super::{Cheat, cheated};
 use crate::Error;
-use crate::bits::{bytes_for, pack, random_bits, read_blocks, unpack};
+use crate::bits::{bytes_for, pack, random_bits, read_blocks};
 use crate::direct::EXTENSION_OTS;
 use crate::malicious::frames::Outgoing;
 use crate::malicious::oracle::{HASH_BYTES, Oracle};
-use crate::malicious::{parallel, returned};
 use crate::message::{Kind, array, exactly};
 use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Peer, Progress, SPENT};
-use crate::saved::{ChainId, GarblerHalf as GeneratorValue, SavedCopy, SavedState};
+use crate::saved::{GarblerHalf as GeneratorValue, SavedCopy, SavedState};
 use crate::setup::GarblerOt;
 
 /// Under which chain a generator runs.
@@ -157,10 +154,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let mut bits = Zeroizing::new(Vec::with_capacity(work.own_bits));
         bits.extend_from_slice(inputs);
         bits.extend_from_slice(&random_bits(&mut prg, work.own_bits - inputs.len()));
-        let state = SavedState::new(
-            chain.map(|head| head.place()),
-            loads.iter().map(|value| &value.0),
-        );
+        let state = SavedState::of_garbler(chain.map(|head| head.place()), &loads);
         let brought = Brought {
             start,
             loads,
@@ -213,138 +207,6 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             with_evaluator: running.brought.ot,
         })
     }
-
-    /// Circuits from `done` on that are worked on together, when each has this many bytes.
-    fn group(&self, done: usize, bytes: usize) -> Range<usize> {
-        /// Bytes for which a thread is worth its start.
-        const THREAD_BYTES: usize = 1 << 18;
-        let together = self.threads * (THREAD_BYTES / bytes.max(1)).max(1);
-        done..self.work.copies().min(done + together)
-    }
-
-    /// Makes heads until a message is full or all are made; whether there is a message.
-    fn send_heads(
-        &self,
-        running: &Running,
-        (stream, done): (&mut Outgoing, &mut usize),
-        message: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let (work, oracle) = (&self.work, &running.oracle);
-        let keys = &running.chain()?.keys;
-        while !stream.is_full() && *done < work.copies() {
-            let group = self.group(*done, work.head_bytes());
-            let copies: Vec<usize> = group.clone().collect();
-            let made = parallel::map(self.threads, &copies, |head, copy| {
-                let seed = running.seed(*copy);
-                let secrets = CopySecrets::derive(work, oracle, *copy, &seed);
-                head.reserve_exact(work.head_bytes());
-                secrets.write_head(oracle, head);
-                let first = head.len();
-                secrets.write_opening(&running.brought.input, head);
-                #[cfg(test)]
-                if let Some(spoiling) = &self.spoiling {
-                    spoiling.spoil_opening(*copy, secrets.delta, &mut head[first..]);
-                }
-                let [check, evaluate] = &keys[*copy];
-                evaluate.open(oracle, *copy, Fate::Evaluate, &mut head[first..]);
-                let first = head.len();
-                head.extend_from_slice(&seed.0);
-                check.open(oracle, *copy, Fate::Check, &mut head[first..]);
-                mem::take(head)
-            });
-            made.iter().for_each(|head| stream.append(head));
-            *done = group.end;
-        }
-        Ok(stream.take(message))
-    }
-
-    /// Makes bodies until a message is full or all are made; whether there is a message.
-    fn send_bodies(
-        &mut self,
-        running: &mut Running,
-        (stream, done): (&mut Outgoing, &mut usize),
-        message: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        let work = &self.work;
-        while !stream.is_full() && *done < work.copies() {
-            let group = self.group(*done, work.body_bytes());
-            let copies: Vec<usize> = group.clone().collect();
-            let bodies = stream.buffer();
-            let made = parallel::append(self.threads, &copies, bodies, |body, copy| {
-                let (oracle, seed) = (&running.oracle, running.seed(*copy));
-                let secrets = CopySecrets::derive(work, oracle, *copy, &seed);
-                let loads = running.brought.loads.iter();
-                let loaded = loads.map(|value| &value.0.copies[*copy]);
-                body.reserve(work.body_bytes());
-                secrets.write_body(work, oracle, loaded, body)
-            });
-            running.made.extend(made);
-            self.made += group.len() as u64;
-            *done = group.end;
-        }
-        let is_more = stream.take(message);
-        if !is_more {
-            let made = mem::take(&mut running.made);
-            let id = running.chain()?.head.id;
-            let saved = work.saved(id, &running.oracle, made).into_iter();
-            running.saved = saved.map(GeneratorValue).collect();
-        }
-        Ok(is_more)
-    }
-
-    /// What decodes the hash of the generator's input to each circuit.
-    fn write_decodings(&self, running: &Running, hash: &InputHash, message: &mut Vec<u8>) {
-        message.clear();
-        for copy in 0..self.work.copies() {
-            let (oracle, seed) = (&running.oracle, running.seed(copy));
-            let secrets = CopySecrets::derive(&self.work, oracle, copy, &seed);
-            let sum = hash.of(&secrets.permute_bits());
-            message.extend_from_slice(&sum.to_bytes()[..self.work.decoding_bytes()]);
-        }
-        #[cfg(test)]
-        if let Some(spoiling) = &self.spoiling {
-            let first = hash.of(&[vec![1], vec![0; running.brought.input.len()]].concat());
-            spoiling.spoil_decodings(self.work.decoding_bytes(), first, message);
-        }
-    }
-
-    /// All that the strings of transfers are made of.
-    fn offer(&self, running: &mut Running) -> Offer {
-        let (work, oracle) = (&self.work, running.oracle);
-        let copies: Vec<usize> = (0..work.copies()).collect();
-        let made = parallel::map(self.threads, &copies, |_, copy| {
-            let mut secrets = CopySecrets::derive(work, &oracle, *copy, &running.seed(*copy));
-            let mut zeros = Zeroizing::new(mem::take(&mut secrets.encoded));
-            let seed = blind_seed(&oracle, &running.brought.blind_root, *copy);
-            let blinds = blinds(&oracle, *copy, seed, zeros.len());
-            zeros
-                .iter_mut()
-                .zip(blinds.iter())
-                .for_each(|(a, b)| *a ^= *b);
-            (zeros, secrets.delta)
-        });
-        let q = mem::take(&mut running.q);
-        let keys = wire_pads(&oracle).both(running.first, &q, running.brought.ot.delta());
-        let (blinded, deltas) = made.into_iter().unzip::<_, _, _, Vec<Block>>();
-        Offer {
-            oracle,
-            keys,
-            permutation: mem::take(&mut running.permutation),
-            blinded,
-            deltas: Zeroizing::new(deltas),
-        }
-    }
-
-    /// The generator's result, from what the cloud returned.
-    fn result(&self, running: &Running, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
-        let count = self.work.masked_bits[1];
-        let returned = super::read_masked(payload, count)?;
-        let first = self.work.function.input_bits(Role::Garbler);
-        let input = unpack(&running.brought.input, self.work.garbled_bits);
-        returned::unmask(&returned, &input[first..])
-            .map(Zeroizing::new)
-            .ok_or_else(|| cheated(Cheat::Result))
-    }
 }
 
 impl Running {
@@ -373,6 +235,13 @@ impl Running {
         CopySeed::derive(&self.oracle, &self.brought.root, copy)
     }
 
+    fn secrets<S>(&self, work: &ServerRun<'_, S>, copy: usize) -> CopySecrets
+    where
+        S: Scheme<Wire = Block>,
+    {
+        CopySecrets::derive(work, &self.oracle, copy, &self.seed(copy))
+    }
+
     /// Makes the keys of a new chain from the cloud's OTs.
     fn begin_chain(&mut self, parameters: Parameters, payload: &[u8]) -> Result<(), Error> {
         let GeneratorStart::NewChain(ot) = &mut self.brought.start else {
@@ -387,14 +256,8 @@ impl Running {
             let key = |fate, given| CutKey::from_transfer(&self.oracle, copy, fate, given);
             [key(Fate::Check, *zero), key(Fate::Evaluate, *one)]
         });
-        let head = Head {
-            id: ChainId::new(&self.oracle),
-            attempt: 0,
-            parameters,
-            version: 0,
-        };
         let chain = GeneratorChain {
-            head,
+            head: Head::new(&self.oracle, parameters),
             keys: keys.collect(),
         };
         self.brought.start = GeneratorStart::Chain(chain);
@@ -430,19 +293,6 @@ impl Running {
             message.extend_from_slice(&evaluate.compare(&self.oracle, copy, Fate::Evaluate));
         }
         Ok(())
-    }
-}
-
-impl<S: Scheme<Wire = Block>> Generator<'_, S> {
-    /// What ω of each circuit says to the evaluator, and the seed of all blinds.
-    fn write_orders(&self, running: &Running, message: &mut Vec<u8>) {
-        message.clear();
-        message.extend_from_slice(&*running.brought.blind_root);
-        for copy in 0..self.work.copies() {
-            let (oracle, seed) = (&running.oracle, running.seed(copy));
-            let secrets = CopySecrets::derive(&self.work, oracle, copy, &seed);
-            message.extend_from_slice(&secrets.order.to_bytes());
-        }
     }
 }
 
@@ -571,7 +421,7 @@ impl<S: Scheme<Wire = Block>> Machine<Peer> for Generator<'_, S> {
             Stage::AwaitingPermutation(mut running) => {
                 let [seed] = read_blocks(Kind::Permutation, payload)?;
                 let count = self.work.transfers();
-                running.permutation = super::copy::permutation(&running.oracle, seed, count);
+                running.permutation = permutation(&running.oracle, seed, count);
                 Stage::SendingOrders(running)
             }
             Stage::AwaitingOpening(mut running) => {
@@ -592,10 +442,6 @@ impl<S: Scheme<Wire = Block>> Machine<Peer> for Generator<'_, S> {
     }
 
     fn progress(&self) -> Progress {
-        let ands = self.work.function.and_gates();
-        Progress {
-            done_ands: ands * self.made,
-            total_ands: ands * self.work.copies() as u64,
-        }
+        self.work.progress(self.made)
     }
 }

@@ -25,14 +25,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "one table of cheats",
     ),
     (
-        "crates/protocol/src/outsourced/cloud.rs",
-        "to split by phase",
-    ),
-    (
-        "crates/protocol/src/outsourced/generator.rs",
-        "to split by phase",
-    ),
-    (
         "crates/stock/src/lease.rs",
         "to split: leases and what returns",
     ),
