@@ -107,13 +107,18 @@ impl<V: StoredValue> Taken<V> {
     /// Drives `party` to its results. Both parties keep what the run saves before either has one.
     fn complete<P: Party>(
         &self,
-        run: (&mut Session, &Function, &mut dyn FnMut(Progress)),
+        run: PreparedRun<'_>,
         ands_on_the_spot: u64,
         mut party: P,
         save: impl FnOnce(P, ChainId) -> Result<(Vec<V>, P), tacit_protocol::Error>,
         finish: impl FnOnce(P) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>,
     ) -> Result<PreparedOutcome, Error> {
-        let (session, function, watch) = run;
+        let PreparedRun {
+            session,
+            function,
+            watch,
+            ..
+        } = run;
         let online = Clock::start(session);
         drive(session.channel(), &mut party, watch)?;
         let mut chain = self.goes_on.map(|_| self.chain.place().0);
@@ -159,61 +164,43 @@ impl SchemeVisitor for PreparedRun<'_> {
 }
 
 impl PreparedRun<'_> {
+    /// Leases what the run takes, under its tag.
+    fn lease(&mut self, tag: RunTag) -> Result<Supplies, Error> {
+        Supplies::lease(
+            self.session,
+            self.opened,
+            self.function,
+            tag,
+            &mut self.leases,
+            self.watch,
+        )
+    }
+
     fn garble<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
         let taken = Taken::take_up(&mut self, SavedState::of_garbler)?;
-        let Self {
-            session,
-            opened,
-            function,
-            inputs,
-            leases,
-            watch,
-            ..
-        } = self;
-        let tag = taken.tag;
-        let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
+        let (function, tag) = (self.function, taken.tag);
+        let supplies = self.lease(tag)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
-        let delta = opened.delta()?.to_block();
+        let delta = self.opened.delta()?.to_block();
         let (ots, instances) = supplies.garbler(scheme, function, delta)?;
         let seed = seed();
-        let (given, offers) = ((inputs, taken.past()), (delta, ots));
+        let (given, offers) = ((self.inputs, taken.past()), (delta, ots));
         let party = Garbling::new(scheme, function, tag, given, offers, instances, &seed)?;
-        let run = (session, function, watch);
-        taken.complete(
-            run,
-            ands_on_the_spot,
-            party,
-            Garbling::save,
-            Garbling::finish,
-        )
+        let (save, finish) = (Garbling::save, Garbling::finish);
+        taken.complete(self, ands_on_the_spot, party, save, finish)
     }
 
     fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
         let taken = Taken::take_up(&mut self, SavedState::of_evaluator)?;
-        let Self {
-            session,
-            opened,
-            function,
-            inputs,
-            leases,
-            watch,
-            ..
-        } = self;
-        let tag = taken.tag;
-        let supplies = Supplies::lease(session, opened, function, tag, leases, watch)?;
+        let (function, tag) = (self.function, taken.tag);
+        let supplies = self.lease(tag)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let (ots, instances) = supplies.evaluator(scheme, function)?;
         let mut links = Gathering::new(scheme, function)?;
-        drive(session.channel(), &mut links, watch)?;
-        let (given, early) = ((inputs, taken.past()), links.finish()?);
+        drive(self.session.channel(), &mut links, self.watch)?;
+        let (given, early) = ((self.inputs, taken.past()), links.finish()?);
         let party = Evaluating::new(scheme, function, tag, given, early, &ots, instances)?;
-        let run = (session, function, watch);
-        taken.complete(
-            run,
-            ands_on_the_spot,
-            party,
-            Evaluating::save,
-            Evaluating::finish,
-        )
+        let (save, finish) = (Evaluating::save, Evaluating::finish);
+        taken.complete(self, ands_on_the_spot, party, save, finish)
     }
 }

@@ -17,6 +17,7 @@ use tacit_protocol::prepared::{
 };
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
+use zeroize::Zeroizing;
 
 use super::fill::{Making, fill};
 use super::prepare::{kinds_of, levels_for, names_of};
@@ -125,7 +126,7 @@ impl Supplies {
         opened: &mut OpenedStock,
         function: &Function,
         tag: RunTag,
-        order: LeaseOrder<'_>,
+        order: &mut LeaseOrder<'_>,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
         let demand = Demand::of(function)?;
@@ -184,14 +185,9 @@ impl Supplies {
         scheme: S,
         function: &Function,
         delta: Block,
-    ) -> Result<(GarblerOts, GarblerSupply<S>), Error> {
+    ) -> Result<(GarblerOts, Supply<GarblerInstance<S::Wire>>), Error> {
         let ots = function.input_bits(Role::Evaluator);
-        let (numbers, mut leases) = self.parts(ots);
-        let secrets = leases
-            .next()
-            .map(Lease::secrets)
-            .transpose()?
-            .unwrap_or_default();
+        let (numbers, secrets, leases) = self.parts(ots)?;
         let (blocks, _) = secrets.as_chunks::<{ Block::BYTES }>();
         let q = blocks
             .iter()
@@ -212,7 +208,7 @@ impl Supplies {
             let shelf = InstanceSeed::wires_all(&seeds, scheme, component.program(), delta);
             shelves.push(VecDeque::from(shelf));
         }
-        Ok((GarblerOts { numbers, q }, GarblerSupply { shelves }))
+        Ok((GarblerOts { numbers, q }, Supply { shelves }))
     }
 
     /// The evaluator's material.
@@ -224,14 +220,9 @@ impl Supplies {
         self,
         scheme: S,
         function: &Function,
-    ) -> Result<(EvaluatorOts, EvaluatorSupply), Error> {
+    ) -> Result<(EvaluatorOts, Supply<InstanceTables>), Error> {
         let ots = function.input_bits(Role::Evaluator);
-        let (numbers, mut leases) = self.parts(ots);
-        let secrets = leases
-            .next()
-            .map(Lease::secrets)
-            .transpose()?
-            .unwrap_or_default();
+        let (numbers, secrets, leases) = self.parts(ots)?;
         // Whole blocks are put in: a vector that grows would leave a copy behind.
         let room = ots.next_multiple_of(OT_BLOCK as usize);
         let (mut labels, mut choices) = (Vec::with_capacity(room), Vec::with_capacity(room));
@@ -259,15 +250,21 @@ impl Supplies {
             choices,
             labels,
         };
-        Ok((ots, EvaluatorSupply { shelves }))
+        Ok((ots, Supply { shelves }))
     }
 
-    /// The numbers of the OTs, and the leases.
-    fn parts(self, ots: usize) -> (Vec<u64>, std::vec::IntoIter<Lease>) {
+    /// The numbers of the OTs, what is kept of them, and the leases of components.
+    fn parts(
+        self,
+        ots: usize,
+    ) -> Result<(Vec<u64>, Zeroizing<Vec<u8>>, impl Iterator<Item = Lease>), Error> {
         let blocks = self.leases.first().into_iter().flat_map(Lease::spans);
         let blocks = blocks.flat_map(|span| span.first..span.end());
         let numbers = blocks.flat_map(|block| (0..OT_BLOCK).map(move |i| block * OT_BLOCK + i));
-        (numbers.take(ots).collect(), self.leases.into_iter())
+        let numbers = numbers.take(ots).collect();
+        let mut leases = self.leases.into_iter();
+        let secrets = leases.next().map(Lease::secrets).transpose()?;
+        Ok((numbers, secrets.unwrap_or_default(), leases))
     }
 }
 
@@ -278,37 +275,21 @@ fn too_short(component: &Component) -> Error {
     ))
 }
 
-/// The garbler's instances of a run, in memory.
-pub(crate) struct GarblerSupply<S: Scheme> {
-    shelves: Vec<VecDeque<GarblerInstance<S::Wire>>>,
+/// A party's instances of a run, in memory.
+pub(crate) struct Supply<I> {
+    /// Those of each component.
+    shelves: Vec<VecDeque<I>>,
 }
 
-/// The evaluator's instances of a run, in memory.
-pub(crate) struct EvaluatorSupply {
-    shelves: Vec<VecDeque<InstanceTables>>,
-}
+impl<I> Instances for Supply<I> {
+    type Instance = I;
 
-impl<S: Scheme> Instances for GarblerSupply<S> {
-    type Instance = GarblerInstance<S::Wire>;
-
-    fn next(&mut self, component: usize) -> Result<Self::Instance, tacit_protocol::Error> {
-        next(&mut self.shelves, component)
+    fn next(&mut self, component: usize) -> Result<I, tacit_protocol::Error> {
+        let shelf = self.shelves.get_mut(component);
+        shelf.and_then(VecDeque::pop_front).ok_or_else(|| {
+            tacit_protocol::Error::Material(format!("no instance is left of component {component}"))
+        })
     }
-}
-
-impl Instances for EvaluatorSupply {
-    type Instance = InstanceTables;
-
-    fn next(&mut self, component: usize) -> Result<InstanceTables, tacit_protocol::Error> {
-        next(&mut self.shelves, component)
-    }
-}
-
-fn next<T>(shelves: &mut [VecDeque<T>], component: usize) -> Result<T, tacit_protocol::Error> {
-    let instance = shelves.get_mut(component).and_then(VecDeque::pop_front);
-    instance.ok_or_else(|| {
-        tacit_protocol::Error::Material(format!("no instance is left of component {component}"))
-    })
 }
 
 /// Takes what a run needs from what the session has leased, and says which numbers.
