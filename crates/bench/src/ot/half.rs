@@ -64,49 +64,34 @@ impl EvaluatorHalf {
     }
 }
 
-impl Half for GarblerHalf {
-    fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error> {
-        self.0.refill(count)
-    }
+macro_rules! either_half {
+    ($half:ty) => {
+        impl Half for $half {
+            fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error> {
+                self.0.refill(count)
+            }
 
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error> {
-        self.0.next(&mut UnwrapErr(SysRng), message)
-    }
+            fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error> {
+                self.0.next(&mut UnwrapErr(SysRng), message)
+            }
 
-    fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error> {
-        self.0.receive(message)
-    }
+            fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error> {
+                self.0.receive(message)
+            }
 
-    fn end(&self) -> u64 {
-        self.0.available().end
-    }
+            fn end(&self) -> u64 {
+                self.0.available().end
+            }
 
-    fn drop_all(&mut self) -> Result<(), tacit_ot::Error> {
-        self.0.take(self.end(), 0).map(drop)
-    }
+            fn drop_all(&mut self) -> Result<(), tacit_ot::Error> {
+                self.0.take(self.end(), 0).map(drop)
+            }
+        }
+    };
 }
 
-impl Half for EvaluatorHalf {
-    fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error> {
-        self.0.refill(count)
-    }
-
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error> {
-        self.0.next(&mut UnwrapErr(SysRng), message)
-    }
-
-    fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error> {
-        self.0.receive(message)
-    }
-
-    fn end(&self) -> u64 {
-        self.0.available().end
-    }
-
-    fn drop_all(&mut self) -> Result<(), tacit_ot::Error> {
-        self.0.take(self.end(), 0).map(drop)
-    }
-}
+either_half!(GarblerHalf);
+either_half!(EvaluatorHalf);
 
 /// Makes `count` OTs over `channel`.
 pub(super) fn refill(
