@@ -263,19 +263,20 @@ impl Stocks {
         }
         let names = known.iter().map(String::as_str).chain([name]);
         let names = names.collect::<Vec<_>>().join("\n");
-        let path = self.name_file(kind);
-        let folder = path
-            .parent()
-            .map(|folder| self.storage.create_folder(folder));
-        if names.len() as u64 > MAX_NAMES_BYTES || folder.is_none_or(|made| made.is_err()) {
+        if names.len() as u64 <= MAX_NAMES_BYTES {
+            self.note(&self.name_file(kind), names.as_bytes());
+        }
+    }
+
+    /// Writes a file on which nothing rests, so that it may fail.
+    pub(super) fn note(&self, path: &Path, bytes: &[u8]) {
+        let folder = path.parent();
+        if folder.is_none_or(|folder| self.storage.create_folder(folder).is_err()) {
             return;
         }
-        let file = self
-            .storage
-            .open(&path)
-            .or_else(|_| self.storage.create(&path));
-        if let Ok(file) = file {
-            let _ = file.write_at(names.as_bytes(), 0);
+        let file = self.storage.open(path);
+        if let Ok(file) = file.or_else(|_| self.storage.create(path)) {
+            let _ = file.write_at(bytes, 0);
         }
     }
 

@@ -163,20 +163,7 @@ impl Stocks {
         let now_s = now_s();
         let mut usage = self.usage(id, kind).unwrap_or_else(|| Usage::new(now_s));
         usage.note(now_s, count);
-        let path = self.usage_file(id, kind);
-        let folder = path
-            .parent()
-            .map(|folder| self.storage.create_folder(folder));
-        if folder.is_some_and(|made| made.is_err()) {
-            return;
-        }
-        let file = self
-            .storage
-            .open(&path)
-            .or_else(|_| self.storage.create(&path));
-        if let Ok(file) = file {
-            let _ = file.write_at(&usage.to_bytes(), 0);
-        }
+        self.note(&self.usage_file(id, kind), &usage.to_bytes());
     }
 }
 
