@@ -185,9 +185,13 @@ impl Supplies {
         scheme: S,
         function: &Function,
         delta: Block,
-    ) -> Result<(GarblerOts, Supply<GarblerInstance<S::Wire>>), Error> {
+    ) -> Result<(GarblerOts, GarblerSupply<S>), Error> {
         let ots = function.input_bits(Role::Evaluator);
-        let (numbers, secrets, leases) = self.parts(ots)?;
+        let Parts {
+            numbers,
+            secrets,
+            leases,
+        } = self.parts(ots)?;
         let (blocks, _) = secrets.as_chunks::<{ Block::BYTES }>();
         let q = blocks
             .iter()
@@ -222,7 +226,11 @@ impl Supplies {
         function: &Function,
     ) -> Result<(EvaluatorOts, Supply<InstanceTables>), Error> {
         let ots = function.input_bits(Role::Evaluator);
-        let (numbers, secrets, leases) = self.parts(ots)?;
+        let Parts {
+            numbers,
+            secrets,
+            leases,
+        } = self.parts(ots)?;
         // Whole blocks are put in: a vector that grows would leave a copy behind.
         let room = ots.next_multiple_of(OT_BLOCK as usize);
         let (mut labels, mut choices) = (Vec::with_capacity(room), Vec::with_capacity(room));
@@ -253,19 +261,29 @@ impl Supplies {
         Ok((ots, Supply { shelves }))
     }
 
-    /// The numbers of the OTs, what is kept of them, and the leases of components.
-    fn parts(
-        self,
-        ots: usize,
-    ) -> Result<(Vec<u64>, Zeroizing<Vec<u8>>, impl Iterator<Item = Lease>), Error> {
+    fn parts(self, ots: usize) -> Result<Parts, Error> {
         let blocks = self.leases.first().into_iter().flat_map(Lease::spans);
         let blocks = blocks.flat_map(|span| span.first..span.end());
         let numbers = blocks.flat_map(|block| (0..OT_BLOCK).map(move |i| block * OT_BLOCK + i));
         let numbers = numbers.take(ots).collect();
         let mut leases = self.leases.into_iter();
         let secrets = leases.next().map(Lease::secrets).transpose()?;
-        Ok((numbers, secrets.unwrap_or_default(), leases))
+        Ok(Parts {
+            numbers,
+            secrets: secrets.unwrap_or_default(),
+            leases,
+        })
     }
+}
+
+/// What a run has leased.
+struct Parts {
+    /// The numbers of its OTs.
+    numbers: Vec<u64>,
+    /// What is kept of them.
+    secrets: Zeroizing<Vec<u8>>,
+    /// The leases of components.
+    leases: std::vec::IntoIter<Lease>,
 }
 
 fn too_short(component: &Component) -> Error {
@@ -274,6 +292,9 @@ fn too_short(component: &Component) -> Error {
         component.name()
     ))
 }
+
+/// The garbler's instances of a run.
+pub(crate) type GarblerSupply<S> = Supply<GarblerInstance<<S as Scheme>::Wire>>;
 
 /// A party's instances of a run, in memory.
 pub(crate) struct Supply<I> {
