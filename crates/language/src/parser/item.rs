@@ -157,10 +157,16 @@ impl Parser<'_> {
             return self.report(error.help(format!("write `param {}: 1..=100 = 4;`", name.name)));
         }
         self.skip();
+        let start = self.span();
         let from = self.range_end()?;
         if self.is(T::DotDot) {
             let error = Diagnostic::new(self.span(), "a param's range includes its greatest value");
             return self.report(error.help("write `..=`"));
+        }
+        if !self.is(T::DotDotEqual) {
+            let message = format!("the param `{}` has a type and no range", name.name);
+            let error = Diagnostic::new(start.to(self.previous()), message);
+            return self.report(error.help(format!("write `param {}: 1..=100 = 4;`", name.name)));
         }
         self.expect(T::DotDotEqual)?;
         let to = self.range_end()?;
