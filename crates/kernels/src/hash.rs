@@ -198,7 +198,17 @@ impl TweakableHash {
     ///
     /// If the numbers exceed 64 bits.
     pub fn hash(&self, first: Tweak, blocks: &mut [Block]) {
-        self.run::<1>(first, &Block::ZERO, [blocks]);
+        self.run::<1, 1>(first, &Block::ZERO, [[blocks]]);
+    }
+
+    /// [`TweakableHash::hash`] of `a[i]` and, with 1 added to the tweak's field a, of `b[i]`: both
+    /// inputs of gates, under keys that are expanded once.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ or the numbers exceed 64 bits.
+    pub fn hash_inputs(&self, first: Tweak, [a, b]: [&mut [Block]; 2]) {
+        self.run::<1, 2>(first, &Block::ZERO, [[a], [b]]);
     }
 
     /// Replaces `zeros[i]` by its hash, as [`TweakableHash::hash`], and writes the hash of
@@ -209,25 +219,47 @@ impl TweakableHash {
     ///
     /// If the lengths differ or the numbers exceed 64 bits.
     pub fn hash_both(&self, first: Tweak, offset: &Block, zeros: &mut [Block], ones: &mut [Block]) {
-        assert_eq!(zeros.len(), ones.len(), "as many hashes of one as of zero");
-        self.run::<2>(first, offset, [zeros, ones]);
+        self.run::<2, 1>(first, offset, [[zeros, ones]]);
     }
 
-    fn run<const M: usize>(&self, first: Tweak, offset: &Block, mut blocks: [&mut [Block]; M]) {
+    /// [`TweakableHash::hash_both`] of the zeros and ones of both inputs of gates, as
+    /// [`TweakableHash::hash_inputs`].
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ or the numbers exceed 64 bits.
+    pub fn hash_both_inputs(&self, first: Tweak, offset: &Block, [a, b]: [[&mut [Block]; 2]; 2]) {
+        self.run::<2, 2>(first, offset, [a, b]);
+    }
+
+    /// `M` hashes of each block, of `I` inputs.
+    fn run<const M: usize, const I: usize>(
+        &self,
+        first: Tweak,
+        offset: &Block,
+        mut blocks: [[&mut [Block]; M]; I],
+    ) {
+        let length = blocks[0][0].len();
+        let mut all = blocks.as_flattened().iter();
+        assert!(
+            all.all(|blocks| blocks.len() == length),
+            "as many hashes of each kind"
+        );
         let mut done = 0;
-        while done < blocks[0].len() {
+        while done < length {
             let number = first
                 .number
                 .checked_add(done as u64)
                 .expect("tweak numbers of a batch fit in 64 bits");
             // One key epoch at a time, so that a kernel has one permutation.
             let in_epoch = (1 << EPOCH_BITS) - (number as usize & ((1 << EPOCH_BITS) - 1));
-            let end = blocks[0].len().min(done + in_epoch);
+            let end = length.min(done + in_epoch);
+            let blocks = blocks.each_mut();
             let epoch = HashEpoch {
                 hash: *self,
                 first: Tweak { number, ..first },
                 offset,
-                blocks: blocks.each_mut().map(|blocks| &mut blocks[done..end]),
+                blocks: blocks.map(|input| input.each_mut().map(|blocks| &mut blocks[done..end])),
             };
             match M {
                 1 => self.cpu.dispatch(epoch),
@@ -239,56 +271,59 @@ impl TweakableHash {
 }
 
 /// The hashes of blocks whose numbers lie in one key epoch.
-struct HashEpoch<'a, const M: usize> {
+struct HashEpoch<'a, const M: usize, const I: usize> {
     hash: TweakableHash,
     first: Tweak,
     offset: &'a Block,
-    blocks: [&'a mut [Block]; M],
+    blocks: [[&'a mut [Block]; M]; I],
 }
 
-impl<const M: usize> Kernel for HashEpoch<'_, M> {
+impl<const M: usize, const I: usize> Kernel for HashEpoch<'_, M, I> {
     type Output = ();
 
     /// Where it fills a step.
     fn gains_by_width(&self) -> bool {
-        self.blocks[0].len() >= VECTORS * MAX_LANES
+        self.blocks[0][0].len() >= VECTORS * MAX_LANES
     }
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let step = VECTORS * S::LANES;
         let permutation = simd.expand(simd.splat(epoch_key(self.hash.start, self.first)));
-        let length = self.blocks[0].len();
-        let full = length - length % step;
-        let Self {
-            hash,
-            first,
-            mut blocks,
-            ..
-        } = self;
-        let mut keys = StepKeys {
-            construction: hash.construction,
-            start: simd.splat(hash.start),
-            offset: simd.splat(*self.offset),
-            permutation: &permutation,
-            tweak: counting_tweaks(simd, first),
-        };
-        for at in (0..full).step_by(step) {
-            hash_step(
-                simd,
-                &mut keys,
-                blocks.each_mut().map(|b| &mut b[at..at + step]),
-            );
+        for (a, blocks) in (self.first.a..).zip(self.blocks) {
+            let mut keys = StepKeys {
+                construction: self.hash.construction,
+                start: simd.splat(self.hash.start),
+                offset: simd.splat(*self.offset),
+                permutation: &permutation,
+                tweak: counting_tweaks(simd, Tweak { a, ..self.first }),
+            };
+            hash_all(simd, &mut keys, blocks);
         }
-        if full < length {
-            let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
-            padded[0][..length - full].copy_from_slice(&blocks[0][full..]);
-            hash_step(simd, &mut keys, padded.each_mut().map(|b| &mut b[..]));
-            for (blocks, padded) in blocks.into_iter().zip(&padded) {
-                blocks[full..].copy_from_slice(&padded[..length - full]);
-            }
-            padded.as_flattened_mut().zeroize();
+    }
+}
+
+/// Blocks of one input, step by step.
+#[inline(always)]
+fn hash_all<S: Simd, const M: usize>(
+    simd: S,
+    keys: &mut StepKeys<'_, S>,
+    mut blocks: [&mut [Block]; M],
+) {
+    let step = VECTORS * S::LANES;
+    let length = blocks[0].len();
+    let full = length - length % step;
+    for at in (0..full).step_by(step) {
+        let blocks = blocks.each_mut().map(|blocks| &mut blocks[at..at + step]);
+        hash_step(simd, keys, blocks);
+    }
+    if full < length {
+        let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
+        padded[0][..length - full].copy_from_slice(&blocks[0][full..]);
+        hash_step(simd, keys, padded.each_mut().map(|b| &mut b[..]));
+        for (blocks, padded) in blocks.into_iter().zip(&padded) {
+            blocks[full..].copy_from_slice(&padded[..length - full]);
         }
+        padded.as_flattened_mut().zeroize();
     }
 }
 

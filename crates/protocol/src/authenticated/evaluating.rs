@@ -142,8 +142,7 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         }
         a.copy_from_slice(first);
         b.copy_from_slice(second);
-        self.hash.hash(ands.tweak(0), a);
-        self.hash.hash(ands.tweak(1), b);
+        self.hash.hash_inputs(ands.tweak(), [&mut *a, &mut *b]);
         let range = self.gate..self.gate + count;
         let at = self.gate - self.first;
         let parts = gates.table_parts(range.clone());

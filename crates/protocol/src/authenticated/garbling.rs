@@ -143,8 +143,9 @@ impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
             let (proof, _) = gates.proof_parts(range.clone());
             rows.garble(&ands, &self.delta, [a0, b0], proof);
         }
-        self.hash.hash_both(ands.tweak(0), &self.delta, a0, a1);
-        self.hash.hash_both(ands.tweak(1), &self.delta, b0, b1);
+        let halves = [[&mut *a0, &mut *a1], [&mut *b0, &mut *b1]];
+        self.hash
+            .hash_both_inputs(ands.tweak(), &self.delta, halves);
         let [first, second, output] = gates.table_parts(range.clone());
         let labels = &mut self.labels[range];
         let begin = self.tables.len();

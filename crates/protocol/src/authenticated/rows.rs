@@ -89,8 +89,8 @@ impl GarblingRows {
         let [a0, a1, b0, b1] = self.scratch.each_mut().map(|half| &mut half[..count]);
         a0.copy_from_slice(labels[0]);
         b0.copy_from_slice(labels[1]);
-        self.hash.hash_both(ands.tweak(0), delta, a0, a1);
-        self.hash.hash_both(ands.tweak(1), delta, b0, b1);
+        let halves = [[&mut *a0, &mut *a1], [&mut *b0, &mut *b1]];
+        self.hash.hash_both_inputs(ands.tweak(), delta, halves);
         for i in 0..count {
             for row in [
                 a0[i] ^ a1[i] ^ proof[1][i],
@@ -161,8 +161,7 @@ impl CheckingRows {
         let [a, b] = self.scratch.each_mut().map(|half| &mut half[..count]);
         a.copy_from_slice(inputs[0]);
         b.copy_from_slice(inputs[1]);
-        self.hash.hash(ands.tweak(0), a);
-        self.hash.hash(ands.tweak(1), b);
+        self.hash.hash_inputs(ands.tweak(), [&mut *a, &mut *b]);
         let size = self.row_bytes;
         let rows = &self.rows[GATE_ROWS * size * range.start..GATE_ROWS * size * range.end];
         let rows = rows.chunks_exact(GATE_ROWS * size);

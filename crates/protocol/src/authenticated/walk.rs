@@ -288,15 +288,15 @@ impl Ands<'_> {
         self.count
     }
 
-    /// The tweak of the first gate's first input, or of its second. Calls and gates are counted,
+    /// The tweak of the first gate's first input; that of its second has 1 in its field a. Calls and gates are counted,
     /// and each run, and the instances of an epoch, have a start point of their own, so that no
     /// tweak comes twice.
-    pub(super) fn tweak(&self, half: u8) -> Tweak {
+    pub(super) fn tweak(&self) -> Tweak {
         Tweak {
             usage: Use::And,
             instance: self.call,
             number: self.first as u64,
-            a: half,
+            a: 0,
             b: 0,
         }
     }
