@@ -458,6 +458,36 @@ mod tests {
     }
 
     #[test]
+    fn hashes_of_both_inputs_agree_with_each() {
+        let offset = Block::from_u128(0x0f0f_f0f0_1234 << 40 | 1);
+        for construction in [Construction::TwoCall, Construction::Rekeyed] {
+            for cpu in Cpu::available() {
+                let hash = TweakableHash::on(cpu, construction, START);
+                let [mut a, mut b] = [labels(37), labels(74).split_off(37)];
+                let inputs = [a.clone(), b.clone()];
+                hash.hash_inputs(tweak(1000), [&mut a, &mut b]);
+                let [mut a_0, mut b_0] = inputs.clone();
+                let [mut a_1, mut b_1] = [(); 2].map(|()| vec![Block::ZERO; 37]);
+                let both = [[&mut a_0[..], &mut a_1], [&mut b_0, &mut b_1]];
+                hash.hash_both_inputs(tweak(1000), &offset, both);
+                let all = [[a, a_0, a_1], [b, b_0, b_1]];
+                for ((more, [one, zero, other]), inputs) in (0..).zip(all).zip(inputs) {
+                    for (i, x) in inputs.into_iter().enumerate() {
+                        let tweak = tweak(1000 + i as u64);
+                        let tweak = Tweak {
+                            a: tweak.a + more,
+                            ..tweak
+                        };
+                        assert_eq!(one[i], hash.hash_one(tweak, x));
+                        assert_eq!(zero[i], one[i]);
+                        assert_eq!(other[i], hash.hash_one(tweak, x ^ offset));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn expanded_keys_give_the_same_hash() {
         struct Both;
         impl Kernel for Both {
