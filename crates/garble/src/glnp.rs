@@ -87,7 +87,8 @@ pub trait XorRows: 'static {
     const COINS: bool;
 
     /// Garbles gates that do not wait for each other. Their inputs b are private, if so flagged:
-    /// used by nothing else. `coins` begin with theirs, if they need any, and go on for two vectors.
+    /// used by nothing else. `coins` begin with theirs, if they need any, and go on for two
+    /// vectors.
     fn garble<S: Simd>(
         frame: &mut Frame<'_, S>,
         gates: &[XorGate],
@@ -108,9 +109,9 @@ pub trait AndRows: 'static {
     /// gates, gate after gate from bit 0 of the first byte.
     const BITS: usize;
 
-    /// Garbles gates that do not wait for each other; `coins` begin with a random block for each, and
-    /// go on for two vectors. `bits`
-    /// has the segment's bits, of which those of the first gate begin at gate `at`.
+    /// Garbles gates that do not wait for each other; `coins` begin with a random block for each,
+    /// and go on for two vectors. `bits` has the segment's bits, of which those of the first gate
+    /// begin at gate `at`.
     fn garble<S: Simd>(
         frame: &mut Frame<'_, S>,
         gates: &[AndGate],

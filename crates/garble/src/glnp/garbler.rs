@@ -31,7 +31,8 @@ pub struct GlnpGarbler<G> {
     slots: Zeroizing<Vec<Block>>,
     /// The same with round keys, where these are kept: then it is what counts; else nothing.
     kept: Zeroizing<Vec<KeyedPair>>,
-    /// Room for the random blocks of a batch's gates of one kind, and two vectors that are not full.
+    /// Room for the random blocks of a batch's gates of one kind, and for two vectors that are not
+    /// full.
     random: Zeroizing<Vec<Block>>,
     gates: PhantomData<fn() -> G>,
 }

@@ -288,9 +288,9 @@ impl Ands<'_> {
         self.count
     }
 
-    /// The tweak of the first gate's first input; that of its second has 1 in its field a. Calls and gates are counted,
-    /// and each run, and the instances of an epoch, have a start point of their own, so that no
-    /// tweak comes twice.
+    /// The tweak of the first gate's first input; that of its second has 1 in its field a. Calls
+    /// and gates are counted, and each run, and the instances of an epoch, have a start point of
+    /// their own, so that no tweak comes twice.
     pub(super) fn tweak(&self) -> Tweak {
         Tweak {
             usage: Use::And,

@@ -187,11 +187,7 @@ impl Supplies {
         delta: Block,
     ) -> Result<(GarblerOts, GarblerSupply<S>), Error> {
         let ots = function.input_bits(Role::Evaluator);
-        let Parts {
-            numbers,
-            secrets,
-            leases,
-        } = self.parts(ots)?;
+        let (numbers, secrets, leases) = self.parts(ots)?;
         let (blocks, _) = secrets.as_chunks::<{ Block::BYTES }>();
         let q = blocks
             .iter()
@@ -226,11 +222,7 @@ impl Supplies {
         function: &Function,
     ) -> Result<(EvaluatorOts, Supply<InstanceTables>), Error> {
         let ots = function.input_bits(Role::Evaluator);
-        let Parts {
-            numbers,
-            secrets,
-            leases,
-        } = self.parts(ots)?;
+        let (numbers, secrets, leases) = self.parts(ots)?;
         // Whole blocks are put in: a vector that grows would leave a copy behind.
         let room = ots.next_multiple_of(OT_BLOCK as usize);
         let (mut labels, mut choices) = (Vec::with_capacity(room), Vec::with_capacity(room));
@@ -268,23 +260,12 @@ impl Supplies {
         let numbers = numbers.take(ots).collect();
         let mut leases = self.leases.into_iter();
         let secrets = leases.next().map(Lease::secrets).transpose()?;
-        Ok(Parts {
-            numbers,
-            secrets: secrets.unwrap_or_default(),
-            leases,
-        })
+        Ok((numbers, secrets.unwrap_or_default(), leases))
     }
 }
 
-/// What a run has leased.
-struct Parts {
-    /// The numbers of its OTs.
-    numbers: Vec<u64>,
-    /// What is kept of them.
-    secrets: Zeroizing<Vec<u8>>,
-    /// The leases of components.
-    leases: std::vec::IntoIter<Lease>,
-}
+/// The numbers of a run's OTs, what is kept of them, and the leases of its components.
+type Parts = (Vec<u64>, Zeroizing<Vec<u8>>, std::vec::IntoIter<Lease>);
 
 fn too_short(component: &Component) -> Error {
     Error::Material(format!(
