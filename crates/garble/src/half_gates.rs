@@ -433,10 +433,8 @@ impl Ands for HalfGatesAnds {
     }
 
     fn wide_from(self) -> [usize; 2] {
-        match self.construction {
-            Construction::Rekeyed => [4, 64],
-            _ => [usize::MAX; 2],
-        }
+        let gains = self.construction == Construction::Rekeyed;
+        [[usize::MAX; 2], [4, 64]][usize::from(gains)]
     }
 
     #[inline(always)]

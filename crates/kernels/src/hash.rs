@@ -19,6 +19,8 @@
 //! Both need the tweaks under a start point to be distinct ([`Tweak`] sees to it) and start
 //! points to be random.
 
+use core::ops::Range;
+
 use zeroize::Zeroize;
 
 use crate::simd::{MAX_LANES, Simd};
@@ -198,7 +200,7 @@ impl TweakableHash {
     ///
     /// If the numbers exceed 64 bits.
     pub fn hash(&self, first: Tweak, blocks: &mut [Block]) {
-        self.run::<1, 1>(first, &Block::ZERO, [[blocks]]);
+        self.run(first, &Block::ZERO, [blocks], None);
     }
 
     /// [`TweakableHash::hash`] of `a[i]` and, with 1 added to the tweak's field a, of `b[i]`: both
@@ -208,7 +210,7 @@ impl TweakableHash {
     ///
     /// If the lengths differ or the numbers exceed 64 bits.
     pub fn hash_inputs(&self, first: Tweak, [a, b]: [&mut [Block]; 2]) {
-        self.run::<1, 2>(first, &Block::ZERO, [[a], [b]]);
+        self.run(first, &Block::ZERO, [a], Some([b]));
     }
 
     /// Replaces `zeros[i]` by its hash, as [`TweakableHash::hash`], and writes the hash of
@@ -219,7 +221,7 @@ impl TweakableHash {
     ///
     /// If the lengths differ or the numbers exceed 64 bits.
     pub fn hash_both(&self, first: Tweak, offset: &Block, zeros: &mut [Block], ones: &mut [Block]) {
-        self.run::<2, 1>(first, offset, [[zeros, ones]]);
+        self.run(first, offset, [zeros, ones], None);
     }
 
     /// [`TweakableHash::hash_both`] of the zeros and ones of both inputs of gates, as
@@ -229,18 +231,19 @@ impl TweakableHash {
     ///
     /// If the lengths differ or the numbers exceed 64 bits.
     pub fn hash_both_inputs(&self, first: Tweak, offset: &Block, [a, b]: [[&mut [Block]; 2]; 2]) {
-        self.run::<2, 2>(first, offset, [a, b]);
+        self.run(first, offset, a, Some(b));
     }
 
-    /// `M` hashes of each block, of `I` inputs.
-    fn run<const M: usize, const I: usize>(
+    /// `M` hashes of each block, and of those of a second input, if there is one.
+    fn run<const M: usize>(
         &self,
         first: Tweak,
         offset: &Block,
-        mut blocks: [[&mut [Block]; M]; I],
+        mut blocks: [&mut [Block]; M],
+        mut second: Option<[&mut [Block]; M]>,
     ) {
-        let length = blocks[0][0].len();
-        let mut all = blocks.as_flattened().iter();
+        let length = blocks[0].len();
+        let mut all = blocks.iter().chain(second.iter().flatten());
         assert!(
             all.all(|blocks| blocks.len() == length),
             "as many hashes of each kind"
@@ -254,12 +257,12 @@ impl TweakableHash {
             // One key epoch at a time, so that a kernel has one permutation.
             let in_epoch = (1 << EPOCH_BITS) - (number as usize & ((1 << EPOCH_BITS) - 1));
             let end = length.min(done + in_epoch);
-            let blocks = blocks.each_mut();
             let epoch = HashEpoch {
                 hash: *self,
                 first: Tweak { number, ..first },
                 offset,
-                blocks: blocks.map(|input| input.each_mut().map(|blocks| &mut blocks[done..end])),
+                blocks: part(&mut blocks, done..end),
+                second: second.as_mut().map(|blocks| part(blocks, done..end)),
             };
             match M {
                 1 => self.cpu.dispatch(epoch),
@@ -270,34 +273,47 @@ impl TweakableHash {
     }
 }
 
+/// This part of each.
+fn part<'a, const M: usize>(
+    blocks: &'a mut [&mut [Block]; M],
+    range: Range<usize>,
+) -> [&'a mut [Block]; M] {
+    blocks
+        .each_mut()
+        .map(|blocks| &mut blocks[range.start..range.end])
+}
+
 /// The hashes of blocks whose numbers lie in one key epoch.
-struct HashEpoch<'a, const M: usize, const I: usize> {
+struct HashEpoch<'a, const M: usize> {
     hash: TweakableHash,
     first: Tweak,
     offset: &'a Block,
-    blocks: [[&'a mut [Block]; M]; I],
+    blocks: [&'a mut [Block]; M],
+    second: Option<[&'a mut [Block]; M]>,
 }
 
-impl<const M: usize, const I: usize> Kernel for HashEpoch<'_, M, I> {
+impl<const M: usize> Kernel for HashEpoch<'_, M> {
     type Output = ();
 
     /// Where it fills a step.
     fn gains_by_width(&self) -> bool {
-        self.blocks[0][0].len() >= VECTORS * MAX_LANES
+        self.blocks[0].len() >= VECTORS * MAX_LANES
     }
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let permutation = simd.expand(simd.splat(epoch_key(self.hash.start, self.first)));
-        for (a, blocks) in (self.first.a..).zip(self.blocks) {
-            let mut keys = StepKeys {
-                construction: self.hash.construction,
-                start: simd.splat(self.hash.start),
-                offset: simd.splat(*self.offset),
-                permutation: &permutation,
-                tweak: counting_tweaks(simd, Tweak { a, ..self.first }),
-            };
-            hash_all(simd, &mut keys, blocks);
+        let keys = |first| StepKeys {
+            construction: self.hash.construction,
+            start: simd.splat(self.hash.start),
+            offset: simd.splat(*self.offset),
+            permutation: &permutation,
+            tweak: counting_tweaks(simd, first),
+        };
+        hash_all(simd, keys(self.first), self.blocks);
+        if let Some(blocks) = self.second {
+            let a = self.first.a + 1;
+            hash_all(simd, keys(Tweak { a, ..self.first }), blocks);
         }
     }
 }
@@ -306,7 +322,7 @@ impl<const M: usize, const I: usize> Kernel for HashEpoch<'_, M, I> {
 #[inline(always)]
 fn hash_all<S: Simd, const M: usize>(
     simd: S,
-    keys: &mut StepKeys<'_, S>,
+    mut keys: StepKeys<'_, S>,
     mut blocks: [&mut [Block]; M],
 ) {
     let step = VECTORS * S::LANES;
@@ -314,12 +330,12 @@ fn hash_all<S: Simd, const M: usize>(
     let full = length - length % step;
     for at in (0..full).step_by(step) {
         let blocks = blocks.each_mut().map(|blocks| &mut blocks[at..at + step]);
-        hash_step(simd, keys, blocks);
+        hash_step(simd, &mut keys, blocks);
     }
     if full < length {
         let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
         padded[0][..length - full].copy_from_slice(&blocks[0][full..]);
-        hash_step(simd, keys, padded.each_mut().map(|b| &mut b[..]));
+        hash_step(simd, &mut keys, padded.each_mut().map(|b| &mut b[..]));
         for (blocks, padded) in blocks.into_iter().zip(&padded) {
             blocks[full..].copy_from_slice(&padded[..length - full]);
         }
@@ -377,151 +393,4 @@ fn hash_step<S: Simd, const M: usize>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Aes128;
-
-    const START: Block = Block::from_u128(0x0123_4567_89ab_cdef_1122_3344_5566_7788);
-
-    fn tweak(number: u64) -> Tweak {
-        Tweak {
-            usage: Use::CorrelatedOt,
-            instance: 7,
-            number,
-            a: 1,
-            b: 0,
-        }
-    }
-
-    /// Both constructions by their formulas, one block at a time.
-    fn by_definition(construction: Construction, number: u64, x: Block) -> Block {
-        let aes = |key, x| Aes128::new(Cpu::portable(), key).encrypt(x);
-        let i = tweak(number).to_block();
-        match construction {
-            Construction::TwoCall => {
-                let epoch = Tweak {
-                    usage: Use::KeyEpoch,
-                    number: number / 1024,
-                    a: 0,
-                    ..tweak(0)
-                };
-                let pi = |x| aes(START ^ epoch.to_block(), x);
-                pi(pi(x) ^ i) ^ pi(x)
-            }
-            Construction::Rekeyed => {
-                let (high, low) = (x.to_u128() >> 64, x.to_u128() as u64 as u128);
-                let sigma = Block::from_u128((high ^ low) << 64 | high);
-                aes(START ^ i, sigma) ^ sigma
-            }
-        }
-    }
-
-    fn labels(count: u64) -> Vec<Block> {
-        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-        (1..=u128::from(count))
-            .map(|i| Block::from_u128((i * i).wrapping_mul(ODD)))
-            .collect()
-    }
-
-    #[test]
-    fn batches_agree_with_the_formulas_across_vectors_and_epochs() {
-        for construction in [Construction::TwoCall, Construction::Rekeyed] {
-            for (first, count) in [(0, 1), (1, 3), (1021, 2), (1020, 40), (1024, 17), (5, 0)] {
-                let expected: Vec<Block> = (first..first + count)
-                    .zip(labels(count))
-                    .map(|(number, x)| by_definition(construction, number, x))
-                    .collect();
-                for cpu in Cpu::available() {
-                    let mut blocks = labels(count);
-                    TweakableHash::on(cpu, construction, START).hash(tweak(first), &mut blocks);
-                    assert_eq!(blocks, expected, "{construction:?} on {cpu:?} from {first}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn both_hashes_agree_with_each() {
-        let offset = Block::from_u128(0x0f0f_f0f0_1234 << 40 | 1);
-        for construction in [Construction::TwoCall, Construction::Rekeyed] {
-            for cpu in Cpu::available() {
-                let hash = TweakableHash::on(cpu, construction, START);
-                let (mut zeros, mut ones) = (labels(37), vec![Block::ZERO; 37]);
-                hash.hash_both(tweak(1000), &offset, &mut zeros, &mut ones);
-                for (i, x) in labels(37).into_iter().enumerate() {
-                    let tweak = tweak(1000 + i as u64);
-                    assert_eq!(zeros[i], hash.hash_one(tweak, x));
-                    assert_eq!(ones[i], hash.hash_one(tweak, x ^ offset));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn hashes_of_both_inputs_agree_with_each() {
-        let offset = Block::from_u128(0x0f0f_f0f0_1234 << 40 | 1);
-        for construction in [Construction::TwoCall, Construction::Rekeyed] {
-            for cpu in Cpu::available() {
-                let hash = TweakableHash::on(cpu, construction, START);
-                let [mut a, mut b] = [labels(37), labels(74).split_off(37)];
-                let inputs = [a.clone(), b.clone()];
-                hash.hash_inputs(tweak(1000), [&mut a, &mut b]);
-                let [mut a_0, mut b_0] = inputs.clone();
-                let [mut a_1, mut b_1] = [(); 2].map(|()| vec![Block::ZERO; 37]);
-                let both = [[&mut a_0[..], &mut a_1], [&mut b_0, &mut b_1]];
-                hash.hash_both_inputs(tweak(1000), &offset, both);
-                let all = [[a, a_0, a_1], [b, b_0, b_1]];
-                for ((more, [one, zero, other]), inputs) in (0..).zip(all).zip(inputs) {
-                    for (i, x) in inputs.into_iter().enumerate() {
-                        let tweak = tweak(1000 + i as u64);
-                        let tweak = Tweak {
-                            a: tweak.a + more,
-                            ..tweak
-                        };
-                        assert_eq!(one[i], hash.hash_one(tweak, x));
-                        assert_eq!(zero[i], one[i]);
-                        assert_eq!(other[i], hash.hash_one(tweak, x ^ offset));
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn expanded_keys_give_the_same_hash() {
-        struct Both;
-        impl Kernel for Both {
-            type Output = [[Block; 4]; 2];
-
-            #[inline(always)]
-            fn run<S: Simd>(self, simd: S) -> [[Block; 4]; 2] {
-                let mut keys = [simd.splat(START); 4];
-                for (key, i) in keys.iter_mut().zip(1..) {
-                    *key = simd.xor(*key, simd.splat(Block::from_u128(i)));
-                }
-                let x = keys.map(|key| [key]);
-                let mut schedules = [simd.expand(keys[0]); 4];
-                simd.expand_four(keys, &mut schedules);
-                let [on_the_way] = rekeyed(simd, [keys], [x]);
-                let beforehand = rekeyed_expanded(simd, schedules.each_ref(), x);
-                [on_the_way, beforehand].map(|hashes| {
-                    hashes.map(|[hash]| {
-                        let mut lanes = [Block::ZERO; 4];
-                        simd.store(hash, &mut lanes);
-                        lanes[0]
-                    })
-                })
-            }
-        }
-        for cpu in Cpu::available() {
-            let [on_the_way, beforehand] = cpu.dispatch(Both);
-            assert_eq!(on_the_way, beforehand, "{cpu:?}");
-            for (hash, i) in beforehand.into_iter().zip(1..) {
-                let key = START ^ Block::from_u128(i);
-                let (high, low) = (key.to_u128() >> 64, u128::from(key.to_u128() as u64));
-                let sigma = Block::from_u128((high ^ low) << 64 | high);
-                assert_eq!(hash, Aes128::new(cpu, key).encrypt(sigma) ^ sigma);
-            }
-        }
-    }
-}
+mod tests;

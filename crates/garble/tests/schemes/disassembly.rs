@@ -14,9 +14,7 @@ use std::hint::black_box;
 use tacit_circuit::Program;
 use tacit_garble::with_scheme;
 use tacit_garble::{Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, WholeGarbling};
-use tacit_kernels::{
-    Block, Construction, Cpu, Numbered, Simd, SlotView, Tweak, TweakableHash, Use,
-};
+use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
 use tacit_testkit::disassembly::{Kernel, kernels};
 use tacit_testkit::garbling::{Garbled, Setting, circuits};
 
@@ -36,10 +34,8 @@ const KERNELS: &[&str] = &[
     "tacit_kernels::aes::EncryptEach<1, 2>",
     "tacit_kernels::aes::EncryptEach<2, 1>",
     "tacit_kernels::aes::Expand",
-    "tacit_kernels::hash::HashEpoch<1, 1>",
-    "tacit_kernels::hash::HashEpoch<1, 2>",
-    "tacit_kernels::hash::HashEpoch<2, 1>",
-    "tacit_kernels::hash::HashEpoch<2, 2>",
+    "tacit_kernels::hash::HashEpoch<1>",
+    "tacit_kernels::hash::HashEpoch<2>",
 ];
 
 /// Kernels whose only bytes are those of tables, which are public: two rows have bits beside them,
@@ -57,7 +53,6 @@ fn own_kernels() -> Option<Vec<Kernel>> {
     for rung in &LADDER {
         with_scheme(rung.id, Garbles).expect("it is on the ladder");
     }
-    hash_inputs();
     for cpu in Cpu::available() {
         plant(cpu);
     }
@@ -69,22 +64,6 @@ fn own_kernels() -> Option<Vec<Kernel>> {
         eprintln!("SKIPPED: {missing}, so nothing is known of VAES kernels here");
     }
     found.ok()
-}
-
-/// As protocols do whose gates are garbled by both parties.
-fn hash_inputs() {
-    let hash = TweakableHash::new(Construction::TwoCall, Block::ONES);
-    let tweak = Tweak {
-        usage: Use::And,
-        instance: 0,
-        number: 0,
-        a: 0,
-        b: 0,
-    };
-    let [mut a, mut b, mut c, mut d] = [[Block::ZERO; 3]; 4];
-    hash.hash_inputs(tweak, [&mut a, &mut b]);
-    hash.hash_both_inputs(tweak, &Block::ONES, [[&mut a, &mut c], [&mut b, &mut d]]);
-    black_box([a, b, c, d]);
 }
 
 struct Garbles;
