@@ -85,7 +85,7 @@ impl Results for ToFile {
         let line = line(asked, &*self.border, outputs)?;
         let _turn = self.turn.lock().unwrap_or_else(|error| error.into_inner());
         let opened = open_alone(&self.path, OpenOptions::new().create(true), By::Service);
-        let written = opened.and_then(|mut file| file.write_all(&line));
+        let written = opened.and_then(|file| append(file, &line));
         written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
     }
 
@@ -107,6 +107,16 @@ impl Results for ToFile {
             Err(error) => Err(format!("cannot write {path}: {error}")),
         }
     }
+}
+
+/// Writes a line at the end of a file, or nothing: a part of it would spoil the next one.
+fn append(mut file: File, line: &[u8]) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    let written = file.write_all(line);
+    if written.is_err() {
+        file.set_len(length)?;
+    }
+    written
 }
 
 /// The process that opens a file.

@@ -184,7 +184,7 @@ impl ChainInUse {
             // What was kept here is in reach: only the other party's word can be so far ahead.
             state.forward_to(agreed.next_attempt).map_err(|_| {
                 let (kind, field) = (Kind::ChainMarks, "attempt");
-                Error::PeerMisbehaved(Misbehaviour::InvalidField { kind, field })
+                other.blame(Misbehaviour::InvalidField { kind, field }.into())
             })?;
             chain.begin_attempt(agreed.next_attempt, &state.to_bytes())?;
             past.chain = Some(state.at_version(latest));

@@ -3,6 +3,7 @@
 mod doors;
 mod greeting;
 mod hears;
+mod process;
 mod spares;
 mod transfers;
 
@@ -25,6 +26,7 @@ use crate::stock::OpenedStock;
 
 pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
+use process::Process;
 use spares::Offered;
 pub use spares::{BaseOtSource, KeptBaseOts, KeptOts};
 pub use tacit_ot::base::BaseOt;
@@ -48,8 +50,10 @@ pub enum Side {
 }
 
 /// An authenticated connection between two parties. Functions run over it one after the other;
-/// after an error it is spent.
+/// after an error it is spent. It serves the process that opened it: a process that is forked from
+/// that opens one of its own.
 pub struct Session {
+    process: Process,
     channel: Channel,
     side: Side,
     own: Option<Fingerprint>,
@@ -142,6 +146,7 @@ impl Session {
     ) -> Result<Self, Error> {
         match greet(&mut channel, side, own) {
             Ok(greeting) => Ok(Self {
+                process: Process::own(),
                 channel,
                 side,
                 own: own.copied(),
@@ -176,8 +181,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The peer has left before, or takes too long.
+    /// The peer has left before, or takes too long. Another process opened the session.
     pub fn close(self) -> Result<(), Error> {
+        self.process.check()?;
         Ok(self.channel.close()?)
     }
 
@@ -203,12 +209,13 @@ impl Session {
         &mut self.channel
     }
 
-    /// Runs `work` if the session is whole. If it fails, the session is spent and the peer is told,
-    /// if it is still connected.
+    /// Runs `work` if the session is whole and this process's. If it fails, the session is spent and
+    /// the peer is told, if it is still connected.
     pub(crate) fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.process.check()?;
         if std::mem::replace(&mut self.spent, true) {
             return Err(Error::ApiMisuse(
                 "a session ends with its first error; open a new one",
@@ -426,6 +433,9 @@ impl Session {
 
     /// Ends the session and tells the peer why, within `time`.
     pub fn refuse(self, reason: AbortReason, time: Duration) {
+        if self.process.check().is_err() {
+            return;
+        }
         // The peer may have left; then there is nobody to tell.
         let _ = self
             .channel

@@ -27,6 +27,7 @@ use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, OtSettings};
 use tacit_stock::{PeerId, SchemeId, StockError, StockId, WhichSet};
 
 use super::Session;
+use super::process::Process;
 use crate::Error;
 use crate::session::BaseOt;
 use crate::stock::{Stocks, stock_role};
@@ -55,6 +56,7 @@ struct OtStore {
 
 #[derive(Default)]
 struct InMemory {
+    process: Process,
     batches: HashMap<SpareName, Batch>,
     /// Those of which a session makes a batch.
     making: HashSet<SpareName>,
@@ -235,7 +237,11 @@ impl KeptOts {
     }
 
     fn lock(&self) -> MutexGuard<'_, InMemory> {
-        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut memory = self.0.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if !memory.process.take_over() {
+            (memory.batches, memory.making) = Default::default();
+        }
+        memory
     }
 
     /// Takes a set, which is then kept nowhere; fails where a disk does not let it be seen or
