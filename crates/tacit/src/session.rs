@@ -209,8 +209,8 @@ impl Session {
         &mut self.channel
     }
 
-    /// Runs `work` if the session is whole and this process's. If it fails, the session is spent and
-    /// the peer is told, if it is still connected.
+    /// Runs `work` if the session is whole and this process's. If it fails, the session is spent
+    /// and the peer is told, if it is still connected.
     pub(crate) fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Error>,

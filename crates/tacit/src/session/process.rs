@@ -1,8 +1,8 @@
 //! The process that a session belongs to.
 //!
-//! A process that forks leaves both halves the same keys, OTs and leases, and the same connection. If
-//! both went on with them, the peer would see two runs under one Δ and one stream of OTs, and the
-//! network two records under one nonce. So what a process holds serves that process alone.
+//! A process that forks leaves both halves the same keys, OTs and leases, and the same connection.
+//! If both went on with them, the peer would see two runs under one Δ and one stream of OTs, and
+//! the network two records under one nonce. So what a process holds serves that process alone.
 
 use crate::Error;
 
