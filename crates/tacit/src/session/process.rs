@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_in_memory_stays_with_its_process() {
+    fn a_process_takes_over_once() {
         let mut process = Process(Process::own().0 ^ 1);
         assert!(!process.take_over());
         assert!(process.take_over());
