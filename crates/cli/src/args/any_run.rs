@@ -20,10 +20,10 @@ pub(super) const KEPT: &str = "Stock, and values kept between runs";
 #[derive(Debug, Args)]
 #[command(next_help_heading = VALUES)]
 pub(crate) struct InputArgs {
-    /// An input of this party: a value, `@FILE`, `@FILE.csv`, or `-` for standard input
+    /// An input of this party: a value, `@FILE`, or `-` for standard input
     ///
-    /// Of a program also `@FILE.csv`, and `@FILE.csv:COLUMN` for one column. Values in arguments
-    /// show in the list of processes.
+    /// Of a program also `@FILE.csv` for a table, and `@FILE.csv:COLUMN` for one column. Values in
+    /// arguments show in the list of processes.
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
     /// This party's inputs as a JSON object; `-` for standard input

@@ -9,14 +9,16 @@ use super::text::{pair, refused};
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   tacit check auction.tacit                 many errors in one go, with their places and what to do
-  tacit check auction.tacit --param LOTS=3";
+  tacit check auction.tacit --param LOTS=3
+
+Exits with 0 if there is none, else with 3.";
 
 pub(super) const TEST_EXAMPLES: &str = "\
 Examples:
   tacit test auction.tacit                  each test on fresh states, on this machine alone
 
 Each run of a test is made twice, in the clear and by the function that two parties would run; a \
-test passes if both agree and its assertions hold.";
+test passes if both agree and its assertions hold. Exits with 0 if all pass, else with 3.";
 
 pub(super) const EVAL_EXAMPLES: &str = "\
 Examples:
@@ -29,7 +31,9 @@ is to try a program out.";
 pub(super) const FMT_EXAMPLES: &str = "\
 Examples:
   tacit fmt auction.tacit                   writes the file in the one format
-  tacit fmt --check *.tacit                 says which files are not in it, and writes nothing";
+  tacit fmt --check *.tacit                 says which files are not in it, and writes nothing
+
+Exits with 0, or with 3 if --check finds such a file or a file has errors.";
 
 /// Arguments of `tacit check` and `tacit test`.
 #[derive(Debug, Args)]

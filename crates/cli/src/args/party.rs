@@ -37,14 +37,6 @@ pub(super) fn roles() -> impl TypedValueParser<Value = Role> + use<> {
     PossibleValuesParser::new(values).try_map(|name| role(&name))
 }
 
-/// Takes one of these protocols by its name; help lists them.
-pub(super) fn protocols(
-    among: impl Iterator<Item = Protocol>,
-) -> impl TypedValueParser<Value = Protocol> {
-    let values = among.map(named).collect::<Vec<_>>();
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<Protocol>())
-}
-
 /// What help says of a protocol.
 pub(super) fn named(protocol: Protocol) -> PossibleValue {
     PossibleValue::new(protocol.name()).help(protocol.summary())

@@ -31,6 +31,11 @@ for, and what would be faster once prepared is said. Nothing weaker is chosen th
 A link is its delay one way and its rate: the round trip of 33ms,50mbit takes 66 ms. `ping` shows \
 round trips. The times of a plan assume no loss, no slow start and no other traffic.";
 
+/// The heading of what is between the parties and in stock.
+const WITH: &str = "The link, the peer and the stock";
+/// The heading of what is compared.
+const COMPARED: &str = "What is compared";
+
 /// Arguments of `tacit plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
@@ -43,36 +48,45 @@ pub(crate) struct PlanArgs {
     /// The link between the parties: one-way delay and rate each way, such as 33ms,50mbit; without
     /// it, the peer's in tacit.toml
     #[arg(long, value_name = "DELAY,RATE")]
+    #[arg(help_heading = WITH)]
     pub(crate) link: Option<Link>,
     /// Plan from what is in stock with this peer: its fingerprint, or its name in tacit.toml
     #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
+    #[arg(help_heading = WITH)]
     pub(crate) peer: Option<String>,
     /// Plan from what is in stock in this folder; without it, with --peer, the one in tacit.toml,
     /// or tacit/stock in your data folder
     #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = WITH)]
     pub(crate) stock: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = WITH)]
     pub(crate) who: PartyArgs,
     /// What parties may do: semi-honest or malicious. No weaker protocol is ever chosen
     #[arg(long, value_name = "MODEL", value_parser = model)]
     #[arg(default_value_t = ThreatModel::SemiHonest)]
+    #[arg(help_heading = COMPARED)]
     pub(crate) security: ThreatModel,
     /// Consider only schemes that need no more than this: prf, related-key, circular or
     /// ideal-cipher
     #[arg(long, value_name = "ASSUMPTION", default_value_t = Assumption::IdealCipher)]
+    #[arg(help_heading = COMPARED)]
     pub(crate) assumption: Assumption,
     /// Consider this scheme alone; `tacit inspect` lists them
     #[arg(long, value_name = "NAME", conflicts_with = "assumption")]
+    #[arg(help_heading = COMPARED)]
     pub(crate) scheme: Option<String>,
     /// For how many runs the command that is printed prepares; against malicious parties a run
     /// costs less the more there are
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(help_heading = COMPARED)]
     pub(crate) runs: u64,
     /// Print every alternative, also those that another one beats in everything
     #[arg(long)]
+    #[arg(help_heading = COMPARED)]
     pub(crate) all: bool,
     /// Print JSON
     #[arg(long)]
+    #[arg(help_heading = COMPARED)]
     pub(crate) json: bool,
 }

@@ -6,13 +6,20 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{ArgAction, ArgGroup, Args, ValueEnum};
 
+use super::party::MEETING;
 use super::text::{duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
+
+/// The heading of what is prepared, and how much of it.
+const WHAT: &str = "What is prepared";
+/// The heading of how it is made and kept.
+const HOW: &str = "How it is prepared";
 
 pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
   tacit prepare aes-128-rounds --runs 20 --with bob
   tacit prepare aes-128-rounds --runs 20 --with alice
+  tacit prepare gap.tacit --runs 20 --with bob      a program, of which both have the same file
 
 Without, one line in each of two terminals (identities from `tacit keygen`):
   tacit prepare aes-128-rounds --runs 20 --role garbler --listen 127.0.0.1:7000 \\
@@ -63,35 +70,42 @@ pub(crate) struct PrepareArgs {
     /// For how many runs of the function there is to be enough
     #[arg(long, value_name = "N", default_value_t = 1, requires = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(help_heading = WHAT)]
     pub(crate) runs: u64,
     /// What to prepare for: the protocol of the later runs; with --ands, authenticated
     #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
     #[arg(default_value_if("ands", ArgPredicate::IsPresent, "authenticated"))]
+    #[arg(help_heading = WHAT)]
     pub(crate) protocol: PrepareFor,
     /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with at most two to
     /// minus this number; 40 unless given. Both parties give the same. Runs from a batch give it,
     /// too; what is made for authenticated serves runs at this s or a lower one
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    #[arg(help_heading = WHAT)]
     pub(crate) security_bits: Option<u8>,
     /// Under batch: allow fewer than 40 --security-bits. For measurements: whoever cheats may
     /// succeed
     #[arg(long)]
+    #[arg(help_heading = WHAT)]
     pub(crate) insecure_for_measurements: bool,
     /// N instances of a component of the library or of a circuit file, such as aes-round@90
     /// or levenshtein-tile:side=10@36
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
     #[arg(value_parser = counted)]
+    #[arg(help_heading = WHAT)]
     pub(crate) components: Vec<Counted>,
     /// N oblivious transfers in addition, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
+    #[arg(help_heading = WHAT)]
     pub(crate) ots: Option<u64>,
     /// Under authenticated: triples for N AND gates of whatever functions, and for their inputs: an
     /// input bit of the party that has more of them takes one, too. They are of one order, as the
     /// triples of a run must be; an order that has as many left counts
     #[arg(long, value_name = "N", conflicts_with = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    #[arg(help_heading = WHAT)]
     pub(crate) ands: Option<u64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = MEETING)]
     pub(crate) who: PartyArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
@@ -99,22 +113,27 @@ pub(crate) struct PrepareArgs {
     /// `tacit inspect` lists both. Unless given, half-gates with the hash that suits the function;
     /// both parties name the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
+    #[arg(help_heading = HOW)]
     pub(crate) scheme: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = HOW)]
     pub(crate) stock: StockArgs,
     /// Garble, and check, on N threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
+    #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,
     /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
     /// was never there, or that was cancelled or failed on its side, is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(help_heading = HOW)]
     pub(crate) retries: u32,
     /// Longest time for the preparation over one connection, such as 10m; without it only the
     /// waits are bounded, each by itself
     #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = HOW)]
     pub(crate) time_limit: Option<Duration>,
     /// Print JSON
     #[arg(long)]
+    #[arg(help_heading = HOW)]
     pub(crate) json: bool,
 }
 

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use tacit::Role;
 use tacit::protocols::Protocol;
 
-use super::party::{protocols, roles};
+use super::party::roles;
 use super::text::pair;
 
 pub(super) const EXAMPLES: &str = "\
@@ -21,8 +21,8 @@ Examples:
 
 /// The protocols whose runs keep values in chains.
 fn keeping() -> impl TypedValueParser<Value = Protocol> {
-    let all = Protocol::ALL.into_iter();
-    protocols(all.filter(|one| one.keeps_values()))
+    let keeping = Protocol::ALL.into_iter().filter(|one| one.keeps_values());
+    PossibleValuesParser::new(keeping.map(Protocol::name)).try_map(|name| name.parse::<Protocol>())
 }
 
 /// Arguments of `tacit stock`.
@@ -48,7 +48,7 @@ pub(crate) struct StockCommandArgs {
     /// Only stocks under this garbling scheme
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,
-    /// Only chains of this protocol: prepared, authenticated or outsourced
+    /// Only chains of this protocol
     #[arg(long, global = true, value_parser = keeping(), hide_short_help = true)]
     pub(crate) protocol: Option<Protocol>,
     /// Print JSON
