@@ -182,6 +182,12 @@ impl Loaded {
         &self.modules[file.0 as usize].items[number as usize]
     }
 
+    /// Whether a module was to declare `name`, and the parser has reported what is wrong with it.
+    pub(crate) fn is_broken(&self, module: FileId, name: &str) -> bool {
+        let broken = |item: &Item| matches!(&item.kind, ItemKind::Broken(b) if b.as_str() == name);
+        self.items_of(module).iter().any(broken)
+    }
+
     /// What `name` means in a module: its own items, what it uses, and the prelude.
     pub(crate) fn lookup(&self, module: FileId, name: &str) -> Option<Definition> {
         let own = &self.modules[module.0 as usize].names;

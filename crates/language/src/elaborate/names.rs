@@ -98,6 +98,9 @@ impl Elaborator<'_> {
     }
 
     fn unknown(&mut self, name: &str, span: Span) -> Reported {
+        if self.loaded.is_broken(self.context.module, name) {
+            return Reported::by_parser();
+        }
         let mut error = Diagnostic::new(span, format!("nothing here is called `{name}`"));
         if let Some(help) = habit(name) {
             return self.report(error.help(help));

@@ -3,6 +3,7 @@
 use super::{Parsed, Parser};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
+use crate::source::Symbol;
 use crate::syntax::{
     BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Input, Item, ItemKind, Output,
     ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
@@ -36,10 +37,23 @@ impl Parser<'_> {
                         self.skip();
                     }
                     self.skip_to_item();
+                    if let Some(name) = self.name_of_item(before) {
+                        items.push(Item {
+                            kind: ItemKind::Broken(name),
+                            span: start.to(self.previous()),
+                        });
+                    }
                 }
             }
         }
         items
+    }
+
+    /// The name that the item whose first word is at `first` was to declare.
+    fn name_of_item(&mut self, first: usize) -> Option<Symbol> {
+        let component = self.text_of(self.tokens[first].span) == "component";
+        let token = self.tokens.get(first + 1 + usize::from(component))?;
+        (token.kind == T::Name).then(|| self.symbol(token.span))
     }
 
     fn begins_item(&self) -> bool {

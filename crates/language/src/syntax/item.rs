@@ -33,6 +33,8 @@ pub(crate) enum ItemKind {
     Entry(Entry),
     /// `test "…" { … }`
     Test(TestItem),
+    /// What was to declare this name and could not be read: what uses it gets no error for that.
+    Broken(Symbol),
 }
 
 impl ItemKind {
@@ -46,7 +48,7 @@ impl ItemKind {
             Self::State(state) => Some(&state.name),
             Self::Function(function) => Some(&function.name),
             Self::Entry(entry) => Some(&entry.name),
-            Self::Parties(_) | Self::Use(_) | Self::Test(_) => None,
+            Self::Parties(_) | Self::Use(_) | Self::Test(_) | Self::Broken(_) => None,
         }
     }
 }
