@@ -224,10 +224,7 @@ pub enum Incompatibility {
         theirs: Digest,
     },
     /// Another protocol.
-    #[error(
-        "it wants protocol {theirs} and this party {ours}; give both the same command, \
-         --protocol and --security"
-    )]
+    #[error("{}", protocol(*.ours, *.theirs))]
     Protocol {
         /// Our protocol.
         ours: ProtocolId,
@@ -302,9 +299,10 @@ pub enum Incompatibility {
     },
     /// Those who keep a chain bring another than the one that a party pinned, or an older version.
     #[error(
-        "the run would continue from {}, but chain {pinned} or later is pinned: those who keep \
-         it went back to an old copy, or run another chain; ask them, and omit the pin only if you \
-         accept that", found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
+        "the run would continue from {}, but chain {pinned} or later is pinned: the pin is \
+         mistyped, or those who keep the chain went back to an old copy or run another; compare \
+         what earlier runs printed, and omit the pin only if you accept that",
+        found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
     )]
     Pinned {
         /// What is pinned.
@@ -341,6 +339,30 @@ pub enum Incompatibility {
 
 /// How two parties' parameters differ. Only `outsourced` runs both with 0 bits (one circuit) and
 /// with more.
+/// Two parties that want different protocols, and what to do.
+fn protocol(ours: ProtocolId, theirs: ProtocolId) -> String {
+    use ProtocolId::{Authenticated, Batch, Prepare};
+    let what = |protocol| match protocol {
+        Prepare => "`tacit prepare`".to_owned(),
+        protocol => format!("a run by {protocol}"),
+    };
+    let (theirs_is, ours_is) = (what(theirs), what(ours));
+    match (ours, theirs) {
+        (Batch, Authenticated) | (Authenticated, Batch) => format!(
+            "it chose protocol {theirs} and this party {ours}; give both --protocol authenticated, \
+             or prepare a batch at both: without --protocol each goes by its own stock, and \
+             `tacit stock list` shows it"
+        ),
+        (Prepare, _) | (_, Prepare) => {
+            format!("it wants {theirs_is} and this party {ours_is}; give both the same command")
+        }
+        _ => format!(
+            "it wants {theirs_is} and this party {ours_is}; give both the same --protocol and \
+             --security"
+        ),
+    }
+}
+
 fn statistical_security(ours: u8, theirs: u8) -> String {
     let circuits = |bits| match bits {
         0 => "one circuit, for parties that follow the protocol",
@@ -373,6 +395,7 @@ impl Incompatibility {
     pub const fn abort_reason(&self) -> AbortReason {
         match self {
             Self::OtherServer { .. } => AbortReason::OtherServer,
+            Self::Pinned { .. } => AbortReason::Pinned,
             _ => AbortReason::Incompatible,
         }
     }

@@ -208,7 +208,8 @@ one_byte_enum! {
         /// The other sent what no honest party sends.
         Misbehaved = 1, "it found that we broke the protocol";
         /// The parties want different things.
-        Incompatible = 2, "it was told to run something else";
+        Incompatible = 2, "it was told to run something else; compare the commands, and see what \
+            it printed";
         /// A person or a signal cancelled the run.
         Cancelled = 3, "it was cancelled";
         /// Something failed on its side.
@@ -242,6 +243,9 @@ one_byte_enum! {
             says";
         /// Its disk is full.
         DiskFull = 14, "its disk is full; have it free some space, and try again";
+        /// It pins a chain or a version that those who keep the chain do not have.
+        Pinned = 15, "its pin asks for another chain, or for a later version than those who keep \
+            it have; ask which it gave: it is mistyped, or one went back to an old copy";
     }
 }
 

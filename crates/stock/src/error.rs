@@ -183,8 +183,8 @@ pub enum StockError {
     },
     /// There is no such chain.
     #[error(
-        "there is no chain {chain:?} with this peer; a run with --chain {chain} that saves values \
-         and loads none begins it: of most programs, --entry start"
+        "there is no chain {chain:?} of this protocol with this peer; a run with --chain {chain} \
+         that saves values and loads none begins it: of most programs, --entry start"
     )]
     NoChain {
         /// Its name.
@@ -244,8 +244,8 @@ pub enum StockError {
     /// The two parties' records of a chain do not fit together.
     #[error(
         "chain {chain:?} is {own} here and {peer} at the peer: one of them was dropped, restored \
-         from an old copy, or is another chain; both that keep it run `tacit stock drop-chain \
-         {chain}` and begin it anew"
+         from an old copy, or is another chain; whoever still has one runs `tacit stock \
+         drop-chain {chain}`, and both begin it anew"
     )]
     ChainsDiffer {
         /// The chain.

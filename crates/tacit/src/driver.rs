@@ -159,7 +159,9 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedR
 pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
     let is_others = error.party().is_some_and(|party| Some(party) != to);
     Some(match error.cause() {
-        Error::PeerAborted(AbortReason::Incompatible) if is_others => AbortReason::Incompatible,
+        Error::PeerAborted(AbortReason::Incompatible | AbortReason::Pinned) if is_others => {
+            AbortReason::Incompatible
+        }
         Error::PeerAborted(_) if is_others => AbortReason::OtherParty,
         Error::PeerAborted(_) | Error::SessionOver { .. } => return None,
         error if error.category() == Category::Peer => {

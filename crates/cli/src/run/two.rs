@@ -69,11 +69,11 @@ impl<'a> TwoPartyRun<'a> {
             let checked = || checked_in_stock(args, config, party, function, role);
             protocol = Protocol::by_default(args.security, checked)?;
             let why = match protocol {
-                Protocol::Batch => "a batch of the function is in stock",
-                _ => "no batch of the function is in stock",
+                Protocol::Batch => "a checked batch",
+                _ => "no checked batch",
             };
             let name = protocol.name();
-            eprintln!("{why}, so `{name}` runs; --protocol chooses another protocol");
+            eprintln!("{why} of the function is in this party's stock, so `{name}` runs");
         }
         let run = Self {
             args,
@@ -375,8 +375,8 @@ impl<'a> TwoPartyRun<'a> {
                 let command = shell::line(&self.prepare(Protocol::Authenticated, "N"));
                 let scheme = self.rung.id;
                 eprintln!(
-                    "triples   made in the run: no order that both parties prepared has enough \
-                     left for a run under {scheme}; `{command}` at both makes more"
+                    "triples   made in the run: the parties have none, or too few of one order, \
+                     in stock under {scheme}; `{command}` at both prepares some"
                 );
             }
             made => eprintln!("triples   made in {made} of {runs} runs"),

@@ -51,7 +51,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         let weak = "insecure, for measurements: 6 bits of statistical security\n";
         assert_eq!(ended.succeeded(), format!("{weak}{CIPHERTEXT}"));
         for stated in [
-            "a batch of the function is in stock",
+            "a checked batch of the function is in this party's stock, so `batch` runs",
             "protocol  batch, secure against a malicious party",
         ] {
             assert!(ended.stderr.contains(stated), "{ended:?}");
@@ -74,7 +74,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &open) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
         for stated in [
-            "no batch of the function is in stock, so `authenticated` runs",
+            "no checked batch of the function is in this party's stock, so `authenticated` runs",
             "protocol  authenticated, secure against a malicious party",
         ] {
             assert!(ended.stderr.contains(stated), "{ended:?}");

@@ -103,6 +103,11 @@ fn a_running_total_is_kept_by_two_who_may_cheat() {
         );
         ended.succeeded();
     }
+    // A pin that is not there stops both, and both hear why.
+    let pin = "000102030405060708090a0b0c0d0e0f:1";
+    let [shop, customer] = both((&parties, MALICIOUS), "look", [&["--pin", pin], &[]], None);
+    shop.failed(5, &["is pinned", "mistyped"]);
+    customer.failed(6, &["its pin asks for another chain", "mistyped"]);
     // A chain is of one protocol.
     for ended in both((&parties, CHAIN), "look", [&[]; 2], None) {
         assert_ne!(ended.code, 0, "{ended:?}");

@@ -72,7 +72,7 @@ fn triples_are_prepared_listed_checked_and_taken() {
         assert!(
             ended
                 .stderr
-                .contains("triples   made in the run: no order that both parties prepared has "),
+                .contains("triples   made in the run: the parties have none, or too few of one "),
             "{ended:?}"
         );
     }
@@ -108,7 +108,7 @@ fn components_are_prepared_listed_checked_and_taken() {
     for from_stock in [
         "instances from stock\n",
         // One schedule of keys was made, for two blocks.
-        "triples   made in the run: no order that both parties prepared has ",
+        "triples   made in the run: the parties have none, or too few of one ",
     ] {
         for ended in act(&parties, &run, [KEY, BLOCK]) {
             assert_eq!(ended.succeeded(), CIPHERTEXT);
