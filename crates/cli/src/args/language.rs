@@ -33,7 +33,8 @@ Examples:
   tacit fmt auction.tacit                   writes the file in the one format
   tacit fmt --check *.tacit                 says which files are not in it, and writes nothing
 
-Exits with 0, or with 3 if --check finds such a file or a file has errors.";
+Spaces, indents and empty lines change; lines stay where they were broken. Exits with 0, or \
+with 3 if --check finds such a file or a file has errors.";
 
 /// Arguments of `tacit check` and `tacit test`.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
 use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
 use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks};
-use tacit::{Function, Job, Outcome, Role, SecurityScope, Session, Value};
+use tacit::{Category, Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
 
@@ -214,7 +214,16 @@ impl<'a> TwoPartyRun<'a> {
                 return Ok(None);
             }
             Err(tacit::Error::NothingChecked { .. }) => return Err(self.nothing_checked()),
-            Err(error) => return Err(self.named(error)),
+            Err(error) => {
+                let has_left = matches!(error.category(), Category::Network | Category::Peer);
+                if has_left && self.protocol == Protocol::Authenticated && self.stocks.is_some() {
+                    eprintln!(
+                        "a try that the peer left after it could have cheated counts, and makes \
+                         later ones dearer; `tacit stock list` shows how many"
+                    );
+                }
+                return Err(self.named(error));
+            }
             Ok(outcome) => outcome,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
