@@ -188,14 +188,9 @@ impl Policy {
         servers.into_iter().any(|servers| servers.other == *peer)
     }
 
-    /// The peers that may use the values of the chain: those that may ask for any offer of it.
+    /// The peers that may use the values of the chain.
     pub(crate) fn clients(&self, of: &Outsourced) -> Vec<Fingerprint> {
-        let offers = self.offers.iter().filter(|offer| {
-            let outsourced = offer.outsourced.as_ref();
-            outsourced.is_some_and(|other| (other.other, &other.chain) == (of.other, &of.chain))
-        });
-        let clients: BTreeSet<_> = offers.flat_map(|offer| &offer.peers).copied().collect();
-        clients.into_iter().collect()
+        outsourced::clients(&self.offers, of).into_iter().collect()
     }
 
     /// What is asked for, with OTs as this party has them.
