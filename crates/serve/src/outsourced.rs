@@ -383,7 +383,11 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
         shared.refused(Some(seat.peer), None, "request", &why);
         why
     })?;
-    match shared.lobby.lend((seat.peer, ticket), session, within) {
+    let lent = shared.lobby.lend((seat.peer, ticket), session, within);
+    if !matches!(lent, Lent::Unclaimed(_)) {
+        shared.came_for_a_client(seat.peer);
+    }
+    match lent {
         Lent::Back(session) => Ok(session),
         Lent::Spent => Err("its run failed".to_owned()),
         Lent::Unclaimed(session) => {

@@ -1,6 +1,46 @@
-//! What bounds the clients of a chain.
+//! What bounds the other server, and the clients of a chain.
 
 use super::*;
+
+/// Whoever has the cloud's key begins sessions for which no client comes, each of which costs the
+/// generator a handshake.
+#[test]
+fn the_other_server_begins_no_more_sessions_than_clients_may() {
+    const TIMES: usize = 6;
+    let limits = Limits {
+        arrivals: Rate {
+            times: TIMES as u32,
+            per: Duration::from_secs(36_000),
+        },
+        ..Limits::default()
+    };
+    let three = Three::new(1, limits);
+    // Those that a client comes for are the client's.
+    for _ in 0..3 {
+        let richer = three.runs(0, &millionaires(4), ("b", 4), "a_is_richer");
+        assert_eq!(richer, "1");
+    }
+    let (at, peer) = (three.address(GENERATOR), &three.servers[GENERATOR]);
+    let session = || {
+        let (own, peer) = (&three.servers[CLOUD], peer.fingerprint());
+        let mut session = Session::connect(&at, own, &peer, &Three::settings())?;
+        session.greeted()
+    };
+    (0..TIMES).for_each(|_| session().expect("a session"));
+    let refused = session().err();
+    assert!(
+        matches!(refused, Some(Error::PeerAborted(AbortReason::Busy))),
+        "{refused:?}"
+    );
+    session_of_a_client(&three);
+}
+
+fn session_of_a_client(three: &Three) {
+    let session = three.session(0, GENERATOR);
+    session
+        .and_then(|mut session| session.greeted())
+        .expect("a session");
+}
 
 /// Every run of a chain opens it to all its clients, so that none of a chain with too many of them
 /// could ever run.
