@@ -20,6 +20,7 @@ fn the_other_server_begins_no_more_sessions_than_clients_may() {
         let richer = three.runs(0, &millionaires(4), ("b", 4), "a_is_richer");
         assert_eq!(richer, "1");
     }
+    three.running(GENERATOR, 0);
     let (at, peer) = (three.address(GENERATOR), &three.servers[GENERATOR]);
     let session = || {
         let (own, peer) = (&three.servers[CLOUD], peer.fingerprint());
@@ -32,14 +33,9 @@ fn the_other_server_begins_no_more_sessions_than_clients_may() {
         matches!(refused, Some(Error::PeerAborted(AbortReason::Busy))),
         "{refused:?}"
     );
-    session_of_a_client(&three);
-}
-
-fn session_of_a_client(three: &Three) {
-    let session = three.session(0, GENERATOR);
-    session
-        .and_then(|mut session| session.greeted())
-        .expect("a session");
+    let client = three.session(0, GENERATOR);
+    let greeted = client.and_then(|mut session| session.greeted());
+    greeted.expect("a session of a client");
 }
 
 /// Every run of a chain opens it to all its clients, so that none of a chain with too many of them
