@@ -157,16 +157,16 @@ impl Watch {
     }
 }
 
-/// Lets an interrupt that is there be raised a little later, when the caller has the result that is
-/// about to be returned.
+/// Lets an interrupt that is there be raised a little later, when the caller has the result that
+/// is about to be returned.
 pub(crate) fn hold_interrupt(py: Python<'_>) {
     if let Err(error) = py.check_signals() {
         raise_later(py, error);
     }
 }
 
-/// Raises Ctrl-C's exception again after [`INTERRUPT_DELAY`]. Others, such as a callback's, are told
-/// to `sys.unraisablehook`.
+/// Raises Ctrl-C's exception again after [`INTERRUPT_DELAY`]. Others, such as a callback's, are
+/// told to `sys.unraisablehook`.
 fn raise_later(py: Python<'_>, error: PyErr) {
     let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py);
     let interrupt = || {
