@@ -284,7 +284,10 @@ impl Session {
             job.watch(|now| self.watch.note(now)).run(session)
         })?;
         let outputs = function.results(py, &outcome.outputs)?;
-        Ok(ran(outputs, protocol, &outcome))
+        let ran = ran(outputs, protocol, &outcome);
+        // It may take long to make the results.
+        wait::hold_interrupt(py);
+        Ok(ran)
     }
 
     /// Prepares for `runs` runs of a function; the peer does the same in the other role.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tacit::net::CancelHandle;
 use tacit::{Error, Progress};
@@ -21,6 +22,10 @@ const SIGNAL_TICK: Duration = Duration::from_millis(40);
 
 /// How often Python is told of progress.
 const PROGRESS_TICK: Duration = Duration::from_millis(10);
+
+/// How much later an interrupt is raised that came when the work was done: whoever called has the
+/// result by then.
+const INTERRUPT_DELAY: Duration = Duration::from_millis(100);
 
 /// Does work that cannot be told to end, without the GIL and on a thread of its own, which is left
 /// alone where a signal ends the wait: it ends by itself, and drops what it has.
@@ -107,7 +112,8 @@ impl Watch {
     }
 
     /// Does `work`, and returns what it ends with. When it is to end early it is cancelled and
-    /// waited for: nothing of it goes on after the exception.
+    /// waited for: nothing of it goes on after the exception. Where it is done all the same, its
+    /// result is returned, and Ctrl-C is raised a little later.
     ///
     /// # Errors
     ///
@@ -128,8 +134,16 @@ impl Watch {
         let done = py.detach(work);
         let ended = lock(&self.work).take().and_then(|work| work.ended);
         match (ended, done) {
-            (Some(Ended::Raised(error)), _) => Err(error),
-            (None, done) | (_, done @ Ok(_)) => Ok(done),
+            (Some(Ended::Raised(error)), Ok(done)) => {
+                raise_later(py, error);
+                Ok(Ok(done))
+            }
+            (_, Ok(done)) => {
+                hold_interrupt(py);
+                Ok(Ok(done))
+            }
+            (None, failed) => Ok(failed),
+            (Some(Ended::Raised(error)), Err(_)) => Err(error),
             (Some(Ended::Late(limit)), Err(_)) => Err(error::exception(
                 py,
                 "NetworkTimeout",
@@ -141,6 +155,43 @@ impl Watch {
             )),
         }
     }
+}
+
+/// Lets an interrupt that is there be raised a little later, when the caller has the result that
+/// is about to be returned.
+pub(crate) fn hold_interrupt(py: Python<'_>) {
+    if let Err(error) = py.check_signals() {
+        raise_later(py, error);
+    }
+}
+
+/// Raises Ctrl-C's exception again after [`INTERRUPT_DELAY`]. Others, such as a callback's, are
+/// told to `sys.unraisablehook`.
+fn raise_later(py: Python<'_>, error: PyErr) {
+    let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py);
+    let interrupt = || {
+        thread::sleep(INTERRUPT_DELAY);
+        // There is nobody to interrupt where Python has ended.
+        let _ = Python::try_attach(interrupt_main);
+    };
+    if !is_interrupt || thread::Builder::new().spawn(interrupt).is_err() {
+        error.write_unraisable(py, None);
+    }
+}
+
+/// Interrupts the main thread as Ctrl-C does: a signal ends the system call that it may be in.
+fn interrupt_main(py: Python<'_>) -> PyResult<()> {
+    let main = py.import("threading")?.call_method0("main_thread")?;
+    let signal = py.import("signal")?;
+    let signalled = match signal.hasattr("pthread_kill")? {
+        true => {
+            let which = (main.getattr("ident")?, signal.getattr("SIGINT")?);
+            signal.call_method1("pthread_kill", which)
+        }
+        // Windows has no such signals.
+        false => py.import("_thread")?.call_method0("interrupt_main"),
+    };
+    signalled.map(drop)
 }
 
 impl Terms {

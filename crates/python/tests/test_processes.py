@@ -103,6 +103,55 @@ def test_ctrl_c_ends_what_is_computed_before_a_run(what: str) -> None:
     assert float(fastest) < 0.1
 
 
+INTERRUPTED_LATE = """
+    import os, signal, threading, time, tacit
+
+    richer = tacit.function("millionaires", bits=32)
+    alice, bob = tacit.Identity.generate(), tacit.Identity.generate()
+
+    def attempt():
+        listener, begun = tacit.Listener("127.0.0.1:0"), threading.Event()
+        def interrupt():
+            begun.wait()
+            time.sleep(0.003)
+            os.kill(os.getpid(), signal.SIGINT)
+        def other():
+            with listener.accept(identity=bob, peer=alice.fingerprint) as session:
+                begun.wait()
+                # Both are done before a signal is looked for, which is every 40 ms.
+                time.sleep(0.01)
+                try:
+                    session.run(richer, b=1)
+                except tacit.TacitError:
+                    pass
+        threads = [threading.Thread(target=work) for work in (interrupt, other)]
+        for thread in threads:
+            thread.start()
+        result = None
+        try:
+            with tacit.connect(
+                listener.address, identity=alice, peer=bob.fingerprint
+            ) as session:
+                begun.set()
+                result = session.run(richer, a=2)
+                time.sleep(5)
+        except KeyboardInterrupt:
+            pass
+        else:
+            result = None
+        for thread in threads:
+            thread.join()
+        return result is not None and result.value is True
+
+    print(any(attempt() for _ in range(10)))
+"""
+
+
+def test_a_result_that_is_there_is_returned_before_ctrl_c_is_raised() -> None:
+    with script(INTERRUPTED_LATE) as runs:
+        assert runs.communicate(timeout=100)[0] == "True\n"
+
+
 INTERRUPTED_WORK = """
     import os, signal, sys, threading, time, tacit
 

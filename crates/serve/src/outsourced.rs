@@ -13,12 +13,13 @@
 //! against the client, but for what an abort of the other server tells: clients are many and the
 //! other server is one, without which nobody is served.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::session::{AbortReason, Proposal, ProtocolId};
-use tacit::stock::check_chain_name;
+use tacit::stock::{MAX_OPEN_TO, check_chain_name};
 use tacit::{Error, Fingerprint, Outcome, Role, Session, Settings};
 
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
@@ -101,8 +102,34 @@ pub(crate) fn check(peers: &[Peer], offers: &[Offer]) -> Result<(), policy::Erro
             }
         };
         check_offer(peers, offer, servers).map_err(wrong)?;
+        check_clients(offers, servers).map_err(wrong)?;
     }
     Ok(())
+}
+
+/// The peers that may use the values of the chain of `servers`: those that may ask for any offer
+/// of it.
+pub(crate) fn clients(offers: &[Offer], servers: &Outsourced) -> BTreeSet<Fingerprint> {
+    let of_chain = offers.iter().filter(|offer| {
+        let other = offer.outsourced.as_ref();
+        other.is_some_and(|other| (other.other, &other.chain) == (servers.other, &servers.chain))
+    });
+    of_chain.flat_map(|offer| &offer.peers).copied().collect()
+}
+
+/// Refuses a chain that no run could open to all its clients.
+fn check_clients(offers: &[Offer], servers: &Outsourced) -> Result<(), String> {
+    let Some(chain) = &servers.chain else {
+        return Ok(());
+    };
+    let count = clients(offers, servers).len();
+    match count > MAX_OPEN_TO {
+        false => Ok(()),
+        true => Err(format!(
+            "chain {chain:?} is for {count} clients, where at most {MAX_OPEN_TO} are possible; \
+             name fewer in `peers`, or give some of them a chain of their own"
+        )),
+    }
 }
 
 fn check_offer(peers: &[Peer], offer: &Offer, servers: &Outsourced) -> Result<(), String> {
@@ -356,7 +383,11 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
         shared.refused(Some(seat.peer), None, "request", &why);
         why
     })?;
-    match shared.lobby.lend((seat.peer, ticket), session, within) {
+    let lent = shared.lobby.lend((seat.peer, ticket), session, within);
+    if !matches!(lent, Lent::Unclaimed(_)) {
+        shared.came_for_a_client(seat.peer);
+    }
+    match lent {
         Lent::Back(session) => Ok(session),
         Lent::Spent => Err("its run failed".to_owned()),
         Lent::Unclaimed(session) => {

@@ -15,6 +15,7 @@ use tacit::{Fingerprint, Function, Session};
 
 use crate::memory::Memory;
 use crate::outsourced::{self, Outsourced};
+use crate::rate::Rate;
 
 pub use error::Error;
 use levels::index_levels;
@@ -188,14 +189,21 @@ impl Policy {
         servers.into_iter().any(|servers| servers.other == *peer)
     }
 
-    /// The peers that may use the values of the chain: those that may ask for any offer of it.
+    /// The peers that may use the values of the chain.
     pub(crate) fn clients(&self, of: &Outsourced) -> Vec<Fingerprint> {
-        let offers = self.offers.iter().filter(|offer| {
-            let outsourced = offer.outsourced.as_ref();
-            outsourced.is_some_and(|other| (other.other, &other.chain) == (of.other, &of.chain))
-        });
-        let clients: BTreeSet<_> = offers.flat_map(|offer| &offer.peers).copied().collect();
-        clients.into_iter().collect()
+        outsourced::clients(&self.offers, of).into_iter().collect()
+    }
+
+    /// How often a peer may begin sessions. The other server of runs of three may for each client,
+    /// and has back those that a client came for.
+    pub(crate) fn arrivals(&self, peer: &Fingerprint) -> Rate {
+        let Rate { times, per } = self.limits.arrivals;
+        let clients = match self.is_server(peer) {
+            true => self.peers.len().saturating_sub(1).max(1),
+            false => 1,
+        };
+        let times = times.saturating_mul(u32::try_from(clients).unwrap_or(u32::MAX));
+        Rate { times, per }
     }
 
     /// What is asked for, with OTs as this party has them.

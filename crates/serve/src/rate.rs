@@ -98,6 +98,11 @@ impl Bucket {
         true
     }
 
+    /// Gives back one that was taken.
+    pub fn give_back(&mut self) {
+        self.left = f64::from(self.rate.times).min(self.left + 1.0);
+    }
+
     /// Whether one could be taken.
     pub fn has(&mut self, now: Instant) -> bool {
         self.refill(now);
@@ -145,6 +150,8 @@ mod tests {
         assert!((0..3).all(|_| bucket.take(begun)));
         assert!(!bucket.take(begun) && !bucket.has(begun));
         let later = begun + Duration::from_secs(21);
+        assert!(bucket.take(later) && !bucket.take(later));
+        bucket.give_back();
         assert!(bucket.take(later) && !bucket.take(later));
         // What is not used is not saved up.
         let much_later = begun + Duration::from_secs(100_000);

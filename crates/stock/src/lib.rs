@@ -94,7 +94,7 @@ pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
 pub use names::{ComponentDigest, EpochId, PeerId, Role, SchemeId, Shape, Span, StockId};
-pub use policy::{Access, MAX_RULES, Policy, Rule, check_chain_name};
+pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name};
 pub use records::{
     FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
     MAX_PENDING_LOTS,

@@ -9,6 +9,9 @@ use crate::{PeerId, StockError};
 /// Rules of a policy at most.
 pub const MAX_RULES: usize = 256;
 
+/// Parties to whom [`Policy::open_to`] opens a chain at most: each takes two rules.
+pub const MAX_OPEN_TO: usize = MAX_RULES / 2;
+
 /// What somebody wants to do with a kept value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -67,7 +70,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where there are more than half of [`MAX_RULES`].
+    /// [`StockError::ApiMisuse`] where there are more than [`MAX_OPEN_TO`].
     pub fn open_to(parties: &[PeerId]) -> Result<Self, StockError> {
         let rules = parties.iter().flat_map(|&who| {
             [Access::Load, Access::Save].map(|access| Rule {

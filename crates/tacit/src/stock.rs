@@ -63,8 +63,8 @@ pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
-    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, Report, Span,
-    StockError, Storage, Tried, TryRecord, check_chain_name,
+    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, MAX_OPEN_TO,
+    Report, Span, StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use tries::{TryName, charge_bits};
 

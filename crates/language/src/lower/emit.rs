@@ -22,6 +22,10 @@ use super::{CircuitFiles, Error, Lower, Lowered, component, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
 
+/// Most gates of all components that a run calls together: they are in memory at once, and take
+/// up to 24 bytes each once they are compiled.
+const MAX_GATES_TOGETHER: usize = 1 << 26;
+
 /// The function of a run.
 pub(super) fn function(
     program: &Program,
@@ -71,6 +75,8 @@ struct Emitter<'r, 'p> {
     /// The input wire of the region at hand for each place that it reads.
     ports: Vec<Wire>,
     components: HashMap<FunctionId, usize>,
+    /// The gates of these together.
+    component_gates: usize,
     regions: HashMap<Digest, usize>,
     /// The names of the function's components, by number.
     names: Vec<String>,
@@ -116,6 +122,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             ports: Vec::new(),
             traced,
             components: HashMap::new(),
+            component_gates: 0,
             regions: HashMap::new(),
             names: Vec::new(),
             widths: Vec::new(),
@@ -276,6 +283,13 @@ impl<'r, 'p> Emitter<'r, 'p> {
         }
         let recorded = self.run.recorded.is_some();
         let (circuit, lines) = component::circuit(self.program, id, self.files, recorded)?;
+        self.component_gates += circuit.gate_count();
+        if self.component_gates > MAX_GATES_TOGETHER {
+            let message = "with this call the components of this run have more than 2^26 gates \
+                           together: call one component more often in place of several that \
+                           differ, or compute it in several runs";
+            return Err(Error::At(span, message.to_owned()));
+        }
         if let Some(lines) = lines {
             self.costs.component(id, lines);
         }

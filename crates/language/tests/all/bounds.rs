@@ -76,6 +76,36 @@ fn a_component_has_at_most_2_to_the_24_gates() {
     assert!(error.message.contains("more than 2^24 gates"), "{error:?}");
 }
 
+/// Each instance of a generic component is within its own bound, and some hundred of them would
+/// fill the memory of whoever looks at the program. What is called again is not there again.
+#[test]
+fn components_have_at_most_2_to_the_26_gates_together() {
+    let items = "component fn big<const K>(x: u512) -> u512 {
+                     let mut y: u512 = x + K as u512;
+                     for i in 0..20 { y = y * y + x; }
+                     y
+                 }";
+    let body = |turns: &str| {
+        main(
+            items,
+            &format!("let mut x: u512 = a as u512; {turns} x as u8 ^ b"),
+        )
+    };
+    let again = "for i in 0..300 { x = big::<1>(x); }";
+    let program = program_of(&body(again));
+    let lowered = program.lower("main", EntryId(0), &NoCircuitFiles);
+    let ands = lowered.expect("one component").function.and_gates();
+    assert!(ands > 100_000_000, "{ands}");
+
+    let program = program_of(&body("for const k in 0..6 { x = big::<k>(x); }"));
+    let lowered = program.lower("main", EntryId(0), &NoCircuitFiles);
+    let Err(error) = lowered else {
+        panic!("too many gates together");
+    };
+    let text = "more than 2^26 gates together";
+    assert!(error.message.contains(text), "{error:?}");
+}
+
 #[test]
 fn calls_of_components_give_at_most_2_to_the_25_elements() {
     let items = "component fn wide(a: u8) -> u64 { a as u64 }

@@ -8,7 +8,7 @@ use tacit::Fingerprint;
 
 use super::{ServiceState, Shared};
 use crate::event::Event;
-use crate::policy::Limits;
+use crate::policy::Policy;
 use crate::rate::{Bucket, Rate};
 
 /// Refusals that are told one by one, of each peer and of strangers.
@@ -48,17 +48,18 @@ impl ServiceState {
     pub(super) fn peer(
         &mut self,
         peer: Fingerprint,
-        limits: &Limits,
+        policy: &Policy,
         now: Instant,
     ) -> &mut PeerState {
+        let (arrivals, refusals) = (policy.arrivals(&peer), policy.limits().refusals);
         let state = self.peers.entry(peer).or_insert_with(|| PeerState {
-            arrivals: Bucket::new(limits.arrivals, now),
-            refusals: Bucket::new(limits.refusals, now),
+            arrivals: Bucket::new(arrivals, now),
+            refusals: Bucket::new(refusals, now),
             told: Told::new(now),
             runs: HashMap::new(),
         });
-        state.arrivals.change(limits.arrivals);
-        state.refusals.change(limits.refusals);
+        state.arrivals.change(arrivals);
+        state.refusals.change(refusals);
         state
     }
 }
@@ -77,7 +78,7 @@ impl Shared {
             let now = Instant::now();
             if policy.peer(&peer).is_some() {
                 let mut state = self.state();
-                let of_late = state.peer(peer, policy.limits(), now);
+                let of_late = state.peer(peer, &policy, now);
                 of_late.refusals.take(now);
             }
         }
@@ -100,7 +101,7 @@ impl Shared {
         let mut state = self.state();
         let told = match named {
             Some(peer) => {
-                let of_late = state.peer(peer.fingerprint, policy.limits(), now);
+                let of_late = state.peer(peer.fingerprint, &policy, now);
                 of_late.told.count(now)
             }
             None => state
@@ -127,12 +128,21 @@ impl Shared {
         });
     }
 
+    /// No longer counts a session that the other server began, since a client came for its run:
+    /// clients are counted themselves.
+    pub(crate) fn came_for_a_client(&self, server: Fingerprint) {
+        let policy = self.policy();
+        let mut state = self.state();
+        let of_late = state.peer(server, &policy, Instant::now());
+        of_late.arrivals.give_back();
+    }
+
     /// Whether the peer may run the offer once more.
     pub(crate) fn may_run(&self, peer: Fingerprint, offer: &str, rate: Rate) -> bool {
         let policy = self.policy();
         let now = Instant::now();
         let mut state = self.state();
-        let of_late = state.peer(peer, policy.limits(), now);
+        let of_late = state.peer(peer, &policy, now);
         let runs = &mut of_late.runs;
         let bucket = runs
             .entry(offer.to_owned())

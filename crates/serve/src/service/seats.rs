@@ -41,15 +41,16 @@ impl Shared {
             sessions.filter(|session| session.peer == peer).count()
         };
         let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
-        let of_late = state.peer(peer.fingerprint, limits, now);
+        let of_late = state.peer(peer.fingerprint, &policy, now);
         // The other server comes with every run of every client, each of which is bounded there,
         // and what a client asks for by way of it is not to keep all others out. It leaves sessions
-        // to clients all the same, whatever it is up to.
+        // to clients all the same, whatever it is up to, and those that no client comes for are
+        // counted.
         let is_server = policy.is_server(&peer.fingerprint);
         if !is_server && !of_late.refusals.has(now) {
             return Err("it was refused too often of late");
         }
-        if !is_server && !of_late.arrivals.take(now) {
+        if !of_late.arrivals.take(now) {
             return Err("it begins sessions too often");
         }
         let most = match is_server {

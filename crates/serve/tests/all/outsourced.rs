@@ -1,6 +1,8 @@
 //! Generator and cloud as two services of this process, and clients of them that stall, flood, lie
 //! and ask for what only one of both has: others get their runs.
 
+mod bounds;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -100,40 +102,48 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
     }
 }
 
+fn identity() -> Identity {
+    Identity::generate().expect("randomness")
+}
+
+/// What a server does for clients: `millionaires` and the map; the cloud offers the former with
+/// eight bits as well, of which the generator knows nothing.
+fn policy(
+    own: usize,
+    (other, other_at): (Fingerprint, Option<String>),
+    clients: &[Identity],
+    limits: Limits,
+) -> Result<Policy, tacit_serve::policy::Error> {
+    let peer = |name, fingerprint, address| Peer {
+        name,
+        fingerprint,
+        address,
+        link: None,
+    };
+    let peers = clients.iter().enumerate();
+    let peers = peers.map(|(n, client)| peer(format!("client{n}"), client.fingerprint(), None));
+    let peers = peers.chain([peer("other".to_owned(), other, other_at)]);
+    let side = [Server::Generator, Server::Cloud][own];
+    let mut offered = vec![millionaires(4), map("start"), map("set")];
+    if own == CLOUD {
+        offered.push(millionaires(8));
+    }
+    let offers = offered.into_iter();
+    let offers = offers.map(|of| offer(side, other, of, clients)).collect();
+    Policy::new(peers.collect(), offers, Vec::new(), limits, None)
+}
+
 impl Three {
-    /// Services of `millionaires` and of the map for this many clients; the cloud offers the former
-    /// with eight bits as well, of which the generator knows nothing.
+    /// Both services, for this many clients.
     fn new(clients: usize, limits: Limits) -> Self {
-        let identity = || Identity::generate().expect("randomness");
         let servers = [identity(), identity()];
         let clients: Vec<_> = (0..clients).map(|_| identity()).collect();
         let folder = TempDir::new().expect("a folder");
         let events = [Events::default(), Events::default()];
         let mut generator_at = None;
         let services = [GENERATOR, CLOUD].map(|own| {
-            let other = servers[1 - own].fingerprint();
-            let peers = clients.iter().enumerate().map(|(number, client)| Peer {
-                name: format!("client{number}"),
-                fingerprint: client.fingerprint(),
-                address: None,
-                link: None,
-            });
-            let server = Peer {
-                name: "other".to_owned(),
-                fingerprint: other,
-                address: generator_at.clone(),
-                link: None,
-            };
-            let side = [Server::Generator, Server::Cloud][own];
-            let mut offered = vec![millionaires(4), map("start"), map("set")];
-            if own == CLOUD {
-                offered.push(millionaires(8));
-            }
-            let offers = offered.into_iter();
-            let offers = offers.map(|of| offer(side, other, of, &clients)).collect();
-            let peers = peers.chain([server]).collect();
-            let policy =
-                Policy::new(peers, offers, Vec::new(), limits.clone(), None).expect("a policy");
+            let other = (servers[1 - own].fingerprint(), generator_at.clone());
+            let policy = policy(own, other, &clients, limits.clone()).expect("a policy");
             let told = Arc::clone(&events[own]);
             let observer = move |event: &Event| {
                 let mut events = told.lock().unwrap_or_else(PoisonError::into_inner);

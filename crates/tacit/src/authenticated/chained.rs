@@ -3,6 +3,7 @@
 
 use rand_core::UnwrapErr;
 use tacit_function::Role;
+use tacit_net::NetError;
 use tacit_protocol::authenticated::{
     AuthenticatedParty, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
 };
@@ -176,11 +177,14 @@ fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Res
     }
 }
 
-/// Whether no more is to rest on a chain's Δ: the peer sent what no honest party sends, or says
-/// that of this one. A lost connection is no such thing.
+/// Whether no more is to rest on a chain's Δ: the peer sent what no honest party sends, a frame
+/// that is too long among it, or says that of this one. It hears that it misbehaved, and ends the
+/// chain, too. A lost connection is no such thing.
 fn ends_chain(error: &Error) -> bool {
     matches!(
         error,
-        Error::PeerMisbehaved(_) | Error::PeerAborted(AbortReason::Misbehaved)
+        Error::PeerMisbehaved(_)
+            | Error::PeerAborted(AbortReason::Misbehaved)
+            | Error::Network(NetError::TooLong { .. })
     )
 }

@@ -2,6 +2,7 @@
 //! lost connection ends nothing.
 
 use super::*;
+use tacit::net::NetError;
 use tacit::protocols::ThreatModel;
 use tacit::stock::{Tried, TryName};
 use tacit_protocol::Misbehaviour;
@@ -92,6 +93,29 @@ fn a_failed_check_ends_a_shared_chain_at_both() {
         let error = again.expect_err("a chain that has ended");
         assert!(error.to_string().contains(CHECK_FAILED), "{error}");
         assert!(!killed(folders.stocks(liar)).contains(&None), "{case}");
+    }
+}
+
+/// The liar ends its run with a frame that is too long in place of what would fail a check, and is
+/// told that it misbehaved: were the chain to live at the honest party alone, the liar's copy of
+/// its own half from before would go on with it.
+#[test]
+fn a_frame_that_is_too_long_ends_a_shared_chain_at_both() {
+    let folders = Folders::empty();
+    HONEST.run(&begin(), &folders, 0).0.expect("a chain");
+    let case = Case {
+        liar: Role::Garbler,
+        lie: Lie::Payload(Kind::GateProof, "a byte more", |payload| {
+            [payload, &[0]].concat()
+        }),
+        ..HONEST
+    };
+    let (result, _) = case.run(&add(), &folders, 7);
+    let error = result.expect_err("a frame that is too long");
+    let is_too_long = matches!(error, Error::Network(NetError::TooLong { .. }));
+    assert!(is_too_long, "{error}");
+    for role in ROLES {
+        assert!(killed(folders.stocks(role))[0].is_some(), "{role:?}");
     }
 }
 
