@@ -11,6 +11,7 @@ use tacit::Category;
 use tacit_bench::report::{Report, read_records};
 use tacit_bench::table::Table;
 use tacit_bench::{Error, Machine, Options, Suite};
+use tacit_kernels::LargePages;
 use tacit_net::Link;
 
 const EXAMPLES: &str = "\
@@ -122,7 +123,10 @@ fn cores(text: &str) -> Result<[usize; 2], String> {
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: LargePages<mimalloc::MiMalloc> = LargePages(mimalloc::MiMalloc);
+#[cfg(not(target_env = "musl"))]
+#[global_allocator]
+static ALLOCATOR: LargePages<std::alloc::System> = LargePages(std::alloc::System);
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -49,6 +49,7 @@ mod typed;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use tacit_kernels::LargePages;
 
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::failure::Failure;
@@ -56,7 +57,10 @@ use crate::log::Log;
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: LargePages<mimalloc::MiMalloc> = LargePages(mimalloc::MiMalloc);
+#[cfg(not(target_env = "musl"))]
+#[global_allocator]
+static ALLOCATOR: LargePages<std::alloc::System> = LargePages(std::alloc::System);
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

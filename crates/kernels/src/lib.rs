@@ -10,6 +10,7 @@
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
 //! | OT extension's matrix | [`transpose_128`] |
+//! | memory in large pages | [`LargePages`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
 //! Other crates write their inner loops in safe code over [`Simd`] and run them by
@@ -22,6 +23,7 @@ mod gf128;
 pub mod hash;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
+mod large_pages;
 #[cfg(feature = "leftovers")]
 pub mod leftovers;
 #[cfg(feature = "poison")]
@@ -45,6 +47,7 @@ pub use block::Block;
 pub use cpu::{Backend, Cpu, Kernel};
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
+pub use large_pages::LargePages;
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
