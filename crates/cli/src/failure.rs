@@ -114,10 +114,12 @@ pub(crate) enum Failure {
     #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
     Signal(String),
     /// Programs of the language that are wrong, or whose tests fail.
-    #[error("{what}; change each place as the messages say")]
+    #[error("{what}; {remedy}")]
     Program {
         /// How many.
         what: String,
+        /// What to do.
+        remedy: &'static str,
         /// The fields of JSON that say which.
         fields: serde_json::Map<String, Json>,
     },
@@ -351,6 +353,7 @@ mod tests {
             (
                 Failure::Program {
                     what: "1 error was found".to_owned(),
+                    remedy: "change each place as the messages say",
                     fields: serde_json::Map::new(),
                 },
                 3,
