@@ -184,6 +184,17 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// The peer, as the caller named it.
+    pub(crate) fn peer(&self) -> Option<&str> {
+        match self {
+            Self::Run(args) => args.meet.peer.as_deref(),
+            Self::Prepare(args) => args.meet.peer.as_deref(),
+            Self::Plan(args) => args.peer.as_deref(),
+            Self::Stock(args) => args.peer.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether the caller wants JSON.
     pub(crate) fn wants_json(&self) -> bool {
         match self {

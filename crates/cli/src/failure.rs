@@ -114,10 +114,12 @@ pub(crate) enum Failure {
     #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
     Signal(String),
     /// Programs of the language that are wrong, or whose tests fail.
-    #[error("{what}; change each place as the messages say")]
+    #[error("{what}; {remedy}")]
     Program {
         /// How many.
         what: String,
+        /// What to do.
+        remedy: &'static str,
         /// The fields of JSON that say which.
         fields: serde_json::Map<String, Json>,
     },
@@ -273,9 +275,10 @@ impl Failure {
     }
 
     /// Tells a person on standard error and, where it asked for JSON, a program on standard
-    /// output.
-    pub(crate) fn tell(&self, json: bool) {
+    /// output. A command that it recommends is for `peer`, if that is known.
+    pub(crate) fn tell(&self, json: bool, peer: Option<&str>) {
         let (what, remedy) = self.parts();
+        let remedy = remedy.map(|remedy| about_stock(remedy, peer));
         let mut text = format!("tacit: {what}\n");
         if let Some(remedy) = &remedy {
             text.push_str(&format!("  what to do: {remedy}\n"));
@@ -292,6 +295,16 @@ impl Failure {
             print_json(self.category(), &what, remedy.as_deref(), fields);
         }
     }
+}
+
+/// The remedy with the peer's name in it, and what else a new epoch ends.
+fn about_stock(remedy: String, peer: Option<&str>) -> String {
+    const NEW_EPOCH: &str = "tacit stock new-epoch";
+    if !remedy.contains(NEW_EPOCH) {
+        return remedy;
+    }
+    let named = peer.map(|peer| remedy.replace("--peer PEER", &format!("--peer {peer}")));
+    named.unwrap_or(remedy) + "; a new epoch ends the chains of `prepared` with the peer, too"
 }
 
 /// Tells a program that asked for JSON, on standard output, with these fields in the same object.
@@ -351,6 +364,7 @@ mod tests {
             (
                 Failure::Program {
                     what: "1 error was found".to_owned(),
+                    remedy: "change each place as the messages say",
                     fields: serde_json::Map::new(),
                 },
                 3,
@@ -397,6 +411,18 @@ mod tests {
                 5,
             ),
         ]
+    }
+
+    #[test]
+    fn a_new_epoch_is_recommended_with_the_peer() {
+        let remedy = || "both run `tacit stock new-epoch --peer PEER`".to_owned();
+        let named = about_stock(remedy(), Some("bob"));
+        assert!(
+            named.contains("new-epoch --peer bob`; a new epoch ends the chains"),
+            "{named}"
+        );
+        assert!(about_stock(remedy(), None).contains("--peer PEER`; a new epoch"));
+        assert_eq!(about_stock("do that".to_owned(), Some("bob")), "do that");
     }
 
     #[test]

@@ -95,7 +95,8 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
     }
     if failed > 0 {
         let what = format!("{failed} of {} failed", counted(run, "test"));
-        return Err(wrong(what, [("tests", all)]));
+        let remedy = "correct the program or the test, as the messages say";
+        return Err(wrong(what, remedy, [("tests", all)]));
     }
     if args.json {
         let text = pretty(&json!({ "version": JSON_VERSION, "tests": all }));

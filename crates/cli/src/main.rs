@@ -69,11 +69,12 @@ fn main() -> ExitCode {
     };
     let log = Log::new(cli.verbose);
     let json = cli.command.wants_json();
+    let peer = cli.command.peer().map(str::to_owned);
     match execute(cli, log) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell(json);
+            failure.tell(json, peer.as_deref());
             ExitCode::from(failure.category() as u8)
         }
     }

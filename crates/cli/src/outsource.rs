@@ -191,11 +191,14 @@ fn tell(
         return output::print(pretty(&json).as_bytes());
     }
     output::print(setting.warning().as_bytes())?;
-    if last.outputs.is_empty() {
+    if runnable.function().outputs().is_empty() {
+        eprintln!("done; this run has no results");
+    } else if last.outputs.is_empty() {
         eprintln!("done; this party gets no result");
     }
     if let Some(chain) = last.chain {
-        eprintln!("chain     {chain}, for --pin in a later run");
+        eprintln!("chain     at version {}", chain.version);
+        eprintln!("pin       {chain}, for --pin in a later run");
     }
     output::print(runnable.outputs_text(&last.outputs)?.as_bytes())?;
     if told.cost {

@@ -137,14 +137,20 @@ pub(crate) fn warn(loaded: &Loaded, program: &tacit_language::program::Program) 
 
 pub(crate) fn found<const N: usize>(errors: usize, fields: [(&str, Vec<Json>); N]) -> Failure {
     let were = if errors == 1 { "was" } else { "were" };
-    wrong(format!("{} {were} found", counted(errors, "error")), fields)
+    let what = format!("{} {were} found", counted(errors, "error"));
+    wrong(what, "change each place as the messages say", fields)
 }
 
-pub(crate) fn wrong<const N: usize>(what: String, fields: [(&str, Vec<Json>); N]) -> Failure {
+pub(crate) fn wrong<const N: usize>(
+    what: String,
+    remedy: &'static str,
+    fields: [(&str, Vec<Json>); N],
+) -> Failure {
     let fields = fields.into_iter();
     let fields = fields.map(|(name, all)| (name.to_owned(), Json::Array(all)));
     Failure::Program {
         what,
+        remedy,
         fields: fields.collect(),
     }
 }

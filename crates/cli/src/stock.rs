@@ -5,6 +5,7 @@ mod chains;
 mod drop;
 mod tries;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -166,9 +167,9 @@ fn begin_destruction(
     stocks: &Stocks,
     names: &[StockName],
 ) -> Result<Option<u64>, Failure> {
-    let is_new_epoch = matches!(args.command, StockCommand::NewEpoch);
+    let is_new_epoch = matches!(args.command, StockCommand::NewEpoch { .. });
     let name = match args.command {
-        StockCommand::NewEpoch => "new-epoch",
+        StockCommand::NewEpoch { .. } => "new-epoch",
         StockCommand::Drop { .. } => "drop",
         _ => return Ok(None),
     };
@@ -177,6 +178,9 @@ fn begin_destruction(
             "{name} takes effect for one peer; say which by --peer"
         )));
     };
+    if args.command == (StockCommand::NewEpoch { end_chains: false }) {
+        refuse_to_end_chains(stocks, names)?;
+    }
     let base_ots = is_new_epoch.then(|| stocks.forget_base_ots(&peer));
     if !names.is_empty() {
         return Ok(base_ots.and_then(Result::ok));
@@ -191,6 +195,23 @@ fn begin_destruction(
     }
 }
 
+/// Refuses to destroy stocks with which chains of kept values would end.
+fn refuse_to_end_chains(stocks: &Stocks, names: &[StockName]) -> Result<(), Failure> {
+    let chains = names.iter().map(|name| stocks.chains_that_end_with(name));
+    let chains: Result<Vec<_>, _> = chains.collect();
+    // Stocks of several schemes share them.
+    let chains: BTreeSet<_> = chains?.into_iter().flatten().collect();
+    if chains.is_empty() {
+        return Ok(());
+    }
+    let chains: Vec<_> = chains.into_iter().collect();
+    Err(Failure::Usage(format!(
+        "the values of what is kept with this peer by prepared would be lost: {}. Nothing was \
+         destroyed; if these chains are to end, give --end-chains",
+        chains.join(", ")
+    )))
+}
+
 /// Carries out the command on one stock, and returns its output.
 fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
     match command {
@@ -200,7 +221,7 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
             let text = format!("freed {}\n", shown_bytes(freed));
             Ok((text, json!({ "freed_bytes": freed })))
         }
-        StockCommand::NewEpoch => {
+        StockCommand::NewEpoch { .. } => {
             let ended = stocks.end_epoch(name)?;
             let chains = ended.chains;
             if let Err(error) = ended.base_ots {

@@ -184,6 +184,16 @@ impl Lexer<'_> {
                 ));
             }
             self.errors.report(error);
+            // What was meant is read, so that this is the only error about it.
+            if !bad_digit && is_number_type(suffix) {
+                let end = span.end - suffix.len() as u32;
+                let (number, suffixed) = (Span { end, ..span }, Span { start: end, ..span });
+                let word = token::word(suffix);
+                self.push(kind, number);
+                self.push(TokenKind::As, Span { end, ..suffixed });
+                self.push(word, suffixed);
+                return;
+            }
         }
         self.push(kind, span);
     }
@@ -248,6 +258,12 @@ impl Lexer<'_> {
         }
         self.errors.report(error);
     }
+}
+
+/// Whether it names a type of whole numbers, such as `u8`.
+fn is_number_type(text: &str) -> bool {
+    let bits = text.strip_prefix(['u', 'i']).unwrap_or_default();
+    !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -87,6 +87,11 @@ pub trait Border: Send + Sync {
         asked: &Asked<'_>,
         outputs: &BTreeMap<String, Value>,
     ) -> Result<serde_json::Value, String>;
+
+    /// The params that make this function out of those of its offer, by name.
+    fn params(&self, _asked: &Asked<'_>) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
 }
 
 /// The function's own ports and their types.

@@ -25,7 +25,7 @@ use tacit::{Error, Fingerprint, Outcome, Role, Session, Settings};
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
 use crate::policy::{self, Granted, Offer, Peer, Policy};
 use crate::service::{Seat, Shared, settings};
-use crate::visit::{REFUSAL_TIME, Turn, asked_for, busy, finish, inputs_of, may_run};
+use crate::visit::{REFUSAL_TIME, REFUSED, Turn, asked_for, busy, finish, inputs_of, may_run};
 
 /// For the generator to answer.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -205,19 +205,19 @@ pub(crate) fn run(
         Err(error) => {
             let shared = seat.shared();
             shared.refused(Some(seat.peer), None, "request", &error.to_string());
-            return Turn::Failed(error);
+            return Turn::Failed(error, Some(REFUSED));
         }
     };
     if ticket.evaluator != seat.peer.0 {
         let why = "its ticket names another evaluator";
         seat.shared().refused(Some(seat.peer), None, "request", why);
-        return Turn::Refuse(AbortReason::Misbehaved, why.to_owned());
+        return Turn::Refuse(AbortReason::Misbehaved, REFUSED.to_owned());
     }
     if ticket.to != servers.server.role() {
         let why = format!("it takes us for the {}", ticket.to);
         seat.shared()
             .refused(Some(seat.peer), None, "request", &why);
-        return Turn::Refuse(AbortReason::OtherServer, why);
+        return Turn::Refuse(AbortReason::OtherServer, REFUSED.to_owned());
     }
     if let Some(refused) = may_run(seat, granted.offer) {
         return refused;
@@ -343,7 +343,7 @@ impl<'a> Visit<'a> {
                 metrics.run_failed(name, &self.asked.protocol.to_string());
                 self.shared()
                     .put_off(Some(self.seat.peer), None, "run", &why);
-                return Turn::Refuse(AbortReason::Failed, why);
+                return Turn::Refuse(AbortReason::Failed, REFUSED.to_owned());
             }
         };
         let outcome = job.serve(&mut generator, evaluator);
@@ -379,9 +379,8 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
     let shared = seat.shared();
     let within = shared.policy().limits().handshake;
     let ticket = session.next_ticket().map_err(|error| {
-        let why = error.to_string();
-        shared.refused(Some(seat.peer), None, "request", &why);
-        why
+        shared.refused(Some(seat.peer), None, "request", &error.to_string());
+        REFUSED.to_owned()
     })?;
     let lent = shared.lobby.lend((seat.peer, ticket), session, within);
     if !matches!(lent, Lent::Unclaimed(_)) {
@@ -395,7 +394,7 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
             let why = "the evaluator of its run did not come, or was refused";
             shared.put_off(Some(seat.peer), None, "run", why);
             session.refuse(AbortReason::Busy, REFUSAL_TIME);
-            Err(why.to_owned())
+            Err(REFUSED.to_owned())
         }
     }
 }

@@ -19,6 +19,11 @@ use crate::service::{Seat, settings};
 /// How long a peer is given to hear why a session ends.
 pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
+/// Why a session ends, where an event of its own has the reason.
+pub(crate) const REFUSED: &str = "refused";
+const RUN_FAILED: &str = "its run failed";
+const PREPARATION_FAILED: &str = "its preparation failed";
+
 /// The outcome of a request.
 pub(crate) enum Turn {
     /// The session goes on.
@@ -27,12 +32,12 @@ pub(crate) enum Turn {
     Lend,
     /// The peer has ended the session.
     Left,
-    /// It is refused.
+    /// It is refused; why the session ends, for the log.
     Refuse(AbortReason, String),
     /// It is refused, and the peer is told what this party would run.
     Otherwise(Proposal),
-    /// The session is spent.
-    Failed(Error),
+    /// The session is spent; why, for the log, where that is not the error itself.
+    Failed(Error, Option<&'static str>),
 }
 
 /// Serves a peer until its session ends.
@@ -82,14 +87,14 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
                     Ok(()) => "it is run otherwise".to_owned(),
                 };
                 shared.refused(Some(seat.peer), None, "run", &why);
-                break why;
+                break REFUSED.to_owned();
             }
-            Turn::Failed(error) => {
+            Turn::Failed(error, told) => {
                 // What failed before anything was sent the peer has not heard of.
                 if is_of_this_party(&error) {
                     session.refuse(error.abort_reason(), REFUSAL_TIME);
                 }
-                break error.to_string();
+                break told.map_or_else(|| error.to_string(), str::to_owned);
             }
         }
     };
@@ -109,10 +114,11 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
         Ok(None) => return Turn::Left,
         Err(error) => {
             // Whoever is idle for too long is no nuisance, only gone.
-            if error.category() == Category::Peer {
+            let is_refused = error.category() == Category::Peer;
+            if is_refused {
                 shared.refused(Some(seat.peer), None, "request", &error.to_string());
             }
-            return Turn::Failed(error);
+            return Turn::Failed(error, is_refused.then_some(REFUSED));
         }
     };
     // The policy may have changed while the request was waited for.
@@ -181,17 +187,22 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
                 asked.role.name()
             );
             seat.shared().refused(Some(seat.peer), None, what, &why);
-            Turn::Refuse(AbortReason::NotAllowed, why)
+            Turn::Refuse(AbortReason::NotAllowed, REFUSED.to_owned())
         }
         Denied::NotStocked(ours) => {
+            // Its order is a digest, of which this party only knows those that it takes.
+            let s = match asked.statistical_security_bits {
+                0 => String::new(),
+                bits => format!(" at s = {bits}"),
+            };
             let why = format!(
-                "it orders {} as {} under {}, and what is kept in stock with it is {ours}",
-                asked.function,
+                "its order, as {} under {}{s}, is none of what is kept in stock with it, which is \
+                 {ours}; the peer's log, or what its `tacit prepare` prints, says what it orders",
                 asked.role.name(),
                 asked.scheme
             );
             seat.shared().refused(Some(seat.peer), None, what, &why);
-            Turn::Refuse(AbortReason::OrderNotAllowed, why)
+            Turn::Refuse(AbortReason::OrderNotAllowed, REFUSED.to_owned())
         }
         Denied::Otherwise(ours) => Turn::Otherwise(ours),
     }
@@ -200,7 +211,7 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
 /// A refusal that the peer may hear as "later" and that is not its fault.
 pub(crate) fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
     seat.shared().put_off(Some(seat.peer), None, what, why);
-    Turn::Refuse(AbortReason::Busy, why.to_owned())
+    Turn::Refuse(AbortReason::Busy, REFUSED.to_owned())
 }
 
 /// Why the peer may not run the offer now, if it may not; else its run has started.
@@ -211,7 +222,7 @@ pub(crate) fn may_run(seat: &Seat, offer: &Offer) -> Option<Turn> {
     {
         let why = format!("it runs {} more often than {rate}", offer.name);
         shared.refused(Some(seat.peer), None, "rate", &why);
-        return Some(Turn::Refuse(AbortReason::TooOften, why));
+        return Some(Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned()));
     }
     let is_stopping = !seat.begin();
     is_stopping.then(|| busy(seat, "run", "the service is about to stop"))
@@ -244,9 +255,8 @@ pub(crate) fn inputs_of(
         let offer = offer.name.clone();
         let protocol = about.protocol.to_string();
         shared.metrics.run_failed(&offer, &protocol);
-        let why = format!("no inputs: {reason}");
         shared.tell(&Event::InputsFailed { offer, reason });
-        Turn::Refuse(AbortReason::Failed, why)
+        Turn::Refuse(AbortReason::Failed, "no inputs".to_owned())
     })?;
     // One source serves several functions.
     let own = about.function.inputs().iter();
@@ -316,7 +326,8 @@ pub(crate) fn finish(
                 .party()
                 .is_some_and(|party| party != OutsourcedRole::Evaluator);
             if at_fault(&error) && !is_others {
-                shared.refused(Some(seat.peer), None, "behaviour", &reason);
+                let why = format!("{RUN_FAILED}, as run-failed says");
+                shared.refused(Some(seat.peer), None, "behaviour", &why);
             }
             shared.tell(&Event::RunFailed {
                 peer,
@@ -324,7 +335,7 @@ pub(crate) fn finish(
                 protocol,
                 reason,
             });
-            return Turn::Failed(error);
+            return Turn::Failed(error, Some(RUN_FAILED));
         }
     };
     let cost = &outcome.cost;
@@ -404,7 +415,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     if level.is_hoarded(stocks, own) {
         let why = format!("{}: too much is left over of earlier orders", level.name());
         shared.refused(Some(seat.peer), None, "preparation", &why);
-        return Turn::Refuse(AbortReason::NoRoom, why);
+        return Turn::Refuse(AbortReason::NoRoom, REFUSED.to_owned());
     }
     if !seat.begin() {
         return busy(seat, "preparation", "the service is about to stop");
@@ -434,14 +445,15 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
             shared.metrics.prepared(&function, "peer", "failed");
             let reason = error.to_string();
             if at_fault(&error) {
-                shared.refused(Some(seat.peer), None, "behaviour", &reason);
+                let why = format!("{PREPARATION_FAILED}, as replenish-failed says");
+                shared.refused(Some(seat.peer), None, "behaviour", &why);
             }
             shared.tell(&Event::ReplenishFailed {
                 peer,
                 function,
                 reason,
             });
-            Turn::Failed(error)
+            Turn::Failed(error, Some(PREPARATION_FAILED))
         }
     }
 }

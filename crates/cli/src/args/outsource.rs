@@ -282,6 +282,9 @@ fn model(text: &str) -> Result<ThreatModel, String> {
             "it is of two parties, by `tacit run`; of three write {}",
             ThreatModel::MaliciousNonColluding
         )),
-        parsed => parsed.map_err(|error: UnknownThreatModel| error.to_string()),
+        parsed => parsed.map_err(|UnknownThreatModel { found, .. }| {
+            let [one, other] = [ThreatModel::SemiHonest, ThreatModel::MaliciousNonColluding];
+            format!("`{found}` names no threat model; known are {one}, {other}")
+        }),
     }
 }

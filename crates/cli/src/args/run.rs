@@ -160,6 +160,9 @@ fn protocol() -> impl TypedValueParser<Value = Protocol> {
 pub(super) fn model(text: &str) -> Result<ThreatModel, String> {
     match text.parse() {
         Ok(ThreatModel::MaliciousNonColluding) => Err(OF_THREE.to_owned()),
-        parsed => parsed.map_err(|error: UnknownThreatModel| error.to_string()),
+        parsed => parsed.map_err(|UnknownThreatModel { found, .. }| {
+            let [semi_honest, malicious] = [ThreatModel::SemiHonest, ThreatModel::Malicious];
+            format!("`{found}` names no threat model; known are {semi_honest}, {malicious}")
+        }),
     }
 }

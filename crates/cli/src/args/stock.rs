@@ -121,5 +121,10 @@ pub(crate) enum StockCommand {
     /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
     /// new Δ. Chains of `prepared` with this peer end with them. The remedy for a stock restored
     /// from an old copy and for a cloned machine
-    NewEpoch,
+    NewEpoch {
+        /// Destroy them even if chains of `prepared` with this peer end with them, and the values
+        /// that these keep with them
+        #[arg(long)]
+        end_chains: bool,
+    },
 }

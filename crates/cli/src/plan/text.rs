@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tacit::garble::Assumption;
 use tacit::plan::Alternative;
-use tacit::protocols::Protocol;
+use tacit::protocols::{Protocol, ThreatModel};
 
 use super::Told;
 use super::commands::Commands;
 use crate::report::shown_bytes;
+use crate::shell;
 
 impl Told<'_> {
     pub(super) fn text(&self) -> String {
@@ -82,7 +83,7 @@ impl Told<'_> {
 
     fn table(&self, text: &mut String, rows: &[&Alternative]) {
         let stock = if self.looked { "  in stock" } else { "" };
-        let names = rows.iter().map(|one| one.protocol.name().len());
+        let names = rows.iter().map(|one| protocol(one).len());
         let width = names.max().unwrap_or(0).max("protocol".len());
         let _ = writeln!(
             text,
@@ -117,7 +118,7 @@ impl Told<'_> {
             let _ = writeln!(
                 text,
                 "  {:<width$}  {:<20}  {}",
-                one.protocol.name(),
+                protocol(one),
                 one.rung.id.to_string(),
                 cut(one)
             );
@@ -128,7 +129,7 @@ impl Told<'_> {
         let time = &one.times;
         format!(
             "{} under {}, {}: {} ms online, {} with agreement and leases",
-            one.protocol.name(),
+            protocol(one),
             one.rung.id,
             cut(one),
             ms(time.online),
@@ -188,6 +189,7 @@ impl Told<'_> {
             ));
         }
         reasons.extend(self.other_sizes());
+        reasons.extend(self.authenticated_from_stock());
         match plan.better() {
             Some(better) if self.looked => reasons.push(format!(
                 "the stock is not enough for what would be faster: {}",
@@ -196,6 +198,23 @@ impl Told<'_> {
             _ => {}
         }
         reasons
+    }
+
+    /// What makes `authenticated` cheaper than it is planned.
+    fn authenticated_from_stock(&self) -> Option<String> {
+        let mut all = self.plan.alternatives.iter();
+        let planned = all.find(|one| one.protocol == Protocol::Authenticated)?;
+        // A run of a chain makes all itself.
+        if self.args.security != ThreatModel::Malicious || planned.function.has_saved_values() {
+            return None;
+        }
+        let function = shell::function(&self.args.function, &self.args.choice);
+        Some(format!(
+            "authenticated is planned from nothing; instances or triples in stock make its runs \
+             cheaper than that: `tacit prepare {} --protocol authenticated --runs {}`",
+            shell::line(&function),
+            self.args.runs
+        ))
     }
 
     /// The best cut that serves other sizes too, where the chosen one does not.
@@ -250,6 +269,13 @@ impl Told<'_> {
                 let _ = writeln!(text, "  {}", commands.run(role));
             }
         }
+        if let (Some(peer), None) = (&self.args.peer, self.role) {
+            let _ = writeln!(
+                text,
+                "\nThis party's commands take --with {peer}, too; with --role or --as they are \
+                 printed with it."
+            );
+        }
     }
 }
 
@@ -264,6 +290,14 @@ fn asked(name: &str, params: &[(String, String)]) -> String {
         .iter()
         .map(|(name, value)| format!(" {name}={value}"));
     format!("{name}{}", params.collect::<String>())
+}
+
+/// The protocol, and where its material comes from if it could be in stock.
+fn protocol(one: &Alternative) -> &'static str {
+    match one.protocol {
+        Protocol::Authenticated => "authenticated (from nothing)",
+        protocol => protocol.name(),
+    }
 }
 
 /// How a function is cut, or its name where it is in no library.

@@ -13,35 +13,34 @@ use crate::inputs::{Given, Reading};
 use crate::typed::Runnable;
 
 /// What a service offers under one name: a function, or a program with each choice of params.
-pub(super) struct Offered(BTreeMap<Digest, Runnable>);
+pub(super) struct Offered(BTreeMap<Digest, Member>);
+
+/// One of them.
+pub(super) struct Member {
+    pub(super) runnable: Runnable,
+    pub(super) params: BTreeMap<String, u64>,
+}
 
 impl Offered {
     /// These.
-    pub(super) fn new(runnables: Vec<Runnable>) -> Arc<Self> {
-        let digest = |runnable: &Runnable| runnable.function().digest();
-        let runnables = runnables.into_iter().map(|each| (digest(&each), each));
-        Arc::new(Self(runnables.collect()))
+    pub(super) fn new(members: Vec<Member>) -> Arc<Self> {
+        let digest = |member: &Member| member.runnable.function().digest();
+        let members = members.into_iter().map(|each| (digest(&each), each));
+        Arc::new(Self(members.collect()))
     }
 
     /// The functions.
     pub(super) fn functions(&self) -> Vec<Arc<Function>> {
-        let runnables = self.0.values();
-        let functions = runnables.map(|runnable| Arc::new(runnable.function().clone()));
+        let members = self.0.values();
+        let functions = members.map(|member| Arc::new(member.runnable.function().clone()));
         functions.collect()
-    }
-
-    /// How values of these are read and written.
-    pub(super) fn border(self: &Arc<Self>) -> Arc<dyn Border> {
-        match self.0.values().any(|runnable| runnable.typed().is_some()) {
-            true => Arc::clone(self) as Arc<dyn Border>,
-            false => Arc::new(Ports),
-        }
     }
 
     /// The one that is asked for.
     fn asked(&self, asked: &Asked<'_>) -> Result<&Runnable, String> {
-        let runnable = self.0.get(&asked.function.digest());
-        runnable.ok_or_else(|| format!("{} is not what is offered", asked.function.name()))
+        let member = self.0.get(&asked.function.digest());
+        let member = member.map(|member| &member.runnable);
+        member.ok_or_else(|| format!("{} is not what is offered", asked.function.name()))
     }
 
     /// The inputs of the one that is asked for.
@@ -57,7 +56,10 @@ impl Offered {
 
 impl Border for Offered {
     fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String> {
-        self.read(asked, &|name| given.find(name).map(Given::Json))
+        match self.asked(asked)?.typed() {
+            Some(_) => self.read(asked, &|name| given.find(name).map(Given::Json)),
+            None => Ports.values(asked, given),
+        }
     }
 
     fn outputs(
@@ -65,8 +67,18 @@ impl Border for Offered {
         asked: &Asked<'_>,
         outputs: &BTreeMap<String, Value>,
     ) -> Result<Json, String> {
-        let json = self.asked(asked)?.outputs_json(outputs);
-        json.map_err(|failure| failure.to_string())
+        let runnable = self.asked(asked)?;
+        match runnable.typed() {
+            Some(_) => runnable
+                .outputs_json(outputs)
+                .map_err(|failure| failure.to_string()),
+            None => Ports.outputs(asked, outputs),
+        }
+    }
+
+    fn params(&self, asked: &Asked<'_>) -> BTreeMap<String, u64> {
+        let member = self.0.get(&asked.function.digest());
+        member.map_or_else(BTreeMap::new, |member| member.params.clone())
     }
 }
 

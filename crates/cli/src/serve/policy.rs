@@ -9,12 +9,12 @@ use tacit::circuit::formats::BitOrder;
 use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::ProtocolId;
 use tacit::{Fingerprint, Function, Role};
-use tacit_serve::inputs::{FromCommand, FromFile, NoInputs};
+use tacit_serve::inputs::{Border, FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
 use tacit_serve::{Inputs, Limits, Offer, Outsourced, Peer, Policy, Results, Server};
 
-use super::border::{FromFiles, Offered};
+use super::border::{FromFiles, Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
 use super::levels::levels;
 use crate::args::FunctionArgs;
@@ -108,7 +108,10 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         let ports = [&served.owners, &served.results, &served.types];
         let name = (served.function.as_str(), served.entry.as_deref());
         let order = served.bit_order.as_deref();
-        instance(name, params, &served.public, ports, order)
+        let texts = params.iter();
+        let texts = texts.map(|(name, value)| (name.clone(), value.to_string()));
+        let runnable = instance(name, texts.collect(), &served.public, ports, order)?;
+        Ok(Member { runnable, params })
     });
     let offered = Offered::new(members.collect::<Result<_, Failure>>()?);
     let functions = offered.functions();
@@ -199,8 +202,8 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
 }
 
 /// Every choice of parameters within the bounds.
-fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<Vec<(String, String)>>, Failure> {
-    let mut members = vec![Vec::new()];
+fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+    let mut members = vec![BTreeMap::new()];
     for (name, parameter) in params {
         let values: Vec<u64> = match parameter {
             Parameter::One(value) => vec![*value],
@@ -220,9 +223,9 @@ fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<Vec<(String, Stri
             let many = format!("more than {MAX_FUNCTIONS} functions; narrow the bounds");
             return Err(wrong(&format!("params.{name}"), &many));
         }
-        let with = |member: &Vec<(String, String)>, value: &u64| {
+        let with = |member: &BTreeMap<String, u64>, value: &u64| {
             let mut member = member.clone();
-            member.push((name.clone(), value.to_string()));
+            member.insert(name.clone(), *value);
             member
         };
         members = members
@@ -274,7 +277,10 @@ pub(super) fn peers(
             let known = known.join(", ");
             wrong(
                 "peers",
-                &format!("{name:?} is not among [peers], which are {known}"),
+                &format!(
+                    "{name:?} is not among [peers], which are {known}; write one of these, \
+                     or add [peers.{name}]"
+                ),
             )
         })?;
         Ok(peer.fingerprint)
@@ -308,7 +314,7 @@ fn inputs(
             "more than one of input_files, inputs_file and inputs_command is given; leave one",
         ));
     }
-    let border = offered.border();
+    let border: Arc<dyn Border> = Arc::<Offered>::clone(offered);
     match (&served.inputs_file, &served.inputs_command) {
         (Some(path), _) => Ok(Arc::new(FromFile {
             path: path.clone(),
@@ -332,7 +338,7 @@ fn inputs(
 }
 
 fn results(served: &Served, offered: &Arc<Offered>) -> Result<Arc<dyn Results>, Failure> {
-    let border = offered.border();
+    let border: Arc<dyn Border> = Arc::<Offered>::clone(offered);
     match (&served.results_file, &served.results_command) {
         (Some(file), None) => Ok(Arc::new(ToFile::new(file.clone(), border))),
         (None, Some(command)) => Ok(Arc::new(ToCommand {

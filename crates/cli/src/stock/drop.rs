@@ -26,6 +26,13 @@ pub(super) fn drop_component(
     let (stock, kind) = the_one(&summaries, component)?;
     let dropped = stocks.give_up(stock, &kind.digest)?;
     let freed = stocks.compact(stock)?;
+    if (dropped, freed) == (0, 0) {
+        return Err(Failure::Usage(format!(
+            "of {} nothing is left in stock, so that there is nothing to give up; `tacit stock \
+             list` shows how many are usable",
+            kind.name
+        )));
+    }
     let text = format!(
         "gave up {dropped} of {}, freed {}\n",
         kind.name,

@@ -88,6 +88,17 @@ fn a_running_total_is_kept_by_two() {
         ended.succeeded();
     }
     keeps_a_total(&parties, CHAIN, "prepared");
+    // The stock is not destroyed with the total, unless that is asked for.
+    let bob = parties.fingerprints()[1];
+    let new_epoch = |more: &[&str]| {
+        let usual = ["stock", "new-epoch", "--stock", "a", "--peer", bob];
+        tacit(parties.folder(), &[&usual, more].concat())
+    };
+    new_epoch(&[]).failed(2, &["would be lost: total.", "--end-chains"]);
+    assert_eq!(look((&parties, CHAIN)), 0);
+    let ended = new_epoch(&["--end-chains"]);
+    let told = "chains that ended with it: total\n";
+    assert!(ended.succeeded().contains(told), "{ended:?}");
 }
 
 /// The same where a party may cheat, and nothing was prepared.

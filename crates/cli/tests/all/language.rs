@@ -164,7 +164,11 @@ main(rows: [(u8, u8); 1] of alice, sales: [Sale; 1] of bob)
 #[test]
 fn a_test_that_fails_is_told_with_both_sides() {
     let folder = folder_with(&GAP.replace("(false, 8)", "(true, 8)"));
-    let words = ["left (false, 8), right (true, 8)", "1 of 1 test failed"];
+    let words = [
+        "left (false, 8), right (true, 8)",
+        "1 of 1 test failed",
+        "correct the program or the test",
+    ];
     tacit(folder.path(), &["test", "gap.tacit"]).failed(3, &words);
 }
 

@@ -199,6 +199,8 @@ fn against_a_malicious_party_a_batch_is_planned_and_runs() {
         "The choice: batch",
         "2 round trips",
         "--protocol batch --runs 2",
+        "authenticated (from nothing)",
+        "`tacit prepare millionaires --param bits=8 --protocol authenticated --runs 2`",
     ] {
         assert!(text.contains(words), "{words:?} is missing:\n{text}");
     }
@@ -257,7 +259,7 @@ fn what_cannot_be_planned_says_why() {
     let prf = ["--security", "malicious", "--assumption", "prf"];
     plan(&[&LINK[..], &prf].concat()).failed(2, &["half-gates", "prf"]);
     plan(&[&LINK[..], &["--security", "paranoid"]].concat())
-        .failed(2, &["paranoid", "semi-honest"]);
+        .failed(2, &["paranoid", "known are semi-honest, malicious\n"]);
     plan(&["--link", "fast"]).failed(2, &["DELAY,RATE"]);
 }
 

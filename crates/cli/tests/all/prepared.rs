@@ -93,6 +93,7 @@ fn what_was_prepared_is_there_for_later_runs_and_used_once() {
         &["none of what is in stock", "xor:bytes=4", "(garbler, "],
     );
     assert!(drop("aes-round").succeeded().contains("gave up 20 of "));
+    drop("aes-round").failed(2, &["nothing is left in stock"]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
         ),
         (
             good.replace("in.json\"", "in.json\"\npeers = [\"carol\"]"),
-            "carol",
+            "or add [peers.carol]",
         ),
         (good.replace("in.json", "no-a.json"), "a is missing"),
         (good.replace("in.json", "absent.json"), "absent.json"),
@@ -132,7 +132,8 @@ fn the_log_for_programs_has_no_secret() {
     let parties = Parties::new();
     parties.file("in.json", INPUTS);
     let functions = MILLIONAIRES.to_owned()
-        + "[[serve.function]]\nfunction = \"aes-128\"\nrole = \"garbler\"\n\
+        + "results_file = \"out.jsonl\"\n\
+           [[serve.function]]\nfunction = \"aes-128\"\nrole = \"garbler\"\n\
            inputs_file = \"in.json\"\nresults_file = \"out.jsonl\"\n";
     parties.file("alice.toml", &config(&parties, &functions));
     let arguments = ["serve", "--config", "alice.toml", "--log", "json"];
@@ -150,6 +151,7 @@ fn the_log_for_programs_has_no_secret() {
         run.succeeded(),
         "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n"
     );
+    richer(&parties, address, "8").succeeded();
     richer(&parties, address, "99").failed(5, &[]);
     service.interrupt();
     let ended = service.end();
@@ -166,8 +168,15 @@ fn the_log_for_programs_has_no_secret() {
         );
     }
     assert!(ended.stderr.contains("\"event\":\"run\""), "{ended:?}");
-    assert!(ended.stderr.contains("\"event\":\"refused\""), "{ended:?}");
+    // The reason stands once.
+    assert_eq!(ended.stderr.matches("which it may not").count(), 1);
+    assert!(ended.stderr.contains("\"reason\":\"refused\""), "{ended:?}");
     let results = fs::read_to_string(parties.folder().join("out.jsonl")).expect("results");
+    let lines = results.lines().zip(["{}", "{\"bits\":8}"]);
+    for (line, params) in lines {
+        assert!(line.contains(&format!("\"params\":{params},")), "{line}");
+        assert!(line.contains("\"protocol\":\"direct\""), "{line}");
+    }
     assert!(
         results.contains("69c4e0d86a7b0430d8cdb78070b4c55a"),
         "{results}"

@@ -255,8 +255,8 @@ impl Walk<'_> {
         let warning = Diagnostic::warning(span, message);
         let warning = warning.label(format!("`{name}` holds {least} to {greatest}"));
         Some(warning.help(format!(
-            "`{wide}` is wide enough for `{local}`: convert what is added, `… as {wide}`; where it \
-             is to wrap, write `add_wrap({local}, …)`"
+            "`{wide}` is wide enough: declare `{local}` with it and convert what is added, `… as \
+             {wide}`; where it is to wrap or never gets that far, write `add_wrap({local}, …)`"
         )))
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::time::Duration;
 
-use rustls::{AlertDescription, CertificateError, Connection, Error};
+use rustls::{AlertDescription, CertificateError, Connection, Error, InvalidMessage};
 
 use super::pinned::UnexpectedIdentity;
 use crate::{CancelHandle, Fingerprint, Interrupt, Link, NetError, Transport, Wait};
@@ -255,9 +255,13 @@ impl TlsStream {
 }
 
 fn tls(error: &Error) -> NetError {
-    NetError::Tls {
-        reason: error.to_string(),
-    }
+    let reason = match error {
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "what answers there does not speak TLS: another program?".to_owned()
+        }
+        error => error.to_string(),
+    };
+    NetError::Tls { reason }
 }
 
 /// Whether an alert says that this side's identity was not accepted.

@@ -398,7 +398,7 @@ fn a_server_that_is_silent_or_no_tls_is_refused() {
             let _ = socket.read_to_end(&mut Vec::new());
         });
         let babble = tls::connect(&address, &client, &client.fingerprint(), &settings());
-        assert!(matches!(babble.unwrap_err(), NetError::Tls { .. }));
+        assert_tls(&babble.unwrap_err(), "does not speak TLS: another program?");
     });
 }
 

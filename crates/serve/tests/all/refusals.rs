@@ -83,7 +83,10 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
     let stocks = scene.stocks("peer0", 1 << 30);
     let prepared = scene.prepare(&mut session, &stocks, 3);
     refused_with(prepared, AbortReason::OrderNotAllowed);
-    scene.refused("preparation", "is kept in stock with it is nothing");
+    scene.refused(
+        "preparation",
+        "as evaluator under half-gates/two-call, is none",
+    );
     // A stranger does not come in.
     let stranger = Identity::generate().unwrap();
     let error = scene

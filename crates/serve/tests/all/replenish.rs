@@ -359,7 +359,10 @@ fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
         });
         assert!(is_over, "the turn does not end");
     }
-    scene.refused("behaviour", "restored");
+    scene.refused("behaviour", "as replenish-failed says");
+    scene.event(|event| {
+        matches!(event, Event::ReplenishFailed { reason, .. } if reason.contains("restored"))
+    });
     prepare(&service, 4).expect_err("a peer that was refused twice");
     scene.refused("session", "too often of late");
     let _ = service.stop(PATIENCE);

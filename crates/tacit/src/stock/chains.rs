@@ -15,7 +15,7 @@ use tacit_stock::{
     Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock, StockError, StockId,
 };
 
-use super::{Stocks, stock_role};
+use super::{StockName, Stocks, stock_role};
 use crate::Error;
 use crate::protocols::Protocol;
 
@@ -142,6 +142,39 @@ impl Stocks {
         Ok(killed?)
     }
 
+    /// The chains of `prepared` that this party keeps with `peer` in this role and that have not
+    /// been killed, and where they are.
+    fn live_chains_with(
+        &self,
+        own: Fingerprint,
+        peer: Fingerprint,
+        role: Role,
+    ) -> Result<Option<(Stock, Vec<ChainSummary>)>, Error> {
+        let place = (Protocol::Prepared, role);
+        let Some(all) = self.kept_if_any()? else {
+            return Ok(None);
+        };
+        // Theirs alone: chains with others that cannot be read are no obstacle.
+        let of_both = match all.stock(id(own, peer, place), self.limits) {
+            Err(StockError::Missing { .. }) => return Ok(None),
+            stock => stock?,
+        };
+        let mut chains = of_both.chains()?;
+        chains.retain(|chain| chain.killed.is_none());
+        Ok(Some((of_both, chains)))
+    }
+
+    /// The names of the chains of `prepared` that [`Stocks::end_epoch`] of this stock would end.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read.
+    pub fn chains_that_end_with(&self, name: &StockName) -> Result<Vec<String>, Error> {
+        let live = self.live_chains_with(name.own, name.peer, name.role)?;
+        let chains = live.map_or_else(Vec::new, |(_, chains)| chains);
+        Ok(chains.into_iter().map(|chain| chain.name).collect())
+    }
+
     /// Kills the chains of `prepared` that this party keeps with `peer` in this role, and names
     /// them: whoever knows the Δ that a value was saved under opens both rows that bring it into a
     /// run, and so learns the Δ of that run's stock. A run that has one open finds it killed.
@@ -155,20 +188,11 @@ impl Stocks {
         peer: Fingerprint,
         role: Role,
     ) -> Result<Vec<String>, Error> {
-        let place = (Protocol::Prepared, role);
-        let Some(all) = self.kept_if_any()? else {
+        let Some((of_both, chains)) = self.live_chains_with(own, peer, role)? else {
             return Ok(Vec::new());
         };
-        // Theirs alone: chains with others that cannot be read are no obstacle.
-        let of_both = match all.stock(id(own, peer, place), self.limits) {
-            Err(StockError::Missing { .. }) => return Ok(Vec::new()),
-            stock => stock?,
-        };
         let mut killed = Ok(Vec::new());
-        for chain in of_both.chains()? {
-            if chain.killed.is_some() {
-                continue;
-            }
+        for chain in chains {
             let done = of_both.kill_chain(&chain.name, STOCK_DESTROYED);
             let done = self.noted(done, &of_both, &chain.name, Some(chain.marks.id));
             killed = match (killed, done) {
