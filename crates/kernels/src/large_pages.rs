@@ -33,7 +33,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for LargePages<A> {
 
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller keeps `GlobalAlloc`'s contract.
-        hinted(unsafe { self.0.realloc(piece, layout, size) }, size)
+        unsafe { self.0.realloc(piece, layout, size) }
     }
 }
 
