@@ -2,6 +2,7 @@
 //! anybody knows a function, there for later sessions, used once across crashes and races, and not
 //! used where one party lacks them.
 
+mod broken_off;
 mod instances;
 
 use std::collections::BTreeSet;
