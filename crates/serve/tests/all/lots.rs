@@ -237,6 +237,28 @@ fn an_order_that_finds_no_room_is_refused() {
     let _ = service.stop(PATIENCE);
 }
 
+/// The peer is not to blame where this party has no room, and each of its orders costs a meeting
+/// of the records and a turn all the same.
+#[test]
+fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
+    let scene = Scene::new(2);
+    let levels = vec![triples(&scene, 0, 64_000), triples(&scene, 1, 640)];
+    let policy = scene.policy(vec![], levels, Scene::limits());
+    let service = scene.start_with(policy, 1_000_000);
+    let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
+    for _ in 0..20 {
+        refused_with(one.triples(64_000), AbortReason::NoRoom);
+    }
+    // From then on one is heard each three seconds.
+    let is_put_off = |ordered: Result<Prepared, Error>| {
+        matches!(ordered, Err(Error::PeerAborted(AbortReason::TooOften)))
+    };
+    assert!((0..100).any(|_| is_put_off(one.triples(64_000))));
+    scene.refused("rate", "came to nothing");
+    assert_eq!(other.triples(640).unwrap().made(), 640);
+    let _ = service.stop(PATIENCE);
+}
+
 /// While one peer prepares a lot, another is refused a preparation and has its run.
 #[test]
 fn lots_are_prepared_few_at_a_time() {
