@@ -83,7 +83,8 @@ fn left(pair: &Pair, what: FromStock, function: &Function) -> [u64; 2] {
             ..stock_name(pair, party)
         };
         let (stocks, least) = (pair.stocks(party), StatisticalSecurity::DEFAULT);
-        let left = stocks.authenticated_runs_left(&name, function, least, what);
+        let asked = (least, BaseOt::default());
+        let left = stocks.authenticated_runs_left(&name, function, asked, what);
         left.expect("a stock")
     })
 }
