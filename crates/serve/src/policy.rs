@@ -230,13 +230,18 @@ impl Policy {
         session.set_ot_extension(ours.ot_extension)
     }
 
+    /// On what base OTs rest in sessions that this party starts.
+    pub(crate) fn own_base_ot(&self) -> BaseOt {
+        self.base_ot.unwrap_or_default()
+    }
+
     /// Tells a session that this party has started with a peer how OTs are made.
     pub(crate) fn set_own_ots(
         &self,
         session: &mut Session,
         peer: &Fingerprint,
     ) -> Result<(), tacit::Error> {
-        session.set_base_ot(self.base_ot.unwrap_or_default())?;
+        session.set_base_ot(self.own_base_ot())?;
         if let Some(extension) = self.ot_extension {
             session.set_ot_extension(extension)?;
         }

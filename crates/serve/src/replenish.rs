@@ -145,16 +145,21 @@ fn is_to_fill(
     let levels = levels.filter(|level| level.peer == peer.fingerprint);
     let mut is_to_fill = false;
     for level in levels {
-        let there = left(shared, stocks, peer, level)?;
+        let there = left(shared, policy, stocks, (peer, level))?;
         is_to_fill |= peer.address.is_some() && level.is_due(there, stocks, own);
     }
     Ok(is_to_fill)
 }
 
 /// How much there is of a level; else how long a pause may follow.
-fn left(shared: &Shared, stocks: &Stocks, peer: &Peer, level: &Level) -> Result<u64, Duration> {
+fn left(
+    shared: &Shared,
+    policy: &Policy,
+    stocks: &Stocks,
+    (peer, level): (&Peer, &Level),
+) -> Result<u64, Duration> {
     let name = &peer.name;
-    match level.left(stocks, shared.identity.fingerprint()) {
+    match level.left(stocks, shared.identity.fingerprint(), policy.own_base_ot()) {
         Ok(there) => {
             let metrics = &shared.metrics;
             metrics.level(&level.name(), name, there, level.amount);
@@ -182,7 +187,7 @@ fn fill(
     let levels = policy.levels().iter();
     for level in levels.filter(|level| level.peer == peer.fingerprint) {
         let (name, function) = (peer.name.clone(), level.name());
-        let there = left(shared, stocks, peer, level)?;
+        let there = left(shared, policy, stocks, (peer, level))?;
         let is_due = level.is_due(there, stocks, own);
         let (Some(address), true) = (&peer.address, is_due) else {
             continue;
@@ -205,7 +210,8 @@ fn fill(
                     made,
                     seconds: begun.elapsed().as_secs_f64(),
                 });
-                let there = level.left(stocks, own).unwrap_or_default();
+                let there = level.left(stocks, own, policy.own_base_ot());
+                let there = there.unwrap_or_default();
                 shared.metrics.level(&function, &name, there, level.amount);
             }
             Err(_) if shared.is_stopping() => return Ok(()),

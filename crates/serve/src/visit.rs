@@ -401,6 +401,11 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         let why = "there is no stock here".to_owned();
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
+    if !shared.may_order(seat.peer) {
+        let why = "its orders came to nothing too often of late".to_owned();
+        shared.refused(Some(seat.peer), None, "rate", &why);
+        return Turn::Refuse(AbortReason::TooOften, why);
+    }
     let limits = policy.limits();
     let Some(_right) = shared.preparation(seat.peer, limits.preparations) else {
         return busy(
@@ -443,6 +448,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         }
         Err(error) => {
             shared.metrics.prepared(&function, "peer", "failed");
+            shared.ordered_in_vain(seat.peer);
             let reason = error.to_string();
             if at_fault(&error) {
                 let why = format!("{PREPARATION_FAILED}, as replenish-failed says");

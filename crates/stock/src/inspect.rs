@@ -4,7 +4,7 @@ use crate::cover::Cover;
 use crate::error::WITHDRAWN;
 use crate::lot::{LotRecord, LotState, MAX_WITHDRAWN_RANGES};
 use crate::records::KindRecord;
-use crate::stock::LotFile;
+use crate::stock::{Inner, LotFile};
 use crate::{
     ComponentDigest, EpochId, Instance, Shape, Span, Stock, StockError, StockId, lots, marks,
 };
@@ -253,31 +253,40 @@ impl Stock {
     /// [`StockError::Io`], [`StockError::Corrupted`].
     pub fn compact(&self) -> Result<u64, StockError> {
         let inner = &self.inner;
-        let spent = inner.update(|records| {
-            let mut spent = Vec::new();
+        let (mut freed, spent) = inner.update(|records| {
+            let (mut freed, mut spent) = (0, Vec::new());
             for (kind, record) in records.kinds()? {
                 let lots = records.lots(&kind)?.into_iter();
                 for lot in lots.filter(|lot| lot.span.end() <= record.leased) {
-                    if !lot.is_given_up(record.leased) {
-                        records.remove_lot(&kind, lot.span.first)?;
-                    }
+                    let name = lots::file_name(record.slot, lot.span.first);
                     let bytes = record.shape.lot_bytes(lot.span.count);
-                    spent.push((lots::file_name(record.slot, lot.span.first), bytes));
+                    if lot.is_given_up(record.leased) {
+                        // Its kind may be forgotten at once, and a file of this name then another
+                        // kind's: it goes while nobody can begin one.
+                        freed += remove_spent(inner, &name, bytes)?;
+                    } else {
+                        records.remove_lot(&kind, lot.span.first)?;
+                        spent.push((name, bytes));
+                    }
                 }
             }
-            Ok(spent)
+            Ok((freed, spent))
         })?;
-        let mut freed = 0;
         for (name, bytes) in spent {
-            let path = inner.folder.join(name);
-            match inner.storage.remove(&path) {
-                Ok(()) => freed += bytes,
-                // Another process may have cleared it away.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(StockError::io(&path, "remove it")(error)),
-            }
+            freed += remove_spent(inner, &name, bytes)?;
         }
         Ok(freed)
+    }
+}
+
+/// Removes a file of these bytes; how many that frees.
+fn remove_spent(inner: &Inner, name: &str, bytes: u64) -> Result<u64, StockError> {
+    let path = inner.folder.join(name);
+    match inner.storage.remove(&path) {
+        Ok(()) => Ok(bytes),
+        // Another process may have cleared it away.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(StockError::io(&path, "remove it")(error)),
     }
 }
 

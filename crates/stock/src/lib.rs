@@ -4,7 +4,8 @@
 //! - **Open or make** a stock: [`Stocks::open`], [`Stocks::create`], [`Stocks::stock`].
 //! - **Meet** the peer: [`Stock::marks`], its answer to [`Stock::reconcile`], [`Stock::confirm`].
 //! - **Prepare**: [`Stock::prepare`], [`Preparation::begin_lot`], [`LotWriter::put`],
-//!   [`LotWriter::finish`], and when the peer has it, too, [`Stock::publish`].
+//!   [`LotWriter::finish`], and when the peer has it, too, [`Stock::publish`];
+//!   [`Preparation::forget`] where nothing came of it.
 //! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], [`Stock::lease_all`] or
 //!   [`Stock::lease_named`] for several kinds at once, into a [`LeasePool`] ahead of need;
 //!   [`Lease::take`], [`Lease::instances`].
@@ -62,6 +63,7 @@ mod cover;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 mod disk;
 mod error;
+mod forget;
 mod inspect;
 mod keys;
 mod lease;

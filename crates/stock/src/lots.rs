@@ -5,6 +5,7 @@
 //! and it is published ([`Stock::publish`]). Numbers are never given to a lot twice, also where
 //! the first was never finished.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -180,6 +181,11 @@ impl Preparation {
         &self.stock
     }
 
+    /// Whether a [`LotWriter`] of this right is still there.
+    pub(crate) fn is_writing(&self) -> bool {
+        Arc::strong_count(&self.lock) > 1
+    }
+
     /// Destroys the stock's keys and records: nothing of it opens again, and those who have it open
     /// get nothing more from it. No other stock can take its place before it is
     /// [removed](Self::destroy) as well.
@@ -325,6 +331,19 @@ pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
     }))
 }
 
+/// The lowest slot that no kind has. It may be that of a kind that was forgotten, whose record is
+/// durably gone: its pages can be overwritten.
+fn free_slot(records: &Records<'_>) -> Result<u32, StockError> {
+    let kinds = records.kinds()?.into_iter();
+    let taken: BTreeSet<u32> = kinds.map(|(_, record)| record.slot).collect();
+    let free = (0..MAX_KINDS as u32).find(|slot| !taken.contains(slot));
+    free.ok_or_else(|| {
+        StockError::misuse(format!(
+            "more than {MAX_KINDS} kinds in an epoch; begin another with `tacit stock new-epoch`"
+        ))
+    })
+}
+
 /// The kind's record and the keys of `span`; a new kind gets its own pages of the key file.
 fn reserve(
     inner: &Inner,
@@ -334,15 +353,8 @@ fn reserve(
     span: Span,
 ) -> Result<(KindRecord, Cover), StockError> {
     let Some((record, slot)) = inner.kind(records, kind)? else {
-        let slot = records.kinds()?.len();
-        if slot >= MAX_KINDS {
-            return Err(StockError::misuse(format!(
-                "more than {MAX_KINDS} kinds in an epoch; begin another with `tacit stock \
-                 new-epoch`"
-            )));
-        }
         let record = KindRecord {
-            slot: slot as u32,
+            slot: free_slot(records)?,
             shape,
             reserved: 0,
             leased: 0,

@@ -429,6 +429,10 @@ impl<'a> Records<'a> {
         self.put(&kind_key(kind), &record.to_bytes())
     }
 
+    pub(crate) fn remove_kind(&mut self, kind: &ComponentDigest) -> Result<(), StockError> {
+        self.remove(&kind_key(kind))
+    }
+
     pub(crate) fn kinds(&self) -> Result<Vec<(ComponentDigest, KindRecord)>, StockError> {
         let parse = |(key, value): Entry| {
             let record = self.parsed(&key, &value, KindRecord::parse)?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
+use tacit::session::BaseOt;
 use tacit::stock::{BatchPreparation, LOT_SCHEME, LotPreparation, Preparation, StockName, Stocks};
 use tacit::{Fingerprint, Function, Role, Session};
 
@@ -160,8 +161,14 @@ impl Level {
         Ok(digests.into_iter().zip(1..).collect())
     }
 
-    /// For how many runs there is enough; of triples, how many one order has left.
-    pub(crate) fn left(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
+    /// For how many runs whose OTs are to rest on `base_ot` there is enough; of triples, how many
+    /// one order has left for such runs.
+    pub(crate) fn left(
+        &self,
+        stocks: &Stocks,
+        own: Fingerprint,
+        base_ot: BaseOt,
+    ) -> Result<u64, tacit::Error> {
         let name = StockName {
             scheme: self.scheme,
             ..self.stock(own)
@@ -171,9 +178,9 @@ impl Level {
             Material::Executions(function, s) => stocks.executions_left(&name, function, *s),
             Material::Lots(function, s) => {
                 let from = LotPreparation::for_runs(self.role, function, 1)?.from_stock();
-                stocks.authenticated_runs_left(&name, function, *s, from)
+                stocks.authenticated_runs_left(&name, function, (*s, base_ot), from)
             }
-            Material::Triples(s) => stocks.triples_left(&name, *s),
+            Material::Triples(s) => stocks.triples_left(&name, (*s, base_ot)),
         }
     }
 

@@ -14,11 +14,16 @@ use crate::rate::{Bucket, Rate};
 /// Refusals that are told one by one, of each peer and of strangers.
 const TOLD: Rate = Rate::per_minute(20);
 
+/// Orders of a peer that may come to nothing: each costs a meeting of the records, some waits for
+/// the disk and a turn that others wait for, also where the peer is not to blame.
+const VAIN_ORDERS: Rate = Rate::per_minute(20);
+
 /// What one peer has done of late. There is one for each peer of the policy.
 pub(super) struct PeerState {
     pub(super) arrivals: Bucket,
     pub(super) refusals: Bucket,
     told: Told,
+    vain_orders: Bucket,
     runs: HashMap<String, Bucket>,
 }
 
@@ -56,6 +61,7 @@ impl ServiceState {
             arrivals: Bucket::new(arrivals, now),
             refusals: Bucket::new(refusals, now),
             told: Told::new(now),
+            vain_orders: Bucket::new(VAIN_ORDERS, now),
             runs: HashMap::new(),
         });
         state.arrivals.change(arrivals);
@@ -149,5 +155,21 @@ impl Shared {
             .or_insert_with(|| Bucket::new(rate, now));
         bucket.change(rate);
         bucket.take(now)
+    }
+
+    /// Whether the peer may order once more, as far as its orders of late have come to something.
+    pub(crate) fn may_order(&self, peer: Fingerprint) -> bool {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        state.peer(peer, policy.limits(), now).vain_orders.has(now)
+    }
+
+    /// Counts an order of the peer that came to nothing.
+    pub(crate) fn ordered_in_vain(&self, peer: Fingerprint) {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        state.peer(peer, policy.limits(), now).vain_orders.take(now);
     }
 }

@@ -9,7 +9,7 @@ use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
-use tacit::session::{AbortReason, ProtocolId};
+use tacit::session::{AbortReason, BaseOt, ProtocolId};
 use tacit::stock::{LotPreparation, Prepared, StockName, Stocks};
 use tacit::{Error, Function, Job, Outcome, Role, Session};
 use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Service};
@@ -124,7 +124,16 @@ impl<'a> Party<'a> {
     /// For how many runs of AES there are instances.
     fn left(&self) -> u64 {
         let (name, from) = (self.stock_name(), FromStock::Instances);
-        let left = self.stocks.authenticated_runs_left(&name, &aes(), S, from);
+        let asked = (S, BaseOt::default());
+        let left = self
+            .stocks
+            .authenticated_runs_left(&name, &aes(), asked, from);
+        left.unwrap()
+    }
+
+    /// How many triples one order has left for runs whose OTs are to rest on this.
+    fn triples_left(&self, base_ot: BaseOt) -> u64 {
+        let left = self.stocks.triples_left(&self.stock_name(), (S, base_ot));
         left.unwrap()
     }
 }
@@ -208,7 +217,7 @@ fn lots_are_kept_at_their_levels() {
     let policy = Policy::new(peers, vec![offer(&scene)], ours(), Scene::limits(), None);
     let service = scene.start(policy.unwrap());
     let one = Party::new(&scene, &service, 0);
-    let triples = || one.stocks.triples_left(&one.stock_name(), S).unwrap();
+    let triples = || one.triples_left(BaseOt::default());
     until("lots are made", || one.left() == 2 && triples() == 128);
     for left in [1, 0] {
         assert_eq!(one.encrypt().cost.from_stock, Some(FromStock::Instances));
@@ -218,6 +227,27 @@ fn lots_are_kept_at_their_levels() {
     assert_eq!(triples(), 128, "nothing was taken of them");
     assert_eq!(other.service.stop(PATIENCE).cut, 0);
     let _ = service.stop(PATIENCE);
+}
+
+/// A service whose runs are to rest on ML-KEM has lots that were made before it was told so.
+#[test]
+fn lots_that_no_run_would_take_do_not_count_at_a_level() {
+    let scene = Scene::new(1);
+    let level = || triples(&scene, 0, 128);
+    let other = Other::start(&scene, 1 << 30, vec![mirrored(&scene, level())]);
+    for base_ot in [None, Some(BaseOt::MlKem768)] {
+        let mut peers = scene.peer_list();
+        peers[0].address = Some(other.address.clone());
+        let policy = Policy::new(peers, vec![], vec![level()], Scene::limits(), base_ot);
+        let service = scene.start(policy.unwrap());
+        let one = Party::new(&scene, &service, 0);
+        let left = || one.triples_left(base_ot.unwrap_or_default());
+        until("the lot is made", || left() == 128);
+        let is_first = base_ot.is_none();
+        assert_eq!(one.triples_left(BaseOt::MlKem768) == 0, is_first);
+        let _ = service.stop(PATIENCE);
+    }
+    let _ = other.service.stop(PATIENCE);
 }
 
 /// Neither this party's disk nor the peer's tries are touched by what does not fit.
@@ -234,6 +264,28 @@ fn an_order_that_finds_no_room_is_refused() {
             if function == "triples at s = 40" && reason.contains("1000000"))
     });
     assert_eq!(one.triples(640).unwrap().made(), 640);
+    let _ = service.stop(PATIENCE);
+}
+
+/// The peer is not to blame where this party has no room, and each of its orders costs a meeting
+/// of the records and a turn all the same.
+#[test]
+fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
+    let scene = Scene::new(2);
+    let levels = vec![triples(&scene, 0, 64_000), triples(&scene, 1, 640)];
+    let policy = scene.policy(vec![], levels, Scene::limits());
+    let service = scene.start_with(policy, 1_000_000);
+    let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
+    for _ in 0..20 {
+        refused_with(one.triples(64_000), AbortReason::NoRoom);
+    }
+    // From then on one is heard each three seconds.
+    let is_put_off = |ordered: Result<Prepared, Error>| {
+        matches!(ordered, Err(Error::PeerAborted(AbortReason::TooOften)))
+    };
+    assert!((0..100).any(|_| is_put_off(one.triples(64_000))));
+    scene.refused("rate", "came to nothing");
+    assert_eq!(other.triples(640).unwrap().made(), 640);
     let _ = service.stop(PATIENCE);
 }
 

@@ -3,6 +3,7 @@
 mod chains;
 mod crash;
 mod first_opening;
+mod forget;
 mod leases;
 mod modes;
 mod one_sided;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::parties::{self, TABLES, open};
+use crate::parties::{self, OTS, TABLES, open};
 use tacit_stock::{EpochId, Memory, Policy, Role, Span, Stock};
 
 const PAGE_BYTES: usize = 4096;
@@ -79,6 +79,24 @@ fn no_page_of_the_key_file_opens_what_was_used() {
     let file = files(&before, *b"TACITKEY")[0];
     // Behind the mark in each of both pages of the first kind.
     let pages = [2, 3].map(|page| file + page * PAGE_BYTES + 8);
+    assert!(left(&before, pages.into_iter(), &disk).is_empty());
+}
+
+/// What was written of a lot that came to nothing is on the disk, and so is the epoch's key.
+#[test]
+fn no_page_of_the_key_file_opens_what_was_forgotten() {
+    let (disk, stock) = stocked();
+    let mut preparation = stock.prepare().expect("the lock");
+    let shape = parties::shape(Role::Garbler, &OTS);
+    let span = Span { first: 0, count: 4 };
+    let lot = preparation.begin_lot(OTS, shape, span).expect("a lot");
+    lot.put(0, &[0xab; 64], &[]).expect("room");
+    drop(lot);
+    let before = disk.stolen();
+    preparation.forget(&[OTS]).expect("a disk");
+    let file = files(&before, *b"TACITKEY")[0];
+    // Behind the mark in each of both pages of the second kind.
+    let pages = [4, 5].map(|page| file + page * PAGE_BYTES + 8);
     assert!(left(&before, pages.into_iter(), &disk).is_empty());
 }
 

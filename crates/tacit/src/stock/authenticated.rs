@@ -311,9 +311,10 @@ impl Needs {
 }
 
 impl Stocks {
-    /// The number of runs of `function` by `authenticated` at this s for which a stock has what
-    /// `from` says: triples, whatever the scheme of `name`, or instances under it. Without the
-    /// stock, and where the function cannot be run so, it is zero.
+    /// The number of runs of `function` by `authenticated` at this s, whose OTs are to rest on
+    /// `base_ot`, for which a stock has what `from` says: triples, whatever the scheme of `name`,
+    /// or instances under it. Without the stock, and where the function cannot be run so, it is
+    /// zero.
     ///
     /// # Errors
     ///
@@ -322,10 +323,10 @@ impl Stocks {
         &self,
         name: &StockName,
         function: &Function,
-        security: StatisticalSecurity,
+        (security, base_ot): (StatisticalSecurity, BaseOt),
         from: FromStock,
     ) -> Result<u64, Error> {
-        let asked = LotTerms::at(security.bits(), BaseOt::default());
+        let asked = LotTerms::at(security.bits(), base_ot);
         let needs = match from {
             FromStock::Triples => Needs::triples(function),
             FromStock::Instances => check_linked(function)
@@ -335,8 +336,8 @@ impl Stocks {
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
     }
 
-    /// The most triples that one order has left in a stock, made for this s or a higher one,
-    /// whatever the scheme of the stock and the kind of base OT. Without the stock it is zero.
+    /// The most triples that one order has left in a stock for runs at this s whose OTs are to rest
+    /// on `base_ot`, whatever the scheme of `name`. Without the stock it is zero.
     ///
     /// # Errors
     ///
@@ -344,9 +345,9 @@ impl Stocks {
     pub fn triples_left(
         &self,
         name: &StockName,
-        security: StatisticalSecurity,
+        (security, base_ot): (StatisticalSecurity, BaseOt),
     ) -> Result<u64, Error> {
-        let asked = LotTerms::at(security.bits(), BaseOt::default());
+        let asked = LotTerms::at(security.bits(), base_ot);
         let lots = self.lots(name, &[Content::triples()], asked)?;
         Ok(lots
             .iter()

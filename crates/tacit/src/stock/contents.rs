@@ -268,6 +268,13 @@ impl Stocks {
         }
     }
 
+    /// Removes the names of kinds that are forgotten, so that orders in vain leave no files.
+    pub(super) fn forget_names(&self, kinds: &[ComponentDigest]) {
+        for kind in kinds {
+            let _ = self.storage.remove(&self.name_file(kind));
+        }
+    }
+
     /// Writes a file on which nothing rests, so that it may fail.
     pub(super) fn note(&self, path: &Path, bytes: &[u8]) {
         let folder = path.parent();

@@ -2,6 +2,7 @@
 //! anybody knows a function, there for later sessions, used once across crashes and races, and not
 //! used where one party lacks them.
 
+mod broken_off;
 mod instances;
 
 use std::collections::BTreeSet;
@@ -82,7 +83,8 @@ fn left(pair: &Pair, what: FromStock, function: &Function) -> [u64; 2] {
             ..stock_name(pair, party)
         };
         let (stocks, least) = (pair.stocks(party), StatisticalSecurity::DEFAULT);
-        let left = stocks.authenticated_runs_left(&name, function, least, what);
+        let asked = (least, BaseOt::default());
+        let left = stocks.authenticated_runs_left(&name, function, asked, what);
         left.expect("a stock")
     })
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
+use tacit::session::BaseOt;
 use tacit::stock::{
     LotPreparation, Prepared, StockName, StockedKind, Stocks, TakenNumbers, Tried, TryName,
     TryRecord,
@@ -78,8 +79,8 @@ fn left(folders: &Folders, what: FromStock) -> [(u64, bool); 2] {
             scheme: SCHEME,
         };
         let (stocks, function) = (stocks(folders, role), richer(0));
-        let least = StatisticalSecurity::DEFAULT;
-        let left = stocks.authenticated_runs_left(&name, &function, least, what);
+        let asked = (StatisticalSecurity::DEFAULT, BaseOt::default());
+        let left = stocks.authenticated_runs_left(&name, &function, asked, what);
         let summary = stocks.summary(&name).expect("a stock");
         let has_any = summary.kinds.iter().any(|kind| kind.available > 0);
         (left.expect("a stock"), has_any)

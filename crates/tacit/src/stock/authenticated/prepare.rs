@@ -9,11 +9,11 @@ use tacit_function::Role;
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{EpochSetup, EpochTags, LotSize, SecurityBits};
 use tacit_protocol::session::{ProtocolId, RunTag};
-use tacit_stock::{ComponentDigest, LotWriter, Preparation, Shape, Span, Tried};
+use tacit_stock::{ComponentDigest, KindMarks, LotWriter, Preparation, Shape, Span, Tried};
 
 use super::leased::LotName;
 use super::lots::LotPreparation;
-use super::{Content, LOT_BYTES, LOT_SCHEME, Lot, LotTerms, lot_of};
+use super::{Content, LOT_BYTES, LOT_SCHEME, Lot, LotTerms, is_of_lot, lot_of};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
@@ -165,7 +165,8 @@ impl StockOrder for LotPreparation<'_> {
         opened: &mut OpenedStock,
         tag: RunTag,
     ) -> Result<Stocked, Error> {
-        let right = opened.meet_to_prepare(session)?;
+        let mut right = opened.meet_to_prepare(session)?;
+        forget_broken_off(opened, &mut right)?;
         let ordered = LotTerms::at(self.security.bits(), session.base_ot());
         let parts = self.parts();
         let contents: Vec<_> = parts.iter().map(|part| part.content.clone()).collect();
@@ -205,6 +206,29 @@ impl StockOrder for LotPreparation<'_> {
             makes_ots: missing > 0,
         })
     }
+}
+
+/// Forgets the lots of orders that were broken off: a peer that does so over and over would
+/// otherwise use up the kinds of the epoch. The records have just met under this right.
+fn forget_broken_off(opened: &OpenedStock, right: &mut Preparation) -> Result<(), Error> {
+    let kinds = broken_off(&right.marks()?.kinds);
+    opened.stocks.forget_names(&kinds);
+    Ok(right.forget(&kinds)?)
+}
+
+/// The kinds of lots of which nothing came in any of their kinds. A lot that is there in part keeps
+/// all of its kinds: as such it is [counted](LotPreparation::times_held), and destroyed where the
+/// peer is caught. The name of a lot never comes again, since it is of an epoch that both parties
+/// have drawn; that of other kinds does, and their numbers go on.
+fn broken_off(kinds: &[KindMarks]) -> Vec<ComponentDigest> {
+    let of_lots = kinds.iter().filter(|marks| is_of_lot(&marks.kind));
+    let is_there = |marks: &&KindMarks| marks.published > 0 || !marks.pending.is_empty();
+    let there = of_lots.clone().filter(is_there);
+    let there: BTreeSet<_> = there.map(|marks| lot_of(&marks.kind)).collect();
+    let of_lots = of_lots.map(|marks| marks.kind);
+    of_lots
+        .filter(|kind| !there.contains(&lot_of(kind)))
+        .collect()
 }
 
 /// Makes a lot and publishes it at both parties, counted as an epoch meanwhile; the s that it was
@@ -310,5 +334,61 @@ impl NewLot {
         };
         failure.or(make(&keep))?;
         Ok(self.parts.into_iter().map(|part| part.writer).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(kind: ComponentDigest, published: u64, pending: &[Span]) -> KindMarks {
+        KindMarks {
+            kind,
+            reserved: 4,
+            leased: 0,
+            published,
+            chain: [0; 32],
+            pending: pending.to_vec(),
+            withdrawn: Vec::new(),
+        }
+    }
+
+    /// A kind of a lot: of triples, or of something else that instances of lots begin with.
+    fn of_lot(content: &Content, lot: u8) -> ComponentDigest {
+        content.kind(&LotTerms::at(40, Default::default()).lot(&[lot; 32]))
+    }
+
+    /// A peer that has one kind of a lot published and breaks off would have the others forgotten,
+    /// and the rest not count as a lot of which there may be only so many.
+    #[test]
+    fn a_lot_is_forgotten_with_all_of_its_kinds_or_not() {
+        let component = |name: &str| {
+            let program = tacit_components::library::find(name, &Default::default());
+            let component = tacit_circuit::Component::new(name, program.expect("one"));
+            Content::instances(&component, LOT_SCHEME)
+        };
+        let [adder, comparator] = ["adder", "comparator"].map(component);
+        let span = Span { first: 0, count: 4 };
+        let kinds = [
+            marks(of_lot(&adder, 1), 1, &[]),
+            marks(of_lot(&comparator, 1), 0, &[]),
+            marks(of_lot(&adder, 2), 0, &[]),
+            marks(of_lot(&comparator, 2), 0, &[span]),
+            marks(of_lot(&adder, 3), 0, &[]),
+            marks(of_lot(&comparator, 3), 0, &[]),
+            marks(of_lot(&Content::triples(), 4), 0, &[]),
+            marks(of_lot(&Content::triples(), 5), 1, &[]),
+        ];
+        let due = [4, 5, 6].map(|place: usize| kinds[place].kind);
+        assert_eq!(broken_off(&kinds), due);
+    }
+
+    /// A peer that breaks off an order of garbled components, or of OTs, would have their numbers
+    /// given again under the same Δ.
+    #[test]
+    fn a_kind_whose_name_comes_again_is_not_forgotten() {
+        let component = ComponentDigest([7; 32]);
+        let kinds = [component, crate::stock::ot_kind()].map(|kind| marks(kind, 0, &[]));
+        assert_eq!(broken_off(&kinds), []);
     }
 }
