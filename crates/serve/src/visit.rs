@@ -402,9 +402,9 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
     if !shared.may_order(seat.peer) {
-        let why = "its orders came to nothing too often of late".to_owned();
-        shared.refused(Some(seat.peer), None, "rate", &why);
-        return Turn::Refuse(AbortReason::TooOften, why);
+        let why = "its orders came to nothing too often of late";
+        shared.refused(Some(seat.peer), None, "rate", why);
+        return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
     }
     let limits = policy.limits();
     let Some(_right) = shared.preparation(seat.peer, limits.preparations) else {

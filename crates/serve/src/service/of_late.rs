@@ -162,7 +162,7 @@ impl Shared {
         let policy = self.policy();
         let now = Instant::now();
         let mut state = self.state();
-        state.peer(peer, policy.limits(), now).vain_orders.has(now)
+        state.peer(peer, &policy, now).vain_orders.has(now)
     }
 
     /// Counts an order of the peer that came to nothing.
@@ -170,6 +170,6 @@ impl Shared {
         let policy = self.policy();
         let now = Instant::now();
         let mut state = self.state();
-        state.peer(peer, policy.limits(), now).vain_orders.take(now);
+        state.peer(peer, &policy, now).vain_orders.take(now);
     }
 }
