@@ -195,12 +195,12 @@ fn begin_destruction(
     }
 }
 
-/// Refuses to destroy stocks with which chains of kept values would end.
+/// Refuses to destroy stocks with which chains of kept values would end. Those that cannot be read
+/// are no obstacle: a new epoch is the remedy.
 fn refuse_to_end_chains(stocks: &Stocks, names: &[StockName]) -> Result<(), Failure> {
     let chains = names.iter().map(|name| stocks.chains_that_end_with(name));
-    let chains: Result<Vec<_>, _> = chains.collect();
     // Stocks of several schemes share them.
-    let chains: BTreeSet<_> = chains?.into_iter().flatten().collect();
+    let chains: BTreeSet<_> = chains.filter_map(Result::ok).flatten().collect();
     if chains.is_empty() {
         return Ok(());
     }
