@@ -11,7 +11,6 @@ use tacit::Category;
 use tacit_bench::report::{Report, read_records};
 use tacit_bench::table::Table;
 use tacit_bench::{Error, Machine, Options, Suite};
-use tacit_kernels::LargePages;
 use tacit_net::Link;
 
 const EXAMPLES: &str = "\
@@ -123,10 +122,7 @@ fn cores(text: &str) -> Result<[usize; 2], String> {
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: LargePages<mimalloc::MiMalloc> = LargePages(mimalloc::MiMalloc);
-#[cfg(not(target_env = "musl"))]
-#[global_allocator]
-static ALLOCATOR: LargePages<std::alloc::System> = LargePages(std::alloc::System);
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

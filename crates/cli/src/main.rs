@@ -49,7 +49,6 @@ mod typed;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use tacit_kernels::LargePages;
 
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::failure::Failure;
@@ -57,10 +56,7 @@ use crate::log::Log;
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: LargePages<mimalloc::MiMalloc> = LargePages(mimalloc::MiMalloc);
-#[cfg(not(target_env = "musl"))]
-#[global_allocator]
-static ALLOCATOR: LargePages<std::alloc::System> = LargePages(std::alloc::System);
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

@@ -10,7 +10,7 @@
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
 //! | OT extension's matrix | [`transpose_128`] |
-//! | memory in large pages | [`LargePages`] |
+//! | memory in large pages | [`hint_large_pages`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
 //! Other crates write their inner loops in safe code over [`Simd`] and run them by
@@ -47,7 +47,7 @@ pub use block::Block;
 pub use cpu::{Backend, Cpu, Kernel};
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
-pub use large_pages::LargePages;
+pub use large_pages::hint_large_pages;
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
