@@ -30,9 +30,9 @@ fn is_hinted(address: usize) -> Option<bool> {
 #[test]
 fn memory_of_4_mib_is_hinted() {
     let [large, small] = [8 << 20, 1 << 20].map(|bytes| {
-        let mut memory = vec![0_u8; bytes];
-        hint_large_pages(&memory);
-        memory.fill(1);
+        let mut memory = Vec::with_capacity(bytes);
+        hint_large_pages(memory.spare_capacity_mut());
+        memory.resize(bytes, 1_u8);
         memory
     });
     let middle = |memory: &[u8]| memory[memory.len() / 2..].as_ptr().addr();

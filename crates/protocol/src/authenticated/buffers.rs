@@ -32,9 +32,9 @@ impl Buffers {
         let fits = |(_, column): &(usize, &Outputs)| column.capacity() >= rows;
         let fitting = self.0.iter().enumerate().filter(fits);
         let Some((i, _)) = fitting.min_by_key(|(_, column)| column.capacity()) else {
-            let column = vec![Block::ZERO; rows];
-            // Before any of it is written: its zeros are still the system's.
-            hint_large_pages(&column);
+            let mut column = Vec::with_capacity(rows);
+            hint_large_pages(column.spare_capacity_mut());
+            column.resize(rows, Block::ZERO);
             return Outputs::new(column);
         };
         let mut column = self.0.swap_remove(i);
