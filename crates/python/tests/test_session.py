@@ -322,7 +322,7 @@ def test_a_pin_finds_an_old_copy(parties: Parties) -> None:
             name, _, version = begun.partition(":")
             kind, words = {
                 "shop": (PeerIncompatible, "is pinned"),
-                "customer": (PeerAborted, "something else"),
+                "customer": (PeerAborted, "its pin asks for another chain"),
             }[role]
             with pytest.raises(kind, match=words):
                 ahead = f"{name}:{int(version) + 9}" if role == "shop" else None
