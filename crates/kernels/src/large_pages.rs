@@ -1,13 +1,13 @@
 //! Large pages for memory that is written as a whole.
 
-/// From so many bytes on there is a page of 2 MiB within the memory, wherever it begins.
+/// Memory of this many bytes contains a whole page of 2 MiB, wherever it begins.
 #[cfg(target_os = "linux")]
 const LEAST: usize = 4 << 20;
 
-/// Asks the system to back this memory by pages of 2 MiB, where it has any, before it is written
-/// for the first time: each page that is touched costs the system a fault. A hint, on Linux alone,
-/// for memory that is written from end to end, since a page that is touched is cleared as a whole.
-/// Below 4 MiB nothing happens.
+/// Asks Linux to back this memory by pages of 2 MiB, so that first touches cost fewer page faults.
+///
+/// Call it before the memory is first written, and only where all of it will be: the system clears
+/// a page as a whole. It does nothing below 4 MiB.
 #[cfg(target_os = "linux")]
 pub fn hint_large_pages<T>(memory: &[T]) {
     use rustix::mm::{Advice, madvise};
@@ -28,6 +28,6 @@ pub fn hint_large_pages<T>(memory: &[T]) {
     let _ = hinted;
 }
 
-/// Nothing: other systems choose pages by themselves.
+/// Does nothing: other systems choose pages by themselves.
 #[cfg(not(target_os = "linux"))]
 pub fn hint_large_pages<T>(_memory: &[T]) {}

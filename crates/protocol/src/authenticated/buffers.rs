@@ -1,9 +1,9 @@
 //! Buffers that successive lots reuse.
 //!
 //! A lot works on up to 180 MB. If each lot took new memory, the system would zero it page by page
-//! and the lot would wipe it, which together takes longer than filling it. The first lot has large
-//! pages, which take the system less time. Columns are wiped when
-//! the run ends; the epoch keeps [`KEPT_BYTES`] of them for its next run.
+//! and the lot would wipe it, which together takes longer than filling it. New columns have large
+//! pages, which take the system less time. Columns are wiped when the run ends; the epoch keeps
+//! [`KEPT_BYTES`] of them for its next run.
 
 use tacit_kernels::{Block, hint_large_pages};
 use tacit_ot::Outputs;
