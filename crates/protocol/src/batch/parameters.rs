@@ -220,6 +220,11 @@ pub fn cheapest(
     };
     let mut best: Option<(f64, Cut)> = None;
     for size in (1..=MAX_BUCKET).step_by(step) {
+        let evaluated = cost.evaluated * (executions * size) as f64;
+        if best.is_some_and(|(least, _)| evaluated >= least) {
+            // Larger buckets take more for what is evaluated alone.
+            break;
+        }
         let Some(cut) = factorials.fewest(executions, size, bucket, security_bits) else {
             continue;
         };
