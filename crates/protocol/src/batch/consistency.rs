@@ -21,7 +21,7 @@
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Prg;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use crate::bits::{bit, bytes_for, clear_unused, xor_into};
@@ -106,15 +106,16 @@ impl Pairs {
         }
     }
 
-    /// Half `which` of pair `i`: m ⊕ r_i or r_i.
-    fn half(&self, i: usize, which: bool) -> Vec<u8> {
+    /// Appends half `which` of pair `i`: m ⊕ r_i or r_i.
+    fn append_half(&self, i: usize, which: bool, out: &mut Vec<u8>) {
         let bytes = self.sizes.half_bytes();
-        let mut half = self.seconds[i * bytes..(i + 1) * bytes].to_vec();
         let select = u8::from(which).wrapping_sub(1);
-        half.iter_mut()
+        let seconds = &self.seconds[i * bytes..(i + 1) * bytes];
+        let half = seconds
+            .iter()
             .zip(&self.mask)
-            .for_each(|(half, m)| *half ^= m & select);
-        half
+            .map(|(r, m)| r ^ (m & select));
+        out.extend(half);
     }
 
     fn random(&self, i: usize, which: bool) -> &[u8] {
@@ -125,23 +126,30 @@ impl Pairs {
     /// Appends the commitments.
     pub(super) fn commit(&self, oracle: &Oracle, circuit: u32, out: &mut Vec<u8>) {
         let hash = oracle.of_circuit(Domain::Half, circuit);
+        let room = RANDOM_BYTES + self.sizes.half_bytes();
+        let mut opening = Zeroizing::new(Vec::with_capacity(room));
         for i in 0..self.sizes.pairs {
             for which in [false, true] {
-                let parts = [self.random(i, which), &self.half(i, which)];
-                out.extend_from_slice(&commitment(&hash, i, which, &parts));
+                opening.clear();
+                opening.extend_from_slice(self.random(i, which));
+                self.append_half(i, which, &mut opening);
+                out.extend_from_slice(&commitment(&hash, i, which, &opening));
             }
         }
     }
 
     /// Appends what is sent for this circuit and its neighbour.
     pub(super) fn step(&self, neighbour: &Self, out: &mut Vec<u8>) {
-        let mut append = |mut sum: Vec<u8>, other: &[u8]| {
-            xor_into(&mut sum, other);
-            out.append(&mut sum);
-        };
-        append(self.mask.clone(), &neighbour.mask);
+        let delta = out.len();
+        out.extend_from_slice(&self.mask);
+        xor_into(&mut out[delta..], &neighbour.mask);
+        let mut other = Zeroizing::new(Vec::with_capacity(self.sizes.half_bytes()));
         for i in 0..self.sizes.pairs {
-            append(self.half(i, false), &neighbour.half(i, false));
+            let sum = out.len();
+            self.append_half(i, false, out);
+            other.clear();
+            neighbour.append_half(i, false, &mut other);
+            xor_into(&mut out[sum..], &other);
         }
     }
 
@@ -150,16 +158,17 @@ impl Pairs {
         for i in 0..self.sizes.pairs {
             let which = bit(choices, i);
             out.extend_from_slice(self.random(i, which));
-            out.extend(self.half(i, which));
+            self.append_half(i, which, out);
         }
     }
 }
 
-/// The commitment to half `which` of pair `i` of the circuit that `hash` is of.
-fn commitment(hash: &Sha256, i: usize, which: bool, parts: &[&[u8]]) -> Hash {
+/// The commitment to half `which` of pair `i` of the circuit that `hash` is of; `opening` is its
+/// randomness and then the half.
+fn commitment(hash: &Sha256, i: usize, which: bool, opening: &[u8]) -> Hash {
     let mut hash = hash.clone();
     hash.update(position(i, which).to_le_bytes());
-    parts.iter().for_each(|part| hash.update(part));
+    hash.update(opening);
     hash.finalize().into()
 }
 
@@ -167,15 +176,14 @@ fn position(i: usize, which: bool) -> u32 {
     2 * i as u32 + u32::from(which)
 }
 
-/// What a step says of half `which` of pair `i`.
-fn sum(sizes: Chaining, step: &[u8], i: usize, which: bool) -> Vec<u8> {
+/// Writes to `out` what a step says of half `which` of pair `i`.
+fn sum(sizes: Chaining, step: &[u8], i: usize, which: bool, out: &mut Vec<u8>) {
     let bytes = sizes.half_bytes();
-    let first = &step[(1 + i) * bytes..(2 + i) * bytes];
-    let mut sum = first.to_vec();
+    out.clear();
+    out.extend_from_slice(&step[(1 + i) * bytes..(2 + i) * bytes]);
     if which {
-        xor_into(&mut sum, &step[..bytes]);
+        xor_into(out, &step[..bytes]);
     }
-    sum
 }
 
 /// The circuit of a chain whose openings fail, or whose sum with its predecessor does.
@@ -194,6 +202,7 @@ pub(super) fn find_inconsistent<'a>(
     }
     let mut steps = steps.chunks_exact(sizes.step_bytes());
     let mut before: Option<&[u8]> = None;
+    let mut total = Vec::with_capacity(sizes.half_bytes());
     for (number, commitments, openings) in circuits {
         let opened = openings.chunks_exact(RANDOM_BYTES + sizes.half_bytes());
         let step = before.and_then(|_| steps.next());
@@ -203,11 +212,11 @@ pub(super) fn find_inconsistent<'a>(
         for (i, opened) in opened.enumerate() {
             let which = bit(choices, i);
             let at = position(i, which) as usize * HASH_BYTES;
-            if commitment(&hash, i, which, &[opened]) != commitments[at..at + HASH_BYTES] {
+            if commitment(&hash, i, which, opened) != commitments[at..at + HASH_BYTES] {
                 return Some(number);
             }
             if let (Some(step), Some(before)) = (step, before_this.next()) {
-                let mut total = sum(sizes, step, i, which);
+                sum(sizes, step, i, which, &mut total);
                 xor_into(&mut total, &opened[RANDOM_BYTES..]);
                 if total != before[RANDOM_BYTES..] {
                     return Some(number);
