@@ -144,11 +144,16 @@ impl Committing {
         position: impl Fn(usize) -> Choice,
         commitments: &[u8],
     ) -> bool {
-        let mut all = Choice::from(1);
-        self.compare(from, labels, commitments, |i, opens| {
-            all &= Choice::conditional_select(&opens[0], &opens[1], position(i));
+        let mut differs = 0;
+        self.hashed(from, labels, commitments, |i, hashes, at_0, at_1| {
+            let position = position(i);
+            for ((hash, at_0), at_1) in hashes.into_iter().zip(at_0).zip(at_1) {
+                let expected = Block::conditional_select(&at_0, &at_1, position);
+                differs |= (hash ^ expected).to_u128();
+            }
         });
-        bool::from(all) && labels.len() * PAIR_BYTES == commitments.len()
+        bool::from(Block::from_u128(differs).ct_eq(&Block::ZERO))
+            && labels.len() * PAIR_BYTES == commitments.len()
     }
 
     /// Tells of each of `labels`, of the wires from `from` on, by its number from 0, whether it
@@ -159,6 +164,24 @@ impl Committing {
         labels: &[Block],
         commitments: &[u8],
         mut tell: impl FnMut(usize, [Choice; 2]),
+    ) {
+        self.hashed(from, labels, commitments, |i, hashes, at_0, at_1| {
+            let opens = [at_0, at_1].map(|[low, high]| {
+                let differs = (hashes[0] ^ low).to_u128() | (hashes[1] ^ high).to_u128();
+                Block::from_u128(differs).ct_eq(&Block::ZERO)
+            });
+            tell(i, opens);
+        });
+    }
+
+    /// Gives for each of `labels`, of the wires from `from` on, by its number from 0, both halves
+    /// of its commitment, and those that are at positions 0 and 1.
+    fn hashed(
+        &self,
+        from: usize,
+        labels: &[Block],
+        commitments: &[u8],
+        mut give: impl FnMut(usize, [Block; 2], [Block; 2], [Block; 2]),
     ) {
         let (pairs, _) = commitments.as_chunks::<PAIR_BYTES>();
         let mut hashes = [[Block::ZERO; WIRES]; 2];
@@ -174,11 +197,8 @@ impl Committing {
             let found = low.iter().zip(high).take(labels.len());
             for (i, ((low, high), pair)) in (first..).zip(found.zip(pairs)) {
                 let (blocks, _) = pair.as_chunks();
-                let opens = [0, 2].map(|at| {
-                    low.ct_eq(&Block::from_bytes(blocks[at]))
-                        & high.ct_eq(&Block::from_bytes(blocks[at + 1]))
-                });
-                tell(i, opens);
+                let at = |block: usize| Block::from_bytes(blocks[block]);
+                give(i, [*low, *high], [at(0), at(1)], [at(2), at(3)]);
             }
         }
     }
