@@ -47,14 +47,19 @@ const SMALLEST_DEGREE: u32 = 3;
 /// Columns of P that are summed by one table of 2^WINDOW sums.
 const WINDOW: usize = 4;
 
+/// Windows whose sums are added to a row at once, so that it is read and written once for all.
+const WINDOWS: usize = 4;
+
+/// Columns of as many windows.
+const COLUMNS: usize = WINDOW * WINDOWS;
+
 /// The encoding of this many bits, M = \[I | P\].
 #[derive(Clone, Debug)]
 pub(crate) struct Encoding {
     bits: usize,
     redundancy: usize,
-    /// For each row of P, its columns [`WINDOW`] at a time.
-    rows: Vec<u8>,
-    windows: usize,
+    /// P, [`COLUMNS`] columns at a time: those of each row, the first in the lowest bit.
+    columns: Vec<u16>,
 }
 
 impl Encoding {
@@ -69,8 +74,7 @@ impl Encoding {
             return Ok(Self {
                 bits,
                 redundancy: 0,
-                rows: Vec::new(),
-                windows: 0,
+                columns: Vec::new(),
             });
         }
         // With parity, t errors give distance 2t + 2.
@@ -93,19 +97,19 @@ impl Encoding {
     fn systematic(bits: usize, generator: &[bool]) -> Self {
         let degree = generator.len() - 1;
         let redundancy = degree + 1;
-        let windows = redundancy.div_ceil(WINDOW);
-        let mut rows = Vec::with_capacity(bits * windows);
+        let mut packed = vec![0; bits * redundancy.div_ceil(COLUMNS)];
         // x^degree mod g, and then each next power.
         let mut remainder = generator[..degree].to_vec();
-        for _ in 0..bits {
-            let weight = 1 + remainder.iter().filter(|bit| **bit).count();
-            let columns = remainder.iter().copied().chain([weight % 2 == 1]);
-            let columns: Vec<bool> = columns.collect();
-            rows.extend(columns.chunks(WINDOW).map(|window| {
-                (0..)
-                    .zip(window)
-                    .fold(0, |all, (i, bit)| all | u8::from(*bit) << i)
-            }));
+        for row in 0..bits {
+            let places = packed[row..].iter_mut().step_by(bits);
+            for (place, columns) in places.zip(remainder.chunks(COLUMNS)) {
+                let bits = (0..).zip(columns).map(|(i, bit)| u16::from(*bit) << i);
+                *place = bits.fold(0, |all, bit| all | bit);
+            }
+            let weight = remainder
+                .iter()
+                .fold(1, |weight, bit| weight ^ u16::from(*bit));
+            packed[degree / COLUMNS * bits + row] |= weight << (degree % COLUMNS);
             let carry = remainder[degree - 1];
             remainder.rotate_right(1);
             remainder[0] = false;
@@ -116,8 +120,7 @@ impl Encoding {
         Self {
             bits,
             redundancy,
-            rows,
-            windows,
+            columns: packed,
         }
     }
 
@@ -148,16 +151,21 @@ impl Encoding {
         debug_assert_eq!(encoded.len(), self.encoded_bits());
         let (straight, rest) = encoded.split_at(self.bits);
         let mut sums = straight.to_vec();
-        for (window, columns) in rest.chunks(WINDOW).enumerate() {
-            let mut table = [Block::ZERO; 1 << WINDOW];
-            for (i, column) in columns.iter().enumerate() {
-                for low in 0..1 << i {
-                    table[1 << i | low] = table[low] ^ *column;
+        let packed = self.columns.chunks_exact(self.bits.max(1));
+        // The first sum of a table stays zero, and a window without columns adds no other.
+        let mut tables = Zeroizing::new([[Block::ZERO; 1 << WINDOW]; WINDOWS]);
+        for (encoded, packed) in rest.chunks(COLUMNS).zip(packed) {
+            for (table, columns) in tables.iter_mut().zip(encoded.chunks(WINDOW)) {
+                for (i, column) in columns.iter().enumerate() {
+                    for low in 0..1 << i {
+                        table[1 << i | low] = table[low] ^ *column;
+                    }
                 }
             }
-            let rows = self.rows[window..].iter().step_by(self.windows);
-            for (sum, row) in sums.iter_mut().zip(rows) {
-                *sum ^= table[usize::from(*row)];
+            for (sum, columns) in sums.iter_mut().zip(packed) {
+                for (window, table) in tables.iter().enumerate() {
+                    *sum ^= table[usize::from(columns >> (WINDOW * window)) % (1 << WINDOW)];
+                }
             }
         }
         sums
@@ -213,7 +221,10 @@ fn generator(degree: u32, polynomial: u32, roots: &[usize]) -> Vec<bool> {
         for i in (0..product.len()).rev() {
             let times_root = match product[i] {
                 0 => 0,
-                factor => powers[(logarithms[factor as usize] + root) % length],
+                factor => {
+                    let sum = logarithms[factor as usize] + root;
+                    powers[if sum < length { sum } else { sum - length }]
+                }
             };
             let below = if i > 0 { product[i - 1] } else { 0 };
             product[i] = times_root ^ below;
@@ -322,27 +333,21 @@ mod tests {
     #[test]
     fn light_sums_of_the_code_in_use_are_heavy_enough() {
         let encoding = Encoding::new(128, 44).unwrap();
-        let word = |row: usize| {
-            let windows = &encoding.rows[row * encoding.windows..][..encoding.windows];
-            windows
-                .iter()
-                .map(|window| window.count_ones())
-                .sum::<u32>()
-                + 1
-        };
-        assert!((0..128).all(|row| word(row) >= 44));
+        let row = |row: usize| encoding.columns[row..].iter().step_by(128);
+        let word = |number| row(number).map(|bits| bits.count_ones()).sum::<u32>() + 1;
+        assert!((0..128).all(|number| word(number) >= 44));
         let mut state = 1_u64;
         for _ in 0..2000 {
-            let mut sum = vec![0_u8; encoding.windows];
+            let mut sum = vec![0_u16; row(0).count()];
             let mut straight = 0;
-            for row in 0..128 {
+            for number in 0..128 {
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
                 if state >> 60 == 0 {
                     straight += 1;
-                    let windows = &encoding.rows[row * encoding.windows..][..encoding.windows];
-                    sum.iter_mut().zip(windows).for_each(|(sum, w)| *sum ^= w);
+                    let bits = sum.iter_mut().zip(row(number));
+                    bits.for_each(|(sum, bits)| *sum ^= bits);
                 }
             }
             let weight = straight + sum.iter().map(|w| w.count_ones()).sum::<u32>();
