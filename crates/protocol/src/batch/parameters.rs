@@ -367,4 +367,23 @@ mod tests {
         assert!(cheapest(1, Bucket::OneGood, 1e6, even).is_err());
         assert!(Factorials::up_to(MAX_CIRCUITS + 1).is_err());
     }
+
+    #[test]
+    fn a_search_that_ends_early_finds_the_cheapest() {
+        for (executions, checked, evaluated) in [(1, 1.0, 1.0), (8, 1.0, 9.0), (32, 9.0, 1.0)] {
+            let cost = CircuitCost { checked, evaluated };
+            let factorials = Factorials::up_to(executions * 4 * MAX_BUCKET).expect("in bounds");
+            let total =
+                |cut: Cut| checked * cut.checked() as f64 + evaluated * cut.evaluated() as f64;
+            let sizes = 1..=MAX_BUCKET;
+            let cuts =
+                sizes.filter_map(|size| factorials.fewest(executions, size, Bucket::OneGood, 43.0));
+            let least = cuts
+                .map(total)
+                .min_by(f64::total_cmp)
+                .expect("there is one");
+            let found = cheapest(executions, Bucket::OneGood, 43.0, cost).expect("there is one");
+            assert_eq!(total(found), least, "{executions}");
+        }
+    }
 }
