@@ -25,15 +25,17 @@ use crate::{Circuit, Digest, Output, Program};
 use schedule::schedule;
 use wires::Wires;
 
-/// Gates of a circuit whose digest takes longer than starting a thread does.
-const LARGE: usize = 1 << 16;
+/// Whether starting a thread takes less than the circuit's digest does.
+fn is_large(circuit: &Circuit) -> bool {
+    circuit.gate_count() >= 1 << 16
+}
 
 impl Program {
     /// Compiles a circuit.
     ///
     /// Takes four bytes of memory a wire in addition to the circuit and the program, and time
-    /// linear in the number of gates. The digest of a large circuit is computed on a thread of its
-    /// own, where the platform has threads.
+    /// linear in the number of gates. A large circuit takes three threads, where the platform has
+    /// threads: one orders gates, one places them, and one computes the digest.
     ///
     /// # Panics
     ///
@@ -47,9 +49,8 @@ impl Program {
     /// The same for a caller who may have the circuit's digest already.
     pub(crate) fn compile_with(circuit: &Circuit, digest: impl Fn() -> Digest + Sync) -> Self {
         thread::scope(|scope| {
-            let is_large = circuit.gate_count() >= LARGE;
             let spawn = || thread::Builder::new().spawn_scoped(scope, &digest);
-            let digested = is_large.then(spawn).and_then(Result::ok);
+            let digested = is_large(circuit).then(spawn).and_then(Result::ok);
             let program = Self::compile_gates(circuit);
             let digest = match digested {
                 Some(digest) => digest.join().expect("a digest does not panic"),
@@ -66,7 +67,7 @@ impl Program {
             "a program is of a circuit of at most 2^29 wires and outputs"
         );
         let wires = Wires::of(circuit);
-        let placed = schedule(circuit, &wires);
+        let placed = schedule(circuit, &wires, is_large(circuit));
         let output = |&wire: &u32| {
             let root = wires.literal(wire);
             match root.as_constant() {

@@ -16,6 +16,8 @@
 //! asks for them, was tried: it spares one live label in a hundred and narrows batches by a third.
 
 use core::mem;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
 
 use super::place::{OPEN, OrderedBatches, OrderedGate, Placement, Placer};
 use super::window::{Stack, Waiting, Window};
@@ -35,16 +37,50 @@ const _: () = assert!(BATCH <= Program::MAX_BATCH_ANDS);
 
 /// Gates after which the batches so far are handed over to be placed.
 const PART: usize = 1 << 12;
+/// How many such parts may wait to be placed.
+const AHEAD: usize = 4;
 
 /// Orders and places the gates of `circuit` that are left and needed; `wires` says then where each
-/// is.
-pub(super) fn schedule(circuit: &Circuit, wires: &Wires) -> Placement {
+/// is. If `spawns`, gates are ordered on a thread of their own, where the platform has threads,
+/// while earlier ones are placed.
+pub(super) fn schedule(circuit: &Circuit, wires: &Wires, spawns: bool) -> Placement {
     let mut placer = Placer::new(circuit.input_bits() as u32, wires);
-    order(circuit, wires, |part| {
-        placer.place(part);
-        part.clear();
-    });
+    let is_done = spawns && place_behind(circuit, wires, &mut placer);
+    if !is_done {
+        order(circuit, wires, |part| {
+            placer.place(part);
+            part.clear();
+        });
+    }
     placer.finish()
+}
+
+/// Places gates that another thread orders. Returns false, and does nothing, if none can be
+/// started.
+fn place_behind(circuit: &Circuit, wires: &Wires, placer: &mut Placer<'_>) -> bool {
+    thread::scope(|scope| {
+        let (sender, parts) = sync_channel(AHEAD);
+        let (used, spare) = channel();
+        let order_ahead = move || {
+            order(circuit, wires, |part| {
+                let next = spare.try_recv().unwrap_or_default();
+                // Nobody takes it only if the placer has panicked, which ends the other thread.
+                let _ = sender.send(mem::replace(part, next));
+            });
+        };
+        if thread::Builder::new()
+            .spawn_scoped(scope, order_ahead)
+            .is_err()
+        {
+            return false;
+        }
+        for mut part in parts {
+            placer.place(&part);
+            part.clear();
+            let _ = used.send(part);
+        }
+        true
+    })
 }
 
 /// Orders the gates that are left and needed. `hand_over` takes them, batches of at least [`PART`]
@@ -191,5 +227,32 @@ where
         if self.part.gates.len() >= PART {
             (self.hand_over)(&mut self.part);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::Builder;
+
+    #[test]
+    fn another_thread_changes_nothing() {
+        let builder = Builder::new();
+        let (a, b) = (builder.uint("a", 64), builder.uint("b", 64));
+        let product = (0..8).fold(a, |product, _| &product * &b);
+        builder.output("product", &product);
+        let circuit = builder.finish().expect("a circuit");
+        assert!(circuit.gate_count() > (AHEAD + 2) * PART);
+        let [apart, alone] = [true, false].map(|spawns| {
+            let placed = schedule(&circuit, &Wires::of(&circuit), spawns);
+            (
+                placed.slots.count(),
+                placed.xors,
+                placed.ands,
+                placed.batches,
+                placed.segments,
+            )
+        });
+        assert_eq!(apart, alone);
     }
 }

@@ -11,8 +11,10 @@
 //! | 30 | whether the wire is the negation of what the gate computes |
 //! | 29..0 | its readers until the scheduler's window admits it; then its [`GateLocation`] |
 //!
-//! Whoever orders gates writes a gate's word until it hands the gate over, and whoever places them
-//! writes it from then on.
+//! One thread orders gates and another places them. Whoever orders writes a gate's word until it
+//! hands the gate over, and whoever places writes it from then on. Of a gate that was handed over
+//! the first sees one location or another, none of which is one of the window's: all are the same
+//! to it.
 
 use core::hint::select_unpredictable;
 use core::sync::atomic::{AtomicU32, Ordering};
