@@ -133,11 +133,11 @@ impl PackedGate {
     }
 
     pub(crate) fn is_and(self) -> bool {
-        self.0[0] >> 30 == 1
+        self.0[0] >> 30 & 1 == 1
     }
 
     pub(crate) fn is_inv(self) -> bool {
-        self.0[0] >> 30 == 2
+        self.0[0] >> 31 == 1
     }
 
     /// The wires of its inputs; an inverter's second is one that is there, wire 0.
@@ -289,7 +289,7 @@ impl Growing {
     }
 
     /// The same by the gate's parts; an inverter's second input is wire 0.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_parts(
         &mut self,
         kind: GateKind,

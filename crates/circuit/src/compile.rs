@@ -3,7 +3,7 @@
 //! Four steps, each linear in the circuit. *Fold*: constants, copies and gates fed twice by one
 //! wire vanish, and INV gates become flags. *Sweep*: gates that no output needs go. *Schedule*
 //! (`schedule`): gates are taken in the order in which they are given, and AND gates that are ready
-//! at one time make a batch. *Place* (`slots`): a label's slot is taken over by another once nobody
+//! at one time make a batch. *Place* (`place`): a label's slot is taken over by another once nobody
 //! reads it any more.
 //!
 //! No step looks at anything but the circuit; all choices are constants of this module, and a
@@ -12,6 +12,7 @@
 mod check;
 mod fingerprint;
 mod interpret;
+mod place;
 mod schedule;
 mod slots;
 mod window;
@@ -21,18 +22,20 @@ use std::thread;
 
 use crate::program::Derived;
 use crate::{Circuit, Digest, Output, Program};
-use schedule::Schedule;
+use schedule::schedule;
 use wires::Wires;
 
-/// Gates of a circuit whose digest takes longer than starting a thread does.
-const LARGE: usize = 1 << 16;
+/// Whether starting a thread takes less than the circuit's digest does.
+fn is_large(circuit: &Circuit) -> bool {
+    circuit.gate_count() >= 1 << 16
+}
 
 impl Program {
     /// Compiles a circuit.
     ///
     /// Takes four bytes of memory a wire in addition to the circuit and the program, and time
-    /// linear in the number of gates. The digest of a large circuit is computed on a thread of its
-    /// own, where the platform has threads.
+    /// linear in the number of gates. A large circuit takes three threads, where the platform has
+    /// threads: one orders gates, one places them, and one computes the digest.
     ///
     /// # Panics
     ///
@@ -46,9 +49,8 @@ impl Program {
     /// The same for a caller who may have the circuit's digest already.
     pub(crate) fn compile_with(circuit: &Circuit, digest: impl Fn() -> Digest + Sync) -> Self {
         thread::scope(|scope| {
-            let is_large = circuit.gate_count() >= LARGE;
             let spawn = || thread::Builder::new().spawn_scoped(scope, &digest);
-            let digested = is_large.then(spawn).and_then(Result::ok);
+            let digested = is_large(circuit).then(spawn).and_then(Result::ok);
             let program = Self::compile_gates(circuit);
             let digest = match digested {
                 Some(digest) => digest.join().expect("a digest does not panic"),
@@ -64,8 +66,8 @@ impl Program {
             circuit.wire_count() + circuit.output_wires().len() <= Wires::MOST,
             "a program is of a circuit of at most 2^29 wires and outputs"
         );
-        let mut wires = Wires::of(circuit);
-        let schedule = Schedule::of(circuit, &mut wires);
+        let wires = Wires::of(circuit);
+        let placed = schedule(circuit, &wires, is_large(circuit));
         let output = |&wire: &u32| {
             let root = wires.literal(wire);
             match root.as_constant() {
@@ -79,12 +81,12 @@ impl Program {
         let outputs = circuit.output_wires().iter().map(output).collect();
         Self {
             digest: Digest([0; 32]),
-            slots: schedule.slots.count(),
+            slots: placed.slots.count(),
             inputs: circuit.input_bits() as u32,
-            xors: schedule.xors,
-            ands: schedule.ands,
-            batches: schedule.batches,
-            segments: schedule.segments,
+            xors: placed.xors,
+            ands: placed.ands,
+            batches: placed.batches,
+            segments: placed.segments,
             outputs,
             derived: Derived::default(),
         }

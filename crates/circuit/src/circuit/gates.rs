@@ -80,14 +80,58 @@ fn bytes(distance: u32) -> usize {
     (u32::BITS - (distance | 1).leading_zeros()).div_ceil(8) as usize
 }
 
-/// Bytes of both distances of a gate.
-#[inline(always)]
-fn length(shape: u8) -> usize {
-    usize::from(shape >> 2 & 3) + 1 + usize::from(shape >> 4)
+/// What a gate's shape says, by the shape's seven bits.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// The bits of a word that belong to the first distance.
+    first: u32,
+    /// Where the second distance begins in a word, in bits.
+    shift: u8,
+    /// Bytes of both distances.
+    length: u8,
+    kind: u8,
+    /// The bits of a word that belong to the second distance.
+    second: u32,
+    /// All bits, but of a gate of one input none.
+    has_second: u32,
 }
 
-/// By a distance's number of bytes, the bits of a word that belong to it.
-const BITS: [u32; 8] = [0, 0xff, 0xffff, 0xff_ffff, u32::MAX, 0, 0, 0];
+static SHAPES: [Shape; 128] = {
+    let mut shapes = [Shape::of(0); 128];
+    let mut number = 1;
+    while number < shapes.len() {
+        shapes[number] = Shape::of(number as u8);
+        number += 1;
+    }
+    shapes
+};
+
+impl Shape {
+    const fn of(shape: u8) -> Self {
+        let (first, second) = ((shape >> 2 & 3) + 1, shape >> 4);
+        Self {
+            first: bits(first),
+            shift: 8 * first,
+            length: first + second,
+            kind: shape & 3,
+            second: bits(second),
+            has_second: if second == 0 { 0 } else { u32::MAX },
+        }
+    }
+
+    #[inline(always)]
+    fn get(shape: u8) -> &'static Self {
+        &SHAPES[usize::from(shape & 127)]
+    }
+}
+
+/// The bits of this number of bytes, at most four of them.
+const fn bits(bytes: u8) -> u32 {
+    match bytes {
+        0..4 => (1 << (8 * bytes)) - 1,
+        _ => u32::MAX,
+    }
+}
 
 /// A gate's wire, and where its distances are.
 #[derive(Clone, Copy, Debug)]
@@ -108,16 +152,15 @@ pub(super) struct Iter<'a> {
 impl Iter<'_> {
     /// The gate of this shape, wire and distances.
     #[inline(always)]
-    fn gate(&self, shape: u8, Cursor { wire, at }: Cursor) -> PackedGate {
+    fn gate(&self, shape: &Shape, Cursor { wire, at }: Cursor) -> PackedGate {
         let word = match self.distances.get(at..at + MOST_BYTES) {
             Some(bytes) => u64::from_le_bytes(bytes.try_into().expect("a word")),
             None => last_word(&self.distances[at..]),
         };
-        let a_bytes = usize::from(shape >> 2 & 3) + 1;
-        let b_bytes = usize::from(shape >> 4 & 7);
-        let a = wire - 1 - (word as u32 & BITS[a_bytes]);
-        let b = wire - 1 - ((word >> (8 * a_bytes)) as u32 & BITS[b_bytes]);
-        PackedGate::of_parts(shape & 3, [a, if b_bytes == 0 { 0 } else { b }])
+        let last = wire - 1;
+        let a = last - (word as u32 & shape.first);
+        let b = (last & shape.has_second) - ((word >> shape.shift) as u32 & shape.second);
+        PackedGate::of_parts(shape.kind, [a, b])
     }
 }
 
@@ -133,10 +176,10 @@ impl Iterator for Iter<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<PackedGate> {
-        let shape = *self.shapes.next()?;
+        let shape = Shape::get(*self.shapes.next()?);
         let gate = self.gate(shape, self.front);
         self.front.wire += 1;
-        self.front.at += length(shape);
+        self.front.at += usize::from(shape.length);
         Some(gate)
     }
 
@@ -148,9 +191,9 @@ impl Iterator for Iter<'_> {
 impl DoubleEndedIterator for Iter<'_> {
     #[inline(always)]
     fn next_back(&mut self) -> Option<PackedGate> {
-        let shape = *self.shapes.next_back()?;
+        let shape = Shape::get(*self.shapes.next_back()?);
         self.back.wire -= 1;
-        self.back.at -= length(shape);
+        self.back.at -= usize::from(shape.length);
         Some(self.gate(shape, self.back))
     }
 }

@@ -1,12 +1,27 @@
 //! The window that slides over a circuit's gates, and which of those in it wait for what.
 
+use super::place::OrderedGate;
 use super::wires::GateLocation;
 use crate::netlist::Literal;
 
 /// Gates that are looked at together.
 pub(super) const WINDOW: u32 = 1 << 14;
 
-const _: () = assert!(WINDOW <= GateLocation::MOST);
+const SIZE: usize = WINDOW as usize;
+
+const _: () = assert!(WINDOW == GateLocation::MOST);
+
+/// A ring of this value; not made on the stack.
+fn ring<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+    let ring = vec![value; N].into_boxed_slice().try_into();
+    ring.unwrap_or_else(|_| unreachable!("as long as it was made"))
+}
+
+/// Where a place is in a ring. No place is past the end, which the compiler cannot know.
+#[inline(always)]
+fn at(place: u32) -> usize {
+    place as usize % SIZE
+}
 
 /// An AND gate, or a XOR gate that waits for its inputs.
 #[derive(Clone, Copy)]
@@ -33,6 +48,15 @@ impl Waiting {
             is_taken: false,
         }
     }
+
+    /// The gate, for the order.
+    pub(super) fn ordered(&self) -> OrderedGate {
+        OrderedGate {
+            inputs: self.inputs,
+            wire: self.wire,
+            readers: self.readers,
+        }
+    }
 }
 
 /// The gates `low..high`, numbered as they come, in rings indexed by the lower bits of their
@@ -40,12 +64,12 @@ impl Waiting {
 pub(super) struct Window {
     low: u32,
     high: u32,
-    gates: Vec<Waiting>,
+    gates: Box<[Waiting; SIZE]>,
     /// The first input that waits for each gate: twice the place of the gate that it belongs to,
     /// its index 0 or 1 there, and 1 added to all; 0 is none.
-    first_waiter: Vec<u32>,
+    first_waiter: Box<[u32; SIZE + 1]>,
     /// For both inputs of each gate, the next input that waits for the same gate.
-    next_waiter: Vec<[u32; 2]>,
+    next_waiter: Box<[[u32; 2]; SIZE]>,
     /// AND gates that are in no batch and whose inputs are.
     ready: Places,
     ready_count: usize,
@@ -53,20 +77,19 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new() -> Self {
-        let size = WINDOW as usize;
         Self {
             low: 0,
             high: 0,
-            gates: vec![Waiting::new([Literal::FALSE; 2], 0, 0, false); size],
-            first_waiter: vec![0; size],
-            next_waiter: vec![[0; 2]; size],
+            gates: ring(Waiting::new([Literal::FALSE; 2], 0, 0, false)),
+            first_waiter: ring(0),
+            next_waiter: ring([0; 2]),
             ready: Places::new(),
             ready_count: 0,
         }
     }
 
     pub(super) fn gate(&self, place: u32) -> &Waiting {
-        &self.gates[place as usize]
+        &self.gates[at(place)]
     }
 
     /// Whether there is room for a gate once the window has moved on past the oldest gates that
@@ -77,7 +100,7 @@ impl Window {
     }
 
     fn pass(&mut self) -> bool {
-        while self.low < self.high && self.gate(self.low % WINDOW).is_taken {
+        while self.low < self.high && self.gate(self.low).is_taken {
             self.low += 1;
         }
         self.high - self.low < WINDOW
@@ -87,34 +110,35 @@ impl Window {
     #[inline]
     pub(super) fn skip(&mut self) {
         debug_assert!(self.high - self.low < WINDOW);
-        self.gates[(self.high % WINDOW) as usize].is_taken = true;
+        self.gates[at(self.high)].is_taken = true;
         self.high += 1;
     }
 
-    /// Puts the next gate into the window, where its inputs wait for the gates at these places.
-    /// Returns its place.
-    pub(super) fn enter(&mut self, gate: Waiting, waits: [Option<u32>; 2]) -> u32 {
+    /// Puts the next gate into the window, whose inputs are at these locations, and returns its
+    /// place.
+    // Passed in memory, a gate would be read in larger parts than it was written in, for which a
+    // processor waits.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, gate: Waiting, sources: [GateLocation; 2]) -> u32 {
         debug_assert!(self.high - self.low < WINDOW);
         let place = self.high % WINDOW;
         self.high += 1;
-        self.first_waiter[place as usize] = 0;
-        for (index, source) in (0..).zip(waits) {
-            if let Some(source) = source {
-                let first = &mut self.first_waiter[source as usize];
-                self.next_waiter[place as usize][index as usize] = *first;
-                *first = 2 * place + index + 1;
-            }
+        self.first_waiter[at(place)] = 0;
+        let mut pending = 0;
+        // No processor foresees which inputs wait.
+        for (index, source) in (0..).zip(sources) {
+            let first = &mut self.first_waiter[source.waiting_place_or(WINDOW) as usize];
+            self.next_waiter[at(place)][index as usize] = *first;
+            *first = 2 * place + index + 1;
+            pending += u8::from(source.is_waiting());
         }
-        self.gates[place as usize] = Waiting {
-            pending: waits.iter().flatten().count() as u8,
-            ..gate
-        };
+        self.gates[at(place)] = Waiting { pending, ..gate };
         place
     }
 
     /// Takes the gate at `place` into a batch.
     pub(super) fn take(&mut self, place: u32) -> &Waiting {
-        let gate = &mut self.gates[place as usize];
+        let gate = &mut self.gates[at(place)];
         gate.is_taken = true;
         gate
     }
@@ -123,13 +147,13 @@ impl Window {
     /// `woken`.
     #[inline]
     pub(super) fn wake(&mut self, place: u32, woken: &mut Stack) {
-        let mut waiter = self.first_waiter[place as usize];
+        let mut waiter = self.first_waiter[at(place)];
         while waiter != 0 {
             let (place, index) = ((waiter - 1) / 2, (waiter - 1) % 2);
-            let pending = &mut self.gates[place as usize].pending;
+            let pending = &mut self.gates[at(place)].pending;
             *pending -= 1;
             woken.push_if(*pending == 0, place);
-            waiter = self.next_waiter[place as usize][index as usize];
+            waiter = self.next_waiter[at(place)][index as usize];
         }
     }
 

@@ -83,7 +83,9 @@ impl<R: Read> Lexer<R> {
 
     /// The gate line that stands here, if it has the usual form and is buffered; it stays to be
     /// read. Anything else, an error included, is for the functions that read token by token.
-    #[inline]
+    // Passed in memory, a line would be read in larger parts than it was written in, for which a
+    // processor waits.
+    #[inline(always)]
     pub(super) fn gate_line(&self) -> Option<GateLine> {
         let window = self.buffer[self.start..self.end].first_chunk()?;
         match window.first_chunk()? {

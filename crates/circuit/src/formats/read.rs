@@ -160,33 +160,46 @@ impl Gates {
     }
 
     /// The circuit's wire for a file's wire that is read.
-    #[inline]
+    #[inline(always)]
     fn wire(&self, number: u32, field: &'static str, line: u64) -> Result<Wire, CircuitError> {
         let wire = match number.checked_sub(self.inputs.bits) {
             None => Some(self.inputs.wire(number)),
             Some(index) => self.driven.get(index),
         };
-        wire.ok_or_else(|| {
-            let expected = if number < self.wires {
-                "a wire that the inputs or an earlier line drive (gates stand in topological order)"
-                    .to_owned()
-            } else {
-                format!("a wire below {}, the number announced", self.wires)
-            };
-            error(line, field, expected, format!("wire {number}"))
-        })
+        match wire {
+            Some(wire) => Ok(wire),
+            None => Err(self.undriven(number, field, line)),
+        }
+    }
+
+    /// Why a wire is not to be read here.
+    #[cold]
+    fn undriven(&self, number: u32, field: &'static str, line: u64) -> CircuitError {
+        let expected = if number < self.wires {
+            "a wire that the inputs or an earlier line drive (gates stand in topological order)"
+                .to_owned()
+        } else {
+            format!("a wire below {}, the number announced", self.wires)
+        };
+        error(line, field, expected, format!("wire {number}"))
     }
 
     /// Notes that a file's wire is driven by the circuit's.
-    #[inline]
+    #[inline(always)]
     fn drive(&mut self, number: u32, wire: Wire, line: u64) -> Result<(), CircuitError> {
         let is_new = number < self.wires
             && number
                 .checked_sub(self.inputs.bits)
                 .is_some_and(|index| self.driven.drive(index, wire));
-        if is_new {
-            return Ok(());
+        match is_new {
+            true => Ok(()),
+            false => Err(self.not_to_drive(number, line)),
         }
+    }
+
+    /// Why a wire is not to be driven here.
+    #[cold]
+    fn not_to_drive(&self, number: u32, line: u64) -> CircuitError {
         let (bits, wires) = (self.inputs.bits, self.wires);
         let (expected, found) = if number < bits {
             (
@@ -200,7 +213,7 @@ impl Gates {
             let expected = format!("a wire below {wires}, the number announced");
             (expected, format!("wire {number}"))
         };
-        Err(error(line, "output wire", expected, found))
+        error(line, "output wire", expected, found)
     }
 }
 

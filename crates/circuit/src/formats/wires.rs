@@ -50,10 +50,23 @@ impl DrivenWires {
     /// Notes what drives a file's wire; returns false, and leaves it, if something does already.
     #[inline]
     pub(super) fn drive(&mut self, index: u32, wire: Wire) -> bool {
-        if index as usize >= self.dense.len() {
-            self.grow(index as usize);
-        }
         let is_new = match self.dense.get_mut(index as usize) {
+            Some(place) if *place == UNDRIVEN => {
+                *place = wire;
+                true
+            }
+            Some(_) => false,
+            None => self.drive_far(index, wire),
+        };
+        self.count += u32::from(is_new);
+        is_new
+    }
+
+    /// The same for a wire that the dense part may have to grow for.
+    #[cold]
+    fn drive_far(&mut self, index: u32, wire: Wire) -> bool {
+        self.grow(index as usize);
+        match self.dense.get_mut(index as usize) {
             Some(place) if *place == UNDRIVEN => {
                 *place = wire;
                 true
@@ -61,15 +74,12 @@ impl DrivenWires {
             Some(_) => false,
             None if self.far.contains_key(&index) => false,
             None => self.far.insert(index, wire).is_none(),
-        };
-        self.count += u32::from(is_new);
-        is_new
+        }
     }
 
     /// Makes the dense part hold `index` if what was read pays for it: 16 bytes of memory for a
     /// gate, and twice the size at least each time or all that there may be, so that the moves are
     /// few.
-    #[cold]
     fn grow(&mut self, index: usize) {
         let most = self.most as usize;
         let limit = most.min(FIRST + 4 * self.count as usize);
