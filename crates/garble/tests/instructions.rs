@@ -10,7 +10,12 @@
 //! the test says that it counts nothing, and passes. Where a change is meant to cost instructions,
 //! they are changed with it, and where it saves some, too, so that nothing eats them up later. What
 //! the test finds is in its message.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+//!
+//! On 64-bit ARM `./scripts/test-aarch64` counts the same in its emulator, and prints it.
+#![cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_os = "linux"
+))]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -157,9 +162,14 @@ impl SchemeVisitor for Counting<'_> {
 }
 
 #[test]
-#[ignore = "to be run under valgrind, by the test above"]
+#[ignore = "to be run by what counts: valgrind in the test above, the emulator of ARM"]
 fn all_in_order() {
-    let cpu = Cpu::new(Backend::AesNi).expect("a CPU with AES-NI");
+    let backend = if cfg!(target_arch = "aarch64") {
+        Backend::ArmV8
+    } else {
+        Backend::AesNi
+    };
+    let cpu = Cpu::new(backend).expect("a CPU with AES instructions");
     let mut programs = BTreeMap::new();
     for (scheme, component, _) in COUNTED {
         let program = programs.entry(component).or_insert_with(|| {
