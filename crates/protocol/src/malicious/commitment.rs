@@ -144,11 +144,15 @@ impl Committing {
         position: impl Fn(usize) -> Choice,
         commitments: &[u8],
     ) -> bool {
-        let mut all = Choice::from(1);
-        self.compare(from, labels, commitments, |i, opens| {
-            all &= Choice::conditional_select(&opens[0], &opens[1], position(i));
+        let mut differences = 0;
+        self.hash_each(from, labels, commitments, |i, hashes, pair| {
+            let position = position(i);
+            for (half, hash) in hashes.into_iter().enumerate() {
+                let due = Block::conditional_select(&pair[half], &pair[2 + half], position);
+                differences |= u128::from_le_bytes((hash ^ due).to_bytes());
+            }
         });
-        bool::from(all) && labels.len() * PAIR_BYTES == commitments.len()
+        differences == 0 && labels.len() * PAIR_BYTES == commitments.len()
     }
 
     /// Tells of each of `labels`, of the wires from `from` on, by its number from 0, whether it
@@ -159,6 +163,21 @@ impl Committing {
         labels: &[Block],
         commitments: &[u8],
         mut tell: impl FnMut(usize, [Choice; 2]),
+    ) {
+        self.hash_each(from, labels, commitments, |i, [low, high], pair| {
+            let opens = [0, 2].map(|at| low.ct_eq(&pair[at]) & high.ct_eq(&pair[at + 1]));
+            tell(i, opens);
+        });
+    }
+
+    /// Tells of each of `labels`, of the wires from `from` on, by its number from 0, both halves of
+    /// its commitment, and those of the commitments at positions 0 and 1.
+    fn hash_each(
+        &self,
+        from: usize,
+        labels: &[Block],
+        commitments: &[u8],
+        mut tell: impl FnMut(usize, [Block; 2], [Block; 4]),
     ) {
         let (pairs, _) = commitments.as_chunks::<PAIR_BYTES>();
         let mut hashes = [[Block::ZERO; WIRES]; 2];
@@ -174,11 +193,8 @@ impl Committing {
             let found = low.iter().zip(high).take(labels.len());
             for (i, ((low, high), pair)) in (first..).zip(found.zip(pairs)) {
                 let (blocks, _) = pair.as_chunks();
-                let opens = [0, 2].map(|at| {
-                    low.ct_eq(&Block::from_bytes(blocks[at]))
-                        & high.ct_eq(&Block::from_bytes(blocks[at + 1]))
-                });
-                tell(i, opens);
+                let pair = [0, 1, 2, 3].map(|at| Block::from_bytes(blocks[at]));
+                tell(i, [*low, *high], pair);
             }
         }
     }
