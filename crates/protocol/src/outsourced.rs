@@ -15,7 +15,7 @@
 //! | `copy`, `work` | a circuit from its seed, and its bytes |
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
 //! | `toss`, `same_input` | one input of the generator to all circuits |
-//! | `judge` | what the cloud does with a circuit |
+//! | `judge`, `judging` | what the cloud does with a circuit's head and body |
 //! | `majority` | from the evaluated circuits to a result |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
@@ -31,6 +31,7 @@ mod cut;
 mod evaluator;
 mod generator;
 mod judge;
+mod judging;
 mod majority;
 mod parameters;
 mod same_input;

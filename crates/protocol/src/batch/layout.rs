@@ -140,7 +140,7 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         let whole = Whole {
             scheme,
             function,
-            for_garbler: returned.as_ref(),
+            for_garbler: returned.clone(),
             for_evaluator: None,
         };
         let tables = whole.table_bytes();
@@ -197,11 +197,11 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
     }
 
     /// What is garbled.
-    pub(super) fn whole(&self) -> Whole<'_, S> {
+    pub(super) fn whole(&self) -> Whole<'f, S> {
         Whole {
             scheme: self.scheme,
             function: self.function,
-            for_garbler: self.returned.as_ref(),
+            for_garbler: self.returned.clone(),
             for_evaluator: None,
         }
     }

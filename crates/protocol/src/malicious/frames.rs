@@ -1,5 +1,7 @@
 //! Long streams of bytes, cut into messages.
 
+use std::mem;
+
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
@@ -38,6 +40,13 @@ impl Outgoing {
     pub(crate) fn take(&mut self, message: &mut Vec<u8>) -> bool {
         let end = self.bytes.len().min(self.sent + FRAME_BYTES);
         message.clear();
+        if self.sent == 0 && self.bytes.len() - end < FRAME_BYTES {
+            // Less is left than is sent: that moves, and the message stays where it is.
+            message.extend_from_slice(&self.bytes[end..]);
+            self.bytes.truncate(end);
+            mem::swap(message, &mut self.bytes);
+            return !message.is_empty();
+        }
         message.extend_from_slice(&self.bytes[self.sent..end]);
         self.sent = end;
         !message.is_empty()
@@ -87,16 +96,7 @@ impl Incoming {
         length: impl Fn(usize) -> usize,
         whole: &mut Vec<(usize, Vec<u8>)>,
     ) -> Result<(), Error> {
-        let expected = self.next_bytes();
-        if payload.len() != expected || expected == 0 {
-            return Err(Misbehaviour::WrongLength {
-                kind: self.kind,
-                expected: expected as u64,
-                found: payload.len() as u64,
-            }
-            .into());
-        }
-        self.due -= expected;
+        self.admit(payload)?;
         let mut rest = payload;
         while self.pieces < self.count {
             let bytes = length(self.pieces);
@@ -111,10 +111,68 @@ impl Incoming {
             self.partial.extend_from_slice(these);
             rest = after;
             if self.partial.len() == bytes {
-                whole.push((self.pieces, std::mem::take(&mut self.partial)));
+                whole.push((self.pieces, mem::take(&mut self.partial)));
                 self.pieces += 1;
             }
         }
+        Ok(())
+    }
+
+    /// Takes the next message, and gives `pieces` each piece that is now whole, from where it lies
+    /// if it came in one message.
+    ///
+    /// # Errors
+    ///
+    /// The message has another length than the next, or what `pieces` finds.
+    pub(crate) fn pass_on(
+        &mut self,
+        payload: &[u8],
+        pieces: &mut impl Pieces,
+    ) -> Result<(), Error> {
+        self.admit(payload)?;
+        self.pass(payload, pieces)
+    }
+
+    /// Gives `pieces` those for which nothing has to come.
+    ///
+    /// # Errors
+    ///
+    /// What `pieces` finds.
+    pub(crate) fn pass_empty(&mut self, pieces: &mut impl Pieces) -> Result<(), Error> {
+        self.pass(&[], pieces)
+    }
+
+    fn pass(&mut self, mut rest: &[u8], pieces: &mut impl Pieces) -> Result<(), Error> {
+        while let Some(bytes) = pieces.next_bytes() {
+            let missing = bytes - self.partial.len();
+            let (these, after) = rest.split_at(missing.min(rest.len()));
+            rest = after;
+            if these.len() < missing {
+                self.partial.extend_from_slice(these);
+                break;
+            }
+            if self.partial.is_empty() {
+                pieces.take(these)?;
+            } else {
+                self.partial.extend_from_slice(these);
+                pieces.take(&self.partial)?;
+                self.partial.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn admit(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let expected = self.next_bytes();
+        if payload.len() != expected || expected == 0 {
+            return Err(Misbehaviour::WrongLength {
+                kind: self.kind,
+                expected: expected as u64,
+                found: payload.len() as u64,
+            }
+            .into());
+        }
+        self.due -= expected;
         Ok(())
     }
 
@@ -125,5 +183,69 @@ impl Incoming {
             bytes
         });
         self.spare.extend(cleared);
+    }
+}
+
+/// Who takes the pieces of a stream in which each says how long the next one is.
+pub(crate) trait Pieces {
+    /// Length of the next piece, or nothing behind the last. It stays until that is taken.
+    fn next_bytes(&self) -> Option<usize>;
+
+    /// Takes the next piece.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    fn take(&mut self, piece: &[u8]) -> Result<(), Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces that are due, and those that came.
+    struct Taken<'t>(&'t [usize], Vec<Vec<u8>>);
+
+    impl Pieces for Taken<'_> {
+        fn next_bytes(&self) -> Option<usize> {
+            self.0.get(self.1.len()).copied()
+        }
+
+        fn take(&mut self, piece: &[u8]) -> Result<(), Error> {
+            self.1.push(piece.to_vec());
+            Ok(())
+        }
+    }
+
+    /// Pieces that end with a message, span one and several, and have no bytes.
+    const LENGTHS: [usize; 9] = [0, 5, FRAME_BYTES - 5, 0, 3 * FRAME_BYTES - 1, 1, 2, 0, 0];
+
+    #[test]
+    fn a_stream_is_cut_into_messages_and_put_together_again() {
+        let due: usize = LENGTHS.iter().sum();
+        let bytes: Vec<u8> = (0..due).map(|i| (i % 251) as u8).collect();
+        for appended in [1000, FRAME_BYTES, FRAME_BYTES + 1, due] {
+            let mut incoming = Incoming::new(Kind::Copies, LENGTHS.len(), due);
+            let mut taken = Taken(&LENGTHS, Vec::new());
+            let (mut outgoing, mut message) = (Outgoing::default(), Vec::new());
+            let mut rest = bytes.chunks(appended);
+            loop {
+                while !outgoing.is_full()
+                    && let Some(bytes) = rest.next()
+                {
+                    outgoing.append(bytes);
+                }
+                if !outgoing.take(&mut message) {
+                    break;
+                }
+                assert_eq!(message.len(), incoming.next_bytes());
+                incoming.pass_on(&message, &mut taken).unwrap();
+            }
+            assert_eq!(incoming.next_bytes(), 0);
+            let lengths: Vec<_> = taken.1.iter().map(Vec::len).collect();
+            assert_eq!(lengths, LENGTHS);
+            assert_eq!(taken.1.concat(), bytes, "{appended} at a time");
+            assert!(incoming.pass_on(&[1], &mut taken).is_err());
+        }
     }
 }

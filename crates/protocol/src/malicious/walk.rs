@@ -2,71 +2,113 @@
 //! results ([`returned`](super::returned)).
 //!
 //! Labels of constants are public: both parties derive the active one from the start point.
+//!
+//! A [`Walk`] pauses after each segment, so that tables need not be held whole.
 
 use core::convert::Infallible;
+use core::mem;
 
 use tacit_circuit::{Component, Program};
-use tacit_function::{Function, Role, Values};
+use tacit_function::{Function, Outputs, Role, Values};
 use tacit_garble::{Evaluator, Garbler, Scheme};
 use tacit_kernels::{Block, Prg, Tweak, Use};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// What a walk needs of either party.
-trait Walker {
-    /// A constant's label: both derive the active one.
-    fn constant(&mut self, active: Block, bit: bool) -> Block;
-    /// Garbles or evaluates `program`.
-    fn call(&mut self, number: u32, program: &Program, inputs: &[Block]) -> Zeroizing<Vec<Block>>;
+/// What a walk needs of who walks.
+pub(crate) trait Walker {
+    /// What there is of a wire.
+    type Wire: Copy + Default + Zeroize;
+    /// The tables of a segment: to be written, or to be read.
+    type Tables<'t>;
+
+    /// A constant's wire: both parties derive the active label.
+    fn constant(&mut self, active: Block, bit: bool) -> Self::Wire;
+    /// Begins `program`, which is call `number`.
+    fn begin(&mut self, number: u32, program: &Program, inputs: &[Self::Wire]);
+    /// Bytes of a segment's tables.
+    fn table_bytes(&self, program: &Program, segment: usize) -> usize;
+    /// Walks through the segment that comes next.
+    fn segment(&mut self, program: &Program, segment: usize, tables: Self::Tables<'_>);
+    /// Appends the outputs of the program that was walked through.
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Self::Wire>);
 }
 
-struct Garbling<'t, S: Scheme> {
+/// Garbles: a wire is its label of 0.
+pub(crate) struct Garbling<S: Scheme> {
     scheme: S,
     garbler: S::Garbler,
-    tables: &'t mut Vec<u8>,
 }
 
-struct Evaluating<'t, S: Scheme> {
+/// Evaluates: a wire is its active label.
+pub(crate) struct Evaluating<S: Scheme> {
     scheme: S,
     evaluator: S::Evaluator,
-    tables: &'t [u8],
 }
 
-impl<S: Scheme<Wire = Block>> Walker for Garbling<'_, S> {
+impl<S: Scheme<Wire = Block>> Garbling<S> {
+    /// That of a garbling.
+    pub(crate) fn new(scheme: S, material: &Material) -> Self {
+        let Material { seed, start, delta } = *material;
+        let garbler = scheme.garbler(seed, start, delta);
+        Self { scheme, garbler }
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Evaluating<S> {
+    /// That of a garbling that begins at `start`.
+    pub(crate) fn new(scheme: S, start: Block) -> Self {
+        let evaluator = scheme.evaluator(start);
+        Self { scheme, evaluator }
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Walker for Garbling<S> {
+    type Wire = Block;
+    type Tables<'t> = &'t mut [u8];
+
     fn constant(&mut self, active: Block, bit: bool) -> Block {
         self.garbler.wire_with_active(active, bit)
     }
 
-    fn call(&mut self, number: u32, program: &Program, inputs: &[Block]) -> Zeroizing<Vec<Block>> {
+    fn begin(&mut self, number: u32, program: &Program, inputs: &[Block]) {
         self.garbler.begin(number, program, inputs);
-        for segment in 0..program.segments().len() {
-            let start = self.tables.len();
-            let bytes = self.scheme.table_bytes(program, segment);
-            self.tables.resize(start + bytes, 0);
-            self.garbler
-                .garble(program, segment, &mut self.tables[start..]);
-        }
-        let mut outputs = Zeroizing::new(Vec::with_capacity(program.outputs().len()));
-        self.garbler.finish(program, &mut outputs);
-        outputs
+    }
+
+    fn table_bytes(&self, program: &Program, segment: usize) -> usize {
+        self.scheme.table_bytes(program, segment)
+    }
+
+    fn segment(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
+        self.garbler.garble(program, segment, tables);
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
+        self.garbler.finish(program, outputs);
     }
 }
 
-impl<S: Scheme<Wire = Block>> Walker for Evaluating<'_, S> {
+impl<S: Scheme<Wire = Block>> Walker for Evaluating<S> {
+    type Wire = Block;
+    type Tables<'t> = &'t [u8];
+
     fn constant(&mut self, active: Block, _: bool) -> Block {
         active
     }
 
-    fn call(&mut self, number: u32, program: &Program, inputs: &[Block]) -> Zeroizing<Vec<Block>> {
+    fn begin(&mut self, number: u32, program: &Program, inputs: &[Block]) {
         self.evaluator.begin(number, program, inputs);
-        for segment in 0..program.segments().len() {
-            let bytes = self.scheme.table_bytes(program, segment);
-            let (these, rest) = self.tables.split_at(bytes);
-            self.evaluator.evaluate(program, segment, these);
-            self.tables = rest;
-        }
-        let mut outputs = Zeroizing::new(Vec::with_capacity(program.outputs().len()));
-        self.evaluator.finish(program, &mut outputs);
-        outputs
+    }
+
+    fn table_bytes(&self, program: &Program, segment: usize) -> usize {
+        self.scheme.table_bytes(program, segment)
+    }
+
+    fn segment(&mut self, program: &Program, segment: usize, tables: &[u8]) {
+        self.evaluator.evaluate(program, segment, tables);
+    }
+
+    fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
+        self.evaluator.finish(program, outputs);
     }
 }
 
@@ -78,59 +120,68 @@ pub(crate) struct Material {
     pub(crate) delta: Block,
 }
 
-/// Labels of a function's inputs: of value 0 to garble, active ones to evaluate.
+/// What is known of the wires of a function's inputs: labels of value 0 to garble, active ones to
+/// evaluate.
 #[derive(Clone, Copy)]
-pub(crate) struct InputLabels<'a> {
+pub(crate) struct InputLabels<'a, T = Block> {
     /// Of the garbler's input, and what it adds to mask its result.
-    pub(crate) garbler: &'a [Block],
+    pub(crate) garbler: &'a [T],
     /// Of the evaluator's, likewise.
-    pub(crate) evaluator: &'a [Block],
+    pub(crate) evaluator: &'a [T],
     /// Of loaded values.
-    pub(crate) loaded: &'a [Block],
+    pub(crate) loaded: &'a [T],
 }
 
 /// A function with the components that mask its results.
-pub(crate) struct Whole<'a, S> {
+pub(crate) struct Whole<'f, S> {
     pub(crate) scheme: S,
-    pub(crate) function: &'a Function,
+    pub(crate) function: &'f Function,
     /// Masks what the garbler gets. Without it the garbler gets nothing.
-    pub(crate) for_garbler: Option<&'a Component>,
+    pub(crate) for_garbler: Option<Component>,
     /// Masks what the evaluator gets. Without it that comes as it is.
-    pub(crate) for_evaluator: Option<&'a Component>,
+    pub(crate) for_evaluator: Option<Component>,
 }
 
-impl<S: Scheme<Wire = Block>> Whole<'_, S> {
+impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
     /// Garbles it: appends its tables, and gives the labels of 0 of its outputs, which are the
     /// evaluator's, the garbler's, and what is saved.
     pub(crate) fn garble(
-        &self,
+        self,
         material: &Material,
         inputs: InputLabels<'_>,
         tables: &mut Vec<u8>,
     ) -> Zeroizing<Vec<Block>> {
-        let Material { seed, start, delta } = *material;
-        let mut garbling = Garbling {
-            scheme: self.scheme,
-            garbler: self.scheme.garbler(seed, start, delta),
-            tables,
-        };
-        self.walk(&mut garbling, start, inputs)
+        let mut walk = self.garbling(material, inputs);
+        while walk.append(tables) {}
+        walk.outputs()
+    }
+
+    /// Its garbling, which pauses after each segment.
+    pub(crate) fn garbling(
+        self,
+        material: &Material,
+        inputs: InputLabels<'_>,
+    ) -> Walk<'f, Garbling<S>> {
+        let garbling = Garbling::new(self.scheme, material);
+        Walk::new(self, garbling, material.start, inputs)
     }
 
     /// The labels of the outputs of a garbling whose tables begin at `start`. Any tables of the
     /// right length lead to some labels.
     pub(crate) fn evaluate(
-        &self,
+        self,
         start: Block,
-        tables: &[u8],
+        mut tables: &[u8],
         inputs: InputLabels<'_>,
     ) -> Zeroizing<Vec<Block>> {
-        let mut evaluating = Evaluating::<S> {
-            scheme: self.scheme,
-            evaluator: self.scheme.evaluator(start),
-            tables,
-        };
-        self.walk(&mut evaluating, start, inputs)
+        let evaluating = Evaluating::new(self.scheme, start);
+        let mut walk = Walk::new(self, evaluating, start, inputs);
+        while let Some(bytes) = walk.next_bytes() {
+            let these;
+            (these, tables) = tables.split_at(bytes);
+            walk.segment(these);
+        }
+        walk.outputs()
     }
 
     /// Bytes of its tables, or `None` if there are too many to count.
@@ -141,7 +192,7 @@ impl<S: Scheme<Wire = Block>> Whole<'_, S> {
             let bytes = segments.map(|segment| self.scheme.table_bytes(program, segment));
             bytes.sum()
         };
-        let masks = [self.for_garbler, self.for_evaluator];
+        let masks = [&self.for_garbler, &self.for_evaluator];
         let mut total: usize = masks.into_iter().flatten().map(of).sum();
         let function = self.function;
         for (component, calls) in function.components().iter().zip(function.component_calls()) {
@@ -149,52 +200,215 @@ impl<S: Scheme<Wire = Block>> Whole<'_, S> {
         }
         Some(total)
     }
+}
 
-    fn walk(
-        &self,
-        walker: &mut impl Walker,
+/// Where a walk stands.
+enum Place<'f, T: Copy + Default + Zeroize> {
+    /// In a call of the function.
+    Call(Box<Values<'f, T>>, &'f Component),
+    /// In the component that masks the result of this party.
+    Mask(Role, Component, Outputs<'f, T>),
+    End,
+}
+
+impl<T: Copy + Default + Zeroize> Place<'_, T> {
+    /// The program whose segments come next.
+    fn program(&self) -> Option<&Program> {
+        match self {
+            Self::Call(_, component) => Some(component.program()),
+            Self::Mask(_, component, _) => Some(component.program()),
+            Self::End => None,
+        }
+    }
+}
+
+/// What masks a result.
+struct Mask<T: Zeroize> {
+    component: Component,
+    /// Its number as a call.
+    number: u32,
+    /// What it takes besides the result.
+    added: Zeroizing<Vec<T>>,
+}
+
+/// A walk through a function and what masks its results. It pauses before each segment.
+pub(crate) struct Walk<'f, W: Walker> {
+    walker: W,
+    constants: Prg,
+    place: Place<'f, W::Wire>,
+    /// The segment that comes next.
+    segment: usize,
+    /// Of the results of evaluator and garbler, those that are not begun.
+    masks: [Option<Mask<W::Wire>>; 2],
+    outputs: Zeroizing<Vec<W::Wire>>,
+}
+
+impl<'f, W: Walker> Walk<'f, W> {
+    /// A walk of a garbling that begins at `start`.
+    pub(crate) fn new<S>(
+        whole: Whole<'f, S>,
+        walker: W,
         start: Block,
-        inputs: InputLabels<'_>,
-    ) -> Zeroizing<Vec<Block>> {
-        let mut labels = Prg::new(constant_seed(start));
-        let own = |role| self.function.input_bits(role);
-        let (given, added) = inputs.garbler.split_at(own(Role::Garbler));
-        let (chosen, chosen_added) = inputs.evaluator.split_at(own(Role::Evaluator));
+        inputs: InputLabels<'_, W::Wire>,
+    ) -> Self {
+        let function = whole.function;
+        let (given, added) = inputs.garbler.split_at(function.input_bits(Role::Garbler));
+        let (chosen, chosen_added) = inputs
+            .evaluator
+            .split_at(function.input_bits(Role::Evaluator));
         let mut given = given.iter().copied();
         let mut chosen = chosen.iter().copied();
         let mut loaded = inputs.loaded.iter().copied();
-        let values = Values::new(self.function, |port| {
-            let input = self.function.inputs().get(port);
-            let label = match input.map(|input| input.owner) {
+        let values = Values::new(function, |port| {
+            let input = function.inputs().get(port);
+            let wire = match input.map(|input| input.owner) {
                 Some(Role::Garbler) => given.next(),
                 Some(Role::Evaluator) => chosen.next(),
                 None => loaded.next(),
             };
-            Ok::<_, Infallible>(label.expect("a label for each input bit"))
+            Ok::<_, Infallible>(wire.expect("a wire for each input bit"))
         });
-        let Ok(mut values) = values;
-        while let Some(call) = values.next_call(|bit| walker.constant(labels.next_block(), bit)) {
-            let program = call.component.program();
-            let results = walker.call(call.number, program, values.arguments());
-            values.finish_call(&results);
+        let Ok(values) = values;
+        let of_mask = |component: &Option<Component>, clear| {
+            let outputs = |component: &Component| component.program().outputs().len();
+            component.as_ref().map_or(clear, outputs)
+        };
+        let clear_bits = function.output_bits(Role::Evaluator);
+        let saved_bits: usize = function.saves().iter().map(|port| port.ty.width()).sum();
+        let output_bits =
+            of_mask(&whole.for_evaluator, clear_bits) + of_mask(&whole.for_garbler, 0) + saved_bits;
+        let calls = function.call_count();
+        let mask = |component: Option<Component>, number, added: &[W::Wire]| {
+            component.map(|component| Mask {
+                component,
+                number,
+                added: Zeroizing::new(added.to_vec()),
+            })
+        };
+        let mut walk = Self {
+            walker,
+            constants: Prg::new(constant_seed(start)),
+            place: Place::End,
+            segment: 0,
+            masks: [
+                mask(whole.for_evaluator, calls + 1, chosen_added),
+                mask(whole.for_garbler, calls, added),
+            ],
+            outputs: Zeroizing::new(Vec::with_capacity(output_bits)),
+        };
+        walk.next_call(Box::new(values));
+        walk.leave_programs();
+        walk
+    }
+
+    /// Who walks.
+    pub(crate) fn walker(&self) -> &W {
+        &self.walker
+    }
+
+    /// Bytes of the tables of the segment that comes next, or nothing at the end.
+    pub(crate) fn next_bytes(&self) -> Option<usize> {
+        let program = self.place.program()?;
+        Some(self.walker.table_bytes(program, self.segment))
+    }
+
+    /// Walks through the segment that comes next.
+    ///
+    /// # Panics
+    ///
+    /// If there is none, or `tables` are not of its size.
+    pub(crate) fn segment(&mut self, tables: W::Tables<'_>) {
+        let program = self.place.program().expect("a walk that is not at its end");
+        self.walker.segment(program, self.segment, tables);
+        self.segment += 1;
+        self.leave_programs();
+    }
+
+    /// The outputs: the evaluator's, the garbler's, and what is saved.
+    ///
+    /// # Panics
+    ///
+    /// If the walk is not at its end.
+    pub(crate) fn outputs(self) -> Zeroizing<Vec<W::Wire>> {
+        assert!(
+            matches!(self.place, Place::End),
+            "a walk has its outputs at its end"
+        );
+        self.outputs
+    }
+
+    /// Goes on from programs that have no segment left.
+    fn leave_programs(&mut self) {
+        while let Some(program) = self.place.program()
+            && self.segment == program.segments().len()
+        {
+            let mut results = Zeroizing::new(Vec::with_capacity(program.outputs().len()));
+            self.walker.finish(program, &mut results);
+            match mem::replace(&mut self.place, Place::End) {
+                Place::Call(mut values, _) => {
+                    values.finish_call(&results);
+                    self.next_call(values);
+                }
+                Place::Mask(role, _, outputs) => self.masked(role, &results, outputs),
+                Place::End => {}
+            }
         }
-        let outputs = values.outputs(|bit| walker.constant(labels.next_block(), bit));
-        let calls = self.function.call_count();
-        let mut masked =
-            |component: &Component, number, mut clear: Zeroizing<Vec<Block>>, added| {
-                clear.extend_from_slice(added);
-                walker.call(number, component.program(), &clear)
-            };
-        let mut all = outputs.of(Role::Evaluator);
-        if let Some(component) = self.for_evaluator {
-            all = masked(component, calls + 1, all, chosen_added);
+    }
+
+    fn next_call(&mut self, mut values: Box<Values<'f, W::Wire>>) {
+        let (walker, constants) = (&mut self.walker, &mut self.constants);
+        let mut constant = |bit| walker.constant(constants.next_block(), bit);
+        let Some(call) = values.next_call(&mut constant) else {
+            let outputs = values.outputs(constant);
+            self.mask(Role::Evaluator, outputs);
+            return;
+        };
+        let program = call.component.program();
+        self.walker.begin(call.number, program, values.arguments());
+        self.segment = 0;
+        self.place = Place::Call(values, call.component);
+    }
+
+    /// Begins to mask a party's result.
+    fn mask(&mut self, role: Role, outputs: Outputs<'f, W::Wire>) {
+        let mut clear = outputs.of(role);
+        let mask = match role {
+            Role::Evaluator => self.masks[0].take(),
+            Role::Garbler => self.masks[1].take(),
+        };
+        match (mask, role) {
+            (Some(mask), _) => {
+                clear.extend_from_slice(&mask.added);
+                let program = mask.component.program();
+                self.walker.begin(mask.number, program, &clear);
+                self.segment = 0;
+                self.place = Place::Mask(role, mask.component, outputs);
+            }
+            (None, Role::Evaluator) => self.masked(role, &clear, outputs),
+            (None, Role::Garbler) => self.masked(role, &[], outputs),
         }
-        if let Some(component) = self.for_garbler {
-            let clear = outputs.of(Role::Garbler);
-            all.extend_from_slice(&masked(component, calls, clear, added));
+    }
+
+    /// Takes the masked result of a party.
+    fn masked(&mut self, role: Role, result: &[W::Wire], outputs: Outputs<'f, W::Wire>) {
+        self.outputs.extend_from_slice(result);
+        match role {
+            Role::Evaluator => self.mask(Role::Garbler, outputs),
+            Role::Garbler => self.outputs.extend_from_slice(outputs.saved()),
         }
-        all.extend_from_slice(outputs.saved());
-        all
+    }
+}
+
+impl<S: Scheme<Wire = Block>> Walk<'_, Garbling<S>> {
+    /// Appends the tables of the segment that comes next; `false` at the end.
+    pub(crate) fn append(&mut self, tables: &mut Vec<u8>) -> bool {
+        let Some(bytes) = self.next_bytes() else {
+            return false;
+        };
+        let begin = tables.len();
+        tables.resize(begin + bytes, 0);
+        self.segment(&mut tables[begin..]);
+        true
     }
 }
 

@@ -5,8 +5,8 @@
 //! opens both boxes, makes a circuit from the seed that it finds, and evaluates the one that came.
 //! What it finds under the key that it lacks means nothing, and is not used.
 //!
-//! **Memory**: 16 bytes for each input bit of each evaluated circuit, and the bodies of a few
-//! circuits. **Cost**: each circuit garbled and evaluated once.
+//! **Memory**: 16 bytes for each input bit of each evaluated circuit, and on several threads the
+//! body of a circuit for each. **Cost**: each circuit garbled and evaluated once.
 
 mod taking;
 
@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 use super::chain::{CloudChain, Head};
 use super::cut::{CutKey, Fate, Split, compare_all, draw_split};
 use super::judge::HeldCopy;
+use super::judging::Judging;
 use super::parameters::Parameters;
 use super::same_input::InputHash;
 use super::terms::Meeting;
@@ -52,12 +53,14 @@ pub struct CloudOutcome {
 }
 
 /// A run on the cloud's side.
-pub struct Cloud<'f, S: Scheme> {
+pub struct Cloud<'f, S: Scheme<Wire = Block>> {
     work: ServerRun<'f, S>,
     threads: usize,
     stage: Option<Stage>,
     /// Circuits checked or evaluated.
     done: u64,
+    /// The circuit that is judged as its body comes.
+    judging: Option<Box<Judging<'f, S>>>,
 }
 
 /// Where a run stands.
@@ -101,8 +104,8 @@ pub(crate) struct Running {
     /// What each circuit saves, and once all are judged the values that it is of.
     judged: Vec<SavedCopy>,
     saved: Vec<CloudValue>,
-    /// Memory for the circuit that is judged.
-    expected: Vec<u8>,
+    /// Bodies that wait for others, to be judged on several threads.
+    bodies: Vec<(usize, Vec<u8>)>,
 }
 
 /// What the evaluator forwarded.
@@ -157,6 +160,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             threads: threads.max(1),
             stage: Some(Stage::Meeting(Box::new(meeting), Box::new(brought))),
             done: 0,
+            judging: None,
         })
     }
 
@@ -216,7 +220,7 @@ impl Running {
             masked: Vec::new(),
             judged: Vec::new(),
             saved: Vec::new(),
-            expected: Vec::new(),
+            bodies: Vec::new(),
         }))
     }
 

@@ -12,11 +12,11 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::work::{SEED_BYTES, ServerRun};
-use crate::bits::{append_blocks, bit, bytes_for, read_block, select_bits, unpack};
-use crate::malicious::commitment::{Committing, PAIR_BYTES};
+use crate::bits::{append_blocks, bit, bytes_for, read_block, select_bits};
+use crate::malicious::commitment::Committing;
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
-use crate::malicious::walk::{InputLabels, Material};
-use crate::saved::{SavedCopy, follow_gates, write_gates};
+use crate::malicious::walk::{Garbling, InputLabels, Material, Walk};
+use crate::saved::{SavedCopy, write_gates};
 
 /// What a circuit follows from. Secret until it is checked.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -114,34 +114,29 @@ impl CopySecrets {
         }
     }
 
-    /// Appends the body, with gates from what was `saved`; gives labels of 0 of what is saved now.
-    pub(super) fn write_body<'a, S: Scheme<Wire = Block>>(
+    /// Appends what a body has before its tables, with gates from what was `saved`.
+    pub(super) fn write_before_tables<'a>(
         &self,
-        work: &ServerRun<'_, S>,
         oracle: &Oracle,
         saved: impl Iterator<Item = &'a SavedCopy>,
         out: &mut Vec<u8>,
-    ) -> SavedCopy {
+    ) {
         self.commit(oracle, Domain::EvaluatorInput, &self.encoded, out);
         write_gates(self.link_start, saved, &self.loaded, self.delta, out);
-        let material = Material {
+    }
+
+    /// What the circuit is garbled by.
+    pub(super) fn material(&self) -> Material {
+        Material {
             seed: self.garbling_seed,
             start: self.start,
             delta: self.delta,
-        };
-        let chosen = Zeroizing::new(work.encoding.decode_blocks(&self.encoded));
-        let inputs = InputLabels {
-            garbler: &self.own[..work.garbled_bits],
-            evaluator: &chosen,
-            loaded: &self.loaded,
-        };
-        let zeros = work.whole().garble(&material, inputs, out);
-        let (masked, saved) = zeros.split_at(work.all_masked_bits());
-        out.extend_from_slice(&select_bits(masked));
-        SavedCopy {
-            delta: self.delta,
-            labels: saved.to_vec(),
         }
+    }
+
+    /// Labels of 0 of the evaluator's input.
+    pub(super) fn chosen<S>(&self, work: &ServerRun<'_, S>) -> Zeroizing<Vec<Block>> {
+        Zeroizing::new(work.encoding.decode_blocks(&self.encoded))
     }
 
     /// Appends commitments to both labels of each of `zeros`, at position p the one with select bit
@@ -193,48 +188,50 @@ pub(super) fn blind_seed(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Block
     read_block(&oracle.parts(Domain::Blind, copy as u32, 0, &[root]))
 }
 
-/// The active labels of a circuit's inputs.
-pub(super) struct ActiveLabels<'a> {
-    /// Of the generator's input, all bits of it.
-    pub(super) own: &'a [Block],
-    /// Of the evaluator's encoded input.
-    pub(super) encoded: &'a [Block],
+/// A body that is being written. It pauses after each segment of its tables.
+pub(super) struct Body<'f, S: Scheme<Wire = Block>> {
+    delta: Zeroizing<Block>,
+    masked_bits: usize,
+    walk: Walk<'f, Garbling<S>>,
 }
 
-/// What an evaluated circuit gives.
-pub(super) struct Evaluated {
-    /// The masked results, evaluator's first.
-    pub(super) masked: Zeroizing<Vec<bool>>,
-    /// Labels of what is saved.
-    pub(super) saved: Zeroizing<Vec<Block>>,
-}
+impl<'f, S: Scheme<Wire = Block>> Body<'f, S> {
+    /// Appends what comes before the tables, with gates from what was `saved`.
+    pub(super) fn begin<'a>(
+        work: &ServerRun<'f, S>,
+        oracle: &Oracle,
+        secrets: &CopySecrets,
+        saved: impl Iterator<Item = &'a SavedCopy>,
+        out: &mut Vec<u8>,
+    ) -> Self {
+        secrets.write_before_tables(oracle, saved, out);
+        let chosen = secrets.chosen(work);
+        let inputs = InputLabels {
+            garbler: &secrets.own[..work.garbled_bits],
+            evaluator: &chosen,
+            loaded: &secrets.loaded,
+        };
+        Self {
+            delta: Zeroizing::new(secrets.delta),
+            masked_bits: work.all_masked_bits(),
+            walk: work.whole().garbling(&secrets.material(), inputs),
+        }
+    }
 
-/// Evaluates a circuit whose head and body came from the generator; any bytes of the right length
-/// give something.
-pub(super) fn evaluate<'a, S: Scheme<Wire = Block>>(
-    work: &ServerRun<'_, S>,
-    [start, link_start]: [Block; 2],
-    active: &ActiveLabels<'_>,
-    saved: impl Iterator<Item = &'a SavedCopy>,
-    body: &[u8],
-) -> Evaluated {
-    let gates = &body[PAIR_BYTES * work.transfers()..work.before_tables_bytes()];
-    let loaded = follow_gates(link_start, saved, gates);
-    let chosen = Zeroizing::new(work.encoding.decode_blocks(active.encoded));
-    let inputs = InputLabels {
-        garbler: &active.own[..work.garbled_bits],
-        evaluator: &chosen,
-        loaded: &loaded,
-    };
-    let tables = &body[work.before_tables_bytes()..work.tables_end()];
-    let labels = work.whole().evaluate(start, tables, inputs);
-    let (masked, saved) = labels.split_at(work.all_masked_bits());
-    let decoding = unpack(&body[work.tables_end()..], masked.len());
-    let values = masked.iter().zip(decoding.iter());
-    let values = values.map(|(label, bit)| bool::from(label.lsb()) ^ bit);
-    Evaluated {
-        masked: Zeroizing::new(values.collect()),
-        saved: Zeroizing::new(saved.to_vec()),
+    /// Appends the tables of one more segment; `false` if there is none.
+    pub(super) fn append(&mut self, out: &mut Vec<u8>) -> bool {
+        self.walk.append(out)
+    }
+
+    /// Appends what comes behind the tables; gives labels of 0 of what is saved now.
+    pub(super) fn finish(self, out: &mut Vec<u8>) -> SavedCopy {
+        let zeros = self.walk.outputs();
+        let (masked, saved) = zeros.split_at(self.masked_bits);
+        out.extend_from_slice(&select_bits(masked));
+        SavedCopy {
+            delta: *self.delta,
+            labels: saved.to_vec(),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It keeps a root seed and makes what it sends of a circuit when it sends it: a circuit's secrets
 //! are derived three times, and its tables once. **Memory**: 16 bytes for each encoded bit of the
-//! evaluator and circuit while transfers are offered, and the bodies of a few circuits.
+//! evaluator and circuit while transfers are offered; then a message of a body, or on several
+//! threads a body for each.
 
 mod making;
 
@@ -12,7 +13,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::chain::{GeneratorChain, Head};
-use super::copy::{CopySecrets, CopySeed, permutation};
+use super::copy::{Body, CopySecrets, CopySeed, permutation};
 use super::cut::{CutKey, Fate};
 use super::parameters::Parameters;
 use super::same_input::InputHash;
@@ -51,12 +52,14 @@ pub struct GeneratorOutcome {
 }
 
 /// A run on the generator's side.
-pub struct Generator<'f, S: Scheme> {
+pub struct Generator<'f, S: Scheme<Wire = Block>> {
     work: ServerRun<'f, S>,
     threads: usize,
     stage: Option<Stage>,
     /// Circuits garbled.
     made: u64,
+    /// The body that is being written.
+    body: Option<Box<Body<'f, S>>>,
     /// How the generator of a test cheats with its input.
     #[cfg(test)]
     pub(super) spoiling: Option<super::tests::OtherInput>,
@@ -170,6 +173,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
             threads: threads.max(1),
             stage: Some(Stage::Meeting(Box::new(meeting), Box::new(brought))),
             made: 0,
+            body: None,
             #[cfg(test)]
             spoiling: None,
         })

@@ -1,36 +1,27 @@
-//! What the cloud does with a circuit: the same whether it is checked or evaluated.
+//! What the cloud does with a circuit's head: the same whether it is checked or evaluated.
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::copy::{ActiveLabels, CopySecrets, CopySeed, evaluate};
+use super::copy::{CopySecrets, CopySeed};
 use super::cut::{CutKey, Fate};
 use super::work::{SEED_BYTES, ServerRun};
 use super::{Cheat, cheated};
 use crate::Error;
 use crate::bits::{differ, read_block};
-use crate::malicious::commitment::{Committing, PAIR_BYTES};
+use crate::malicious::commitment::Committing;
 use crate::malicious::oracle::{Domain, Oracle};
-use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy};
 
 /// What is held of a circuit from its head on.
 pub(super) struct HeldCopy {
-    copy: usize,
+    pub(super) copy: usize,
     /// Its start point, and that of its partial-input gates.
-    starts: [Block; 2],
+    pub(super) starts: [Block; 2],
     /// Means nothing where the circuit is evaluated.
     pub(super) seed: CopySeed,
     /// Labels of the generator's input; none where the circuit is checked.
     pub(super) own: Zeroizing<Vec<Block>>,
-}
-
-/// The verdict on a circuit.
-pub(super) struct Judged {
-    /// Its masked results, if it is evaluated.
-    pub(super) masked: Option<Zeroizing<Vec<bool>>>,
-    /// What is saved of it.
-    pub(super) saved: SavedCopy,
 }
 
 impl HeldCopy {
@@ -81,80 +72,14 @@ impl HeldCopy {
             own,
         })
     }
-
-    /// Checks or evaluates the circuit of this body. `encoded` are the labels of the evaluator's
-    /// encoded input, if it is evaluated; `expected` is empty and serves as memory.
-    ///
-    /// # Errors
-    ///
-    /// The circuit is checked and the body is not its seed's, or it is evaluated and a label of the
-    /// evaluator's input does not open.
-    pub(super) fn judge<S: Scheme<Wire = Block>>(
-        &self,
-        work: &ServerRun<'_, S>,
-        oracle: &Oracle,
-        encoded: Option<&[Block]>,
-        loads: &[CloudValue],
-        body: &[u8],
-        expected: &mut Vec<u8>,
-    ) -> Result<Judged, Error> {
-        let copy = self.copy;
-        let loaded = || loads.iter().map(|value| &value.0.copies[copy]);
-        let secrets = CopySecrets::derive(work, oracle, copy, &self.seed);
-        expected.reserve_exact(work.body_bytes());
-        let mut saved = secrets.write_body(work, oracle, loaded(), expected);
-        let active = match encoded {
-            Some(encoded) => ActiveLabels {
-                own: &self.own,
-                encoded,
-            },
-            None => ActiveLabels {
-                own: &secrets.own,
-                encoded: &secrets.encoded,
-            },
-        };
-        let commitments = &body[..PAIR_BYTES * work.transfers()];
-        let committing = Committing::new(oracle, Domain::EvaluatorInput, copy as u32);
-        let opened = open_by_select_bits(&committing, active.encoded, commitments);
-        let evaluated = evaluate(work, self.starts, &active, loaded(), body);
-        let differs = first_difference(work, body, expected);
-        let masked = match (encoded, differs) {
-            (Some(_), _) if !opened => return Err(cheated(Cheat::DeliveredLabel(copy))),
-            (None, Some(part)) => return Err(cheated(Cheat::CheckedCopy(copy, part))),
-            (Some(_), _) => {
-                saved.labels = evaluated.saved.to_vec();
-                Some(evaluated.masked)
-            }
-            (None, None) => None,
-        };
-        Ok(Judged { masked, saved })
-    }
 }
 
 /// Whether each of `labels` opens the commitment at its select bit's position. (A select bit says
 /// nothing of a value: positions are as random as permute bits.)
-fn open_by_select_bits(committing: &Committing, labels: &[Block], commitments: &[u8]) -> bool {
+pub(super) fn open_by_select_bits(
+    committing: &Committing,
+    labels: &[Block],
+    commitments: &[u8],
+) -> bool {
     committing.open(0, labels, |i| labels[i].lsb(), commitments)
-}
-
-/// The first part in which a circuit's body is not what it should be. All parts are compared whole,
-/// so that a circuit that is evaluated, whose `expected` means nothing, takes as long.
-fn first_difference<S: Scheme<Wire = Block>>(
-    work: &ServerRun<'_, S>,
-    body: &[u8],
-    expected: &[u8],
-) -> Option<&'static str> {
-    let ends = [
-        (PAIR_BYTES * work.transfers(), "commitments to labels"),
-        (work.before_tables_bytes(), "partial-input gates"),
-        (work.tables_end(), "tables"),
-        (body.len(), "decoding of results"),
-    ];
-    let (mut first, mut found) = (0, None);
-    for (end, part) in ends {
-        let differs = differ(&body[first..end], &expected[first..end]);
-        found = found.or(differs.then_some(part));
-        first = end;
-    }
-    found
 }

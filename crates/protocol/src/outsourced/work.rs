@@ -171,12 +171,12 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
     }
 
     /// What is garbled.
-    pub(super) fn whole(&self) -> Whole<'_, S> {
+    pub(super) fn whole(&self) -> Whole<'f, S> {
         Whole {
             scheme: self.scheme,
             function: self.function,
-            for_garbler: self.for_garbler.as_ref(),
-            for_evaluator: self.for_evaluator.as_ref(),
+            for_garbler: self.for_garbler.clone(),
+            for_evaluator: self.for_evaluator.clone(),
         }
     }
 

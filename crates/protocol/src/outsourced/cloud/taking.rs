@@ -10,19 +10,21 @@ use zeroize::Zeroizing;
 use super::super::copy::{CopySecrets, expected_selects};
 use super::super::cut::Fate;
 use super::super::judge::HeldCopy;
+use super::super::judging::{Judged, Judging};
 use super::super::majority::majority;
 use super::super::same_input::InputHash;
 use super::super::toss::SHARE_BYTES;
 use super::super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, handed_bytes};
+use super::super::work::ServerRun;
 use super::super::{Cheat, cheated};
 use super::{Cloud, CloudValue, Handed, Running, Stage};
 use crate::bits::{bit, bytes_for, pack, read_block, select_bits, xor_into};
-use crate::malicious::frames::Incoming;
+use crate::malicious::frames::{Incoming, Pieces};
 use crate::malicious::parallel;
 use crate::message::{Kind, exactly};
 use crate::{Error, Misbehaviour};
 
-impl<S: Scheme<Wire = Block>> Cloud<'_, S> {
+impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     /// Takes a message of heads, which follow the generator's share of the toss.
     pub(super) fn take_heads(
         &self,
@@ -218,55 +220,64 @@ impl<S: Scheme<Wire = Block>> Cloud<'_, S> {
         mut incoming: Incoming,
         payload: &[u8],
     ) -> Result<Stage, Error> {
-        let (work, mut whole) = (&self.work, Vec::new());
-        incoming.receive(payload, |_| work.body_bytes(), &mut whole)?;
-        self.judge_bodies(&mut running, &whole)?;
-        incoming.give_back(whole.into_iter().map(|(_, bytes)| bytes));
+        if self.threads == 1 {
+            incoming.pass_on(payload, &mut self.bodies(&mut running))?;
+            return self.after_bodies(running, incoming);
+        }
+        /// Bytes of bodies that wait at most, but for one body.
+        const WAITING_BYTES: usize = 1 << 28;
+        let bytes = self.work.body_bytes();
+        let together = self.threads.min(WAITING_BYTES / bytes.max(1));
+        incoming.receive(payload, |_| bytes, &mut running.bodies)?;
+        if running.bodies.len() >= together || incoming.next_bytes() == 0 {
+            self.judge_together(&mut running)?;
+            incoming.give_back(running.bodies.drain(..).map(|(_, bytes)| bytes));
+        }
         self.after_bodies(running, incoming)
     }
 
-    /// Checks or evaluates the circuits with these numbers and bodies.
-    fn judge_bodies(
-        &mut self,
-        running: &mut Running,
-        bodies: &[(usize, Vec<u8>)],
-    ) -> Result<(), Error> {
-        let (work, loads) = (&self.work, &running.brought.loads);
-        let mut memory = mem::take(&mut running.expected);
-        let judged = parallel::map_in(
-            &mut memory,
-            self.threads,
-            bodies,
-            |expected, (copy, body)| {
-                let place = running.evaluated.binary_search(copy).ok();
-                let encoded = place.map(|place| &running.encoded[place][..]);
-                let held = &running.copies[*copy];
-                held.judge(work, &running.oracle, encoded, loads, body, expected)
-            },
-        );
-        running.expected = memory;
-        for judged in judged {
-            let judged = judged?;
-            running.masked.extend(judged.masked);
-            running.judged.push(judged.saved);
+    /// Who judges circuits as their bodies come.
+    fn bodies<'c>(&'c mut self, running: &'c mut Running) -> Bodies<'c, 'f, S> {
+        Bodies {
+            work: &self.work,
+            running,
+            judging: &mut self.judging,
+            done: &mut self.done,
         }
-        self.done += bodies.len() as u64;
-        Ok(())
+    }
+
+    /// Judges the circuits whose bodies wait, on several threads.
+    fn judge_together(&mut self, running: &mut Running) -> Result<(), Error> {
+        let (work, bodies) = (&self.work, &running.bodies);
+        let judged = parallel::map(self.threads, bodies, |_, (copy, body)| {
+            let (before_tables, mut rest) = body.split_at(work.before_tables_bytes());
+            let mut judging = running.judging(work, *copy, before_tables);
+            while let Some(bytes) = judging.next_bytes() {
+                let tables;
+                (tables, rest) = rest.split_at(bytes);
+                judging.segment(tables);
+            }
+            judging.finish(work, rest)
+        });
+        self.done += judged.len() as u64;
+        judged.into_iter().try_for_each(|judged| {
+            running.keep(judged?);
+            Ok(())
+        })
     }
 
     /// When all bodies are there, counts what they say.
     fn after_bodies(
         &mut self,
         mut running: Box<Running>,
-        incoming: Incoming,
+        mut incoming: Incoming,
     ) -> Result<Stage, Error> {
         if incoming.next_bytes() > 0 {
             return Ok(Stage::AwaitingBodies(running, incoming));
         }
         if self.work.body_bytes() == 0 {
             // Nothing is sent of circuits that save constants or inputs and do nothing else.
-            let empty: Vec<_> = (0..self.work.copies()).map(|n| (n, Vec::new())).collect();
-            self.judge_bodies(&mut running, &empty)?;
+            incoming.pass_empty(&mut self.bodies(&mut running))?;
         }
         let judged = mem::take(&mut running.judged);
         let id = running.chain()?.head.id;
@@ -277,5 +288,62 @@ impl<S: Scheme<Wire = Block>> Cloud<'_, S> {
         let (evaluator, generator) = masked.split_at(self.work.masked_bits[0]);
         let results = [pack(generator), pack(evaluator)];
         Ok(Stage::Keeping(running, results))
+    }
+}
+
+impl Running {
+    /// Begins to judge circuit `copy`.
+    fn judging<'f, S: Scheme<Wire = Block>>(
+        &self,
+        work: &ServerRun<'f, S>,
+        copy: usize,
+        before_tables: &[u8],
+    ) -> Judging<'f, S> {
+        let place = self.evaluated.binary_search(&copy).ok();
+        let encoded = place.map(|place| &self.encoded[place][..]);
+        let (held, loads) = (&self.copies[copy], &self.brought.loads);
+        Judging::begin(work, &self.oracle, held, encoded, loads, before_tables)
+    }
+
+    fn keep(&mut self, judged: Judged) {
+        self.masked.extend(judged.masked);
+        self.judged.push(judged.saved);
+    }
+}
+
+/// Judges one circuit after the other as their bodies come.
+struct Bodies<'c, 'f, S: Scheme<Wire = Block>> {
+    work: &'c ServerRun<'f, S>,
+    running: &'c mut Running,
+    judging: &'c mut Option<Box<Judging<'f, S>>>,
+    done: &'c mut u64,
+}
+
+impl<S: Scheme<Wire = Block>> Pieces for Bodies<'_, '_, S> {
+    fn next_bytes(&self) -> Option<usize> {
+        let work = self.work;
+        match &self.judging {
+            Some(judging) => {
+                let behind = work.body_bytes() - work.tables_end();
+                Some(judging.next_bytes().unwrap_or(behind))
+            }
+            None => (self.running.judged.len() < work.copies()).then(|| work.before_tables_bytes()),
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) -> Result<(), Error> {
+        let (work, copy) = (self.work, self.running.judged.len());
+        match self.judging.take() {
+            None => *self.judging = Some(Box::new(self.running.judging(work, copy, piece))),
+            Some(mut judging) if judging.next_bytes().is_some() => {
+                judging.segment(piece);
+                *self.judging = Some(judging);
+            }
+            Some(judging) => {
+                self.running.keep(judging.finish(work, piece)?);
+                *self.done += 1;
+            }
+        }
+        Ok(())
     }
 }

@@ -8,11 +8,12 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::super::copy::{CopySecrets, blind_seed};
+use super::super::copy::{Body, CopySecrets, blind_seed};
 use super::super::cut::Fate;
 use super::super::read_result;
 use super::super::same_input::InputHash;
 use super::super::transfer::{Offer, blinds, wire_pads};
+use super::super::work::ServerRun;
 use super::{Generator, GeneratorValue, Running};
 use crate::Error;
 use crate::bits::unpack;
@@ -47,6 +48,8 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
     ) -> Result<bool, Error> {
         let (work, oracle) = (&self.work, &running.oracle);
         let keys = &running.chain()?.keys;
+        #[cfg(test)]
+        let spoiling = &self.spoiling;
         while !stream.is_full() && *done < work.copies() {
             let group = self.group(*done, work.head_bytes());
             let copies: Vec<usize> = group.clone().collect();
@@ -58,7 +61,7 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
                 let first = head.len();
                 secrets.write_opening(&running.brought.input, head);
                 #[cfg(test)]
-                if let Some(spoiling) = &self.spoiling {
+                if let Some(spoiling) = spoiling {
                     spoiling.spoil_opening(*copy, secrets.delta, &mut head[first..]);
                 }
                 let [check, evaluate] = &keys[*copy];
@@ -127,19 +130,13 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         (stream, done): (&mut Outgoing, &mut usize),
         message: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        let work = &self.work;
-        while !stream.is_full() && *done < work.copies() {
-            let group = self.group(*done, work.body_bytes());
-            let copies: Vec<usize> = group.clone().collect();
-            let bodies = stream.buffer();
-            let made = parallel::append(self.threads, &copies, bodies, |body, copy| {
-                let secrets = running.secrets(work, *copy);
-                let loads = running.brought.loads.iter();
-                let loaded = loads.map(|value| &value.0.copies[*copy]);
-                body.reserve(work.body_bytes());
-                secrets.write_body(work, &running.oracle, loaded, body)
-            });
-            running.made.extend(made);
+        while !stream.is_full() && *done < self.work.copies() {
+            let group = match self.threads {
+                1 => {
+                    *done..*done + usize::from(self.append_segment(running, *done, stream.buffer()))
+                }
+                _ => self.append_bodies(running, *done, stream.buffer()),
+            };
             self.made += group.len() as u64;
             *done = group.end;
         }
@@ -147,10 +144,38 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         if !is_more {
             let made = mem::take(&mut running.made);
             let id = running.chain()?.head.id;
-            let saved = work.saved(id, &running.oracle, made).into_iter();
+            let saved = self.work.saved(id, &running.oracle, made).into_iter();
             running.saved = saved.map(GeneratorValue).collect();
         }
         Ok(is_more)
+    }
+
+    /// Appends a segment of the body of circuit `copy`; whether it was the last.
+    fn append_segment(&mut self, running: &mut Running, copy: usize, out: &mut Vec<u8>) -> bool {
+        let mut body = match self.body.take() {
+            Some(body) => body,
+            None => Box::new(running.begin_body(&self.work, copy, out)),
+        };
+        if body.append(out) {
+            self.body = Some(body);
+            return false;
+        }
+        running.made.push(body.finish(out));
+        true
+    }
+
+    /// Appends whole bodies from circuit `done` on; which they are.
+    fn append_bodies(&self, running: &mut Running, done: usize, out: &mut Vec<u8>) -> Range<usize> {
+        let (work, group) = (&self.work, self.group(done, self.work.body_bytes()));
+        let copies: Vec<usize> = group.clone().collect();
+        let made = parallel::append(self.threads, &copies, out, |out, copy| {
+            out.reserve(work.body_bytes());
+            let mut body = running.begin_body(work, *copy, out);
+            while body.append(out) {}
+            body.finish(out)
+        });
+        running.made.extend(made);
+        group
     }
 
     /// The generator's result, from what the cloud returned.
@@ -162,5 +187,20 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         let first = self.work.function.input_bits(Role::Garbler);
         let input = unpack(&running.brought.input, self.work.garbled_bits);
         read_result(payload, self.work.masked_bits[1], &input[first..])
+    }
+}
+
+impl Running {
+    /// Appends what the body of circuit `copy` has before its tables.
+    fn begin_body<'f, S: Scheme<Wire = Block>>(
+        &self,
+        work: &ServerRun<'f, S>,
+        copy: usize,
+        out: &mut Vec<u8>,
+    ) -> Body<'f, S> {
+        let secrets = self.secrets(work, copy);
+        let loads = self.brought.loads.iter();
+        let loaded = loads.map(|value| &value.0.copies[copy]);
+        Body::begin(work, &self.oracle, &secrets, loaded, out)
     }
 }

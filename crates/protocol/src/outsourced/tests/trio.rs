@@ -123,6 +123,8 @@ impl<'f> Trio<'f> {
                 CloudStart::NewChain(of_cloud),
             ),
         };
+        // One of the servers works on one thread, the other on two.
+        let threads = 1 + (seed % 2) as usize;
         let generator = Generator::new(
             scheme(),
             function,
@@ -131,7 +133,7 @@ impl<'f> Trio<'f> {
             at_generator,
             past.generator,
             with_evaluator,
-            1,
+            threads,
             &draw(),
         );
         let terms = Terms {
@@ -147,7 +149,7 @@ impl<'f> Trio<'f> {
             parameters,
             at_cloud,
             past.cloud,
-            2,
+            3 - threads,
             &draw(),
         );
         Self {
