@@ -9,28 +9,18 @@ pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,
 ) -> Vec<R> {
-    map_in(&mut Vec::new(), threads, items, work)
-}
-
-/// [`map`] in which this thread's buffer is `memory`.
-pub(crate) fn map_in<T: Sync, R: Send>(
-    memory: &mut Vec<u8>,
-    threads: usize,
-    items: &[T],
-    work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,
-) -> Vec<R> {
     let share = items.len().div_ceil(threads.max(1)).max(1);
     if share >= items.len() {
-        return all_of(memory, items, &work);
+        return all_of(items, &work);
     }
     thread::scope(|scope| {
         let mut shares = items.chunks(share);
         let own = shares.next().unwrap_or_default();
         let work = &work;
         let others: Vec<_> = shares
-            .map(|items| scope.spawn(move || all_of(&mut Vec::new(), items, work)))
+            .map(|items| scope.spawn(move || all_of(items, work)))
             .collect();
-        let mut all = all_of(memory, own, work);
+        let mut all = all_of(own, work);
         for other in others {
             match other.join() {
                 Ok(mut made) => all.append(&mut made),
@@ -76,14 +66,11 @@ pub(crate) fn append<T: Sync, R: Send>(
     })
 }
 
-fn all_of<T, R>(
-    memory: &mut Vec<u8>,
-    items: &[T],
-    work: &impl Fn(&mut Vec<u8>, &T) -> R,
-) -> Vec<R> {
+fn all_of<T, R>(items: &[T], work: &impl Fn(&mut Vec<u8>, &T) -> R) -> Vec<R> {
+    let mut memory = Vec::new();
     let each = items.iter().map(|item| {
         memory.clear();
-        work(memory, item)
+        work(&mut memory, item)
     });
     each.collect()
 }
