@@ -133,7 +133,7 @@ impl Supplies {
         let mut needed = vec![demand.ots.div_ceil(OT_BLOCK)];
         needed.extend(&demand.instances);
         let kinds = kinds_of(function.components());
-        let (mut ots, mut ands_on_the_spot) = (None, 0);
+        let mut ands_on_the_spot = 0;
         // Of the last preparation: kept until this run has leased what was made for it.
         let mut right = None;
         for _ in 0..ATTEMPTS {
@@ -165,7 +165,7 @@ impl Supplies {
                         threads: NonZeroUsize::MIN,
                         watch: &mut *watch,
                     };
-                    let filled = fill(session, opened, &mut ots, making)?;
+                    let filled = fill(session, opened, making)?;
                     let ands = filled.kinds.iter().map(|kind| kind.made * kind.and_gates);
                     ands_on_the_spot += ands.sum::<u64>();
                     right = Some(filled);
