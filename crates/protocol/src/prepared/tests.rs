@@ -395,7 +395,10 @@ fn leases_are_read_back() {
             Vec::new(),
             vec![span(u64::MAX - 7, 7)],
         ]),
-        Leases::Short,
+        Leases::Short { runs: 1 },
+        Leases::Short {
+            runs: MAX_RUNS_ON_THE_SPOT,
+        },
     ] {
         leases.write(&mut message).expect("few spans");
         assert!(message.len() <= Leases::max_bytes(3));
@@ -429,6 +432,10 @@ fn leases_that_do_not_fit() {
         Leases::Named(vec![vec![span(0, 3), span(2, 2)]]),
         Leases::Named(vec![vec![span(0, 0), span(0, 5)]]),
         Leases::Named(vec![vec![span(u64::MAX - 1, 5)]]),
+        Leases::Short { runs: 0 },
+        Leases::Short {
+            runs: MAX_RUNS_ON_THE_SPOT + 1,
+        },
     ] {
         bad.write(&mut message).expect("few spans");
         let read = Leases::parse(&message, &[5..=6]);

@@ -13,7 +13,7 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
     Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
-    Leases, LeasesAnswer, MAX_RUNS_AHEAD,
+    Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT,
 };
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
@@ -28,6 +28,9 @@ use crate::{Error, Session};
 /// How often other sessions may take what was there, or was made for this run, before it gives
 /// up. Each of them then had it, so that no two sessions hold each other up.
 pub(super) const ATTEMPTS: usize = 64;
+
+/// AND gates of the later runs for which a run prepares on the spot, at most: some milliseconds.
+const MAX_ANDS_ON_THE_SPOT: u64 = 1 << 17;
 
 /// What is said then.
 pub(super) const LEASES_DIFFER: &str = "the parties cannot agree on leases; other \
@@ -82,7 +85,7 @@ pub(super) fn lease_of_one_lot(
         let attempt = match opened.role {
             Role::Evaluator => {
                 let bounds = wanted(opened)?;
-                name(session, opened, &kinds, &bounds)?
+                name(session, opened, &kinds, (&bounds, 1))?
             }
             Role::Garbler => {
                 let most = |needed: &u64| 0..=needed.saturating_mul(1 + MAX_RUNS_AHEAD);
@@ -92,7 +95,7 @@ pub(super) fn lease_of_one_lot(
                 follow(session, opened, (&kinds, &bounds), is_whole)?
             }
         };
-        if matches!(attempt, Attempt::Short) {
+        if matches!(attempt, Attempt::Short { .. }) {
             return Ok(None);
         }
     }
@@ -147,7 +150,9 @@ impl Supplies {
             let attempt = match opened.role {
                 Role::Evaluator => {
                     let ahead = order.ahead.min(MAX_RUNS_AHEAD);
-                    name(session, opened, &kinds, &bounds(&lacking, &needed, ahead))?
+                    let runs = runs_on_the_spot(function, ahead);
+                    let bounds = bounds(&lacking, &needed, ahead);
+                    name(session, opened, &kinds, (&bounds, runs))?
                 }
                 Role::Garbler => {
                     let bounds = bounds(&lacking, &needed, MAX_RUNS_AHEAD);
@@ -156,9 +161,12 @@ impl Supplies {
             };
             match attempt {
                 Attempt::Leased | Attempt::Behind => {}
-                Attempt::Short => {
+                Attempt::Short { runs } => {
                     drop(right.take());
-                    let levels = levels_for(function, &lacking);
+                    let later = u64::from(runs) - 1;
+                    let levels = bounds(&lacking, &needed, later);
+                    let levels: Vec<_> = levels.iter().map(|bounds| *bounds.end()).collect();
+                    let levels = levels_for(function, &levels);
                     let making = Making {
                         tag,
                         levels: &levels,
@@ -331,8 +339,16 @@ pub(super) enum Attempt {
     Leased,
     /// Marks were raised: again.
     Behind,
-    /// The evaluator has too little.
-    Short,
+    /// The evaluator has too little, and wants enough for this many runs.
+    Short { runs: u8 },
+}
+
+/// For how many runs the evaluator lets the parties prepare on the spot, where `ahead` more of the
+/// session lease with the one that lacks something: it waits for all of them.
+fn runs_on_the_spot(function: &Function, ahead: u64) -> u8 {
+    let ands = function.and_gates().max(1);
+    let few = ahead.min(MAX_ANDS_ON_THE_SPOT / ands) as u8;
+    few.saturating_add(1).min(MAX_RUNS_ON_THE_SPOT)
 }
 
 /// What is needed of each kind and the session has not leased.
@@ -359,12 +375,12 @@ fn bounds(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64
     bounds.collect()
 }
 
-/// The evaluator's attempt.
+/// The evaluator's attempt; where it has too little it says for how many runs it wants enough.
 pub(super) fn name(
     session: &mut Session,
     opened: &mut OpenedStock,
     kinds: &[ComponentDigest],
-    bounds: &[RangeInclusive<u64>],
+    (bounds, runs): (&[RangeInclusive<u64>], u8),
 ) -> Result<Attempt, Error> {
     let wanted = kinds.iter().zip(bounds).map(|(kind, bounds)| LeaseRequest {
         kind: *kind,
@@ -375,9 +391,9 @@ pub(super) fn name(
         Ok(leases) => leases,
         Err(StockError::Exhausted { .. }) => {
             let mut message = Vec::new();
-            Leases::Short.write(&mut message)?;
+            Leases::Short { runs }.write(&mut message)?;
             send(session.channel(), Kind::Leases, &message)?;
-            return Ok(Attempt::Short);
+            return Ok(Attempt::Short { runs });
         }
         Err(error) => return Err(error.into()),
     };
@@ -421,8 +437,9 @@ pub(super) fn follow(
 ) -> Result<Attempt, Error> {
     let max_bytes = Leases::max_bytes(kinds.len());
     let payload = receive(session.channel(), Kind::Leases, max_bytes)?;
-    let Leases::Named(named) = Leases::parse(payload, bounds)? else {
-        return Ok(Attempt::Short);
+    let named = match Leases::parse(payload, bounds)? {
+        Leases::Named(named) => named,
+        Leases::Short { runs } => return Ok(Attempt::Short { runs }),
     };
     let counts = named.iter();
     let counts = counts.map(|spans| spans.iter().map(|span| span.count).sum());

@@ -179,7 +179,8 @@ const LIES: &[Told] = &{
     const E: &[Role] = &[Role::Evaluator];
     const BOTH: &[Role] = &ROLES;
     [
-        (Use, E, Kind::Leases, "short, with enough", |_| vec![1]),
+        (Use, E, Kind::Leases, "short, with enough", |_| vec![1, 1]),
+        (Use, E, Kind::Leases, "short for too many", |_| vec![1, 9]),
         (Use, E, Kind::Leases, "nothing", |_| leases([&[], &[]])),
         (Use, E, Kind::Leases, "more than is needed", |_| {
             leases([&[[0, 1]], &[[0, 2]]])
