@@ -62,7 +62,7 @@ pub use evaluator::Evaluating;
 pub use garbler::Garbling;
 pub use gathering::{EarlyLinks, Gathering};
 pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
-pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_SPANS, Span};
+pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT, MAX_SPANS, Span};
 pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
 pub use ots::{ChoosingOts, OfferingOts};
 pub use outline::outline;

@@ -18,7 +18,7 @@ use crate::keys::Move;
 use crate::lot::{LotRecord, LotState};
 use crate::records::{FORMAT_VERSION, KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
 use crate::seal::{self, TAG_BYTES};
-use crate::stock::{Inner, LotFile};
+use crate::stock::{Inner, LotFile, locked};
 use crate::storage::StoredFile;
 use crate::{ComponentDigest, Marks, Shape, Span, Stock, StockError, values};
 
@@ -118,7 +118,19 @@ impl Stock {
     ///
     /// [`StockError::ApiMisuse`] where no such lot is pending or an earlier one is.
     pub fn publish(&self, kind: &ComponentDigest, first: u64) -> Result<(), StockError> {
-        self.inner.update(|records| publish(records, kind, first))
+        self.publish_all(&[(*kind, first)])
+    }
+
+    /// [`Stock::publish`] for several lots, all or none of them, in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stock::publish`].
+    pub fn publish_all(&self, lots: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
+        self.inner.update(|records| {
+            let mut lots = lots.iter();
+            lots.try_for_each(|(kind, first)| publish(records, kind, *first))
+        })
     }
 
     /// Removes files of lots that the index does not know, or that were given up while they were
@@ -239,17 +251,53 @@ impl Preparation {
         shape: Shape,
         span: Span,
     ) -> Result<LotWriter, StockError> {
+        let mut begun = self.begin_lots(&[(kind, shape, span)])?;
+        let none = || StockError::misuse("a lot that was not begun".to_owned());
+        begun.pop().ok_or_else(none)
+    }
+
+    /// [`Preparation::begin_lot`] for several lots, in one transaction that costs as much as one
+    /// lot's. Nothing is begun where one of them cannot be.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Preparation::begin_lot`].
+    pub fn begin_lots(
+        &self,
+        lots: &[(ComponentDigest, Shape, Span)],
+    ) -> Result<Vec<LotWriter>, StockError> {
         let inner = &self.stock.inner;
-        check_bounds(&kind, &shape, span)?;
+        for (kind, shape, span) in lots {
+            check_bounds(kind, shape, *span)?;
+        }
+        let sizes: Vec<_> = lots
+            .iter()
+            .map(|(_, shape, span)| (*shape, *span))
+            .collect();
+        let reserved = inner.update(|records| {
+            check_room(inner, records, &sizes)?;
+            let lots = lots.iter().map(|(kind, shape, span)| {
+                let (mut record, cover) = reserve(inner, records, kind, *shape, *span)?;
+                record.reserved = span.end();
+                records.put_kind(kind, record)?;
+                Ok((record.slot, cover))
+            });
+            lots.collect::<Result<Vec<_>, StockError>>()
+        })?;
+        let lots = lots.iter().zip(reserved);
+        lots.map(|(lot, reserved)| self.writer(*lot, reserved))
+            .collect()
+    }
+
+    /// Makes the file of a lot whose numbers are taken.
+    fn writer(
+        &self,
+        (kind, shape, span): (ComponentDigest, Shape, Span),
+        (slot, cover): (u32, Cover),
+    ) -> Result<LotWriter, StockError> {
+        let inner = &self.stock.inner;
         let mut salt = [0; 12];
         seal::randomness(&mut salt)?;
-        let (slot, cover) = inner.update(|records| {
-            check_room(inner, records, &[(shape, span)])?;
-            let (mut record, cover) = reserve(inner, records, &kind, shape, span)?;
-            record.reserved = span.end();
-            records.put_kind(&kind, record)?;
-            Ok((record.slot, cover))
-        })?;
         let path = inner.folder.join(file_name(slot, span.first));
         let file = inner
             .storage
@@ -484,10 +532,7 @@ impl LotWriter {
     }
 
     fn claim(&self, span: Span) -> Result<(), StockError> {
-        let mut written = self
-            .written
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut written = locked(&self.written);
         let places = span.first - self.span.first..span.end() - self.span.first;
         let bit = |place: u64| ((place / 64) as usize, 1 << (place % 64));
         if places
@@ -514,44 +559,66 @@ impl LotWriter {
     /// # Errors
     ///
     /// [`StockError::ApiMisuse`] where instances are missing.
-    pub fn finish(mut self) -> Result<Span, StockError> {
-        let written: u64 = {
-            let written = self
-                .written
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
-            written
-                .iter()
-                .map(|word| u64::from(word.count_ones()))
-                .sum()
+    pub fn finish(self) -> Result<Span, StockError> {
+        let span = self.span;
+        Self::finish_all(vec![self]).map(|()| span)
+    }
+
+    /// [`LotWriter::finish`] for several lots of a stock: all of them become pending, or none.
+    /// What they share they wait for once.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::ApiMisuse`] where instances are missing, or a lot is of another stock.
+    pub fn finish_all(mut lots: Vec<Self>) -> Result<(), StockError> {
+        let Some(first) = lots.first() else {
+            return Ok(());
         };
+        let stock = first.stock.clone();
+        for lot in &lots {
+            lot.check_whole()?;
+            if !Arc::ptr_eq(&lot.stock.inner, &stock.inner) {
+                return Err(StockError::misuse(format!("{lot:?} of another stock")));
+            }
+        }
+        for lot in &lots {
+            let synced = lot.file.sync();
+            synced.map_err(StockError::io(&lot.path, "write it"))?;
+        }
+        let (inner, folder) = (&stock.inner, &stock.inner.folder);
+        inner
+            .storage
+            .sync_folder(folder)
+            .map_err(StockError::io(folder, "write it"))?;
+        inner.update(|records| {
+            lots.iter().try_for_each(|lot| {
+                let record = LotRecord {
+                    span: lot.span,
+                    state: LotState::Pending,
+                    salt: lot.salt,
+                    withdrawn: Vec::new(),
+                };
+                records.put_lot(&lot.kind, &record)
+            })
+        })?;
+        lots.iter_mut().for_each(|lot| lot.finished = true);
+        Ok(())
+    }
+
+    /// Checks that every instance is written.
+    fn check_whole(&self) -> Result<(), StockError> {
+        let written = locked(&self.written);
+        let written: u64 = written
+            .iter()
+            .map(|word| u64::from(word.count_ones()))
+            .sum();
         if written != self.span.count {
             let count = self.span.count;
             return Err(StockError::misuse(format!(
                 "a lot with {written} of {count} instances"
             )));
         }
-        let inner = &self.stock.inner;
-        self.file
-            .sync()
-            .map_err(StockError::io(&self.path, "write it"))?;
-        let folder = &inner.folder;
-        inner
-            .storage
-            .sync_folder(folder)
-            .map_err(StockError::io(folder, "write it"))?;
-        let (kind, span, salt) = (self.kind, self.span, self.salt);
-        inner.update(|records| {
-            let lot = LotRecord {
-                span,
-                state: LotState::Pending,
-                salt,
-                withdrawn: Vec::new(),
-            };
-            records.put_lot(&kind, &lot)
-        })?;
-        self.finished = true;
-        Ok(span)
+        Ok(())
     }
 }
 

@@ -20,10 +20,11 @@ use super::PEERS;
 use crate::Error;
 
 /// Most bytes of each stock at the service, which garbles: seeds and OTs.
-pub(super) const STOCK_BYTES: u64 = 1 << 20;
-/// Enough for this many runs after a stock was filled, and when it is.
-pub(super) const LEVEL_RUNS: u64 = 40;
-pub(super) const REFILL_BELOW: u64 = 25;
+pub(super) const STOCK_BYTES: u64 = 2 << 20;
+/// Enough for this many runs after a stock was filled, and when it is: by the pace of a peer that
+/// never pauses, as docs/operate.md says.
+pub(super) const LEVEL_RUNS: u64 = 120;
+pub(super) const REFILL_BELOW: u64 = 80;
 /// Peers by number: from here on they run from stock, and from there on the service fills it.
 pub(super) const FIRST_STOCKED: usize = 9;
 pub(super) const FIRST_FILLED: usize = 12;

@@ -72,7 +72,7 @@ fn a_prepared_run_has_the_bytes_that_it_had() {
     ];
     assert_eq!(
         bytes,
-        [47_256, 4_127, 233, 206_978, 206_045],
+        [47_256, 4_127, 233, 206_978, 206_043],
         "in the order above"
     );
 }

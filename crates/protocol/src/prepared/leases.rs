@@ -10,7 +10,7 @@
 //! | byte | field |
 //! |---|---|
 //! | 0 | 0: named, 1: short |
-//! | 1.. | named: for each kind the number of its spans (4), and of each span the first number (8) and the count (8); short: nothing |
+//! | 1.. | named: for each kind the number of its spans (4), and of each span the first number (8) and the count (8); short: the number of runs to prepare for (1) |
 //!
 //! From the garbler (`leases, answered`), to `named`:
 //!
@@ -30,6 +30,10 @@ pub const MAX_SPANS: usize = 1024;
 /// Most runs after the next one for which leases are named.
 pub const MAX_RUNS_AHEAD: u64 = 64;
 
+/// Most runs for which material is prepared on the spot, the one that lacks it included: what a
+/// peer can have prepared for each run that it starts.
+pub const MAX_RUNS_ON_THE_SPOT: u8 = 8;
+
 /// Numbers `first .. first + count` of one kind of prepared material.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -45,7 +49,10 @@ pub enum Leases {
     /// For each kind the numbers that it has leased, for this run and later ones.
     Named(Vec<Vec<Span>>),
     /// It has too little: what the run needs is to be prepared now.
-    Short,
+    Short {
+        /// For this many runs like it, it included: at most [`MAX_RUNS_ON_THE_SPOT`].
+        runs: u8,
+    },
 }
 
 /// The garbler's answer to the leases that the evaluator named.
@@ -61,7 +68,7 @@ impl Leases {
     /// Greatest size of a message about this many kinds.
     #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
-        1 + kinds * (4 + 16 * MAX_SPANS)
+        2 + kinds * (4 + 16 * MAX_SPANS)
     }
 
     /// Writes the message.
@@ -85,24 +92,35 @@ impl Leases {
                     }
                 }
             }
-            Self::Short => message.push(1),
+            Self::Short { runs } => message.extend_from_slice(&[1, *runs]),
         }
         Ok(())
     }
 
-    /// Reads the message where this many instances of each kind may be named.
+    /// Reads the message where this many instances of each kind may be named, and at most
+    /// `most_runs` prepared for.
     ///
     /// # Errors
     ///
     /// It is malformed, or names more or fewer.
-    pub fn parse(payload: &[u8], counts: &[RangeInclusive<u64>]) -> Result<Self, Error> {
+    pub fn parse(
+        payload: &[u8],
+        counts: &[RangeInclusive<u64>],
+        most_runs: u8,
+    ) -> Result<Self, Error> {
         let mut fields = Fields(Kind::Leases, payload);
         let leases = match fields.byte()? {
             0 => {
                 let kinds = counts.iter().map(|counts| fields.spans(counts));
                 Self::Named(kinds.collect::<Result<_, _>>()?)
             }
-            1 => Self::Short,
+            1 => {
+                let runs = fields.byte()?;
+                if !(1..=most_runs).contains(&runs) {
+                    return Err(fields.invalid("number of runs"));
+                }
+                Self::Short { runs }
+            }
             _ => return Err(fields.invalid("tag")),
         };
         fields.end()?;

@@ -395,19 +395,20 @@ fn leases_are_read_back() {
             Vec::new(),
             vec![span(u64::MAX - 7, 7)],
         ]),
-        Leases::Short,
+        Leases::Short { runs: 1 },
+        Leases::Short { runs: 8 },
     ] {
         leases.write(&mut message).expect("few spans");
         assert!(message.len() <= Leases::max_bytes(3));
-        assert_eq!(Leases::parse(&message, &counts), Ok(leases));
+        assert_eq!(Leases::parse(&message, &counts, 8), Ok(leases));
         for cut in 0..message.len() {
             assert!(
-                Leases::parse(&message[..cut], &counts).is_err(),
+                Leases::parse(&message[..cut], &counts, 8).is_err(),
                 "{cut} bytes"
             );
         }
         message.push(0);
-        assert!(Leases::parse(&message, &counts).is_err());
+        assert!(Leases::parse(&message, &counts, 8).is_err());
     }
     for answer in [LeasesAnswer::Followed, LeasesAnswer::Behind(vec![1, 2, 3])] {
         answer.write(&mut message);
@@ -429,15 +430,17 @@ fn leases_that_do_not_fit() {
         Leases::Named(vec![vec![span(0, 3), span(2, 2)]]),
         Leases::Named(vec![vec![span(0, 0), span(0, 5)]]),
         Leases::Named(vec![vec![span(u64::MAX - 1, 5)]]),
+        Leases::Short { runs: 0 },
+        Leases::Short { runs: 7 },
     ] {
         bad.write(&mut message).expect("few spans");
-        let read = Leases::parse(&message, &[5..=6]);
+        let read = Leases::parse(&message, &[5..=6], 6);
         assert!(matches!(read, Err(Error::PeerMisbehaved(_))), "{bad:?}");
     }
-    assert!(Leases::parse(&[2], &[]).is_err());
+    assert!(Leases::parse(&[2], &[], 8).is_err());
     assert!(LeasesAnswer::parse(&[2], 0).is_err());
     let announced = [&[0][..], &u32::MAX.to_le_bytes()].concat();
-    assert!(Leases::parse(&announced, &[5..=5]).is_err());
+    assert!(Leases::parse(&announced, &[5..=5], 8).is_err());
     let many = Leases::Named(vec![vec![span(0, 1); MAX_SPANS + 1]]);
     assert!(many.write(&mut message).is_err());
 }

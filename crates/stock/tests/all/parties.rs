@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tacit_stock::{
-    Agreement, ComponentDigest, EpochId, Lease, LeasePool, LeaseRequest, Limits, PeerId, Role,
-    RootKey, SchemeId, Shape, Span, Stock, StockError, StockId, Stocks, Storage,
+    Agreement, ComponentDigest, EpochId, Lease, LeasePool, LeaseRequest, Limits, LotWriter, PeerId,
+    Role, RootKey, SchemeId, Shape, Span, Stock, StockError, StockId, Stocks, Storage,
 };
 
 pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
@@ -84,29 +84,46 @@ fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64, u64)> 
         .collect()
 }
 
-/// Writes a lot at both and publishes it; `tag` tells it from any other.
+/// A lot of the kind, its first number and how many; the tag tells it from any other.
+pub(crate) type NewLot = (ComponentDigest, (u64, u64), u64);
+
+/// Writes a lot at both and publishes it.
 pub(crate) fn prepare_lot(
     both: [&tacit_stock::Preparation; 2],
     kind: ComponentDigest,
-    (first, count): (u64, u64),
+    numbers: (u64, u64),
     tag: u64,
 ) -> Result<(), StockError> {
-    let [garbler, evaluator] = both;
+    prepare_lots(both, &[(kind, numbers, tag)])
+}
+
+/// Writes lots at both, and publishes them together.
+pub(crate) fn prepare_lots(
+    both: [&tacit_stock::Preparation; 2],
+    lots: &[NewLot],
+) -> Result<(), StockError> {
     for preparation in both {
-        let shape = shape(preparation.stock().id().role, &kind);
-        let lot = preparation.begin_lot(kind, shape, Span { first, count })?;
-        for number in first..first + count {
-            let secret = [tag.to_le_bytes(), number.to_le_bytes()].concat();
-            lot.put(
-                number,
-                &secret,
-                &vec![tag as u8; shape.table_bytes as usize],
-            )?;
+        let role = preparation.stock().id().role;
+        let asked = lots.iter().map(|(kind, (first, count), _)| {
+            let (first, count) = (*first, *count);
+            (*kind, shape(role, kind), Span { first, count })
+        });
+        let writers = preparation.begin_lots(&asked.collect::<Vec<_>>())?;
+        for (lot, (kind, (first, count), tag)) in writers.iter().zip(lots) {
+            let tables = vec![*tag as u8; shape(role, kind).table_bytes as usize];
+            for number in *first..first + count {
+                let secret = [tag.to_le_bytes(), number.to_le_bytes()].concat();
+                lot.put(number, &secret, &tables)?;
+            }
         }
-        lot.finish()?;
+        LotWriter::finish_all(writers)?;
     }
-    garbler.stock().publish(&kind, first)?;
-    evaluator.stock().publish(&kind, first)
+    let named: Vec<_> = lots
+        .iter()
+        .map(|(kind, (first, _), _)| (*kind, *first))
+        .collect();
+    let mut both = both.into_iter();
+    both.try_for_each(|preparation| preparation.stock().publish_all(&named))
 }
 
 /// Reads both halves of the same instances and compares them.
@@ -157,8 +174,11 @@ pub(crate) fn run(
         let both = [&ours, &theirs];
         let agreed = by_kind(&at_garbler);
         let next = |kind| agreed.get(kind).map_or(0, |kind| kind.2);
-        prepare_lot(both, TABLES, (next(&TABLES), 4), tag)?;
-        prepare_lot(both, OTS, (next(&OTS), 9), tag + 1)?;
+        let lots = [
+            (TABLES, (next(&TABLES), 4), tag),
+            (OTS, (next(&OTS), 9), tag + 1),
+        ];
+        prepare_lots(both, &lots)?;
         prepare_lot(both, TABLES, (next(&TABLES) + 4, 3), tag + 2)?;
     }
     let kinds = [TABLES, OTS];

@@ -29,6 +29,8 @@ use crate::{Error, Session};
 const LOT_BYTES: u64 = 64 << 20;
 /// Most instances of a lot.
 const LOT_INSTANCES: u64 = 1 << 14;
+/// Most lots that are begun together and published together. Each has a file open.
+const LOTS_AT_ONCE: usize = 16;
 
 /// What to make.
 pub(super) struct Making<'a> {
@@ -44,18 +46,15 @@ pub(super) struct Filled {
     pub(super) _right: Right,
 }
 
-/// Makes what is missing of each kind up to its level. `ots` are those of this tag, once there are
-/// any: base OTs are made once under a tag.
+/// Makes what is missing of each kind up to its level.
 pub(super) fn fill<'a>(
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
-    ots: &'a mut Option<Ots>,
     making: Making<'a>,
 ) -> Result<Filled, Error> {
     let visitor = Fill {
         session,
         opened,
-        ots,
         making,
     };
     with_scheme(visitor.opened.scheme, visitor)
@@ -65,7 +64,6 @@ pub(super) fn fill<'a>(
 struct Fill<'a> {
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
-    ots: &'a mut Option<Ots>,
     making: Making<'a>,
 }
 
@@ -89,7 +87,7 @@ impl SchemeVisitor for Fill<'_> {
             },
             tag: self.making.tag,
             threads: self.making.threads,
-            ots: self.ots,
+            ots: self.opened.ots.take(),
             done_ands: 0,
             total_ands: ands.fold(0, u64::saturating_add),
             watch: self.making.watch,
@@ -127,6 +125,7 @@ impl SchemeVisitor for Fill<'_> {
                 }
             }
         }
+        self.opened.ots = makers.ots;
         let kinds = levels.iter().zip(made);
         let kinds = kinds
             .map(|((kind, wanted), made)| {
@@ -177,35 +176,50 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Makes lots from the kind at `place` on, until they are as large as one may be.
+    /// Makes lots from the kind at `place` on, until they are as large as one may be. Those that
+    /// are made together wait for the disk, and for the peer's, once.
     fn make<S: Scheme>(
         self,
         makers: &mut Makers<'_, S>,
-        place: usize,
+        mut place: usize,
         missing: &[u64],
         made: &mut [u64],
     ) -> Result<(), Error> {
         let mut bytes = 0_u64;
-        for (place, (kind, wanted)) in self.levels.iter().enumerate().skip(place) {
-            let shape = match &wanted.component {
-                Some(component) => component_shape(makers.scheme, self.opened.role, component)?,
-                None => ot_shape(self.opened.role),
-            };
-            let (size, most) = lot_size(makers.scheme, wanted.component.as_ref());
-            let mut first = self.opened.next_number(kind);
-            while made[place] < missing[place] {
-                if bytes >= LOT_BYTES {
-                    return Ok(());
+        let mut next: Vec<_> = self
+            .levels
+            .keys()
+            .map(|k| self.opened.next_number(k))
+            .collect();
+        while place < made.len() && bytes < LOT_BYTES {
+            let (mut lots, mut parts) = (Vec::new(), Vec::new());
+            for (kind, wanted) in self.levels.iter().skip(place) {
+                let component = wanted.component.as_ref();
+                let shape = match component {
+                    Some(component) => component_shape(makers.scheme, self.opened.role, component)?,
+                    None => ot_shape(self.opened.role),
+                };
+                let (size, most) = lot_size(makers.scheme, component);
+                let is_full = |lots: &[_], bytes| lots.len() >= LOTS_AT_ONCE || bytes >= LOT_BYTES;
+                while made[place] < missing[place] && !is_full(&lots, bytes) {
+                    let first = next[place];
+                    let count = most.min(missing[place] - made[place]);
+                    lots.push((*kind, shape, Span { first, count }));
+                    parts.push((component, shape));
+                    next[place] += count;
+                    made[place] += count;
+                    bytes = bytes.saturating_add(size.saturating_mul(count));
                 }
-                let count = most.min(missing[place] - made[place]);
-                let span = Span { first, count };
-                let lot = self.right.begin_lot(*kind, shape, span)?;
-                makers.make(self.session, wanted.component.as_ref(), &lot, shape)?;
-                self.opened.publish(self.session, vec![lot])?;
-                first += count;
-                made[place] += count;
-                bytes = bytes.saturating_add(size.saturating_mul(count));
+                if made[place] < missing[place] {
+                    break;
+                }
+                place += 1;
             }
+            let writers = self.right.begin_lots(&lots)?;
+            for (lot, (component, shape)) in writers.iter().zip(parts) {
+                makers.make(self.session, component, lot, shape)?;
+            }
+            self.opened.publish(self.session, writers)?;
         }
         Ok(())
     }
@@ -219,7 +233,7 @@ fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
     (size, (LOT_BYTES / size.max(1)).clamp(1, LOT_INSTANCES))
 }
 
-/// The OTs of a setup under a run's tag.
+/// The OTs of a setup under the tag of the run or order of the session that first needed them.
 pub(super) enum Ots {
     Garbler(GarblerOt),
     Evaluator(EvaluatorOt),
@@ -232,7 +246,8 @@ struct Makers<'a, S> {
     delta: Option<Delta>,
     tag: RunTag,
     threads: NonZeroUsize,
-    ots: &'a mut Option<Ots>,
+    /// Base OTs are made once in a session.
+    ots: Option<Ots>,
     done_ands: u64,
     total_ands: u64,
     watch: &'a mut dyn FnMut(Progress),
@@ -340,13 +355,13 @@ impl<S: Scheme> Makers<'_, S> {
         Ok(lot.put(span.first, &secrets, &[])?)
     }
 
-    /// The OTs of this preparation, from base OTs the first time.
+    /// The OTs of this session's preparations, from base OTs the first time.
     fn ots(&mut self, session: &mut Session) -> Result<&mut Ots, Error> {
         if self.ots.is_none() {
             let watch: &mut dyn FnMut(Progress) = &mut |_| ();
             let mut rng = UnwrapErr(getrandom::SysRng);
             let (settings, malicious) = (session.ot_settings(), Security::Malicious);
-            *self.ots = Some(match &self.delta {
+            self.ots = Some(match &self.delta {
                 Some(delta) => {
                     let delta = delta.clone();
                     let setup = GarblerSetup::with_delta(settings, &self.tag, delta, &mut rng)?;

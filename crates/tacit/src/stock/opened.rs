@@ -17,6 +17,7 @@ use tacit_stock::{
 };
 use zeroize::Zeroizing;
 
+use super::fill::Ots;
 use super::usage::Uncounted;
 use super::{OT_BLOCK, StockName, Stocks};
 use crate::driver::{flush, receive, send};
@@ -46,6 +47,8 @@ pub(crate) struct OpenedStock {
     pub(super) held: LeasePool,
     /// What runs have taken of it.
     pub(super) taken: Uncounted,
+    /// What makes the OTs of lots, once the session has made some.
+    pub(super) ots: Option<Ots>,
 }
 
 /// What an instance of a kind is on one side.
@@ -145,6 +148,7 @@ impl OpenedStock {
             stocks: stocks.clone(),
             agreement,
             held: LeasePool::new(),
+            ots: None,
         })
     }
 
@@ -285,13 +289,9 @@ impl OpenedStock {
     pub(crate) fn publish(&self, session: &mut Session, lots: Vec<LotWriter>) -> Result<(), Error> {
         let id = self.stock.id();
         let finish = || {
-            let lots = lots.into_iter();
-            let lots = lots.map(|lot| Ok((lot.kind(), lot.finish()?.first)));
-            lots.collect::<Result<Vec<_>, StockError>>()
-        };
-        let publish = |lots: Vec<(ComponentDigest, u64)>| {
-            let mut lots = lots.iter();
-            lots.try_for_each(|(kind, first)| self.stock.publish(kind, *first))
+            let named = lots.iter().map(|lot| (lot.kind(), lot.span().first));
+            let named: Vec<_> = named.collect();
+            LotWriter::finish_all(lots).map(|()| named)
         };
         match self.role {
             Role::Evaluator => {
@@ -299,13 +299,13 @@ impl OpenedStock {
                 let lots = finish()?;
                 send(session.channel(), Kind::LotStored, &[])?;
                 receive(session.channel(), Kind::LotStored, 0)?;
-                publish(lots)?;
+                self.stock.publish_all(&lots)?;
             }
             Role::Garbler => {
                 let lots = finish()?;
                 receive(session.channel(), Kind::LotStored, 0)?;
                 let _meeting = right_to_meet(session, &self.stocks, &id)?;
-                publish(lots)?;
+                self.stock.publish_all(&lots)?;
                 send(session.channel(), Kind::LotStored, &[])?;
                 // Nothing may follow that this party waits for.
                 flush(session.channel())?;

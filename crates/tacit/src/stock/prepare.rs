@@ -198,7 +198,7 @@ impl StockOrder for Preparation<'_> {
             threads: self.threads,
             watch: &mut self.watch,
         };
-        let kinds = fill(session, opened, &mut None, making)?.kinds;
+        let kinds = fill(session, opened, making)?.kinds;
         Ok(Stocked {
             makes_ots: kinds.iter().any(|kind| kind.name == OTS && kind.made > 0),
             kinds,

@@ -13,7 +13,7 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
     Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
-    Leases, LeasesAnswer, MAX_RUNS_AHEAD,
+    Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT,
 };
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
@@ -28,6 +28,9 @@ use crate::{Error, Session};
 /// How often other sessions may take what was there, or was made for this run, before it gives
 /// up. Each of them then had it, so that no two sessions hold each other up.
 pub(super) const ATTEMPTS: usize = 64;
+
+/// AND gates of the later runs for which a run prepares on the spot, at most: some milliseconds.
+const MAX_ANDS_ON_THE_SPOT: u64 = 1 << 17;
 
 /// What is said then.
 pub(super) const LEASES_DIFFER: &str = "the parties cannot agree on leases; other \
@@ -81,18 +84,24 @@ pub(super) fn lease_of_one_lot(
         }
         let attempt = match opened.role {
             Role::Evaluator => {
-                let bounds = wanted(opened)?;
-                name(session, opened, &kinds, &bounds)?
+                let counts = wanted(opened)?;
+                name(session, opened, &kinds, Bounds { counts, runs: 1 })?
             }
             Role::Garbler => {
                 let most = |needed: &u64| 0..=needed.saturating_mul(1 + MAX_RUNS_AHEAD);
-                let bounds = lots.iter().flat_map(|_| needed.iter().map(most));
-                let bounds: Vec<_> = bounds.collect();
+                let counts = lots.iter().flat_map(|_| needed.iter().map(most));
+                let counts = counts.collect();
                 let is_whole = |counts: &[u64]| is_of_one_lot(counts, needed);
-                follow(session, opened, (&kinds, &bounds), is_whole)?
+                follow(
+                    session,
+                    opened,
+                    &kinds,
+                    Bounds { counts, runs: 1 },
+                    is_whole,
+                )?
             }
         };
-        if matches!(attempt, Attempt::Short) {
+        if matches!(attempt, Attempt::Short { .. }) {
             return Ok(None);
         }
     }
@@ -133,7 +142,7 @@ impl Supplies {
         let mut needed = vec![demand.ots.div_ceil(OT_BLOCK)];
         needed.extend(&demand.instances);
         let kinds = kinds_of(function.components());
-        let (mut ots, mut ands_on_the_spot) = (None, 0);
+        let mut ands_on_the_spot = 0;
         // Of the last preparation: kept until this run has leased what was made for it.
         let mut right = None;
         for _ in 0..ATTEMPTS {
@@ -144,28 +153,33 @@ impl Supplies {
                     ands_on_the_spot,
                 });
             }
+            let ahead = match opened.role {
+                Role::Evaluator => order.ahead.min(MAX_RUNS_AHEAD),
+                Role::Garbler => MAX_RUNS_AHEAD,
+            };
+            let bounds = Bounds {
+                counts: counts(&lacking, &needed, ahead),
+                runs: runs_on_the_spot(function, ahead),
+            };
             let attempt = match opened.role {
-                Role::Evaluator => {
-                    let ahead = order.ahead.min(MAX_RUNS_AHEAD);
-                    name(session, opened, &kinds, &bounds(&lacking, &needed, ahead))?
-                }
-                Role::Garbler => {
-                    let bounds = bounds(&lacking, &needed, MAX_RUNS_AHEAD);
-                    follow(session, opened, (&kinds, &bounds), |_| true)?
-                }
+                Role::Evaluator => name(session, opened, &kinds, bounds)?,
+                Role::Garbler => follow(session, opened, &kinds, bounds, |_| true)?,
             };
             match attempt {
                 Attempt::Leased | Attempt::Behind => {}
-                Attempt::Short => {
+                Attempt::Short { runs } => {
                     drop(right.take());
-                    let levels = levels_for(function, &lacking);
+                    let later = u64::from(runs) - 1;
+                    let levels = counts(&lacking, &needed, later);
+                    let levels: Vec<_> = levels.iter().map(|counts| *counts.end()).collect();
+                    let levels = levels_for(function, &levels);
                     let making = Making {
                         tag,
                         levels: &levels,
                         threads: NonZeroUsize::MIN,
                         watch: &mut *watch,
                     };
-                    let filled = fill(session, opened, &mut ots, making)?;
+                    let filled = fill(session, opened, making)?;
                     let ands = filled.kinds.iter().map(|kind| kind.made * kind.and_gates);
                     ands_on_the_spot += ands.sum::<u64>();
                     right = Some(filled);
@@ -326,13 +340,28 @@ fn take(
 }
 
 /// How an attempt to lease ended, the same way at both parties.
-pub(super) enum Attempt {
+enum Attempt {
     /// What was lacking is leased.
     Leased,
     /// Marks were raised: again.
     Behind,
-    /// The evaluator has too little.
-    Short,
+    /// The evaluator has too little, and wants enough for this many runs.
+    Short { runs: u8 },
+}
+
+/// What an attempt leases at least and at most of each kind, and for how many runs the evaluator
+/// has the parties prepare where it has too little: the garbler takes no more.
+struct Bounds {
+    counts: Vec<RangeInclusive<u64>>,
+    runs: u8,
+}
+
+/// For how many runs at most the parties prepare on the spot, where `ahead` more of the session
+/// lease with the one that lacks something: it waits for all of them.
+fn runs_on_the_spot(function: &Function, ahead: u64) -> u8 {
+    let ands = function.and_gates().max(1);
+    let few = ahead.min(MAX_ANDS_ON_THE_SPOT / ands) as u8;
+    few.saturating_add(1).min(MAX_RUNS_ON_THE_SPOT)
 }
 
 /// What is needed of each kind and the session has not leased.
@@ -348,36 +377,35 @@ fn lacking(held: &LeasePool, kinds: &[ComponentDigest], needed: &[u64]) -> Vec<u
     lacking.collect()
 }
 
-/// Bounds of what is leased of each kind: what is lacking, and where something is, this many runs
-/// more.
-fn bounds(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64>> {
+/// How many are leased of each kind: what is lacking, and where something is, this many runs more.
+fn counts(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64>> {
     let kinds = lacking.iter().zip(needed);
-    let bounds = kinds.map(|(lacking, needed)| match lacking {
+    let counts = kinds.map(|(lacking, needed)| match lacking {
         0 => 0..=0,
         _ => *lacking..=lacking.saturating_add(needed.saturating_mul(ahead)),
     });
-    bounds.collect()
+    counts.collect()
 }
 
 /// The evaluator's attempt.
-pub(super) fn name(
+fn name(
     session: &mut Session,
     opened: &mut OpenedStock,
     kinds: &[ComponentDigest],
-    bounds: &[RangeInclusive<u64>],
+    Bounds { counts, runs }: Bounds,
 ) -> Result<Attempt, Error> {
-    let wanted = kinds.iter().zip(bounds).map(|(kind, bounds)| LeaseRequest {
+    let wanted = kinds.iter().zip(counts).map(|(kind, counts)| LeaseRequest {
         kind: *kind,
-        least: *bounds.start(),
-        most: *bounds.end(),
+        least: *counts.start(),
+        most: *counts.end(),
     });
     let leases = match opened.stock.lease_all(&wanted.collect::<Vec<_>>()) {
         Ok(leases) => leases,
         Err(StockError::Exhausted { .. }) => {
             let mut message = Vec::new();
-            Leases::Short.write(&mut message)?;
+            Leases::Short { runs }.write(&mut message)?;
             send(session.channel(), Kind::Leases, &message)?;
-            return Ok(Attempt::Short);
+            return Ok(Attempt::Short { runs });
         }
         Err(error) => return Err(error.into()),
     };
@@ -413,16 +441,18 @@ fn is_of_one_lot(counts: &[u64], needed: &[u64]) -> bool {
 
 /// The garbler's attempt. What the evaluator names has as many instances of each kind as an honest
 /// one leases, or nothing is leased.
-pub(super) fn follow(
+fn follow(
     session: &mut Session,
     opened: &mut OpenedStock,
-    (kinds, bounds): (&[ComponentDigest], &[RangeInclusive<u64>]),
+    kinds: &[ComponentDigest],
+    Bounds { counts, runs }: Bounds,
     is_honest: impl Fn(&[u64]) -> bool,
 ) -> Result<Attempt, Error> {
     let max_bytes = Leases::max_bytes(kinds.len());
     let payload = receive(session.channel(), Kind::Leases, max_bytes)?;
-    let Leases::Named(named) = Leases::parse(payload, bounds)? else {
-        return Ok(Attempt::Short);
+    let named = match Leases::parse(payload, &counts, runs)? {
+        Leases::Named(named) => named,
+        Leases::Short { runs } => return Ok(Attempt::Short { runs }),
     };
     let counts = named.iter();
     let counts = counts.map(|spans| spans.iter().map(|span| span.count).sum());

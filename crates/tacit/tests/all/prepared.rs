@@ -93,6 +93,26 @@ fn what_is_prepared_is_used_once_and_what_is_missing_is_made_on_the_spot() {
 }
 
 #[test]
+fn what_is_missing_is_made_for_the_runs_that_lease_ahead_as_well() {
+    let function = aes_128();
+    for (ahead, expected) in [(2, &[3, 0, 0, 3][..]), (64, &[8, 0, 0, 0, 0, 0, 0, 0, 8])] {
+        let parties = Pair::in_folders();
+        let (mut a, mut b) = parties.meet();
+        for runs in expected {
+            let [garbler, evaluator] = [0, 1].map(|party| {
+                let (name, value) = aes_input(party);
+                let job = Job::new(&function, ROLES[party]).prepared(&parties.stocks(party));
+                job.lease_ahead(ahead).input(name, value)
+            });
+            for outcome in at_both(|| garbler.run(&mut a), || evaluator.run(&mut b)) {
+                let outcome = outcome.expect("a result");
+                assert_eq!(outcome.cost.and_gates_on_the_spot, runs * 6400, "{ahead}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_function_runs_under_one_scheme_by_every_protocol_where_none_is_named() {
     let chain = millionaires(8);
     for (function, scheme) in [

@@ -15,7 +15,7 @@ use tacit_protocol::outsourced::{
     CloudChain, CloudValue, GeneratorChain, GeneratorValue, RunTicket,
 };
 use tacit_protocol::party::admit;
-use tacit_protocol::prepared::{Leases, LeasesAnswer, PairChain};
+use tacit_protocol::prepared::{Leases, LeasesAnswer, MAX_RUNS_ON_THE_SPOT, PairChain};
 use tacit_protocol::saved::SavedState;
 use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use tacit_protocol::session::{Hello, Opening};
@@ -56,7 +56,7 @@ pub fn leases(data: &[u8]) {
     let kinds = usize::from(kinds % 16);
     let counts: Vec<RangeInclusive<u64>> = (0..kinds as u64).map(|kind| kind..=2 * kind).collect();
     let mut written = Vec::new();
-    if let Ok(leases) = Leases::parse(payload, &counts) {
+    if let Ok(leases) = Leases::parse(payload, &counts, MAX_RUNS_ON_THE_SPOT) {
         leases.write(&mut written).expect("what was read");
         assert_eq!(written, payload);
     }

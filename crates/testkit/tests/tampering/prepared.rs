@@ -12,7 +12,7 @@ use crate::liar::{
 use tacit::garble::{LADDER, SchemeId};
 use tacit::net::NetError;
 use tacit::stock::{Preparation, Stocks};
-use tacit::{Category, Error, Function, Job, Outcome, Role};
+use tacit::{Category, Error, Function, Job, Outcome, Role, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, Trace};
@@ -179,7 +179,8 @@ const LIES: &[Told] = &{
     const E: &[Role] = &[Role::Evaluator];
     const BOTH: &[Role] = &ROLES;
     [
-        (Use, E, Kind::Leases, "short, with enough", |_| vec![1]),
+        (Use, E, Kind::Leases, "short, with enough", |_| vec![1, 1]),
+        (Use, E, Kind::Leases, "short for too many", |_| vec![1, 9]),
         (Use, E, Kind::Leases, "nothing", |_| leases([&[], &[]])),
         (Use, E, Kind::Leases, "more than is needed", |_| {
             leases([&[[0, 1]], &[[0, 2]]])
@@ -361,6 +362,28 @@ fn judge_all(every: usize, least: usize) {
     judge_each(cases, least, |case| {
         case.judge(&function, &templates[&case.scheme.to_bytes()])
     });
+}
+
+/// Nobody has the other party garble on the spot for more runs than the function is small enough for.
+#[test]
+fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
+    let bits = [("bits".to_owned(), 256)].into();
+    let function = library::function("multiplier", &bits).expect("a function of the library");
+    assert!(
+        (1 << 17) / function.and_gates() < 4,
+        "five runs are too many"
+    );
+    let folders = Folders::empty();
+    let lie = Lie::Payload(Kind::Leases, "short for five", |_| vec![1, 5]);
+    let (result, _) = lie.run(Role::Evaluator, |transport, role| {
+        let stocks = folders.stocks(role)?;
+        let job = Job::new(&function, role).prepared(&stocks);
+        let input = ["a", "b"][usize::from(role == Role::Evaluator)];
+        job.input(input, 3_u8).run(&mut session(transport, role)?)
+    });
+    let error = result.expect_err("more runs than the garbler allows");
+    assert!(is_blamed(&error), "{error}");
+    assert!(error.to_string().contains("number of runs"), "{error}");
 }
 
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.

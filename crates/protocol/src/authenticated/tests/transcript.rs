@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "f9714f0a745b765dddc21c1065f004a122a61279c7ceca766a9bc7264432befd",
-        "c0986574b3ef9f0a4871e18ab3f491dbbd6a8052ba6d88d3f39c9b2e2a3653a8",
-        "ff2d95c378bb48ad78c51b4814fac8f20def9e75538bb932366c5417bf3783e4",
+        "1b101c726c145f2a6464da8ad3f407415fdc0a7b6607ad760ebd7ccc32a119f6",
+        "4fa1147f06d25e6229d54007c4f7814cc8b206ab0f109bffd80fecf135ee99c8",
+        "debb903b6a8cf1f85e0b98ae03181df0008694cc2dce0d39a868455ade3b9746",
     ];
     assert_eq!(found, expected);
 }

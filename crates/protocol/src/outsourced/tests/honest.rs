@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["f663529417c4a343", "00b57b0f06ee52e7", "4225acd7ead1f1ad"];
+    let expected = ["816bedc35d7eb13f", "4fce6074d40dda49", "8a089926402bf43c"];
     assert_eq!(digests, expected);
 }
 
