@@ -51,11 +51,7 @@ impl DrivenWires {
     #[inline]
     pub(super) fn drive(&mut self, index: u32, wire: Wire) -> bool {
         let is_new = match self.dense.get_mut(index as usize) {
-            Some(place) if *place == UNDRIVEN => {
-                *place = wire;
-                true
-            }
-            Some(_) => false,
+            Some(place) => fill(place, wire),
             None => self.drive_far(index, wire),
         };
         self.count += u32::from(is_new);
@@ -67,13 +63,8 @@ impl DrivenWires {
     fn drive_far(&mut self, index: u32, wire: Wire) -> bool {
         self.grow(index as usize);
         match self.dense.get_mut(index as usize) {
-            Some(place) if *place == UNDRIVEN => {
-                *place = wire;
-                true
-            }
-            Some(_) => false,
-            None if self.far.contains_key(&index) => false,
-            None => self.far.insert(index, wire).is_none(),
+            Some(place) => fill(place, wire),
+            None => fill(self.far.entry(index).or_insert(UNDRIVEN), wire),
         }
     }
 
@@ -97,6 +88,16 @@ impl DrivenWires {
                 None => true,
             });
     }
+}
+
+/// Notes what drives the wire of this place, unless something does already.
+#[inline(always)]
+fn fill(place: &mut Wire, wire: Wire) -> bool {
+    let is_new = *place == UNDRIVEN;
+    if is_new {
+        *place = wire;
+    }
+    is_new
 }
 
 #[cfg(test)]
