@@ -92,13 +92,8 @@ pub(super) fn lease_of_one_lot(
                 let counts = lots.iter().flat_map(|_| needed.iter().map(most));
                 let counts = counts.collect();
                 let is_whole = |counts: &[u64]| is_of_one_lot(counts, needed);
-                follow(
-                    session,
-                    opened,
-                    &kinds,
-                    Bounds { counts, runs: 1 },
-                    is_whole,
-                )?
+                let bounds = Bounds { counts, runs: 1 };
+                follow(session, opened, &kinds, bounds, is_whole)?
             }
         };
         if matches!(attempt, Attempt::Short { .. }) {
