@@ -47,7 +47,14 @@ impl Parser<'_> {
                 }
                 TypeExpressionKind::Function
             }
-            T::Name => TypeExpressionKind::Named(self.type_path()?),
+            T::Name => {
+                let named = TypeExpressionKind::Named(self.type_path()?);
+                if self.is(T::OpenBracket) {
+                    let error = Diagnostic::new(self.span(), "an array's type begins with `[`");
+                    return self.report(error.help("write `[T; n]` in place of `T[n]`"));
+                }
+                named
+            }
             T::And => {
                 let error = Diagnostic::new(start, "there are no references; values are copied");
                 return self.report(error.help("remove the `&`"));
