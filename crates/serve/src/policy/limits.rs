@@ -44,10 +44,10 @@ impl Limits {
     /// Descriptors that a service within these limits takes at most.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
-        // A session has two connections at most, pipes to a command, and a stock's files and index;
-        // a preparation has the lots that it makes together. Handshakes, refusals, metrics and what
-        // the process itself has open are the rest.
-        12 * self.sessions as u64 + 16 * self.preparations as u64 + 256
+        // A session, or a preparation that the service begins, has two connections at most, pipes
+        // to a command, a stock's files and index, and 16 lots that are made together. Handshakes,
+        // refusals, metrics and what the process itself has open are the rest.
+        28 * (self.sessions + self.preparations) as u64 + 256
     }
 
     /// Sessions that the other server of runs of three may have: all but those of one client, and
