@@ -213,6 +213,13 @@ impl<'a> TwoPartyRun<'a> {
                 );
                 return Ok(None);
             }
+            Err(tacit::Error::NothingChecked { .. }) if run > 0 => {
+                eprintln!(
+                    "the stock was used up after run {run} of {}; `tacit prepare` adds to it",
+                    args.runs.repeat
+                );
+                return Ok(None);
+            }
             Err(tacit::Error::NothingChecked { .. }) => return Err(self.nothing_checked()),
             Err(error) => {
                 let has_left = matches!(error.category(), Category::Network | Category::Peer);

@@ -59,8 +59,11 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
     }
     let batch = [&["--protocol", "batch", "--json"][..], &FEW_BITS].concat();
-    for ended in run(&parties, "aes-128", [KEY, BLOCK], &batch) {
+    // One is left, and its result is there.
+    let twice = [&batch[..], &["--repeat", "2"]].concat();
+    for ended in run(&parties, "aes-128", [KEY, BLOCK], &twice) {
         let json = ended.json();
+        assert_eq!(json["runs_done"], 1);
         assert_eq!(json["threat_model"], "malicious");
         assert_eq!(json["statistical_security_bits"], 6);
         assert_eq!(json["protocol"], "batch");
