@@ -35,8 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("aes-128", vec![]),
         ("sha-256-compress", vec![]),
         ("sha-512-compress", vec![]),
-        ("matrix-product", vec![("n", 8), ("bits", 32)]),
-        ("matrix-product", vec![("n", 12), ("bits", 64)]),
+        ("sort", vec![("count", 1024), ("bits", 32)]),
         ("min-cut-250k-synthetic", vec![]),
     ] {
         let begun = Instant::now();

@@ -46,7 +46,7 @@ pub use sha512::{sha_512, sha_512_compress};
 pub use subsequence::{
     Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
 };
-pub use tables::{keyed_database, matrix_product, median, set_intersection_size};
+pub use tables::{keyed_database, median, set_intersection_size};
 
 use std::collections::BTreeMap;
 

@@ -42,6 +42,7 @@ const FUNCTIONS: &[(&str, File, &str)] = &[
     ("levenshtein-tiles", program!("levenshtein-tiles"), "main"),
     ("levenshtein-mixed", program!("levenshtein-mixed"), "main"),
     ("sha-256-chain", program!("sha-256-chain"), "main"),
+    ("matrix-product", program!("matrix-product"), "main"),
     ("database-lookup", program!("database-lookup"), "main"),
     ("database-save", DATABASE, "save"),
     ("database-ask", DATABASE, "ask"),

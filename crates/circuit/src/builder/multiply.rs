@@ -99,6 +99,35 @@ macro_rules! products {
     };
 }
 
+impl<'b> UInt<'b> {
+    /// [`Self::dot_product`] where the sums of `a` and of `b` are at hand, each modulo
+    /// 2^(width + 1): of products that share factors, each sum is computed once.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::dot_product`] does, or if a sum is not one bit wider than a factor.
+    #[must_use]
+    pub fn dot_product_of_summed(a: &[&Self], b: &[&Self], sums: [&Self; 2]) -> Self {
+        let width = a.first().expect("a sum of at least one product").width();
+        assert_eq!(
+            a.len(),
+            b.len(),
+            "factors on both sides of a sum of products"
+        );
+        let mut doubled = Columns::new(a[0].bus().builder(), width + 1);
+        for (a, b) in a.iter().zip(b) {
+            assert_eq!([a.width(), b.width()], [width; 2], "widths of factors");
+            add_pairs_of_bits(&mut doubled, a.bus(), b.bus(), Reading::Unsigned, width);
+        }
+        for sum in sums {
+            assert_eq!(sum.width(), width + 1, "width of a sum of factors");
+        }
+        let widths = (width, width);
+        add_sums(&mut doubled, sums, a.len(), widths, Reading::Unsigned);
+        Self::new(doubled.sum().slice(1..width + 1))
+    }
+}
+
 products!(UInt, Unsigned, "Costs 1042 AND gates for 32 by 32 bits.");
 products!(Int, Signed, "Costs 1082 AND gates for 32 by 32 bits.");
 
@@ -234,7 +263,18 @@ fn add_rows<'b>(
     let sum = |factors: Vec<UInt<'b>>| UInt::sum(&factors.iter().collect::<Vec<_>>());
     let a = sum(pairs.iter().map(|(a, _)| extended(a)).collect());
     let b = sum(pairs.iter().map(|(_, b)| extended(b)).collect());
-    let both = &a + &b;
+    add_sums(doubled, [&a, &b], pairs.len(), (n, m), reading);
+}
+
+/// Adds V·A + W·B − k·V·W for the sums A and B of the factors of k pairs, n and m bits wide.
+fn add_sums<'b>(
+    doubled: &mut Columns<'b>,
+    [a, b]: [&UInt<'b>; 2],
+    pairs: usize,
+    (n, m): (usize, usize),
+    reading: Reading,
+) {
+    let both = a + b;
     doubled.subtract(0, both.bus(), reading);
     let minus_products_of_weights: &[(usize, bool)] = match reading {
         Reading::Signed => &[(0, false)],
@@ -249,7 +289,7 @@ fn add_rows<'b>(
         }
     };
     for &(place, is_added) in minus_products_of_weights {
-        for bit in (0..usize::BITS as usize).filter(|bit| pairs.len() >> bit & 1 == 1) {
+        for bit in (0..usize::BITS as usize).filter(|bit| pairs >> bit & 1 == 1) {
             if is_added {
                 doubled.add_constant(place + bit);
             } else {

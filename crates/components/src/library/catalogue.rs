@@ -179,10 +179,9 @@ pub(super) const ENTRIES: &[Entry] = components! {
         [bits: STATE_BITS] => sealed_state::circuit_of_seal(bits);
     "state-open": "the state that was sealed, and whether it is genuine",
         [bits: STATE_BITS] => sealed_state::circuit_of_open(bits);
-    "matrix-product": "the product of two square matrices, entries wrapping",
-        [n: ("rows and columns", 1..=12, None),
-         bits: ("width of an entry in bits", 1..=64, Some(32))]
-            => tables::circuit_of_matrix_product(n, bits);
+    "dot-product": "the sum of products of two vectors, wrapping, where the sum of each is given",
+        [count: ("numbers of a vector", 1..=64, None), bits: VALUE_BITS]
+            => tables::circuit_of_dot_product(count, bits);
     "sort": "unsigned integers in ascending order",
         [count: COUNT, bits: VALUE_BITS] => tables::circuit_of_sort(count, bits);
     "median": "the median of unsigned integers, the lower one of an even number",

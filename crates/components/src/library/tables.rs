@@ -1,4 +1,4 @@
-//! Keyed databases, matrices, sorted lists and sets.
+//! Keyed databases, products of vectors, sorted lists and sets.
 
 use tacit_circuit::builder::{Array, Bit, Bus, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
@@ -24,41 +24,6 @@ pub fn keyed_database<'b>(
     keys.iter().zip(values).fold(none, |found, (key, value)| {
         key.equals(query).select(value, &found)
     })
-}
-
-/// The product of two n × n matrices, given row by row; entries wrap around.
-///
-/// Each entry is one sum of products, so that the rows that a product takes besides its n² XORs
-/// are shared: among the products of an entry, and by structural sharing among the entries of a
-/// row and of a column. 8 × 8 entries of 32 bits cost 261952 AND gates; with a multiplier of the
-/// textbook for each product they would take 522752.
-///
-/// # Panics
-///
-/// If the matrices are not square and of one size, or the entries' widths differ.
-#[must_use]
-pub fn matrix_product<'b>(
-    a: &Array<Array<UInt<'b>>>,
-    b: &Array<Array<UInt<'b>>>,
-) -> Array<Array<UInt<'b>>> {
-    let n = a.len();
-    assert!(
-        b.len() == n && a[0].len() == n && b[0].len() == n,
-        "two square matrices of one size"
-    );
-    let columns: Vec<Vec<&UInt<'b>>> = (0..n)
-        .map(|column| b.iter().map(|row| &row[column]).collect())
-        .collect();
-    let rows = a.iter().map(|row| {
-        let row: Vec<&UInt<'b>> = row.iter().collect();
-        Array::new(
-            columns
-                .iter()
-                .map(|column| UInt::dot_product(&row, column))
-                .collect(),
-        )
-    });
-    Array::new(rows.collect())
 }
 
 /// The median, the lower of the two in the middle of an even number of values. Costs a sorting
@@ -106,11 +71,17 @@ pub(super) fn circuit_of_keyed_database(
     })
 }
 
-pub(super) fn circuit_of_matrix_product(n: usize, bits: usize) -> Result<Circuit, CircuitError> {
+/// Sums of the factors are inputs, so that a matrix product computes each once.
+pub(super) fn circuit_of_dot_product(count: usize, bits: usize) -> Result<Circuit, CircuitError> {
     build(|builder| {
-        let ty = Type::unsigned(bits).array(n).array(n);
-        let (a, b) = (builder.input("a", ty.clone()), builder.input("b", ty));
-        builder.output("product", &matrix_product(&a, &b));
+        let (factors, sum) = (Type::unsigned(bits).array(count), Type::unsigned(bits + 1));
+        let a: Array<UInt> = builder.input("a", factors.clone());
+        let b: Array<UInt> = builder.input("b", factors);
+        let sums = ["a_sum", "b_sum"].map(|name| builder.input(name, sum.clone()));
+        let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+        let [a_sum, b_sum] = &sums;
+        let product = UInt::dot_product_of_summed(&a, &b, [a_sum, b_sum]);
+        builder.output("product", &product);
     })
 }
 

@@ -169,19 +169,25 @@ fn maps_of_cells() {
 }
 
 #[test]
-fn matrix_products() {
-    for (n, bits) in [(1, 8), (2, 32), (3, 5), (8, 32)] {
-        let given = [("n", n), ("bits", bits)];
-        let (n, bits) = (n as usize, bits as usize);
-        computes("matrix-product", &given, |ports| {
-            let (a, b) = (ports[0].numbers(bits), ports[1].numbers(bits));
-            let entry = |place: usize| {
-                let (row, column) = (place / n, place % n);
-                (0..n).fold(0_u128, |sum, k| {
-                    sum.wrapping_add(a[row * n + k].wrapping_mul(b[k * n + column]))
-                })
-            };
-            vec![Bits::of_numbers((0..n * n).map(entry), bits)]
+fn dot_products() {
+    for (count, bits) in [(1, 8), (2, 32), (3, 5), (7, 1), (8, 64)] {
+        let circuit = component("dot-product", &[("count", count), ("bits", bits)]);
+        let width = bits as usize;
+        let draw = |random: &mut Random| {
+            let [a, b] = [(); 2].map(|()| random.bits(count as usize * width));
+            let [a_sum, b_sum] = [&a, &b].map(|numbers| {
+                let sum = numbers.numbers(width).into_iter().sum();
+                Bits::of(sum, width + 1)
+            });
+            vec![a, b, a_sum, b_sum]
+        };
+        agrees_on("dot-product", &circuit, draw, |ports| {
+            let pairs = ports[0]
+                .numbers(width)
+                .into_iter()
+                .zip(ports[1].numbers(width));
+            let sum = pairs.fold(0_u128, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(b)));
+            vec![Bits::of(sum, width)]
         });
     }
 }

@@ -69,7 +69,7 @@ const TABLE: &[Row] = &[
     ("keyed-database", &[("entries", 64)], 6080, Some(6_080)),
     ("keyed-database", &[("entries", 128)], 12160, Some(12_160)),
     ("keyed-database", &[("entries", 256)], 24320, Some(24_320)),
-    ("matrix-product", &[("n", 8), ("bits", 32)], 261952, Some(522_752)),
+    ("dot-product", &[("count", 8), ("bits", 32)], 4038, Some(8 * 993 + 7 * 31)),
     ("millionaires", &[("bits", 8192)], 8192, Some(8192)),
     ("cell-map-get", &[("cells", 64)], 512, None),
     ("cell-map-get", &[("cells", 256)], 2048, None),

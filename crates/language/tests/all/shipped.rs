@@ -67,6 +67,7 @@ type Row = (
 /// where it has the program without reuse as well, that count is the ceiling.
 #[rustfmt::skip]
 const OF_THE_PAPER: &[Row] = &[
+    ("matrix-product", &[("n", 8)], 262_016, [Some(3_060_802), Some(3_305_113)]),
     ("database-lookup", &[("entries", 64)], 6080, [Some(6_080), Some(20_891)]),
     ("database-lookup", &[("entries", 128)], 12160, [Some(12_160), Some(26_971)]),
     ("database-lookup", &[("entries", 256)], 24320, [Some(24_320), Some(39_131)]),
@@ -235,6 +236,30 @@ fn levenshtein_by_tiles_of_two_sizes_is_the_same() {
 }
 
 #[test]
+fn matrices_are_multiplied_as_the_textbook_does() {
+    for (n, bits) in [(1, 8), (2, 64), (3, 5), (4, 1), (8, 32)] {
+        let function = shipped_with("matrix-product", [("n", n), ("bits", bits)]);
+        assert_eq!(u64::from(function.call_count()), n * n + 2 * n);
+        let (n, mut draws) = (n as usize, Draws(bits));
+        let [a, b] = [(); 2].map(|()| {
+            let mut entry = || u128::from(draws.next() >> (64 - bits));
+            let mut row = || (0..n).map(|_| entry()).collect::<Vec<_>>();
+            (0..n).map(|_| row()).collect::<Vec<_>>()
+        });
+        let mut product = vec![vec![0_u128; n]; n];
+        for (i, j, k) in (0..n * n * n).map(|place| (place / (n * n), place / n % n, place % n)) {
+            let term = a[i][k].wrapping_mul(b[k][j]);
+            product[i][j] = product[i][j].wrapping_add(term) % (1 << bits);
+        }
+        let shown = [&a, &b, &product].map(|matrix| format!("{matrix:?}").replace(' ', ""));
+        assert_eq!(
+            run(&function, &[&shown[0], &shown[1]])[0].replace(' ', ""),
+            shown[2]
+        );
+    }
+}
+
+#[test]
 fn aes_by_rounds_gives_fips_197_and_aes_128() {
     let (key, block) = (
         "000102030405060708090a0b0c0d0e0f",
@@ -315,11 +340,16 @@ fn a_table_keeps_little_more_than_its_front() {
 struct Draws(u64);
 
 impl Draws {
-    fn below(&mut self, limit: u64) -> u64 {
+    fn next(&mut self) -> u64 {
+        let factor = 6_364_136_223_846_793_005;
         self.0 = self
             .0
-            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_mul(factor)
             .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
+        self.0
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        (self.next() >> 33) % limit
     }
 }
