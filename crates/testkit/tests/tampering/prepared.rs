@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use crate::judge_each;
 use crate::liar::{
@@ -11,12 +12,13 @@ use crate::liar::{
 };
 use tacit::garble::{LADDER, SchemeId};
 use tacit::net::NetError;
+use tacit::session::OtExtension;
 use tacit::stock::{Preparation, Stocks};
 use tacit::{Category, Error, Function, Job, Outcome, Role, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, ROLES, Trace};
-use tacit_testkit::tamper::Fault;
+use tacit_testkit::sessions::{self, Folders, ROLES, Trace, noting, over_link};
+use tacit_testkit::tamper::{Fault, Rewrite, TamperingSink};
 
 /// More than whatever a lying evaluator's input becomes.
 const GARBLER_INPUT: u32 = u32::MAX;
@@ -384,6 +386,54 @@ fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     let error = result.expect_err("more runs than the garbler allows");
     assert!(is_blamed(&error), "{error}");
     assert!(error.to_string().contains("number of runs"), "{error}");
+}
+
+/// A transport below an evaluator whose messages are rewritten.
+fn rewritten(rewrite: impl Fn() -> Rewrite) -> impl Fn(Role, Transport) -> Transport {
+    move |role, transport| match role {
+        Role::Garbler => transport,
+        Role::Evaluator => {
+            let rewrite = rewrite();
+            transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
+        }
+    }
+}
+
+/// Two orders of a session that make OTs, whose numbers of blocks grow.
+fn two_orders(
+    folders: &Folders,
+    role: Role,
+    transport: Transport,
+    extension: OtExtension,
+) -> Result<(), Error> {
+    let stocks = folders.stocks(role)?;
+    let mut session = sessions::session(transport, role, Duration::from_secs(30))?;
+    session.set_ot_extension(extension)?;
+    for blocks in [1, 2] {
+        let order = Preparation::new(role).ots(128 * blocks);
+        order.run(&mut session, &stocks)?;
+    }
+    Ok(())
+}
+
+/// A session makes base OTs once, and keeps no source of silent OTs, which takes much memory that
+/// nobody counts between two orders.
+#[test]
+fn orders_of_a_session_share_base_ots_but_for_silent_ones() {
+    for (extension, times) in [(OtExtension::default(), 1), (OtExtension::Silent, 2)] {
+        let (folders, trace) = (Folders::empty(), Trace::default());
+        let ends = over_link(rewritten(|| noting(&trace)), |role, transport| {
+            two_orders(&folders, role, transport, extension)
+        });
+        for end in ends {
+            end.expect("two orders");
+        }
+        let trace = trace.lock().expect("no panic");
+        let offers = trace
+            .iter()
+            .filter(|(kind, _)| *kind == Kind::BaseOtOffer.byte());
+        assert_eq!(offers.count(), times, "{extension}");
+    }
 }
 
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
