@@ -436,6 +436,31 @@ fn orders_of_a_session_share_base_ots_but_for_silent_ones() {
     }
 }
 
+/// A guess at bits of Δ ends the epoch also where the OTs are those of an earlier order.
+#[test]
+fn a_lie_in_a_later_ot_extension_of_a_session_ends_the_epoch() {
+    let folders = Folders::empty();
+    let lie = || -> Rewrite {
+        let mut before = 0;
+        Box::new(move |_, kind, payload| {
+            before += usize::from(kind == Kind::CotExtension.byte());
+            (kind == Kind::CotExtension.byte() && before == 2).then(|| {
+                let mut lie = payload.to_vec();
+                let at = lie.len() / 2;
+                lie[at] ^= 1;
+                lie
+            })
+        })
+    };
+    let [result, _] = over_link(rewritten(lie), |role, transport| {
+        two_orders(&folders, role, transport, OtExtension::default())
+    });
+    let error = result.expect_err("a check that fails");
+    assert!(matches!(error, Error::StockDestroyed { .. }), "{error}");
+    let stocks = folders.stocks(Role::Garbler).expect("a folder");
+    assert!(stocks.list().expect("a folder").is_empty());
+}
+
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
 #[test]
 fn a_lie_in_the_ot_extension_ends_the_epoch() {
