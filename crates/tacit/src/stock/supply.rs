@@ -159,7 +159,11 @@ impl Supplies {
             };
             let bounds = Bounds {
                 counts: counts(&lacking, &needed, ahead),
-                runs: runs_on_the_spot(function, ahead),
+                runs: match right {
+                    None => runs_on_the_spot(function, ahead),
+                    // Another session took what was made, or the peer says so.
+                    Some(_) => 1,
+                },
             };
             let attempt = match opened.role {
                 Role::Evaluator => name(session, opened, &kinds, bounds)?,

@@ -388,6 +388,25 @@ fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     assert!(error.to_string().contains("number of runs"), "{error}");
 }
 
+/// Who says that what was made on the spot is gone has it made again for one run, not for eight.
+#[test]
+fn what_was_made_on_the_spot_is_made_again_for_one_run() {
+    let function = millionaires(32);
+    let folders = Folders::empty();
+    let short_for_eight =
+        || -> Rewrite { Box::new(|_, kind, _| (kind == Kind::Leases.byte()).then(|| vec![1, 8])) };
+    let [result, _] = over_link(rewritten(short_for_eight), |role, transport| {
+        let stocks = folders.stocks(role)?;
+        let job = Job::new(&function, role).prepared(&stocks);
+        let input = ["a", "b"][usize::from(role == Role::Evaluator)];
+        let job = job.input(input, 3_u8).lease_ahead(7);
+        job.run(&mut session(transport, role)?)
+    });
+    let error = result.expect_err("more than a run");
+    assert!(is_blamed(&error), "{error}");
+    assert!(error.to_string().contains("number of runs"), "{error}");
+}
+
 /// A transport below an evaluator whose messages are rewritten.
 fn rewritten(rewrite: impl Fn() -> Rewrite) -> impl Fn(Role, Transport) -> Transport {
     move |role, transport| match role {
