@@ -44,10 +44,11 @@ impl Limits {
     /// Descriptors that a service within these limits takes at most.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
-        // A session has two connections at most, pipes to a command, and a stock's files and index;
-        // a preparation has the lots that it makes together. Handshakes, refusals, metrics and what
-        // the process itself has open are the rest.
-        12 * self.sessions as u64 + 16 * self.preparations as u64 + 256
+        // A session has two connections at most, pipes to a command, and a stock's files and index.
+        // A preparation has the lots that it makes together, and so has a session whose run finds
+        // too little in stock. Handshakes, refusals, metrics and what the process itself has open
+        // are the rest.
+        28 * self.sessions as u64 + 16 * self.preparations as u64 + 256
     }
 
     /// Sessions that the other server of runs of three may have: all but those of one client, and
