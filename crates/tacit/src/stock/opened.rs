@@ -21,7 +21,6 @@ use super::fill::Ots;
 use super::usage::Uncounted;
 use super::{OT_BLOCK, StockName, Stocks};
 use crate::driver::{flush, receive, send};
-use crate::session::OtExtension;
 use crate::{Error, Session};
 
 /// Most bytes of a record of marks. A channel holds as much before anything is known of it.
@@ -313,13 +312,6 @@ impl OpenedStock {
             }
         }
         Ok(())
-    }
-
-    /// Lets go of what takes much memory between runs: what makes silent OTs.
-    pub(crate) fn end_run(&mut self, extension: OtExtension) {
-        if extension == OtExtension::Silent {
-            self.ots = None;
-        }
     }
 
     /// The garbler's Δ of this epoch.

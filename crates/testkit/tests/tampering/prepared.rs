@@ -2,9 +2,10 @@
 //! of the right form: the honest party ends in time, with an error of the right kind or the right
 //! result, and never with a wrong one; and what it keeps on disk is none the worse for it.
 
+mod orders;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use crate::judge_each;
 use crate::liar::{
@@ -12,12 +13,11 @@ use crate::liar::{
 };
 use tacit::garble::{LADDER, SchemeId};
 use tacit::net::NetError;
-use tacit::session::OtExtension;
 use tacit::stock::{Preparation, Stocks};
 use tacit::{Category, Error, Function, Job, Outcome, Role, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{self, Folders, ROLES, Trace, noting, over_link};
+use tacit_testkit::sessions::{Folders, ROLES, Trace, over_link};
 use tacit_testkit::tamper::{Fault, Rewrite, TamperingSink};
 
 /// More than whatever a lying evaluator's input becomes.
@@ -366,7 +366,8 @@ fn judge_all(every: usize, least: usize) {
     });
 }
 
-/// Nobody has the other party garble on the spot for more runs than the function is small enough for.
+/// Nobody has the other party garble on the spot for more runs than the function is small enough
+/// for.
 #[test]
 fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     let bits = [("bits".to_owned(), 256)].into();
@@ -416,68 +417,6 @@ fn rewritten(rewrite: impl Fn() -> Rewrite) -> impl Fn(Role, Transport) -> Trans
             transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
         }
     }
-}
-
-/// Two orders of a session that make OTs, whose numbers of blocks grow.
-fn two_orders(
-    folders: &Folders,
-    role: Role,
-    transport: Transport,
-    extension: OtExtension,
-) -> Result<(), Error> {
-    let stocks = folders.stocks(role)?;
-    let mut session = sessions::session(transport, role, Duration::from_secs(30))?;
-    session.set_ot_extension(extension)?;
-    for blocks in [1, 2] {
-        let order = Preparation::new(role).ots(128 * blocks);
-        order.run(&mut session, &stocks)?;
-    }
-    Ok(())
-}
-
-/// A session makes base OTs once, and keeps no source of silent OTs, which takes much memory that
-/// nobody counts between two orders.
-#[test]
-fn orders_of_a_session_share_base_ots_but_for_silent_ones() {
-    for (extension, times) in [(OtExtension::default(), 1), (OtExtension::Silent, 2)] {
-        let (folders, trace) = (Folders::empty(), Trace::default());
-        let ends = over_link(rewritten(|| noting(&trace)), |role, transport| {
-            two_orders(&folders, role, transport, extension)
-        });
-        for end in ends {
-            end.expect("two orders");
-        }
-        let trace = trace.lock().expect("no panic");
-        let offers = trace
-            .iter()
-            .filter(|(kind, _)| *kind == Kind::BaseOtOffer.byte());
-        assert_eq!(offers.count(), times, "{extension}");
-    }
-}
-
-/// A guess at bits of Δ ends the epoch also where the OTs are those of an earlier order.
-#[test]
-fn a_lie_in_a_later_ot_extension_of_a_session_ends_the_epoch() {
-    let folders = Folders::empty();
-    let lie = || -> Rewrite {
-        let mut before = 0;
-        Box::new(move |_, kind, payload| {
-            before += usize::from(kind == Kind::CotExtension.byte());
-            (kind == Kind::CotExtension.byte() && before == 2).then(|| {
-                let mut lie = payload.to_vec();
-                let at = lie.len() / 2;
-                lie[at] ^= 1;
-                lie
-            })
-        })
-    };
-    let [result, _] = over_link(rewritten(lie), |role, transport| {
-        two_orders(&folders, role, transport, OtExtension::default())
-    });
-    let error = result.expect_err("a check that fails");
-    assert!(matches!(error, Error::StockDestroyed { .. }), "{error}");
-    let stocks = folders.stocks(Role::Garbler).expect("a folder");
-    assert!(stocks.list().expect("a folder").is_empty());
 }
 
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
