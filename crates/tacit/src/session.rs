@@ -469,7 +469,8 @@ impl Session {
     }
 
     /// Keeps a stock open for the next run.
-    pub(crate) fn keep_stock(&mut self, stock: OpenedStock) {
+    pub(crate) fn keep_stock(&mut self, mut stock: OpenedStock) {
+        stock.end_run(self.ot_extension());
         self.stocks.push(stock);
     }
 }

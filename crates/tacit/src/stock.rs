@@ -30,6 +30,7 @@ mod order;
 mod prepare;
 mod run;
 mod supply;
+mod taken;
 pub(crate) mod tries;
 mod usage;
 
@@ -59,13 +60,13 @@ pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;
 pub use prepare::{Components, Preparation};
 pub(crate) use run::PreparedRun;
-pub use supply::TakenNumbers;
 pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
     Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, MAX_OPEN_TO,
     Report, Span, StockError, Storage, Tried, TryRecord, check_chain_name,
 };
+pub use taken::TakenNumbers;
 pub use tries::{TryName, charge_bits};
 
 /// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough

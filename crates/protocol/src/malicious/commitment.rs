@@ -311,6 +311,30 @@ mod tests {
         assert!(!open(&labels, &commitments));
     }
 
+    /// Who commits chooses every bit of it, and so every difference.
+    #[test]
+    fn no_difference_makes_up_for_another() {
+        let (delta, labels) = drawn();
+        let committing = Committing::new(&oracle(), Domain::GarblerInput, 3);
+        let mut commitments = Vec::new();
+        committing.commit(&labels, delta, &mut commitments);
+        let wires = [0, 1, WIRES, COUNT - 1];
+        let halves = [0, Block::BYTES];
+        let halves = wires
+            .iter()
+            .flat_map(|wire| halves.map(|half| wire * PAIR_BYTES + half));
+        let halves: Vec<usize> = halves.collect();
+        for (i, one) in halves.iter().enumerate() {
+            for other in &halves[..i] {
+                let mut changed = commitments.clone();
+                changed[*one] ^= 1;
+                changed[*other] ^= 1;
+                let opens = committing.open(0, &labels, |_| Choice::from(0), &changed);
+                assert!(!opens, "bytes {one} and {other}");
+            }
+        }
+    }
+
     /// Pairs that a Δ relates are committed to as any others.
     #[test]
     fn pairs_are_committed_to_as_labels_are() {

@@ -30,8 +30,8 @@ pub const MAX_SPANS: usize = 1024;
 /// Most runs after the next one for which leases are named.
 pub const MAX_RUNS_AHEAD: u64 = 64;
 
-/// Most runs for which material is prepared on the spot, the one that lacks it included: what a
-/// peer can have prepared for each run that it starts.
+/// Most runs for which material is prepared on the spot, the one that lacks it included. What
+/// other sessions take of it is prepared again for that one alone.
 pub const MAX_RUNS_ON_THE_SPOT: u8 = 8;
 
 /// Numbers `first .. first + count` of one kind of prepared material.

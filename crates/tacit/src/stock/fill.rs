@@ -23,6 +23,7 @@ use super::opened::{RIGHT_PAUSE, component_shape, ot_shape};
 use super::prepare::Levels;
 use super::{OT_BLOCK, OpenedStock, PreparedKind};
 use crate::driver::drive;
+use crate::session::OtExtension;
 use crate::{Error, Session};
 
 /// Bytes of a lot's tables, about: small enough that a cut costs little.
@@ -237,6 +238,15 @@ fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
 pub(super) enum Ots {
     Garbler(GarblerOt),
     Evaluator(EvaluatorOt),
+}
+
+impl OpenedStock {
+    /// Lets go of what takes much memory between runs: what makes silent OTs.
+    pub(crate) fn end_run(&mut self, extension: OtExtension) {
+        if extension == OtExtension::Silent {
+            self.ots = None;
+        }
+    }
 }
 
 /// What makes lots.

@@ -1,7 +1,6 @@
 //! What a run takes from the stock: leases at both parties, and the material that they give.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 
@@ -21,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::fill::{Making, fill};
 use super::prepare::{kinds_of, levels_for, names_of};
-use super::{OT_BLOCK, OpenedStock, unit};
+use super::{OT_BLOCK, OpenedStock, TakenNumbers, unit};
 use crate::driver::{receive, send};
 use crate::{Error, Session};
 
@@ -36,29 +35,6 @@ const MAX_ANDS_ON_THE_SPOT: u64 = 1 << 17;
 pub(super) const LEASES_DIFFER: &str = "the parties cannot agree on leases; other \
      processes use the stock all the time, or one of the stocks is damaged: run `tacit stock \
      check`";
-
-/// Numbers of one kind of prepared material that a run takes at this party, which no run of it
-/// ever takes again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakenNumbers {
-    /// `OTs`, or the function's and the component's name.
-    pub name: String,
-    /// The component's digest.
-    pub digest: ComponentDigest,
-    /// The numbers: of OTs, or of instances of the component.
-    pub spans: Vec<Span>,
-}
-
-impl fmt::Display for TakenNumbers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        for (place, span) in self.spans.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(f, "{comma} {span}")?;
-        }
-        Ok(())
-    }
-}
 
 /// Leases at both parties what a run takes: `needed` instances of each kind of one of `lots`. The
 /// evaluator may lease more of any of them, as `wanted` says. `None` if no lot has enough, which
@@ -154,7 +130,11 @@ impl Supplies {
             };
             let bounds = Bounds {
                 counts: counts(&lacking, &needed, ahead),
-                runs: runs_on_the_spot(function, ahead),
+                runs: match right {
+                    None => runs_on_the_spot(function, ahead),
+                    // Another session took what was made, or the peer says so.
+                    Some(_) => 1,
+                },
             };
             let attempt = match opened.role {
                 Role::Evaluator => name(session, opened, &kinds, bounds)?,

@@ -2,6 +2,8 @@
 //! of the right form: the honest party ends in time, with an error of the right kind or the right
 //! result, and never with a wrong one; and what it keeps on disk is none the worse for it.
 
+mod orders;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -15,8 +17,8 @@ use tacit::stock::{Preparation, Stocks};
 use tacit::{Category, Error, Function, Job, Outcome, Role, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
-use tacit_testkit::sessions::{Folders, ROLES, Trace};
-use tacit_testkit::tamper::Fault;
+use tacit_testkit::sessions::{Folders, ROLES, Trace, over_link};
+use tacit_testkit::tamper::{Fault, Rewrite, TamperingSink};
 
 /// More than whatever a lying evaluator's input becomes.
 const GARBLER_INPUT: u32 = u32::MAX;
@@ -364,7 +366,8 @@ fn judge_all(every: usize, least: usize) {
     });
 }
 
-/// Nobody has the other party garble on the spot for more runs than the function is small enough for.
+/// Nobody has the other party garble on the spot for more runs than the function is small enough
+/// for.
 #[test]
 fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     let bits = [("bits".to_owned(), 256)].into();
@@ -384,6 +387,36 @@ fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     let error = result.expect_err("more runs than the garbler allows");
     assert!(is_blamed(&error), "{error}");
     assert!(error.to_string().contains("number of runs"), "{error}");
+}
+
+/// Who says that what was made on the spot is gone has it made again for one run, not for eight.
+#[test]
+fn what_was_made_on_the_spot_is_made_again_for_one_run() {
+    let function = millionaires(32);
+    let folders = Folders::empty();
+    let short_for_eight =
+        || -> Rewrite { Box::new(|_, kind, _| (kind == Kind::Leases.byte()).then(|| vec![1, 8])) };
+    let [result, _] = over_link(rewritten(short_for_eight), |role, transport| {
+        let stocks = folders.stocks(role)?;
+        let job = Job::new(&function, role).prepared(&stocks);
+        let input = ["a", "b"][usize::from(role == Role::Evaluator)];
+        let job = job.input(input, 3_u8).lease_ahead(7);
+        job.run(&mut session(transport, role)?)
+    });
+    let error = result.expect_err("more than a run");
+    assert!(is_blamed(&error), "{error}");
+    assert!(error.to_string().contains("number of runs"), "{error}");
+}
+
+/// A transport below an evaluator whose messages are rewritten.
+fn rewritten(rewrite: impl Fn() -> Rewrite) -> impl Fn(Role, Transport) -> Transport {
+    move |role, transport| match role {
+        Role::Garbler => transport,
+        Role::Evaluator => {
+            let rewrite = rewrite();
+            transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
+        }
+    }
 }
 
 /// Who guesses at bits of Δ and is caught may not guess again under the same Δ.

@@ -10,7 +10,7 @@ use crate::outsourced::Peer::{Cloud, Evaluator, Generator};
 use crate::outsourced::cut::Fate;
 use crate::outsourced::{Cheat, Peer, kills_chain};
 use crate::saved::GATE_BYTES;
-use tacit_function::Recipient;
+use tacit_function::{FunctionBuilder, Recipient, Role};
 
 fn is_checked(cheat: Cheat) -> bool {
     matches!(cheat, Cheat::CheckedCopy(..))
@@ -198,6 +198,41 @@ fn bodies() {
             };
         },
     );
+}
+
+/// The cloud compares tables segment by segment, as they come or, on several threads, together.
+#[test]
+fn a_wrong_table_of_any_segment() {
+    let mut builder = FunctionBuilder::new("twice");
+    builder
+        .library("add", "adder", &[("bits", 4)])
+        .input("x", "u4", Role::Garbler)
+        .input("y", "u4", Role::Evaluator)
+        .value("sum", "u4")
+        .value("more", "u4")
+        .step("sum = add(x, y)")
+        .step("more = add(sum, y)")
+        .output("more", "u4", Recipient::Both, "more");
+    let function = builder.finish().expect("a function");
+    let inputs = [&bits(9, 4)[..], &bits(4, 4)[..]];
+    for seed in [5, 6] {
+        let trio = || Trio::new(&function, malicious(COPIES), inputs, seed, Past::default());
+        let place = CheatPlace::new(&function, malicious(COPIES), &trio().cloud.split());
+        let [first, end] = [place.work.before_tables_bytes(), place.work.tables_end()];
+        for at in [first, end - 1] {
+            let mut trio = trio();
+            assert_eq!(trio.cloud.split()[place.checked], Fate::Check);
+            let ended = trio.run(Some(Generator), &mut |_, kind, _, message| {
+                in_body(kind, message, place.body(place.checked) + at);
+            });
+            let strategy = Strategy {
+                name: "a wrong table",
+                change: |_, _, _, _| {},
+                due: CHECKED,
+            };
+            check(&strategy, &ended);
+        }
+    }
 }
 
 /// Another input for one circuit, openly and with a lie about its hash.

@@ -19,7 +19,8 @@ use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_b
 use crate::cost::Clock;
 use crate::driver::{drive, receive, seed, send};
 use crate::stock::OpenedStock;
-use crate::stock::supply::{LeaseOrder, TakenNumbers, lease_of_one_lot};
+use crate::stock::TakenNumbers;
+use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::{Error, Session};
 
