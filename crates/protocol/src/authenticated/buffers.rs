@@ -32,7 +32,9 @@ impl Buffers {
         let fits = |(_, column): &(usize, &Outputs)| column.capacity() >= rows;
         let fitting = self.0.iter().enumerate().filter(fits);
         let Some((i, _)) = fitting.min_by_key(|(_, column)| column.capacity()) else {
-            let mut column = Vec::with_capacity(rows);
+            // So that pieces of a run, which differ by a block or two, take the same columns.
+            let step = (rows.next_power_of_two() / 64).max(1);
+            let mut column = Vec::with_capacity(rows.next_multiple_of(step));
             hint_large_pages(column.spare_capacity_mut());
             column.resize(rows, Block::ZERO);
             return Outputs::new(column);
@@ -99,6 +101,16 @@ mod tests {
         assert_eq!((taken.len(), taken.as_ptr()), (2, first));
         assert_eq!([buffers.take(4).len(), buffers.take(4).len()], [4, 4]);
         assert!(buffers.0.is_empty());
+    }
+
+    #[test]
+    fn a_column_that_is_a_little_longer_is_the_same_one() {
+        let mut buffers = Buffers::default();
+        let column = buffers.take(400_000);
+        let first = column.as_ptr();
+        buffers.give([column]);
+        let column = buffers.take(400_064);
+        assert_eq!((column.len(), column.as_ptr()), (400_064, first));
     }
 
     #[test]
