@@ -3,7 +3,7 @@
 //! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret: Fast Extension for coRRElated oT with small
 //! communication" (CCS 2020), figures 5 to 8, with regular noise, over the correlated trees of Guo
 //! et al. (EUROCRYPT 2023); the bootstrap in two steps and the parameters as
-//! `params` says. A round turns a secret of k COTs and 12 COTs for each of t trees into t·2^12 new
+//! `params` says. A round turns a secret of k COTs and 11 COTs for each of t trees into t·2^11 new
 //! ones, w = v ⊕ uΔ with u = x·A ⊕ e: x the choices of the secret, A public and sparse, e one unit
 //! vector for each tree. The first of them feed the next round.
 //!
@@ -20,14 +20,14 @@
 //! positions α: each wrong guess ends the session, and a right one it knows already how to price.
 //! No output leaves before its batch is checked.
 //!
-//! | message | from | bytes for a batch of 190 trees |
+//! | message | from | bytes for a batch of 380 trees |
 //! |---|---|---|
-//! | bootstrap, once: correlated OTs with k = 8 | receiver | about 154,000 |
-//! | trees, 12 levels each | sender | 36,480; once 155,520 |
+//! | bootstrap, once: correlated OTs with k = 8 | receiver | about 88,000 |
+//! | trees, 11 levels each | sender | 66,880; once 143,360 |
 //! | x', malicious only | receiver | 16 |
 //! | the check's hash, malicious only | sender | 32 |
 //!
-//! Cost: 0.41 bits an OT; three cipher calls and ten reads from 8 MiB for each party.
+//! Cost: 0.75 bits an OT; three cipher calls and ten reads from 4 MiB for each party.
 
 mod batch;
 mod double;

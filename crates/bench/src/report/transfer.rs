@@ -14,7 +14,7 @@ pub(super) fn section(records: &[Record]) -> Option<Section> {
     Section::new("Oblivious transfer")
         .text(
             "An evaluator's input bit costs a correlated OT. SoftSpoken trades bytes for work by \
-             its k; the silent extension sends 0.41 bits and works more. Where bytes are \
+             its k; the silent extension sends 0.75 bits and works more. Where bytes are \
              dear it wins, on a fast link SoftSpoken with a small k does. Unless it is told, a \
              session that knows its link picks the k by it; silent, which rests on LPN, it takes \
              only if told.",

@@ -1,7 +1,9 @@
 //! What both halves of silent OT share: rounds, batches, and the sums of the check.
 
 use sha2::{Digest, Sha256};
-use tacit_kernels::{Block, Cpu, Gf128Sum, Kernel, MAX_LANES, Prg, Simd, inner_products};
+use tacit_kernels::{
+    Block, Cpu, Gf128Sum, Kernel, MAX_LANES, Prg, Simd, hint_large_pages, inner_products,
+};
 use zeroize::Zeroizing;
 
 use super::lpn::add_columns;
@@ -49,7 +51,7 @@ impl Rounds {
             security,
             schedule,
             inputs,
-            reserve: Zeroizing::new(Vec::with_capacity(schedule.later().inputs())),
+            reserve: room_for(schedule.later().inputs()),
             spare: Outputs::default(),
         }
     }
@@ -59,7 +61,7 @@ impl Rounds {
         let count = self.params().batch_outputs();
         let mut outputs = core::mem::take(&mut self.spare);
         if outputs.capacity() < count {
-            outputs = Zeroizing::new(Vec::with_capacity(count));
+            outputs = room_for(count);
         }
         outputs.resize(count, Block::ZERO);
         outputs
@@ -131,10 +133,17 @@ impl Rounds {
         let taken = self.batch_range();
         self.inputs[taken].fill(Block::ZERO);
         if self.schedule.advance() {
-            let next = Vec::with_capacity(self.schedule.later().inputs());
-            self.inputs = core::mem::replace(&mut self.reserve, Zeroizing::new(next));
+            let next = room_for(self.schedule.later().inputs());
+            self.inputs = core::mem::replace(&mut self.reserve, next);
         }
     }
+}
+
+/// Memory for blocks that are read in no order, or written as a whole.
+fn room_for(count: usize) -> Outputs {
+    let mut blocks = Vec::with_capacity(count);
+    hint_large_pages(blocks.spare_capacity_mut());
+    Zeroizing::new(blocks)
 }
 
 /// The sum of the coefficients of those leaves whose bit 0 is set.

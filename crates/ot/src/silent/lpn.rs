@@ -5,7 +5,7 @@
 //! seed that both derive from the session's tag, anew for each batch: two AES blocks an output give
 //! five indices each, the lowest bits first of the low half (three) and of the high half (two).
 //!
-//! Cost: ten reads of a secret of 8 MiB an output, in public places; they miss the second-level
+//! Cost: ten reads of a secret of 4 MiB an output, in public places; they miss the second-level
 //! cache, and run ahead of each other because no one waits for another.
 
 use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd};

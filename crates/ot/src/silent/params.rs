@@ -22,26 +22,28 @@ pub(super) const CHECK_COTS: usize = 128;
 /// Bits of security of both sets of parameters: no attack of `estimate` costs less.
 pub(crate) const SECURITY_BITS: u32 = 128;
 
-/// N = 7,782,400: the round that gives OTs away.
+/// N = 3,891,200: the round that gives OTs away.
 ///
-/// Source: the smallest trees and sizes at which all attacks of `estimate`, which says where they
-/// come from, keep [`SECURITY_BITS`], among which the least is that of information sets inside the
-/// densest subset of the secret. Deeper trees would send fewer bytes: the set `b13` of emp-ot
-/// 1.0.0-alpha.1 (t = 1900, k = 2^19, trees of depth 13) has 88 bits under the same attacks, since
-/// outputs have ten elements each and an attack need not look at all of the secret.
+/// Source: sizes at which all attacks of `estimate`, which says where they come from, keep
+/// [`SECURITY_BITS`], among which the least is that of information sets inside the densest subset
+/// of the secret. What an attack must guess goes with the secret over the leaves of a tree. Both
+/// twice as large would send half of the bytes and read a secret of 8 MiB all over, at two thirds
+/// of the speed. Deeper trees alone have fewer bits: the set `b13` of emp-ot 1.0.0-alpha.1
+/// (t = 1900, k = 2^19, trees of depth 13) has 88 under the same attacks, since outputs have ten
+/// elements each and an attack need not look at all of the secret.
 pub(super) const ROUND: Params = Params {
     trees: 1900,
-    batch_trees: 190,
-    depth: 12,
-    log_secret: 19,
+    batch_trees: 380,
+    depth: 11,
+    log_secret: 18,
 };
 
-/// N = 552,960: the round that makes the first secret of [`ROUND`] from few COTs.
+/// N = 286,720: the round that makes the first secret of [`ROUND`] from few COTs.
 pub(crate) const BOOTSTRAP: Params = Params {
-    trees: 1080,
-    batch_trees: 1080,
-    depth: 9,
-    log_secret: 16,
+    trees: 1120,
+    batch_trees: 1120,
+    depth: 8,
+    log_secret: 15,
 };
 
 impl Params {
@@ -152,8 +154,8 @@ mod tests {
     #[test]
     fn each_round_feeds_the_next() {
         assert_eq!(ROUND.trees % ROUND.batch_trees, 0);
-        assert_eq!(ROUND.trees * ROUND.leaves(), 7_782_400);
-        assert_eq!(BOOTSTRAP.trees * BOOTSTRAP.leaves(), 552_960);
+        assert_eq!(ROUND.trees * ROUND.leaves(), 3_891_200);
+        assert_eq!(BOOTSTRAP.trees * BOOTSTRAP.leaves(), 286_720);
         // The reserve comes out of one batch, so that a round needs one batch at a time.
         assert!(BOOTSTRAP.batch_outputs() >= ROUND.inputs());
         assert!(ROUND.batch_outputs() >= ROUND.inputs());

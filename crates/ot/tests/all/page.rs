@@ -41,7 +41,7 @@ fn the_bits_of_the_check_are_those_of_the_code() {
     );
     assert!(page.contains(&said), "docs/ot.md should say: {said}");
     let lpn = Extension::Silent.lpn_bits().expect("it rests on LPN");
-    let said = format!("t = 1080, at {lpn} bits.");
+    let said = format!("t = 1120, at {lpn} bits.");
     assert!(page.contains(&said), "docs/ot.md should say: {said}");
     let silent = format!("so b is {}", Extension::Silent.check_bits().floor());
     assert!(page.contains(&silent), "docs/ot.md should say: {silent}");

@@ -34,7 +34,7 @@ fn the_transcript_is_the_frozen_one() {
         let (mut sender, mut receiver) = halves(security, &mut transcript);
         let delta = sender.delta().clone();
         let mut rng = Seeded::new("roots");
-        for count in [0, 229_872] {
+        for count in [0, 494_556] {
             assert_eq!((sender.next_count(), receiver.next_count()), (count, count));
             let (sending, trees) = sender.begin(&mut rng);
             let (receiving, reply) = receiver.take(&trees).unwrap();
