@@ -5,8 +5,14 @@ mod sqlite;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use crate::storage::{Index, Storage, StoredFile};
+
+/// Bytes of a file after which the disk begins with them, while more are written: what
+/// [`StoredFile::sync`] waits for is then the rest.
+const EARLY_BYTES: usize = 16 << 20;
 
 /// The storage that programs use: a folder of a local file system.
 ///
@@ -61,11 +67,11 @@ impl Storage for Disk {
 
     fn create(&self, file: &Path) -> io::Result<Box<dyn StoredFile>> {
         let opened = options().create_new(true).open(file)?;
-        Ok(Box::new(DiskFile(opened)))
+        Ok(Box::new(DiskFile::new(opened)))
     }
 
     fn open(&self, file: &Path) -> io::Result<Box<dyn StoredFile>> {
-        Ok(Box::new(DiskFile(options().open(file)?)))
+        Ok(Box::new(DiskFile::new(options().open(file)?)))
     }
 
     fn remove(&self, file: &Path) -> io::Result<()> {
@@ -101,18 +107,79 @@ fn options() -> OpenOptions {
     options
 }
 
-struct DiskFile(File);
+struct DiskFile {
+    file: Arc<File>,
+    early: Mutex<Early>,
+}
+
+/// Bytes on their way to the disk before anybody waits for them.
+#[derive(Default)]
+struct Early {
+    /// Bytes written since the last way to the disk began.
+    waiting: usize,
+    running: Option<JoinHandle<io::Result<()>>>,
+    /// How one failed. The system tells it once, and so each later sync has to fail.
+    failed: Option<io::ErrorKind>,
+}
+
+impl DiskFile {
+    fn new(file: File) -> Self {
+        Self {
+            file: Arc::new(file),
+            early: Mutex::default(),
+        }
+    }
+
+    fn early(&self) -> MutexGuard<'_, Early> {
+        self.early.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that `count` bytes more were written, and sends them on their way if there are many.
+    fn written(&self, count: usize) {
+        let mut early = self.early();
+        early.waiting += count;
+        let running = early.running.as_ref();
+        if early.waiting < EARLY_BYTES || running.is_some_and(|thread| !thread.is_finished()) {
+            return;
+        }
+        early.join();
+        let file = Arc::clone(&self.file);
+        // Without a thread `sync` has more to do.
+        let thread = thread::Builder::new().spawn(move || file.sync_data());
+        early.running = thread.ok();
+        early.waiting = 0;
+    }
+}
+
+impl Early {
+    /// Waits for what is on its way.
+    fn join(&mut self) {
+        let ended = self.running.take().map(JoinHandle::join);
+        let failed = match ended {
+            None | Some(Ok(Ok(()))) => None,
+            Some(Ok(Err(error))) => Some(error.kind()),
+            Some(Err(_)) => Some(io::ErrorKind::Other),
+        };
+        self.failed = self.failed.or(failed);
+    }
+}
+
+impl Drop for DiskFile {
+    fn drop(&mut self) {
+        self.early().join();
+    }
+}
 
 impl StoredFile for DiskFile {
     #[cfg(unix)]
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, bytes, offset)
+        std::os::unix::fs::FileExt::read_exact_at(&*self.file, bytes, offset)
     }
 
     #[cfg(windows)]
     fn read_at(&self, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
-            let read = std::os::windows::fs::FileExt::seek_read(&self.0, bytes, offset)?;
+            let read = std::os::windows::fs::FileExt::seek_read(&*self.file, bytes, offset)?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -124,16 +191,19 @@ impl StoredFile for DiskFile {
 
     #[cfg(unix)]
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, offset)
+        std::os::unix::fs::FileExt::write_all_at(&*self.file, bytes, offset)?;
+        self.written(bytes.len());
+        Ok(())
     }
 
     #[cfg(windows)]
     fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = std::os::windows::fs::FileExt::seek_write(&self.0, bytes, offset)?;
+            let written = std::os::windows::fs::FileExt::seek_write(&*self.file, bytes, offset)?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
+            self.written(written);
             bytes = &bytes[written..];
             offset += written as u64;
         }
@@ -141,23 +211,75 @@ impl StoredFile for DiskFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let mut early = self.early();
+        early.join();
+        early.waiting = 0;
+        if let Some(failed) = early.failed {
+            return Err(failed.into());
+        }
         // Times are left out, and with them one write to the file system's journal: what is
         // overwritten in place, as keys are, costs half.
-        self.0.sync_data()
+        self.file.sync_data()
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     #[cfg(unix)]
     fn exposed(&self) -> io::Result<bool> {
-        let metadata = self.0.metadata()?;
+        let metadata = self.file.metadata()?;
         Ok(std::os::unix::fs::MetadataExt::mode(&metadata) & 0o077 != 0)
     }
 
     #[cfg(not(unix))]
     fn exposed(&self) -> io::Result<bool> {
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str) -> (std::path::PathBuf, DiskFile) {
+        let name = format!("tacit-disk-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = options().create(true).truncate(true).open(&path);
+        (path, DiskFile::new(file.expect("a file")))
+    }
+
+    /// The system says once that it could not write what it was given. A sync that asked only
+    /// afterwards would call a lot durable of which a part is lost.
+    #[test]
+    fn what_failed_before_anybody_waited_fails_every_sync() {
+        let (path, file) = file("failed");
+        let lost = || Err(io::ErrorKind::StorageFull.into());
+        file.early().running = Some(thread::spawn(lost));
+        file.write_at(&[1], 0).expect("written");
+        for _ in 0..2 {
+            let error = file.sync().expect_err("a part is lost");
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        }
+        fs::remove_file(path).expect("removed");
+    }
+
+    #[test]
+    fn long_files_are_on_their_way_before_a_sync() {
+        let (path, file) = file("early");
+        let piece = vec![7; EARLY_BYTES / 4];
+        for place in 0..11 {
+            let offset = place * piece.len() as u64;
+            file.write_at(&piece, offset).expect("written");
+            let begun = file.early().running.is_some();
+            assert_eq!(begun, place >= 3, "piece {place}");
+        }
+        file.sync().expect("durable");
+        assert!(file.early().running.is_none() && file.early().waiting == 0);
+        let mut last = vec![0; piece.len()];
+        file.read_at(&mut last, 10 * piece.len() as u64)
+            .expect("read");
+        assert_eq!(last, piece);
+        fs::remove_file(path).expect("removed");
     }
 }
