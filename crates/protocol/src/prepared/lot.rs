@@ -20,8 +20,8 @@ use crate::{Error, Misbehaviour};
 /// Bytes of a frame of a lot's tables, at most; each but the last is that long.
 pub const LOT_FRAME_BYTES: usize = 256 << 10;
 
-/// Instances are garbled together until they have this many bytes: enough for several threads,
-/// and little next to a lot.
+/// Several threads garble instances of this many bytes together: enough for each of them, and
+/// little next to a lot. One thread garbles a frame, which is sent while a cache near it has it.
 const TOGETHER_BYTES: usize = 8 << 20;
 
 /// The garbler's side of a lot.
@@ -80,7 +80,11 @@ impl<'a, S: Scheme> GarblingLot<'a, S> {
     /// Garbles the next instances.
     fn garble(&mut self) {
         let size = InstanceTables::size(self.scheme, self.program).max(1);
-        let together = (TOGETHER_BYTES as u64 / size).max(1) as usize;
+        let bytes = match self.threads {
+            1 => LOT_FRAME_BYTES,
+            _ => TOGETHER_BYTES,
+        };
+        let together = (bytes as u64 / size).max(1) as usize;
         let left = &self.seeds[self.done..];
         let these = &left[..left.len().min(together)];
         let (scheme, program, delta) = (self.scheme, self.program, *self.delta);
