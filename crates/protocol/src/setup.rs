@@ -276,8 +276,8 @@ mod tests {
             due: 0,
         };
         // The first OTs, and three batches of trees, reply and answer.
-        let mut garbler = flipping(Refill::new(&mut garbler, 300_000, &mut rng));
-        let mut evaluator = flipping(Refill::new(&mut evaluator, 300_000, &mut rng));
+        let mut garbler = flipping(Refill::new(&mut garbler, 600_000, &mut rng));
+        let mut evaluator = flipping(Refill::new(&mut evaluator, 600_000, &mut rng));
         let ended = run_in_memory([&mut garbler, &mut evaluator]);
         (ended, sent.get())
     }
