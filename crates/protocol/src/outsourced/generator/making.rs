@@ -8,7 +8,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::super::copy::{Body, CopySecrets, blind_seed};
+use super::super::copy::{Body, CopySecrets, Drawing, blind_seed};
 use super::super::cut::Fate;
 use super::super::read_result;
 use super::super::same_input::InputHash;
@@ -26,8 +26,8 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         message.clear();
         message.extend_from_slice(&*running.brought.blind_root);
         for copy in 0..self.work.copies() {
-            let secrets = running.secrets(&self.work, copy);
-            message.extend_from_slice(&secrets.order.to_bytes());
+            let drawing = Drawing::begin(&running.seed(copy));
+            message.extend_from_slice(&drawing.order.to_bytes());
         }
     }
 
@@ -86,12 +86,12 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
     ) {
         message.clear();
         for copy in 0..self.work.copies() {
-            let sum = hash.of(&running.secrets(&self.work, copy).permute_bits());
+            let sum = Drawing::begin(&running.seed(copy)).hash_permute_bits(hash);
             message.extend_from_slice(&sum.to_bytes()[..self.work.decoding_bytes()]);
         }
         #[cfg(test)]
         if let Some(spoiling) = &self.spoiling {
-            let first = hash.of(&[vec![1], vec![0; running.brought.input.len()]].concat());
+            let first = hash.of(0, &[Block::ONES]);
             spoiling.spoil_decodings(self.work.decoding_bytes(), first, message);
         }
     }
@@ -101,15 +101,16 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         let (work, oracle) = (&self.work, running.oracle);
         let copies: Vec<usize> = (0..work.copies()).collect();
         let made = parallel::map(self.threads, &copies, |_, copy| {
-            let mut secrets = running.secrets(work, *copy);
-            let mut zeros = Zeroizing::new(mem::take(&mut secrets.encoded));
+            let drawing = Drawing::begin(&running.seed(*copy));
+            let delta = *drawing.delta;
+            let mut zeros = drawing.encoded_alone(work, &oracle, *copy);
             let seed = blind_seed(&oracle, &running.brought.blind_root, *copy);
             let blinds = blinds(&oracle, *copy, seed, zeros.len());
             zeros
                 .iter_mut()
                 .zip(blinds.iter())
                 .for_each(|(a, b)| *a ^= *b);
-            (zeros, secrets.delta)
+            (zeros, delta)
         });
         let q = mem::take(&mut running.q);
         let keys = wire_pads(&oracle).both(running.first, &q, running.brought.ot.delta());
