@@ -64,18 +64,19 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         })
     }
 
-    /// Checks that the generator's input to all evaluated circuits is one.
+    /// Checks that the generator's input to all evaluated circuits is one. `sums` are from
+    /// [`Running::hash_inputs`].
     pub(super) fn take_decodings(
         &self,
         running: Box<Running>,
-        hash: &InputHash,
+        sums: &[Block],
         payload: &[u8],
     ) -> Result<Stage, Error> {
         let (work, chain) = (&self.work, running.chain()?);
         let bytes = work.decoding_bytes();
         exactly(Kind::InputDecodings, payload, bytes * work.copies())?;
         let mut common: Option<Vec<u8>> = None;
-        for (copy, sum) in running.hash_inputs(hash)?.iter().enumerate() {
+        for (copy, sum) in sums.iter().enumerate() {
             let given = &payload[copy * bytes..(copy + 1) * bytes];
             let sum = &sum.to_bytes()[..bytes];
             match chain.split[copy] {
@@ -292,7 +293,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
 impl Running {
     /// What there is of the hash of the generator's input before its decodings come: H·π of each
     /// circuit that is checked, H·s of each that is evaluated.
-    fn hash_inputs(&self, hash: &InputHash) -> Result<Vec<Block>, Error> {
+    pub(super) fn hash_inputs(&self, hash: &InputHash) -> Result<Vec<Block>, Error> {
         let copies = self.copies.iter().zip(self.chain()?.split.iter());
         let sums = copies.map(|(held, fate)| match fate {
             Fate::Check => Drawing::begin(&held.seed).hash_permute_bits(hash),
