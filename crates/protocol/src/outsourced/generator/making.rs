@@ -53,10 +53,10 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         while !stream.is_full() && *done < work.copies() {
             let group = self.group(*done, work.head_bytes());
             let copies: Vec<usize> = group.clone().collect();
-            let made = parallel::map(self.threads, &copies, |head, copy| {
+            parallel::append(self.threads, &copies, stream.buffer(), |head, copy| {
                 let seed = running.seed(*copy);
                 let secrets = CopySecrets::derive(work, oracle, *copy, &seed);
-                head.reserve_exact(work.head_bytes());
+                head.reserve(work.head_bytes());
                 secrets.write_head(oracle, head);
                 let first = head.len();
                 secrets.write_opening(&running.brought.input, head);
@@ -69,9 +69,7 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
                 let first = head.len();
                 head.extend_from_slice(&seed.0);
                 check.open(oracle, *copy, Fate::Check, &mut head[first..]);
-                mem::take(head)
             });
-            made.iter().for_each(|head| stream.append(head));
             *done = group.end;
         }
         Ok(stream.take(message))
