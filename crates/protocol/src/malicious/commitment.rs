@@ -192,8 +192,8 @@ impl Committing {
                 by_select_bits(zeros, delta, of_0);
                 opened.copy_from_slice(labels);
                 let tweak = tweak(from + number * WIRES, half);
-                self.0.hash_both(tweak, &delta, of_0, of_1);
-                self.0.hash(tweak, opened);
+                self.0
+                    .hash_both_and(tweak, &delta, of_0, [&mut *of_1, &mut *opened]);
                 let made = of_0.iter().zip(&*of_1);
                 let opened = labels.iter().zip(&*opened);
                 for (pair, ((of_0, of_1), (label, opened))) in pairs.iter().zip(made.zip(opened)) {
