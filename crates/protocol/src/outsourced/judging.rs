@@ -4,7 +4,7 @@
 use tacit_circuit::Program;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{DefaultIsZeroes, Zeroizing};
 
 use super::copy::CopySecrets;
 use super::judge::HeldCopy;
@@ -20,11 +20,13 @@ use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy, follow_gates};
 /// A label of the circuit that is made and one of the circuit that came. They mean nothing to each
 /// other: where the circuit is checked they are the same label, where it is evaluated the first is
 /// of no circuit.
-#[derive(Clone, Copy, Default, Zeroize)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Labels {
     made: Block,
     came: Block,
 }
+
+impl DefaultIsZeroes for Labels {}
 
 /// `made` and `came`, wire by wire.
 fn both(made: &[Block], came: &[Block]) -> Zeroizing<Vec<Labels>> {
