@@ -54,6 +54,14 @@ impl<T: Copy + Default + Zeroize> fmt::Debug for Values<'_, T> {
     }
 }
 
+impl<T: Copy + Default + Zeroize> Drop for Values<'_, T> {
+    fn drop(&mut self) {
+        // Room behind the last arguments would be wiped byte by byte.
+        let room = self.arguments.capacity();
+        self.arguments.resize(room, T::default());
+    }
+}
+
 impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     /// The values before the first call: `input` is asked for each bit of each input, in port
     /// order, with the input's number, and then for each bit of each loaded value, with the
@@ -183,10 +191,9 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         for output in &self.function.plan().outputs {
             self.gather(output, false, &mut constant);
         }
-        let values = std::mem::take(&mut self.arguments);
         Outputs {
             function: self.function,
-            values,
+            values: Zeroizing::new(self.arguments.to_vec()),
         }
     }
 

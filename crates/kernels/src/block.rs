@@ -57,6 +57,15 @@ impl Block {
         Choice::from((self.0[0] & 1) as u8)
     }
 
+    /// Bit 0 in all bits: a mask. Unlike [`Block::lsb`], whose [`Choice`] costs a call, a loop over
+    /// many labels may take it of several at once.
+    #[inline(always)]
+    #[must_use]
+    pub const fn lsb_mask(self) -> Self {
+        let mask = (self.0[0] & 1).wrapping_neg();
+        Self([mask, mask])
+    }
+
     /// This block with bit 0 replaced.
     #[inline(always)]
     #[must_use]
@@ -129,6 +138,14 @@ impl fmt::Debug for Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mask_is_bit_0_everywhere() {
+        for bits in [0, 1, 2, 3, u128::MAX - 1, u128::MAX] {
+            let expected = [Block::ZERO, Block::ONES][(bits & 1) as usize];
+            assert_eq!(Block::from_u128(bits).lsb_mask(), expected, "{bits}");
+        }
+    }
 
     #[test]
     fn bytes_and_numbers_agree() {

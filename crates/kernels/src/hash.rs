@@ -224,6 +224,22 @@ impl TweakableHash {
         self.run(first, offset, [zeros, ones], None);
     }
 
+    /// [`TweakableHash::hash_both`], and replaces `others[i]`, which have nothing to do with these,
+    /// by their hashes under the same tweaks, at the cost of one key schedule for all three.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths differ or the numbers exceed 64 bits.
+    pub fn hash_both_and(
+        &self,
+        first: Tweak,
+        offset: &Block,
+        zeros: &mut [Block],
+        [ones, others]: [&mut [Block]; 2],
+    ) {
+        self.run(first, offset, [zeros, ones, others], None);
+    }
+
     /// [`TweakableHash::hash_both`] of the zeros and ones of both inputs of gates, as
     /// [`TweakableHash::hash_inputs`].
     ///
@@ -234,7 +250,8 @@ impl TweakableHash {
         self.run(first, offset, a, Some(b));
     }
 
-    /// `M` hashes of each block, and of those of a second input, if there is one.
+    /// Up to three hashes a tweak: of a block, of it ⊕ `offset`, and of another block. And of those
+    /// of a second input, if there is one.
     fn run<const M: usize>(
         &self,
         first: Tweak,
@@ -334,7 +351,11 @@ fn hash_all<S: Simd, const M: usize>(
     }
     if full < length {
         let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
-        padded[0][..length - full].copy_from_slice(&blocks[0][full..]);
+        for (j, (padded, blocks)) in padded.iter_mut().zip(&blocks).enumerate() {
+            if j != OFFSET {
+                padded[..length - full].copy_from_slice(&blocks[full..]);
+            }
+        }
         hash_step(simd, &mut keys, padded.each_mut().map(|b| &mut b[..]));
         for (blocks, padded) in blocks.into_iter().zip(&padded) {
             blocks[full..].copy_from_slice(&padded[..length - full]);
@@ -353,6 +374,9 @@ struct StepKeys<'a, S: Simd> {
     tweak: S::Vector,
 }
 
+/// Which of the blocks of a tweak is the first ⊕ the offset.
+const OFFSET: usize = 1;
+
 /// One step of [`HashEpoch`]: [`VECTORS`] vectors of labels, of which `M` hashes are made.
 #[inline(always)]
 fn hash_step<S: Simd, const M: usize>(
@@ -365,9 +389,13 @@ fn hash_step<S: Simd, const M: usize>(
     for (i, (x, tweaks)) in x.iter_mut().zip(&mut tweaks).enumerate() {
         *tweaks = [keys.tweak; M];
         keys.tweak = simd.add_halves(keys.tweak, number_step(simd, S::LANES));
-        x[0] = simd.load(&blocks[0][i * S::LANES..]);
-        for j in 1..M {
-            x[j] = simd.xor(x[0], keys.offset);
+        let first = simd.load(&blocks[0][i * S::LANES..]);
+        for (j, (x, blocks)) in x.iter_mut().zip(&blocks).enumerate() {
+            *x = match j {
+                0 => first,
+                OFFSET => simd.xor(first, keys.offset),
+                _ => simd.load(&blocks[i * S::LANES..]),
+            };
         }
     }
     let hashes = match keys.construction {

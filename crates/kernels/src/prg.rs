@@ -86,6 +86,21 @@ impl Prg {
         }
     }
 
+    /// Passes over `count` blocks, which are not made.
+    pub fn skip_blocks(&mut self, count: usize) {
+        self.used_bytes = self.used_bytes.next_multiple_of(Block::BYTES);
+        let left = BUFFER_BLOCKS - self.used_bytes / Block::BYTES;
+        let taken = left.min(count);
+        self.used_bytes += taken * Block::BYTES;
+        let rest = (count - taken) % BUFFER_BLOCKS;
+        let whole = count - taken - rest;
+        self.counter = self.counter.wrapping_add(whole as u128);
+        if rest > 0 {
+            self.refill();
+            self.used_bytes = rest * Block::BYTES;
+        }
+    }
+
     /// Fills `bytes` with the bytes that come next.
     pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
         let mut filled = 0;
@@ -189,6 +204,22 @@ mod tests {
                 }
                 let expected: Vec<u8> = expected.iter().flat_map(|b| b.to_bytes()).collect();
                 assert_eq!(bytes, expected, "{cpu:?}, {request} bytes at a time");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_that_are_skipped_are_those_that_come_next() {
+        let mut expected = [Block::ZERO; 100];
+        Prg::new(Block::ONES).fill_blocks(&mut expected);
+        for first in [0, 1, 15, 16, 17] {
+            for skipped in [0, 1, 14, 15, 16, 17, 31, 32, 33, 64] {
+                let mut prg = Prg::new(Block::ONES);
+                prg.fill_blocks(&mut vec![Block::ZERO; first]);
+                prg.skip_blocks(skipped);
+                let next = [prg.next_block(), prg.next_block()];
+                let from = first + skipped;
+                assert_eq!(next, expected[from..from + 2], "{first}, {skipped}");
             }
         }
     }

@@ -28,8 +28,17 @@ pub(crate) fn pack(bits: &[bool]) -> Vec<u8> {
 
 /// Bit 0 of each label, packed.
 pub(crate) fn select_bits(labels: &[Block]) -> Vec<u8> {
-    let bits = labels.iter().map(|label| label.lsb().into());
-    pack(&Zeroizing::new(bits.collect::<Vec<bool>>()))
+    let byte = |labels: &[Block]| {
+        (0..).zip(labels).fold(0, |byte, (i, label)| {
+            byte | (label.to_u128() as u8 & 1) << i
+        })
+    };
+    labels.chunks(8).map(byte).collect()
+}
+
+/// Bit `i` in all bits of a block: a mask.
+pub(crate) fn bit_mask(bytes: &[u8], i: usize) -> Block {
+    Block::from_u128((bytes[i / 8] >> (i % 8)).into()).lsb_mask()
 }
 
 /// The first `count` bits.

@@ -73,8 +73,25 @@ pub(crate) const fn length_for(slots: usize) -> usize {
 }
 
 /// Labels by slot, and some that no program uses. Wiped when dropped.
-#[derive(Default, Zeroize, ZeroizeOnDrop)]
+#[derive(Default)]
 pub struct Slots(Vec<Block>);
+
+impl Zeroize for Slots {
+    fn zeroize(&mut self) {
+        // Room behind the last program's slots, where those of larger programs were, would be wiped
+        // byte by byte.
+        self.0.resize(self.0.capacity(), Block::ZERO);
+        self.0.zeroize();
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Slots {}
 
 impl Slots {
     /// Makes room for `program` and puts `inputs` where it expects them. Leaves no copy of old
@@ -91,7 +108,7 @@ impl Slots {
         );
         let length = length_for(program.slots());
         if length > self.0.capacity() {
-            self.0.zeroize();
+            self.zeroize();
             self.0 = Vec::with_capacity(length);
         }
         self.0.resize(length, Block::ZERO);

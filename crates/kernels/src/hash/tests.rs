@@ -78,6 +78,29 @@ fn both_hashes_agree_with_each() {
 }
 
 #[test]
+fn three_hashes_agree_with_each() {
+    let offset = Block::from_u128(0x0f0f_f0f0_1234 << 40 | 1);
+    for construction in [Construction::TwoCall, Construction::Rekeyed] {
+        for cpu in Cpu::available() {
+            for count in [1, 16, 37] {
+                let hash = TweakableHash::on(cpu, construction, START);
+                let labels = labels(74);
+                let [mut zeros, mut others] = [0, 37].map(|at| labels[at..at + count].to_vec());
+                let [mut both, mut ones, mut both_ones] =
+                    [zeros.clone(), others.clone(), others.clone()];
+                let first = tweak(1000);
+                hash.hash_both(first, &offset, &mut both, &mut both_ones);
+                let mut alone = others.clone();
+                hash.hash(first, &mut alone);
+                let more = [&mut ones[..], &mut others];
+                hash.hash_both_and(first, &offset, &mut zeros, more);
+                assert_eq!([zeros, ones, others], [both, both_ones, alone], "{count}");
+            }
+        }
+    }
+}
+
+#[test]
 fn hashes_of_both_inputs_agree_with_each() {
     let offset = Block::from_u128(0x0f0f_f0f0_1234 << 40 | 1);
     for construction in [Construction::TwoCall, Construction::Rekeyed] {

@@ -40,7 +40,40 @@ pub(crate) const PAIR_BYTES: usize = 2 * HASH_BYTES;
 pub(crate) struct Committing(TweakableHash);
 
 /// Wires that are hashed at a time: their labels and hashes stay in the first cache.
-const WIRES: usize = 256;
+pub(crate) const WIRES: usize = 256;
+
+/// How commitments that came differ from those that are made, and from those that labels open.
+#[derive(Default)]
+pub(crate) struct Differences {
+    made: u128,
+    opened: u128,
+}
+
+impl Differences {
+    /// Adds those of other blocks that are made.
+    pub(crate) fn add<const N: usize>(&mut self, pairs: [(Block, Block); N]) {
+        for (came, made) in pairs {
+            self.made |= (came ^ made).to_u128();
+        }
+    }
+
+    /// Whether any differs from the one that is made.
+    pub(crate) fn are_made(&self) -> bool {
+        !bool::from(Block::from_u128(self.made).ct_eq(&Block::ZERO))
+    }
+
+    /// Whether any label opens none.
+    pub(crate) fn are_opened(&self) -> bool {
+        !bool::from(Block::from_u128(self.opened).ct_eq(&Block::ZERO))
+    }
+}
+
+/// Writes to `first` of each wire, of which `zeros` are the labels of 0, the label with select bit 0.
+fn by_select_bits(zeros: &[Block], delta: Block, first: &mut [Block]) {
+    for (first, zero) in first.iter_mut().zip(zeros) {
+        *first = *zero ^ (delta & zero.lsb_mask());
+    }
+}
 
 /// The hash of labels of one circuit, for one use, which no other shares keys with.
 fn label_hash(oracle: &Oracle, domain: Domain, circuit: u32) -> TweakableHash {
@@ -98,20 +131,81 @@ impl Committing {
     /// Appends the commitments to both labels of the wires from 0 on, to `first[i]` at position 0
     /// of wire i and to `first[i]` ⊕ Δ at position 1.
     pub(crate) fn commit(&self, first: &[Block], delta: Block, out: &mut Vec<u8>) {
-        let begin = out.len();
-        out.resize(begin + PAIR_BYTES * first.len(), 0);
-        let (pairs, _) = out[begin..].as_chunks_mut::<PAIR_BYTES>();
+        self.commit_each(first, delta, out, |first, of_0| of_0.copy_from_slice(first));
+    }
+
+    /// [`Committing::commit`] by select bits: `zeros` are the labels of 0, and at position p is the
+    /// label with select bit p.
+    pub(crate) fn commit_by_select_bits(&self, zeros: &[Block], delta: Block, out: &mut Vec<u8>) {
+        self.commit_each(zeros, delta, out, |zeros, of_0| {
+            by_select_bits(zeros, delta, of_0)
+        });
+    }
+
+    /// Commits to what `first` makes of `labels`, and that ⊕ Δ.
+    fn commit_each(
+        &self,
+        labels: &[Block],
+        delta: Block,
+        out: &mut Vec<u8>,
+        first: impl Fn(&[Block], &mut [Block]),
+    ) {
+        out.reserve(PAIR_BYTES * labels.len());
         let mut hashes = [[Block::ZERO; WIRES]; 2];
-        let chunks = first.chunks(WIRES).zip(pairs.chunks_mut(WIRES));
-        for (number, (first, pairs)) in chunks.enumerate() {
+        for (number, labels) in labels.chunks(WIRES).enumerate() {
+            let begin = out.len();
+            out.resize(begin + PAIR_BYTES * labels.len(), 0);
+            let (pairs, _) = out[begin..].as_chunks_mut::<PAIR_BYTES>();
             let [of_0, of_1] = &mut hashes;
-            let (of_0, of_1) = (&mut of_0[..first.len()], &mut of_1[..first.len()]);
+            let (of_0, of_1) = (&mut of_0[..labels.len()], &mut of_1[..labels.len()]);
             for half in 0..2 {
-                of_0.copy_from_slice(first);
+                first(labels, of_0);
                 let tweak = tweak(number * WIRES, half);
                 self.0.hash_both(tweak, &delta, of_0, of_1);
                 write(pairs, 0, half, of_0);
                 write(pairs, 1, half, of_1);
+            }
+        }
+    }
+
+    /// Compares `commitments`, of the wires from `from` on, by select bits: with those to the wires
+    /// whose labels of 0 are `zeros`, and with what `labels`, which have nothing to do with these,
+    /// open. Takes as long for all labels and commitments.
+    pub(crate) fn compare_by_select_bits(
+        &self,
+        from: usize,
+        (zeros, delta): (&[Block], Block),
+        labels: &[Block],
+        commitments: &[u8],
+        found: &mut Differences,
+    ) {
+        let (pairs, _) = commitments.as_chunks::<PAIR_BYTES>();
+        assert!(
+            zeros.len() == pairs.len() && labels.len() == pairs.len(),
+            "as many labels as commitments"
+        );
+        let mut hashes = [[Block::ZERO; WIRES]; 3];
+        let labels = labels.chunks(WIRES).zip(zeros.chunks(WIRES));
+        for (number, ((labels, zeros), pairs)) in labels.zip(pairs.chunks(WIRES)).enumerate() {
+            let [of_0, of_1, opened] = hashes.each_mut().map(|of| &mut of[..pairs.len()]);
+            for half in 0..2 {
+                by_select_bits(zeros, delta, of_0);
+                opened.copy_from_slice(labels);
+                let tweak = tweak(from + number * WIRES, half);
+                self.0
+                    .hash_both_and(tweak, &delta, of_0, [&mut *of_1, &mut *opened]);
+                let made = of_0.iter().zip(&*of_1);
+                let opened = labels.iter().zip(&*opened);
+                for (pair, ((of_0, of_1), (label, opened))) in pairs.iter().zip(made.zip(opened)) {
+                    let (blocks, _) = pair.as_chunks();
+                    let at = |position: usize| {
+                        Block::from_bytes(blocks[2 * position + usize::from(half)])
+                    };
+                    let (at_0, at_1) = (at(0), at(1));
+                    let expected = at_0 ^ ((at_0 ^ at_1) & label.lsb_mask());
+                    found.made |= (*of_0 ^ at_0).to_u128() | (*of_1 ^ at_1).to_u128();
+                    found.opened |= (*opened ^ expected).to_u128();
+                }
             }
         }
     }
@@ -213,168 +307,4 @@ fn write(pairs: &mut [[u8; PAIR_BYTES]], position: usize, half: u8, hashes: &[Bl
 }
 
 #[cfg(test)]
-mod tests {
-    use tacit_kernels::Prg;
-
-    use super::*;
-
-    const COUNT: usize = WIRES + 21;
-
-    /// Δ, and labels at position 0.
-    fn drawn() -> (Block, Vec<Block>) {
-        let mut prg = Prg::new(Block::ONES);
-        let delta = prg.next_block().with_lsb(1.into());
-        (delta, (0..COUNT).map(|_| prg.next_block()).collect())
-    }
-
-    fn oracle() -> Oracle {
-        Oracle::named([4; 16])
-    }
-
-    /// A commitment by its definition, AES of σ(x) under two keys.
-    #[test]
-    fn a_commitment_is_two_hashes_under_two_keys() {
-        let (delta, labels) = drawn();
-        let mut commitments = Vec::new();
-        let committing = Committing::new(&oracle(), Domain::SecondShare, 5);
-        committing.commit(&labels, delta, &mut commitments);
-        let start = read_block(&oracle().parts(Domain::SecondShare, 5, 0, &[]));
-        let hash = TweakableHash::new(Construction::Rekeyed, start);
-        for wire in [0, 1, WIRES - 1, WIRES, COUNT - 1] {
-            for (position, label) in [labels[wire], labels[wire] ^ delta].into_iter().enumerate() {
-                let halves = [0, 1].map(|a| {
-                    let (usage, number) = (Use::Out, wire as u64);
-                    let tweak = Tweak {
-                        usage,
-                        instance: 0,
-                        number,
-                        a,
-                        b: 0,
-                    };
-                    hash.hash_one(tweak, label).to_bytes()
-                });
-                let at = wire * PAIR_BYTES + position * HASH_BYTES;
-                let found = &commitments[at..at + HASH_BYTES];
-                assert_eq!(found, halves.as_flattened(), "wire {wire}");
-            }
-        }
-    }
-
-    #[test]
-    fn both_labels_open_at_their_positions_and_no_other_does() {
-        let (delta, first) = drawn();
-        let committing = Committing::new(&oracle(), Domain::GarblerInput, 3);
-        let mut commitments = Vec::new();
-        committing.commit(&first, delta, &mut commitments);
-        assert_eq!(commitments.len(), PAIR_BYTES * COUNT);
-        let position = |i: usize| Choice::from(u8::from(i % 3 == 1));
-        let labels = first.iter().enumerate();
-        let labels = labels.map(|(i, first)| *first ^ delta.and_bit(position(i)));
-        let mut labels: Vec<Block> = labels.collect();
-        let open = |labels: &[Block], commitments: &[u8]| {
-            committing.open(0, labels, position, commitments)
-        };
-        assert!(open(&labels, &commitments));
-        assert!(!committing.open(0, &labels, |i| !position(i), &commitments));
-        for other in [
-            Committing::new(&oracle(), Domain::EvaluatorInput, 3),
-            Committing::new(&oracle(), Domain::GarblerInput, 4),
-            Committing::new(&Oracle::named([5; 16]), Domain::GarblerInput, 3),
-        ] {
-            assert!(!other.open(0, &labels, position, &commitments));
-        }
-        // As many labels as commitments, all or from a wire on.
-        assert!(!open(&labels[1..], &commitments) && !open(&labels, &commitments[PAIR_BYTES..]));
-        let later = |i| position(i + 20);
-        let after = &commitments[20 * PAIR_BYTES..];
-        assert!(committing.open(20, &labels[20..], later, after));
-        assert!(!committing.open(19, &labels[20..], later, after));
-        for wire in [0, 1, COUNT - 1] {
-            // A change of the other label's commitment doesn't matter, one of this label's does.
-            for at_one in [false, true] {
-                let of_this = bool::from(position(wire)) == at_one;
-                for byte in [0, HASH_BYTES - 1] {
-                    let mut changed = commitments.clone();
-                    changed[wire * PAIR_BYTES + usize::from(at_one) * HASH_BYTES + byte] ^= 1;
-                    assert_eq!(
-                        open(&labels, &changed),
-                        !of_this,
-                        "wire {wire}, byte {byte}"
-                    );
-                }
-            }
-        }
-        labels[COUNT - 1] ^= Block::from_u128(2);
-        assert!(!open(&labels, &commitments));
-        labels[COUNT - 1] ^= Block::from_u128(2);
-        labels.swap(0, 2);
-        assert!(!open(&labels, &commitments));
-    }
-
-    /// Who commits chooses every bit of it, and so every difference.
-    #[test]
-    fn no_difference_makes_up_for_another() {
-        let (delta, labels) = drawn();
-        let committing = Committing::new(&oracle(), Domain::GarblerInput, 3);
-        let mut commitments = Vec::new();
-        committing.commit(&labels, delta, &mut commitments);
-        let wires = [0, 1, WIRES, COUNT - 1];
-        let halves = [0, Block::BYTES];
-        let halves = wires
-            .iter()
-            .flat_map(|wire| halves.map(|half| wire * PAIR_BYTES + half));
-        let halves: Vec<usize> = halves.collect();
-        for (i, one) in halves.iter().enumerate() {
-            for other in &halves[..i] {
-                let mut changed = commitments.clone();
-                changed[*one] ^= 1;
-                changed[*other] ^= 1;
-                let opens = committing.open(0, &labels, |_| Choice::from(0), &changed);
-                assert!(!opens, "bytes {one} and {other}");
-            }
-        }
-    }
-
-    /// Pairs that a Δ relates are committed to as any others.
-    #[test]
-    fn pairs_are_committed_to_as_labels_are() {
-        let (delta, first) = drawn();
-        let pairs: Vec<[Block; 2]> = first.iter().map(|x| [*x, *x ^ delta]).collect();
-        let committing = Committing::new(&oracle(), Domain::OutputCommitment, 1);
-        let [mut of_labels, mut of_pairs] = [vec![7], vec![7]];
-        committing.commit(&first, delta, &mut of_labels);
-        committing.commit_pairs(&pairs, &mut of_pairs);
-        assert_eq!(of_labels, of_pairs);
-        let mut found = vec![[false; 2]; COUNT];
-        committing.compare(0, &first, &of_pairs[1..], |i, opens| {
-            found[i] = opens.map(bool::from);
-        });
-        assert_eq!(found, [[true, false]; COUNT]);
-    }
-
-    #[test]
-    fn pads_of_pairs_are_those_of_each() {
-        let (delta, first) = drawn();
-        let mut pairs: Vec<[Block; 2]> = first.iter().map(|x| [*x, *x ^ delta]).collect();
-        pads_of_pairs(&oracle(), Domain::OutputMask, 1, &mut pairs);
-        for position in 0..2 {
-            let labels = first
-                .iter()
-                .map(|x| *x ^ delta.and_bit((position as u8).into()));
-            let mut alone: Vec<Block> = labels.collect();
-            pads(&oracle(), Domain::OutputMask, 1, &mut alone);
-            assert!(pairs.iter().map(|pair| pair[position]).eq(alone));
-        }
-    }
-
-    /// Both halves of each commitment, of both labels, are all different.
-    #[test]
-    fn halves_wires_and_labels_are_apart() {
-        let committing = Committing::new(&oracle(), Domain::GarblerInput, 0);
-        let mut commitments = Vec::new();
-        let labels = [Block::ZERO; 8];
-        committing.commit(&labels, Block::from_u128(5), &mut commitments);
-        let halves: std::collections::HashSet<_> = commitments.chunks(Block::BYTES).collect();
-        assert_eq!(halves.len(), 4 * labels.len());
-    }
-}
+mod tests;

@@ -71,7 +71,11 @@ pub(crate) enum Stage {
     SendingSplit(Box<Running>),
     AwaitingHeads(Box<Running>, Incoming),
     SendingOpening(Box<Running>),
-    AwaitingDecodings(Box<Running>, InputHash),
+    /// What was sent goes out before long work.
+    Flushing(Box<Running>, InputHash),
+    Hashing(Box<Running>, InputHash),
+    /// What each circuit's decoding is or must be added to.
+    AwaitingDecodings(Box<Running>, Vec<Block>),
     AwaitingHanded(Box<Running>, Incoming),
     AwaitingStrings(Box<Running>, Incoming, Handed),
     AwaitingBodies(Box<Running>, Incoming),
@@ -341,7 +345,14 @@ impl<S: Scheme<Wire = Block>> Machine<Peer> for Cloud<'_, S> {
                 let rows = work.parameters.hash_rows();
                 let hash = InputHash::new(&seed, rows, work.own_bits);
                 let action = send(Peer::Generator, Kind::TossOpening);
-                (Stage::AwaitingDecodings(running, hash), action)
+                (Stage::Flushing(running, hash), action)
+            }
+            Stage::Flushing(running, hash) => {
+                (Stage::Hashing(running, hash), Some(Action::Continue))
+            }
+            Stage::Hashing(running, hash) => {
+                let sums = running.hash_inputs(&hash)?;
+                (Stage::AwaitingDecodings(running, sums), None)
             }
             Stage::Keeping(running, results) => {
                 (Stage::SendingResults(running, results, 0), work.keeping())
@@ -370,7 +381,7 @@ impl<S: Scheme<Wire = Block>> Machine<Peer> for Cloud<'_, S> {
                 Ok(Stage::Meeting(meeting, brought))
             }
             Stage::AwaitingHeads(running, incoming) => self.take_heads(running, incoming, payload),
-            Stage::AwaitingDecodings(running, hash) => self.take_decodings(running, &hash, payload),
+            Stage::AwaitingDecodings(running, sums) => self.take_decodings(running, &sums, payload),
             Stage::AwaitingHanded(running, incoming) => {
                 self.take_handed(running, incoming, payload)
             }

@@ -11,9 +11,10 @@ use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use super::same_input::InputHash;
 use super::work::{SEED_BYTES, ServerRun};
-use crate::bits::{append_blocks, bit, bytes_for, read_block, select_bits};
-use crate::malicious::commitment::Committing;
+use crate::bits::{append_blocks, bit, bit_mask, bytes_for, read_block, select_bits};
+use crate::malicious::commitment::{Committing, WIRES};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::walk::{Garbling, InputLabels, Material, Walk};
 use crate::saved::{SavedCopy, write_gates};
@@ -29,6 +30,80 @@ impl CopySeed {
     }
 }
 
+/// What a circuit's seed gives first, and its labels, which are drawn one after the other.
+pub(super) struct Drawing {
+    pub(super) delta: Zeroizing<Block>,
+    pub(super) start: Block,
+    pub(super) link_start: Block,
+    garbling_seed: Zeroizing<[u8; 32]>,
+    /// ω.
+    pub(super) order: Zeroizing<Block>,
+    prg: Prg,
+}
+
+impl Drawing {
+    /// That of the circuit of `seed`.
+    pub(super) fn begin(seed: &CopySeed) -> Self {
+        let mut prg = Prg::from_seed(&seed.0);
+        let delta = Zeroizing::new(prg.next_block().with_lsb(1.into()));
+        let (start, link_start) = (prg.next_block(), prg.next_block());
+        let mut garbling_seed = Zeroizing::new([0; 32]);
+        prg.fill_bytes(&mut *garbling_seed);
+        Self {
+            delta,
+            start,
+            link_start,
+            garbling_seed,
+            order: Zeroizing::new(prg.next_block()),
+            prg,
+        }
+    }
+
+    /// Draws the labels that come next.
+    pub(super) fn labels(&mut self, labels: &mut [Block]) {
+        self.prg.fill_blocks(labels);
+    }
+
+    fn next_labels(&mut self, count: usize) -> Vec<Block> {
+        let mut labels = vec![Block::ZERO; count];
+        self.labels(&mut labels);
+        labels
+    }
+
+    /// The next labels as those of 0 of the evaluator's encoded input to circuit `copy`.
+    fn encoded(&mut self, oracle: &Oracle, copy: usize, count: usize) -> Vec<Block> {
+        let mut encoded = self.next_labels(count);
+        let selects = order_bits(oracle, copy, *self.order, count);
+        for (i, label) in encoded.iter_mut().enumerate() {
+            *label = label.with_lsb(u8::from(bit(&selects, i)).into());
+        }
+        encoded
+    }
+
+    /// The labels of 0 of the evaluator's encoded input to circuit `copy`, and no others.
+    pub(super) fn encoded_alone<S: Scheme<Wire = Block>>(
+        mut self,
+        work: &ServerRun<'_, S>,
+        oracle: &Oracle,
+        copy: usize,
+    ) -> Zeroizing<Vec<Block>> {
+        self.prg.skip_blocks(work.own_bits);
+        Zeroizing::new(self.encoded(oracle, copy, work.transfers()))
+    }
+
+    /// H·π: `hash` of the permute bits of the generator's input, whose labels come next.
+    pub(super) fn hash_permute_bits(mut self, hash: &InputHash) -> Block {
+        let mut labels = Zeroizing::new([Block::ZERO; WIRES]);
+        let mut sum = Block::ZERO;
+        for from in (0..hash.columns()).step_by(WIRES) {
+            let labels = &mut labels[..WIRES.min(hash.columns() - from)];
+            self.labels(labels);
+            sum ^= hash.of(from, labels);
+        }
+        sum
+    }
+}
+
 /// What follows from a circuit's seed before anything is garbled.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct CopySecrets {
@@ -40,8 +115,6 @@ pub(super) struct CopySecrets {
     #[zeroize(skip)]
     pub(super) link_start: Block,
     garbling_seed: [u8; 32],
-    /// ω.
-    pub(super) order: Block,
     /// Labels of 0 of the generator's input.
     pub(super) own: Vec<Block>,
     /// Labels of 0 of the evaluator's encoded input.
@@ -58,31 +131,16 @@ impl CopySecrets {
         copy: usize,
         seed: &CopySeed,
     ) -> Self {
-        let mut prg = Prg::from_seed(&seed.0);
-        let delta = prg.next_block().with_lsb(1.into());
-        let (start, link_start) = (prg.next_block(), prg.next_block());
-        let mut garbling_seed = [0; 32];
-        prg.fill_bytes(&mut garbling_seed);
-        let order = prg.next_block();
-        let mut draw = |count| {
-            let mut blocks = vec![Block::ZERO; count];
-            prg.fill_blocks(&mut blocks);
-            blocks
-        };
-        let own = draw(work.own_bits);
-        let mut encoded = draw(work.transfers());
-        let loaded = draw(work.loaded_bits);
-        let selects = order_bits(oracle, copy, order, encoded.len());
-        for (i, label) in encoded.iter_mut().enumerate() {
-            *label = label.with_lsb(u8::from(bit(&selects, i)).into());
-        }
+        let mut drawing = Drawing::begin(seed);
+        let own = drawing.next_labels(work.own_bits);
+        let encoded = drawing.encoded(oracle, copy, work.transfers());
+        let loaded = drawing.next_labels(work.loaded_bits);
         Self {
             copy,
-            delta,
-            start,
-            link_start,
-            garbling_seed,
-            order,
+            delta: *drawing.delta,
+            start: drawing.start,
+            link_start: drawing.link_start,
+            garbling_seed: *drawing.garbling_seed,
             own,
             encoded,
             loaded,
@@ -95,11 +153,6 @@ impl CopySecrets {
         self.commit(oracle, Domain::GarblerInput, &self.own, out);
     }
 
-    /// The permute bits of the generator's input.
-    pub(super) fn permute_bits(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(select_bits(&self.own))
-    }
-
     /// Appends the labels of the generator's input of these bits.
     pub(super) fn write_opening(&self, input: &[u8], out: &mut Vec<u8>) {
         let begin = out.len();
@@ -109,19 +162,27 @@ impl CopySecrets {
             .0
             .iter_mut();
         for (i, (zero, label)) in self.own.iter().zip(labels).enumerate() {
-            let value = u8::from(bit(input, i)).into();
-            *label = (*zero ^ self.delta.and_bit(value)).to_bytes();
+            *label = (*zero ^ (self.delta & bit_mask(input, i))).to_bytes();
         }
     }
 
     /// Appends what a body has before its tables, with gates from what was `saved`.
-    pub(super) fn write_before_tables<'a>(
+    fn write_before_tables<'a>(
         &self,
         oracle: &Oracle,
         saved: impl Iterator<Item = &'a SavedCopy>,
         out: &mut Vec<u8>,
     ) {
         self.commit(oracle, Domain::EvaluatorInput, &self.encoded, out);
+        self.write_gates(saved, out);
+    }
+
+    /// Appends the gates from what was `saved`.
+    pub(super) fn write_gates<'a>(
+        &self,
+        saved: impl Iterator<Item = &'a SavedCopy>,
+        out: &mut Vec<u8>,
+    ) {
         write_gates(self.link_start, saved, &self.loaded, self.delta, out);
     }
 
@@ -142,11 +203,8 @@ impl CopySecrets {
     /// Appends commitments to both labels of each of `zeros`, at position p the one with select bit
     /// p.
     fn commit(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
-        let first = zeros
-            .iter()
-            .map(|zero| *zero ^ self.delta.and_bit(zero.lsb()));
-        let first = Zeroizing::new(first.collect::<Vec<_>>());
-        Committing::new(oracle, domain, self.copy as u32).commit(&first, self.delta, out);
+        let committing = Committing::new(oracle, domain, self.copy as u32);
+        committing.commit_by_select_bits(zeros, self.delta, out);
     }
 }
 

@@ -60,11 +60,16 @@ impl CutKey {
         oracle.parts(Domain::CutCompare, copy as u32, fate as u32, &[&self.0])
     }
 
-    /// enc: encrypts or decrypts what this key opens, `boxed`.
-    pub(super) fn open(&self, oracle: &Oracle, copy: usize, fate: Fate, boxed: &mut [u8]) {
+    /// enc: what is added to what this key opens.
+    pub(super) fn pad(&self, oracle: &Oracle, copy: usize, fate: Fate) -> Prg {
         let parts: [&[u8]; 1] = [&self.0];
         let seed = oracle.parts(Domain::CutEncrypt, copy as u32, fate as u32, &parts);
-        let mut prg = Prg::from_seed(&Zeroizing::new(seed));
+        Prg::from_seed(&Zeroizing::new(seed))
+    }
+
+    /// Encrypts or decrypts what this key opens, `boxed`.
+    pub(super) fn open(&self, oracle: &Oracle, copy: usize, fate: Fate, boxed: &mut [u8]) {
+        let mut prg = self.pad(oracle, copy, fate);
         let mut pad = Zeroizing::new([Block::ZERO; PAD_BLOCKS]);
         for boxed in boxed.chunks_mut(PAD_BLOCKS * Block::BYTES) {
             let pad = &mut pad[..boxed.len().div_ceil(Block::BYTES)];

@@ -77,6 +77,9 @@ pub(crate) enum Stage {
     SendingHeads(Box<Running>, Outgoing, usize),
     AwaitingOpening(Box<Running>),
     SendingDecodings(Box<Running>, InputHash),
+    /// What was sent goes out before long work.
+    Flushing(Box<Running>),
+    Offering(Box<Running>),
     SendingStrings(Box<Running>, Outgoing, Box<Offer>, usize),
     SendingBodies(Box<Running>, Outgoing, usize),
     Keeping(Box<Running>),
@@ -371,12 +374,15 @@ impl<S: Scheme<Wire = Block>> Machine<Peer> for Generator<'_, S> {
                     false => (Stage::AwaitingOpening(running), None),
                 }
             }
-            Stage::SendingDecodings(mut running, hash) => {
+            Stage::SendingDecodings(running, hash) => {
                 self.write_decodings(&running, &hash, message);
-                let offer = Box::new(self.offer(&mut running));
                 let action = send(Peer::Cloud, Kind::InputDecodings);
-                let stream = Outgoing::default();
-                (Stage::SendingStrings(running, stream, offer, 0), action)
+                (Stage::Flushing(running), action)
+            }
+            Stage::Flushing(running) => (Stage::Offering(running), Some(Action::Continue)),
+            Stage::Offering(mut running) => {
+                let (offer, stream) = (Box::new(self.offer(&mut running)), Outgoing::default());
+                (Stage::SendingStrings(running, stream, offer, 0), None)
             }
             Stage::SendingStrings(running, mut stream, offer, mut done) => {
                 while !stream.is_full() && done < self.work.transfers() {

@@ -4,13 +4,13 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::copy::{CopySecrets, CopySeed};
+use super::copy::{CopySeed, Drawing};
 use super::cut::{CutKey, Fate};
 use super::work::{SEED_BYTES, ServerRun};
 use super::{Cheat, cheated};
 use crate::Error;
-use crate::bits::{differ, read_block};
-use crate::malicious::commitment::Committing;
+use crate::bits::read_block;
+use crate::malicious::commitment::{Committing, Differences, PAIR_BYTES, WIRES};
 use crate::malicious::oracle::{Domain, Oracle};
 
 /// What is held of a circuit from its head on.
@@ -39,22 +39,34 @@ impl HeldCopy {
         head: &[u8],
     ) -> Result<Self, Error> {
         let (open, boxes) = head.split_at(work.open_head_bytes());
-        let mut boxes = Zeroizing::new(boxes.to_vec());
-        let (opening, boxed_seed) = boxes.split_at_mut(work.opening_bytes());
-        key.open(oracle, copy, Fate::Evaluate, opening);
-        key.open(oracle, copy, Fate::Check, boxed_seed);
+        let (opening, boxed_seed) = boxes.split_at(work.opening_bytes());
         let mut seed = CopySeed([0; SEED_BYTES]);
         seed.0.copy_from_slice(boxed_seed);
-        let secrets = CopySecrets::derive(work, oracle, copy, &seed);
-        let mut expected = Vec::with_capacity(open.len());
-        secrets.write_head(oracle, &mut expected);
-        let checked = !differ(&expected, open);
-        let labels = opening.as_chunks().0.iter();
-        let labels = labels.map(|bytes| Block::from_bytes(*bytes));
-        let mut own = Zeroizing::new(labels.collect::<Vec<_>>());
-        let commitments = &open[2 * Block::BYTES..];
+        key.open(oracle, copy, Fate::Check, &mut seed.0);
+        let mut drawing = Drawing::begin(&seed);
+        let starts = [0, 1].map(|i| read_block(&open[i * Block::BYTES..]));
+        let [start, link_start] = starts;
+        let mut found = Differences::default();
+        found.add([(start, drawing.start), (link_start, drawing.link_start)]);
+        let mut own = Zeroizing::new(Vec::with_capacity(work.own_bits));
+        let mut pad = key.pad(oracle, copy, Fate::Evaluate);
+        // Pad, and then labels of 0. All that is done with some wires is done while they are in the
+        // cache.
+        let mut drawn = Zeroizing::new([Block::ZERO; WIRES]);
         let committing = Committing::new(oracle, Domain::GarblerInput, copy as u32);
-        let opened = open_by_select_bits(&committing, &own, commitments);
+        let (labels, _) = opening.as_chunks::<{ Block::BYTES }>();
+        let commitments = open[2 * Block::BYTES..].chunks(WIRES * PAIR_BYTES);
+        for (labels, commitments) in labels.chunks(WIRES).zip(commitments) {
+            let (from, drawn) = (own.len(), &mut drawn[..labels.len()]);
+            pad.fill_blocks(drawn);
+            let labels = labels.iter().zip(&*drawn);
+            own.extend(labels.map(|(boxed, pad)| Block::from_bytes(*boxed) ^ *pad));
+            drawing.labels(drawn);
+            let made = (&*drawn, *drawing.delta);
+            committing.compare_by_select_bits(from, made, &own[from..], commitments, &mut found);
+        }
+        let checked = !found.are_made();
+        let opened = !found.are_opened();
         match fate {
             Fate::Check if !checked => {
                 let part = "start points or commitments to inputs";
@@ -64,7 +76,6 @@ impl HeldCopy {
             Fate::Check => own = Zeroizing::default(),
             Fate::Evaluate => {}
         }
-        let starts = [0, 1].map(|i| read_block(&open[i * Block::BYTES..]));
         Ok(Self {
             copy,
             starts,
@@ -72,14 +83,4 @@ impl HeldCopy {
             own,
         })
     }
-}
-
-/// Whether each of `labels` opens the commitment at its select bit's position. (A select bit says
-/// nothing of a value: positions are as random as permute bits.)
-pub(super) fn open_by_select_bits(
-    committing: &Committing,
-    labels: &[Block],
-    commitments: &[u8],
-) -> bool {
-    committing.open(0, labels, |i| labels[i].lsb(), commitments)
 }

@@ -4,15 +4,15 @@
 use tacit_circuit::Program;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{DefaultIsZeroes, Zeroizing};
 
 use super::copy::CopySecrets;
-use super::judge::{HeldCopy, open_by_select_bits};
+use super::judge::HeldCopy;
 use super::work::ServerRun;
 use super::{Cheat, cheated};
 use crate::Error;
 use crate::bits::{differ, select_bits, unpack};
-use crate::malicious::commitment::{Committing, PAIR_BYTES};
+use crate::malicious::commitment::{Committing, Differences, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, Oracle};
 use crate::malicious::walk::{Evaluating, Garbling, InputLabels, Walk, Walker};
 use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy, follow_gates};
@@ -20,11 +20,13 @@ use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy, follow_gates};
 /// A label of the circuit that is made and one of the circuit that came. They mean nothing to each
 /// other: where the circuit is checked they are the same label, where it is evaluated the first is
 /// of no circuit.
-#[derive(Clone, Copy, Default, Zeroize)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Labels {
     made: Block,
     came: Block,
 }
+
+impl DefaultIsZeroes for Labels {}
 
 /// `made` and `came`, wire by wire.
 fn both(made: &[Block], came: &[Block]) -> Zeroizing<Vec<Labels>> {
@@ -128,16 +130,17 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
         let copy = held.copy;
         let loaded = || loads.iter().map(|value| &value.0.copies[copy]);
         let secrets = CopySecrets::derive(work, oracle, copy, &held.seed);
-        let mut expected = Vec::with_capacity(before_tables.len());
-        secrets.write_before_tables(oracle, loaded(), &mut expected);
+        let mut expected_gates = Vec::new();
+        secrets.write_gates(loaded(), &mut expected_gates);
         let (own, active) = match encoded {
             Some(encoded) => (&held.own[..], encoded),
             None => (&secrets.own[..], &secrets.encoded[..]),
         };
         let (commitments, gates) = before_tables.split_at(PAIR_BYTES * work.transfers());
         let committing = Committing::new(oracle, Domain::EvaluatorInput, copy as u32);
-        let opened = open_by_select_bits(&committing, active, commitments);
-        let (expected_commitments, expected_gates) = expected.split_at(commitments.len());
+        let mut found = Differences::default();
+        let made = (&secrets.encoded[..], secrets.delta);
+        committing.compare_by_select_bits(0, made, active, commitments, &mut found);
         let [start, link_start] = held.starts;
         let material = secrets.material();
         let comparing = Comparing {
@@ -156,11 +159,8 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
             copy,
             delta: Zeroizing::new(secrets.delta),
             is_evaluated: encoded.is_some(),
-            opened,
-            differ: [
-                differ(commitments, expected_commitments),
-                differ(gates, expected_gates),
-            ],
+            opened: !found.are_opened(),
+            differ: [found.are_made(), differ(gates, &expected_gates)],
             walk: Walk::new(work.whole(), comparing, start, inputs),
         }
     }

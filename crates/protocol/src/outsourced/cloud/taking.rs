@@ -7,7 +7,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::super::copy::{CopySecrets, expected_selects};
+use super::super::copy::{Drawing, expected_selects};
 use super::super::cut::Fate;
 use super::super::judge::HeldCopy;
 use super::super::judging::{Judged, Judging};
@@ -57,35 +57,35 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         for held in heads {
             running.copies.push(held?);
         }
+        incoming.give_back(whole.into_iter().map(|(_, head)| head));
         Ok(match incoming.next_bytes() {
             0 => Stage::SendingOpening(running),
             _ => Stage::AwaitingHeads(running, incoming),
         })
     }
 
-    /// Checks that the generator's input to all evaluated circuits is one.
+    /// Checks that the generator's input to all evaluated circuits is one. `sums` are from
+    /// [`Running::hash_inputs`].
     pub(super) fn take_decodings(
         &self,
         running: Box<Running>,
-        hash: &InputHash,
+        sums: &[Block],
         payload: &[u8],
     ) -> Result<Stage, Error> {
         let (work, chain) = (&self.work, running.chain()?);
         let bytes = work.decoding_bytes();
         exactly(Kind::InputDecodings, payload, bytes * work.copies())?;
-        let sum = |bits: &[u8]| hash.of(bits).to_bytes();
         let mut common: Option<Vec<u8>> = None;
-        for (copy, held) in running.copies.iter().enumerate() {
+        for (copy, sum) in sums.iter().enumerate() {
             let given = &payload[copy * bytes..(copy + 1) * bytes];
+            let sum = &sum.to_bytes()[..bytes];
             match chain.split[copy] {
-                Fate::Check => {
-                    let secrets = CopySecrets::derive(work, &running.oracle, copy, &held.seed);
-                    if sum(&secrets.permute_bits())[..bytes] != *given {
-                        return Err(cheated(Cheat::CheckedCopy(copy, "decoding of inputs")));
-                    }
+                Fate::Check if sum != given => {
+                    return Err(cheated(Cheat::CheckedCopy(copy, "decoding of inputs")));
                 }
+                Fate::Check => {}
                 Fate::Evaluate => {
-                    let mut value = sum(&select_bits(&held.own))[..bytes].to_vec();
+                    let mut value = sum.to_vec();
                     xor_into(&mut value, given);
                     if common.get_or_insert_with(|| value.clone()) != &value {
                         return Err(cheated(Cheat::DifferentInputs(copy)));
@@ -140,9 +140,8 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             let block = read_block(block);
             match fate {
                 Fate::Check => {
-                    let seed = &running.copies[copy].seed;
-                    let secrets = CopySecrets::derive(work, &running.oracle, copy, seed);
-                    if secrets.order != block {
+                    let drawing = Drawing::begin(&running.copies[copy].seed);
+                    if *drawing.order != block {
                         return Err(cheated(Cheat::Order(copy)));
                     }
                 }
@@ -292,6 +291,17 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
 }
 
 impl Running {
+    /// What there is of the hash of the generator's input before its decodings come: H·π of each
+    /// circuit that is checked, H·s of each that is evaluated.
+    pub(super) fn hash_inputs(&self, hash: &InputHash) -> Result<Vec<Block>, Error> {
+        let copies = self.copies.iter().zip(self.chain()?.split.iter());
+        let sums = copies.map(|(held, fate)| match fate {
+            Fate::Check => Drawing::begin(&held.seed).hash_permute_bits(hash),
+            Fate::Evaluate => hash.of(0, &held.own),
+        });
+        Ok(sums.collect())
+    }
+
     /// Begins to judge circuit `copy`.
     fn judging<'f, S: Scheme<Wire = Block>>(
         &self,

@@ -8,7 +8,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::super::copy::{Body, CopySecrets, blind_seed};
+use super::super::copy::{Body, CopySecrets, Drawing, blind_seed};
 use super::super::cut::Fate;
 use super::super::read_result;
 use super::super::same_input::InputHash;
@@ -26,8 +26,8 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         message.clear();
         message.extend_from_slice(&*running.brought.blind_root);
         for copy in 0..self.work.copies() {
-            let secrets = running.secrets(&self.work, copy);
-            message.extend_from_slice(&secrets.order.to_bytes());
+            let drawing = Drawing::begin(&running.seed(copy));
+            message.extend_from_slice(&drawing.order.to_bytes());
         }
     }
 
@@ -53,10 +53,10 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         while !stream.is_full() && *done < work.copies() {
             let group = self.group(*done, work.head_bytes());
             let copies: Vec<usize> = group.clone().collect();
-            let made = parallel::map(self.threads, &copies, |head, copy| {
+            parallel::append(self.threads, &copies, stream.buffer(), |head, copy| {
                 let seed = running.seed(*copy);
                 let secrets = CopySecrets::derive(work, oracle, *copy, &seed);
-                head.reserve_exact(work.head_bytes());
+                head.reserve(work.head_bytes());
                 secrets.write_head(oracle, head);
                 let first = head.len();
                 secrets.write_opening(&running.brought.input, head);
@@ -69,9 +69,7 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
                 let first = head.len();
                 head.extend_from_slice(&seed.0);
                 check.open(oracle, *copy, Fate::Check, &mut head[first..]);
-                mem::take(head)
             });
-            made.iter().for_each(|head| stream.append(head));
             *done = group.end;
         }
         Ok(stream.take(message))
@@ -86,12 +84,12 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
     ) {
         message.clear();
         for copy in 0..self.work.copies() {
-            let sum = hash.of(&running.secrets(&self.work, copy).permute_bits());
+            let sum = Drawing::begin(&running.seed(copy)).hash_permute_bits(hash);
             message.extend_from_slice(&sum.to_bytes()[..self.work.decoding_bytes()]);
         }
         #[cfg(test)]
         if let Some(spoiling) = &self.spoiling {
-            let first = hash.of(&[vec![1], vec![0; running.brought.input.len()]].concat());
+            let first = hash.of(0, &[Block::ONES]);
             spoiling.spoil_decodings(self.work.decoding_bytes(), first, message);
         }
     }
@@ -101,15 +99,16 @@ impl<S: Scheme<Wire = Block>> Generator<'_, S> {
         let (work, oracle) = (&self.work, running.oracle);
         let copies: Vec<usize> = (0..work.copies()).collect();
         let made = parallel::map(self.threads, &copies, |_, copy| {
-            let mut secrets = running.secrets(work, *copy);
-            let mut zeros = Zeroizing::new(mem::take(&mut secrets.encoded));
+            let drawing = Drawing::begin(&running.seed(*copy));
+            let delta = *drawing.delta;
+            let mut zeros = drawing.encoded_alone(work, &oracle, *copy);
             let seed = blind_seed(&oracle, &running.brought.blind_root, *copy);
             let blinds = blinds(&oracle, *copy, seed, zeros.len());
             zeros
                 .iter_mut()
                 .zip(blinds.iter())
                 .for_each(|(a, b)| *a ^= *b);
-            (zeros, secrets.delta)
+            (zeros, delta)
         });
         let q = mem::take(&mut running.q);
         let keys = wire_pads(&oracle).both(running.first, &q, running.brought.ot.delta());
