@@ -351,10 +351,9 @@ fn hash_all<S: Simd, const M: usize>(
     }
     if full < length {
         let mut padded = [[Block::ZERO; VECTORS * MAX_LANES]; M];
-        for (j, (padded, blocks)) in padded.iter_mut().zip(&blocks).enumerate() {
-            if j != OFFSET {
-                padded[..length - full].copy_from_slice(&blocks[full..]);
-            }
+        padded[0][..length - full].copy_from_slice(&blocks[0][full..]);
+        for j in OFFSET + 1..M {
+            padded[j][..length - full].copy_from_slice(&blocks[j][full..]);
         }
         hash_step(simd, &mut keys, padded.each_mut().map(|b| &mut b[..]));
         for (blocks, padded) in blocks.into_iter().zip(&padded) {
@@ -389,12 +388,11 @@ fn hash_step<S: Simd, const M: usize>(
     for (i, (x, tweaks)) in x.iter_mut().zip(&mut tweaks).enumerate() {
         *tweaks = [keys.tweak; M];
         keys.tweak = simd.add_halves(keys.tweak, number_step(simd, S::LANES));
-        let first = simd.load(&blocks[0][i * S::LANES..]);
-        for (j, (x, blocks)) in x.iter_mut().zip(&blocks).enumerate() {
-            *x = match j {
-                0 => first,
-                OFFSET => simd.xor(first, keys.offset),
-                _ => simd.load(&blocks[i * S::LANES..]),
+        x[0] = simd.load(&blocks[0][i * S::LANES..]);
+        for j in 1..M {
+            x[j] = match j {
+                OFFSET => simd.xor(x[0], keys.offset),
+                _ => simd.load(&blocks[j][i * S::LANES..]),
             };
         }
     }
