@@ -6,7 +6,7 @@
 //! | a lot of `authenticated` | 180 MiB | a run |
 //! | instances in its place, all of a run at once | 304 an AND gate, 144 a wire into a component | a run |
 //! | what it leaves for the next one, wiped | 32 MiB | a session |
-//! | a source of silent OTs: secret, next round, a batch | 32 MiB | a session |
+//! | a source of silent OTs: secret, next round, a batch and its copy | 40 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
 //!
 //! `authenticated` has a source in each direction, and what is kept of it is kept for each role.
@@ -26,7 +26,7 @@ const INSTANCE_BYTES: [u64; 2] = [304, 144];
 /// Functions with more AND gates take none.
 const MOST_LINKED_ANDS: u64 = 1 << 23;
 const KEPT_BYTES: u64 = 32 * MIB;
-const SOURCE_BYTES: u64 = 32 * MIB;
+const SOURCE_BYTES: u64 = 40 * MIB;
 const OT_BYTES: u64 = 32;
 /// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
 const LOT_OTS: u64 = 4_000_000;
@@ -194,7 +194,7 @@ mod tests {
         let sort = Need::of(&sort, ProtocolId::Authenticated, Role::Evaluator, usual);
         assert!((446 * MIB..520 * MIB).contains(&sort.lot), "{}", sort.lot);
         let direct = of(ProtocolId::Direct, OtExtension::Silent);
-        assert_eq!((direct.lot, direct.kept), (0, 32 * MIB + 32 * 32));
+        assert_eq!((direct.lot, direct.kept), (0, 40 * MIB + 32 * 32));
         let both = of(ProtocolId::Authenticated, OtExtension::Silent);
         assert_eq!(both.lot, 180 * MIB);
     }
