@@ -23,7 +23,7 @@
 //! | 4..8 | scheme id |
 //! | 8..16 | number of the run in the session, from 0, little-endian |
 //! | 16..48 | the function's digest |
-//! | 48 | OT extension: k from 1 to 8 for SoftSpoken, 16 for silent |
+//! | 48 | OT extension: k from 1 to 8 for SoftSpoken, 18 for silent |
 
 mod opening;
 

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::storage::{Index, Storage, StoredFile};
 
-/// Bytes of a file after which the disk begins with them, while more are written: what
+/// Bytes of a file after which the system is told to write them, while more come: what
 /// [`StoredFile::sync`] waits for is then the rest.
 const EARLY_BYTES: usize = 16 << 20;
 
@@ -118,7 +118,7 @@ struct Early {
     /// Bytes written since the last way to the disk began.
     waiting: usize,
     running: Option<JoinHandle<io::Result<()>>>,
-    /// How one failed. The system tells it once, and so each later sync has to fail.
+    /// How a sync failed. The system tells it once, and so each later one has to fail.
     failed: Option<io::ErrorKind>,
 }
 
@@ -219,7 +219,9 @@ impl StoredFile for DiskFile {
         }
         // Times are left out, and with them one write to the file system's journal: what is
         // overwritten in place, as keys are, costs half.
-        self.file.sync_data()
+        let synced = self.file.sync_data();
+        early.failed = synced.as_ref().err().map(io::Error::kind);
+        synced
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -260,7 +260,7 @@ impl Choice {
 }
 
 /// Nanoseconds to begin and for each OT, of the slower party: an EPYC of the third generation at
-/// 2.2 GHz, one thread a party.
+/// 2.2 GHz, one thread a party. Silent OT was measured with rounds twice as large.
 fn compute_ns(extension: Extension, security: Security) -> (f64, f64) {
     let malicious = security == Security::Malicious;
     match extension {

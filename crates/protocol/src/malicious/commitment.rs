@@ -57,18 +57,18 @@ impl Differences {
         }
     }
 
-    /// Whether any differs from the one that is made.
-    pub(crate) fn are_made(&self) -> bool {
+    /// Whether any commitment differs from the one that is made.
+    pub(crate) fn differ_from_made(&self) -> bool {
         !bool::from(Block::from_u128(self.made).ct_eq(&Block::ZERO))
     }
 
-    /// Whether any label opens none.
-    pub(crate) fn are_opened(&self) -> bool {
+    /// Whether any label does not open the commitment at its position.
+    pub(crate) fn differ_from_opened(&self) -> bool {
         !bool::from(Block::from_u128(self.opened).ct_eq(&Block::ZERO))
     }
 }
 
-/// Writes to `first` of each wire, of which `zeros` are the labels of 0, the label with select bit 0.
+/// Writes the label with select bit 0 of each wire, whose label of 0 is in `zeros`, to `first`.
 fn by_select_bits(zeros: &[Block], delta: Block, first: &mut [Block]) {
     for (first, zero) in first.iter_mut().zip(zeros) {
         *first = *zero ^ (delta & zero.lsb_mask());

@@ -65,8 +65,8 @@ impl HeldCopy {
             let made = (&*drawn, *drawing.delta);
             committing.compare_by_select_bits(from, made, &own[from..], commitments, &mut found);
         }
-        let checked = !found.are_made();
-        let opened = !found.are_opened();
+        let checked = !found.differ_from_made();
+        let opened = !found.differ_from_opened();
         match fate {
             Fate::Check if !checked => {
                 let part = "start points or commitments to inputs";

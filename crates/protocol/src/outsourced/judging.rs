@@ -159,8 +159,8 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
             copy,
             delta: Zeroizing::new(secrets.delta),
             is_evaluated: encoded.is_some(),
-            opened: !found.are_opened(),
-            differ: [found.are_made(), differ(gates, &expected_gates)],
+            opened: !found.differ_from_opened(),
+            differ: [found.differ_from_made(), differ(gates, &expected_gates)],
             walk: Walk::new(work.whole(), comparing, start, inputs),
         }
     }

@@ -40,7 +40,7 @@ impl InputHash {
         self.columns.len()
     }
 
-    /// What select bits of labels add to the matrix times all, those of columns from `from` on.
+    /// The sum of those columns from `from` on whose label has select bit 1.
     pub(super) fn of(&self, from: usize, labels: &[Block]) -> Block {
         let columns = self.columns[from..].iter().zip(labels);
         columns.fold(Block::ZERO, |sum, (column, label)| {
