@@ -1,0 +1,210 @@
+//! Runs of `authenticated`: from nothing, from a stock, in a chain.
+
+use std::collections::VecDeque;
+
+use tacit_function::{Function, Role};
+use tacit_garble::SchemeId;
+use tacit_kernels::Construction;
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
+use tacit_protocol::Error;
+use tacit_protocol::authenticated::{
+    AuthenticatedParty as _, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler,
+    InstanceForm, LinkedEvaluator, LinkedGarbler, LinkedParty as _, MakingInstances, MakingTriples,
+    SecurityBits, SharedChain, StockedTriples, Terms, TripleBlocks, blocks_for,
+};
+use tacit_protocol::prepared::Demand;
+use tacit_protocol::saved::{SharedHalf, StoredChain as _};
+use tacit_protocol::session::{ProtocolId, RunTag};
+use zeroize::Zeroizing;
+
+use crate::prepared::Shelf;
+use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed, session, settings};
+
+const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+const BITS: u8 = 9;
+
+fn security() -> SecurityBits {
+    SecurityBits::insecure_for_measurements(BITS).expect("in bounds")
+}
+
+fn tag(function: &Function) -> RunTag {
+    run_tag(
+        ProtocolId::Authenticated,
+        SchemeId::HALF_GATES_TWO_CALL,
+        function,
+    )
+}
+
+fn terms(function: &Function, construction: Construction) -> Terms<'_> {
+    Terms {
+        function,
+        tag: tag(function),
+        security: security(),
+        construction,
+    }
+}
+
+/// Both parties' setups of an epoch.
+fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) -> [EpochSetup; 2] {
+    let (settings, mut prg) = (settings(BaseOt::default(), extension), prg(5));
+    let mut setups =
+        ROLES.map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
+    let [a, b] = &mut setups;
+    transcript.run([a, b]);
+    setups
+}
+
+/// A new epoch.
+fn epochs(extension: Extension, transcript: &mut Transcript) -> [Epoch; 2] {
+    let tag = |sender| {
+        session().authenticated_setup(Role::Garbler, sender, BaseOt::default(), extension)
+    };
+    let tags = EpochTags {
+        garbler: tag(Role::Garbler),
+        evaluator: tag(Role::Evaluator),
+    };
+    setups(extension, tags, transcript).map(|setup| setup.finish().expect("done"))
+}
+
+/// Two runs from nothing.
+fn from_nothing(construction: Construction, extension: Extension) -> Transcript {
+    let (function, mut transcript) = (adder(), Transcript::default());
+    let [mut a, mut b] = epochs(extension, &mut transcript);
+    for number in [1, 2] {
+        let terms = terms(&function, construction);
+        let garbler = Garbler::new(terms, &INPUTS[0], a, &seed(number));
+        let evaluator = Evaluator::new(terms, &INPUTS[1], b, &seed(7));
+        let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
+        transcript.run([&mut garbler, &mut evaluator]);
+        (a, b) = (
+            garbler.finish().expect("done").1,
+            evaluator.finish().expect("done").1,
+        );
+    }
+    transcript
+}
+
+/// Instances of an adder, and a run from them.
+fn from_instances(construction: Construction) -> Transcript {
+    let (function, mut transcript) = (adder(), Transcript::default());
+    let [a, b] = epochs(Extension::default(), &mut transcript);
+    let (id, form) = (*a.id(), InstanceForm::Rows(security()));
+    let demand = Demand::of(&function).expect("in bounds");
+    let order = function.components().iter().zip(demand.instances);
+    let order: Vec<_> = order.collect();
+    let how = (security(), construction, form);
+    let mut shelves = [0, 1].map(|_| Shelf(vec![VecDeque::new(); order.len()]));
+    let [ours, theirs] = &mut shelves;
+    let keep = |shelf: &mut Shelf<_>, place: usize, bytes: &[u8]| {
+        shelf.0[place].push_back(Zeroizing::new(bytes.to_vec()));
+        Ok(())
+    };
+    let ours = |place, bytes: &[u8]| keep(ours, place, bytes);
+    let theirs = |place, bytes: &[u8]| keep(theirs, place, bytes);
+    let mut garbler = MakingInstances::new(a, &order, how, ours, &seed(1)).expect("an order");
+    let mut evaluator = MakingInstances::new(b, &order, how, theirs, &seed(2)).expect("an order");
+    transcript.run([&mut garbler, &mut evaluator]);
+    drop((garbler, evaluator));
+    let [ours, theirs] = shelves;
+    let terms = terms(&function, construction);
+    let garbler = LinkedGarbler::new(terms, &INPUTS[0], (id, form), ours);
+    let evaluator = LinkedEvaluator::new(terms, &INPUTS[1], (id, form), theirs);
+    let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
+    transcript.run([&mut garbler, &mut evaluator]);
+    transcript
+}
+
+/// Leased blocks of triples, in order.
+struct Leased(VecDeque<(u64, Vec<u8>)>);
+
+impl TripleBlocks for Leased {
+    fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, Error> {
+        let none = || Error::Material("no block is left".to_owned());
+        let (number, bytes) = self.0.pop_front().ok_or_else(none)?;
+        block.copy_from_slice(&bytes);
+        Ok(number)
+    }
+}
+
+/// A lot of triples, and a run from them.
+fn from_triples() -> Transcript {
+    let (function, mut transcript) = (adder(), Transcript::default());
+    let [a, b] = epochs(Extension::default(), &mut transcript);
+    let (id, blocks) = (*a.id(), blocks_for(&function));
+    let mut lots = [VecDeque::new(), VecDeque::new()];
+    let [ours, theirs] = &mut lots;
+    let keep = |lot: &mut VecDeque<_>, bytes: &[u8]| {
+        for block in bytes.as_chunks::<BLOCK_BYTES>().0 {
+            lot.push_back((lot.len() as u64, block.to_vec()));
+        }
+        Ok(())
+    };
+    let ours = |_, bytes: &[u8]| keep(ours, bytes);
+    let theirs = |_, bytes: &[u8]| keep(theirs, bytes);
+    let mut garbler = MakingTriples::new(a, blocks, security(), ours, &seed(1)).expect("a lot");
+    let mut evaluator = MakingTriples::new(b, blocks, security(), theirs, &seed(2)).expect("a lot");
+    transcript.run([&mut garbler, &mut evaluator]);
+    drop((garbler, evaluator));
+    let terms = terms(&function, Construction::TwoCall);
+    let [ours, theirs] = lots.map(|lot| {
+        StockedTriples::new(id, Box::new(Leased(lot))).expect("blocks of the lot")
+    });
+    let garbler = Garbler::from_stock(terms, &INPUTS[0], ours, &seed(3));
+    let evaluator = Evaluator::from_stock(terms, &INPUTS[1], theirs, &seed(4));
+    let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
+    transcript.run([&mut garbler, &mut evaluator]);
+    transcript
+}
+
+/// Two runs of a chain.
+fn chain() -> Transcript {
+    let mut transcript = Transcript::default();
+    let functions = [keeping(false), keeping(true)];
+    let run = tag(&functions[0]);
+    let setups = setups(
+        Extension::default(),
+        EpochTags::of_chain(&run),
+        &mut transcript,
+    );
+    let mut chains = setups.map(|setup| SharedChain::new(&run, setup).expect("a chain"));
+    let mut kept: [Vec<SharedHalf>; 2] = Default::default();
+    for (function, number) in functions.iter().zip([1, 5]) {
+        let terms = terms(function, Construction::TwoCall);
+        let settings = settings(BaseOt::default(), Extension::default());
+        let [a, b] = chains
+            .each_mut()
+            .map(|chain| chain.epoch(&terms.tag, settings).expect("an attempt"));
+        let garbler = Garbler::in_chain(terms, (&INPUTS[0], &kept[0]), a, &seed(number));
+        let evaluator = Evaluator::in_chain(terms, (&INPUTS[1], &kept[1]), b, &seed(number + 1));
+        let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
+        transcript.run([&mut garbler, &mut evaluator]);
+        let (mine, mut garbler) = garbler.save().expect("it has stopped for that");
+        let (theirs, mut evaluator) = evaluator.save().expect("it has stopped for that");
+        transcript.run([&mut garbler, &mut evaluator]);
+        kept = [mine, theirs];
+        for chain in &mut chains {
+            let next = chain.place().1 + 1;
+            chain.forward_to(next).expect("a later attempt");
+        }
+    }
+    transcript
+}
+
+#[test]
+fn authenticated_from_nothing_from_stock_and_in_a_chain() {
+    use Construction::{Rekeyed, TwoCall};
+    let mut runs = Vec::new();
+    for extension in Extension::NAMED {
+        let transcript = from_nothing(TwoCall, extension);
+        runs.push((format!("two-call {extension}"), transcript));
+    }
+    let transcript = from_nothing(Rekeyed, Extension::default());
+    runs.push(("re-keyed".to_owned(), transcript));
+    for (name, construction) in [("two-call", TwoCall), ("re-keyed", Rekeyed)] {
+        runs.push((format!("instances {name}"), from_instances(construction)));
+    }
+    runs.push(("triples".to_owned(), from_triples()));
+    runs.push(("chain".to_owned(), chain()));
+    check("authenticated", runs);
+}

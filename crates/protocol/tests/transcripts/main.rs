@@ -1,0 +1,200 @@
+//! Every byte that honest parties send under fixed seeds, as one digest a run.
+//!
+//! The digests stand in `vectors/transcripts.txt`. A change of a protocol's bytes shows there as
+//! one line a run; a change of code alone shows nowhere. The order in which a party's messages
+//! leave counts, and the order between parties does not: that is the driver's.
+
+mod authenticated;
+mod batch;
+mod direct;
+mod outsourced;
+mod prepared;
+mod setup;
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+use tacit_function::{Function, FunctionBuilder, Recipient, Role};
+use tacit_garble::{HalfGates, SchemeId};
+use tacit_kernels::{Block, Construction, Prg};
+use tacit_ot::Security;
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
+use tacit_protocol::party::{Party, PeerName, run_in_memory, run_through};
+use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
+use tacit_protocol::setup::{
+    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
+};
+use zeroize::Zeroizing;
+
+/// What was sent in each direction, in order.
+#[derive(Default)]
+struct Transcript(Vec<((usize, usize), Sha256)>);
+
+impl Transcript {
+    /// Runs honest parties and notes what they send.
+    fn run<P: PeerName, const N: usize>(&mut self, parties: [&mut dyn Party<P>; N]) {
+        let failures = run_through(parties, &mut |from, to, kind, (_, payload)| {
+            self.note((from, to.number(from)), kind.byte(), payload);
+            Ok(())
+        });
+        assert!(failures.is_empty(), "{failures:?}");
+    }
+
+    /// Notes a message.
+    fn note(&mut self, direction: (usize, usize), kind: u8, payload: &[u8]) {
+        let known = self.0.iter().position(|(known, _)| *known == direction);
+        let place = known.unwrap_or_else(|| {
+            self.0.push((direction, Sha256::new()));
+            self.0.len() - 1
+        });
+        let hash = &mut self.0[place].1;
+        hash.update([kind]);
+        hash.update((payload.len() as u64).to_le_bytes());
+        hash.update(payload);
+    }
+
+    /// The digest of all directions.
+    fn digest(mut self) -> String {
+        self.0.sort_by_key(|(direction, _)| *direction);
+        let mut all = Sha256::new();
+        for ((from, to), hash) in self.0 {
+            all.update([from as u8, to as u8]);
+            all.update(hash.finalize());
+        }
+        let mut text = String::new();
+        for byte in all.finalize() {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+}
+
+/// Passes if the lines of the table that begin with `protocol` are these runs and their digests.
+fn check(protocol: &str, found: Vec<(String, Transcript)>) {
+    let table = include_str!("../../../../vectors/transcripts.txt");
+    let prefix = format!("{protocol} ");
+    let expected: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with(&prefix))
+        .collect();
+    let found: Vec<String> = found
+        .into_iter()
+        .map(|(run, transcript)| format!("{protocol} {run}: {}", transcript.digest()))
+        .collect();
+    assert!(expected == found, "found\n{}", found.join("\n"));
+}
+
+/// Adds a number of each party; both get the sum.
+fn adder() -> Function {
+    let mut builder = FunctionBuilder::new("adder");
+    builder
+        .library("add", "adder", &[("bits", 8)])
+        .input("x", "u8", Role::Garbler)
+        .input("y", "u8", Role::Evaluator)
+        .value("sum", "u8")
+        .step("sum = add(x, y)")
+        .output("sum", "u8", Recipient::Both, "sum");
+    builder.finish().expect("a function")
+}
+
+/// Saves a number of each party. With `loads`, it adds both to what an earlier run saved instead.
+fn keeping(loads: bool) -> Function {
+    let mut builder = FunctionBuilder::new("keeping");
+    builder
+        .library("add", "adder", &[("bits", 8)])
+        .input("x", "u8", Role::Garbler)
+        .input("y", "u8", Role::Evaluator)
+        .value("sum", "u8")
+        .step("sum = add(x, y)");
+    if loads {
+        builder
+            .load("total", "u8")
+            .value("after", "u8")
+            .step("after = add(total, sum)")
+            .output("shown", "u8", Recipient::Both, "after")
+            .save("total", "u8", "after");
+    } else {
+        builder.save("total", "u8", "sum");
+    }
+    builder.finish().expect("a function")
+}
+
+/// Input bits of both parties.
+const INPUTS: [[bool; 8]; 2] = [
+    [true; 8],
+    [false, true, false, true, false, true, false, true],
+];
+
+fn scheme() -> HalfGates {
+    HalfGates::new(Construction::TwoCall)
+}
+
+fn seed(byte: u8) -> Zeroizing<[u8; 32]> {
+    Zeroizing::new([byte; 32])
+}
+
+fn prg(number: u128) -> Prg {
+    Prg::new(Block::from_u128(number))
+}
+
+fn session() -> SessionTag {
+    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
+}
+
+fn run_tag(protocol: ProtocolId, scheme: SchemeId, function: &Function) -> RunTag {
+    session().run(&Proposal {
+        protocol,
+        role: Role::Garbler,
+        statistical_security_bits: 0,
+        base_ot: BaseOt::default(),
+        ot_extension: Extension::default(),
+        scheme,
+        run: 0,
+        function: function.digest(),
+    })
+}
+
+fn settings(base: BaseOt, extension: Extension) -> OtSettings {
+    OtSettings {
+        base,
+        extension,
+        ..OtSettings::default()
+    }
+}
+
+/// A session's OTs, of which `count` are made where they are made ahead.
+fn ots(
+    (settings, security): (OtSettings, Security),
+    count: u64,
+    prg: &mut Prg,
+    transcript: &mut Transcript,
+) -> (GarblerOt, EvaluatorOt) {
+    let tag = session().setup(Role::Garbler, settings.base, settings.extension);
+    let garbler = GarblerSetup::with(settings, &tag, prg).expect("a setup");
+    let evaluator = EvaluatorSetup::with(settings, &tag, prg).expect("a setup");
+    let (mut garbler, mut evaluator) = (garbler.secured(security), evaluator.secured(security));
+    transcript.run([&mut garbler, &mut evaluator]);
+    let garbler = garbler.finish().expect("done");
+    let evaluator = evaluator.finish().expect("done");
+    let (mut garbler, mut evaluator) = (garbler, evaluator);
+    let mut making = Refill::new(&mut garbler, count, prg);
+    let mut taking = Refill::new(&mut evaluator, count, prg);
+    transcript.run([&mut making, &mut taking]);
+    (garbler, evaluator)
+}
+
+/// The same with the default base OTs and extension, not noted.
+fn default_ots(security: Security, prg: &mut Prg) -> (GarblerOt, EvaluatorOt) {
+    let settings = OtSettings::default();
+    let tag = session().setup(Role::Garbler, settings.base, settings.extension);
+    let garbler = GarblerSetup::with(settings, &tag, prg).expect("a setup");
+    let evaluator = EvaluatorSetup::with(settings, &tag, prg).expect("a setup");
+    let (mut garbler, mut evaluator) = (garbler.secured(security), evaluator.secured(security));
+    run_in_memory([&mut garbler, &mut evaluator]).expect("honest");
+    (
+        garbler.finish().expect("done"),
+        evaluator.finish().expect("done"),
+    )
+}

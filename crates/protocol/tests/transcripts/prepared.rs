@@ -1,0 +1,148 @@
+//! Lots and runs of `prepared`.
+
+use std::collections::VecDeque;
+
+use tacit_function::Function;
+use tacit_garble::{LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_kernels::Block;
+use tacit_protocol::Error;
+use tacit_protocol::party::{Action, Party as _};
+use tacit_protocol::prepared::{
+    Demand, EvaluatorOts, Evaluating, GarblerInstance, GarblerOts, Garbling, GarblingLot,
+    Gathering, InstanceSeed, InstanceTables, Instances, Past, ReceivingLot,
+};
+use tacit_protocol::saved::{ChainId, EvaluatorHalf, GarblerHalf};
+use tacit_protocol::session::ProtocolId;
+
+use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed};
+
+/// Instances by component, first in first out.
+pub(super) struct Shelf<T>(pub(super) Vec<VecDeque<T>>);
+
+impl<T> Instances for Shelf<T> {
+    type Instance = T;
+
+    fn next(&mut self, component: usize) -> Result<T, Error> {
+        let missing = || Error::Material(format!("no instance of component {component}"));
+        self.0[component].pop_front().ok_or_else(missing)
+    }
+}
+
+const CHAIN: ChainId = ChainId([9; 16]);
+
+type Kept = (Vec<GarblerHalf>, Vec<EvaluatorHalf>);
+
+/// A run of `function` after what both kept, from lots that are part of the transcript. What the
+/// run saves, if it does.
+fn run<S: Scheme>(
+    scheme: S,
+    function: &Function,
+    kept: &Kept,
+    transcript: &mut Transcript,
+) -> Kept {
+    let mut prg = prg(2);
+    let delta = prg.next_block().with_lsb(1.into());
+    let demand = Demand::of(function).expect("in bounds");
+    let mut mine: Shelf<GarblerInstance<S::Wire>> = Shelf(Vec::new());
+    let mut theirs = Shelf(Vec::new());
+    for (component, count) in function.components().iter().zip(&demand.instances) {
+        let program = component.program();
+        let seeds: Vec<_> = (0..*count)
+            .map(|_| InstanceSeed::random(&mut prg))
+            .collect();
+        let mut tables = VecDeque::new();
+        let keep = |bytes: &[u8]| {
+            tables.extend(InstanceTables::from_bytes(scheme, program, bytes.to_vec()));
+            Ok(())
+        };
+        let mut lot = GarblingLot::new(scheme, program, delta, &seeds, 1).expect("a lot");
+        let mut receiving = ReceivingLot::new(scheme, program, *count, keep).expect("a lot");
+        transcript.run([&mut lot, &mut receiving]);
+        drop(receiving);
+        let wires = seeds.iter().map(|seed| seed.wires(scheme, program, delta));
+        mine.0.push(wires.collect());
+        theirs.0.push(tables);
+    }
+    let numbers: Vec<u64> = (0..demand.ots).collect();
+    let q: Vec<Block> = numbers.iter().map(|_| prg.next_block()).collect();
+    let choices: Vec<bool> = numbers.iter().map(|number| number % 2 == 1).collect();
+    let labels = q.iter().zip(&choices);
+    let labels = labels.map(|(q, choice)| *q ^ delta.and_bit(u8::from(*choice).into()));
+    let ots = EvaluatorOts {
+        numbers: numbers.clone(),
+        choices: choices.clone(),
+        labels: labels.collect(),
+    };
+    let chain = (!kept.0.is_empty()).then_some(CHAIN);
+    let (a, b) = (&kept.0[..], &kept.1[..]);
+    let tag = run_tag(ProtocolId::Prepared, scheme.id(), function);
+    let offers = (delta, GarblerOts { numbers, q });
+    let given = (&INPUTS[0][..], Past { chain, loads: a });
+    let garbler = Garbling::new(scheme, function, tag, given, offers, mine, &seed(7));
+    let mut garbler = garbler.expect("a run");
+    let mut gathering = Gathering::new(scheme, function).expect("in bounds");
+    let mut message = Vec::new();
+    while let Action::Receive { .. } = gathering.next(&mut message).expect("honest") {
+        let Action::Send { kind, .. } = garbler.next(&mut message).expect("honest") else {
+            panic!("the garbler waits for nothing yet");
+        };
+        transcript.note((0, 1), kind.byte(), &message);
+        gathering.receive(&message).expect("honest");
+    }
+    let early = gathering.finish().expect("done");
+    let given = (&INPUTS[1][..], Past { chain, loads: b });
+    let evaluator = Evaluating::new(scheme, function, tag, given, early, &ots, theirs);
+    let mut evaluator = evaluator.expect("a run");
+    transcript.run([&mut garbler, &mut evaluator]);
+    if function.saves().is_empty() {
+        return Kept::default();
+    }
+    let (mine, mut garbler) = garbler.save(CHAIN).expect("it has stopped for that");
+    let (theirs, mut evaluator) = evaluator.save(CHAIN).expect("it has stopped for that");
+    transcript.run([&mut garbler, &mut evaluator]);
+    (mine, theirs)
+}
+
+struct Run;
+
+impl SchemeVisitor for Run {
+    type Output = Transcript;
+
+    fn visit<S: Scheme>(self, scheme: S) -> Transcript {
+        let mut transcript = Transcript::default();
+        run(scheme, &adder(), &Kept::default(), &mut transcript);
+        transcript
+    }
+}
+
+/// Two runs of a chain.
+struct Chain;
+
+impl SchemeVisitor for Chain {
+    type Output = Transcript;
+
+    fn visit<S: Scheme>(self, scheme: S) -> Transcript {
+        let mut transcript = Transcript::default();
+        let kept = run(scheme, &keeping(false), &Kept::default(), &mut transcript);
+        run(scheme, &keeping(true), &kept, &mut transcript);
+        transcript
+    }
+}
+
+#[test]
+fn prepared_under_every_scheme() {
+    let mut runs = Vec::new();
+    for rung in &LADDER {
+        let transcript = with_scheme(rung.id, Run).expect("known");
+        runs.push((rung.name.to_owned(), transcript));
+    }
+    for (id, name) in [
+        (SchemeId::HALF_GATES_TWO_CALL, "half-gates-two-call"),
+        (SchemeId::HALF_GATES_REKEYED, "half-gates-re-keyed"),
+        (SchemeId::THREE_HALVES, "three-halves"),
+    ] {
+        let transcript = with_scheme(id, Chain).expect("known");
+        runs.push((format!("chain {name}"), transcript));
+    }
+    check("prepared", runs);
+}
