@@ -26,10 +26,47 @@
 mod evaluator;
 mod frames;
 mod garbler;
+mod messages;
 mod outline;
 
-pub use evaluator::Evaluating;
 pub(crate) use frames::{EXTENSION_OTS, check_without_values};
 pub use frames::{FRAME_BYTES, check};
-pub use garbler::Garbling;
 pub use outline::outline;
+
+use tacit_function::{Function, Role};
+use tacit_garble::Scheme;
+
+use crate::Error;
+use crate::session::RunTag;
+
+/// A run on which both parties have agreed: [`garble`](Self::garble) is the garbler's side of it,
+/// [`evaluate`](Self::evaluate) the evaluator's.
+#[derive(Clone, Copy)]
+pub struct Run<'f, S> {
+    /// The garbling scheme.
+    pub scheme: S,
+    /// The function, without saved values.
+    pub function: &'f Function,
+    /// What the run is bound to.
+    pub tag: RunTag,
+}
+
+impl<S: Scheme> Run<'_, S> {
+    /// Checks that the function can be run, with these inputs of the party in `role`.
+    fn check(&self, role: Role, inputs: &[bool]) -> Result<(), Error> {
+        check(self.function)?;
+        if inputs.len() == self.function.input_bits(role) {
+            return Ok(());
+        }
+        Err(Error::ApiMisuse(
+            "one input bit for each bit of the party's ports",
+        ))
+    }
+}
+
+/// The greatest number of output bits of a component of `function`.
+fn widest_output(function: &Function) -> usize {
+    let components = function.components().iter();
+    let widths = components.map(|component| component.circuit().output_bits());
+    widths.max().unwrap_or(0)
+}

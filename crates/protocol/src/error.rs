@@ -103,6 +103,9 @@ pub enum Error {
         /// The most that there is.
         limit: u8,
     },
+    /// The wire could not move a message, or ended the run: what drives it knows why.
+    #[error("the connection to the peer failed")]
+    Wire,
     /// The caller broke the contract of this crate.
     #[error("the protocol was used wrongly: {0}")]
     ApiMisuse(&'static str),
@@ -428,6 +431,7 @@ impl Error {
             | Self::SavedType { .. }
             | Self::TransfersUsedUp { .. }
             | Self::SecurityBits { .. }
+            | Self::Wire
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`io`] | what a protocol written as a script sends and receives by |
 //! | [`party`] | the interface between a protocol's states and whoever moves its messages |
 //! | [`message`] | the kinds of messages and the reasons to abort |
 //! | [`outline`] | what a run sends, without running it |
@@ -23,6 +24,7 @@ pub mod batch;
 mod bits;
 pub mod direct;
 mod error;
+pub mod io;
 mod malicious;
 pub mod message;
 pub mod outline;

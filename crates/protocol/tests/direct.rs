@@ -1,7 +1,7 @@
 //! `direct` message by message: frames of other lengths than the garbler's are refused, no step
 //! works for long, and input bits come in as many messages as it takes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use rand_core::UnwrapErr;
 use tacit_components::library;
@@ -9,9 +9,11 @@ use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId};
 use tacit_kernels::Construction;
 use tacit_ot::source::Extension;
-use tacit_protocol::direct::{Evaluating, FRAME_BYTES, Garbling};
+use tacit_protocol::direct::{FRAME_BYTES, Run};
+use tacit_protocol::io::memory::{STUCK, run_two};
+use tacit_protocol::io::{Io, Message};
 use tacit_protocol::message::Kind;
-use tacit_protocol::party::{Action, Party, run_in_memory};
+use tacit_protocol::party::run_in_memory;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
@@ -59,23 +61,67 @@ fn run_tag(function: &Function) -> RunTag {
     })
 }
 
-type Parties<'f> = (Garbling<'f, HalfGates>, Evaluating<'f, HalfGates>);
-
-/// Both parties, whose input bits are all ones.
-fn parties(function: &Function) -> Parties<'_> {
-    parties_by(Extension::default(), function)
+/// A run between honest parties whose input bits are all ones: what it gives, and what both sent.
+struct Ran {
+    garbler: Zeroizing<Vec<bool>>,
+    evaluator: Zeroizing<Vec<bool>>,
+    sent: Vec<(Kind, Vec<u8>)>,
+    breaths: [usize; 2],
 }
 
-fn parties_by(extension: Extension, function: &Function) -> Parties<'_> {
-    let count = function.input_bits(Role::Evaluator) as u64;
-    let (garbler_ot, evaluator_ot) = ots(extension, count);
-    let tag = run_tag(function);
-    let ones = |role| vec![true; function.input_bits(role)];
-    let (mine, yours) = (ones(Role::Garbler), ones(Role::Evaluator));
-    let seed = Zeroizing::new([7; 32]);
-    let garbler = Garbling::new(scheme(), function, tag, &mine, garbler_ot, &seed);
-    let evaluator = Evaluating::new(scheme(), function, tag, &yours, evaluator_ot);
-    (garbler.unwrap(), evaluator.unwrap())
+impl Ran {
+    /// The payloads of one kind.
+    fn payloads(&self, kind: Kind) -> Vec<Vec<u8>> {
+        let those = self.sent.iter().filter(|(sent, _)| *sent == kind);
+        those.map(|(_, payload)| payload.clone()).collect()
+    }
+}
+
+const SEED: [u8; 32] = [7; 32];
+
+fn run(function: &Function) -> Ran {
+    run_by(ots_for(Extension::default(), function), function)
+}
+
+/// OTs for a run of `function`.
+fn ots_for(extension: Extension, function: &Function) -> (GarblerOt, EvaluatorOt) {
+    ots(extension, function.input_bits(Role::Evaluator) as u64)
+}
+
+fn run_of(function: &Function) -> Run<'_, HalfGates> {
+    let (scheme, tag) = (scheme(), run_tag(function));
+    Run {
+        scheme,
+        function,
+        tag,
+    }
+}
+
+fn ones(function: &Function, role: Role) -> Vec<bool> {
+    vec![true; function.input_bits(role)]
+}
+
+fn run_by((mut offers, mut choices): (GarblerOt, EvaluatorOt), function: &Function) -> Ran {
+    let (run, seed, mut sent) = (run_of(function), Zeroizing::new(SEED), Vec::new());
+    let (mine, yours) = (
+        ones(function, Role::Garbler),
+        ones(function, Role::Evaluator),
+    );
+    let ended = run_two(
+        async |io| run.garble(io, &mine, &mut offers, &seed).await,
+        async |io| run.evaluate(io, &yours, &mut choices).await,
+        &mut |_, _, kind, (_, payload)| {
+            sent.push((kind, payload.clone()));
+            Ok(())
+        },
+    );
+    let (garbler, evaluator) = ended.results;
+    Ran {
+        garbler: garbler.expect("honest"),
+        evaluator: evaluator.expect("honest"),
+        sent,
+        breaths: ended.breaths,
+    }
 }
 
 /// The results on ones.
@@ -84,57 +130,31 @@ fn plain(function: &Function) -> Vec<bool> {
     function.evaluate(&vec![true; bits])
 }
 
-/// Runs the garbler up to its last frame of tables, and the evaluator up to where it waits for
-/// the first. Returns the frames.
-fn tables_of((garbler, evaluator): &mut Parties<'_>) -> Vec<Vec<u8>> {
-    let (mut message, mut frames) = (Vec::new(), Vec::new());
-    let (mut choices, mut sent) = (Vec::new(), VecDeque::new());
-    // The choices wait for nothing.
-    while evaluator.next(&mut choices).unwrap() == Action::send(Kind::CotExtension) {
-        sent.push_back(choices.clone());
+/// Evaluates what a garbler sends that has no other tables than these frames, and nothing after
+/// them. Passes if the evaluator takes all of them.
+fn evaluate(function: &Function, frames: &[&[u8]]) -> Result<(), Error> {
+    let (_, mut choices) = ots_for(Extension::default(), function);
+    let yours = ones(function, Role::Evaluator);
+    let send = |io: &mut Io<'_>, kind, payload: &[u8]| {
+        io.message().clear();
+        io.message().extend_from_slice(payload);
+        io.send(&Message::exactly(kind, payload.len()))
+    };
+    let ended = run_two(
+        async |io| {
+            send(io, Kind::GarblingStart, &[7; 32])?;
+            let frames = frames.iter();
+            frames.map(|frame| send(io, Kind::Tables, frame)).collect()
+        },
+        async |io| run_of(function).evaluate(io, &yours, &mut choices).await,
+        &mut |_, _, _, _| Ok(()),
+    );
+    let sent: Result<(), Error> = ended.results.0;
+    sent.expect("nothing stops the garbler");
+    match ended.results.1 {
+        Err(Error::ApiMisuse(STUCK)) => Ok(()),
+        other => other.map(drop),
     }
-    loop {
-        match garbler.next(&mut message).unwrap() {
-            Action::Send {
-                kind: Kind::Tables, ..
-            } => frames.push(message.clone()),
-            Action::Send {
-                kind: Kind::GarblingStart,
-                ..
-            } => {
-                evaluator.receive(&message).unwrap();
-            }
-            Action::Receive {
-                kind: Kind::CotExtension,
-                ..
-            } => {
-                let choices = sent.pop_front().expect("as many as are taken");
-                garbler.receive(&choices).unwrap();
-            }
-            Action::Continue => {}
-            _ => return frames,
-        }
-    }
-}
-
-/// Gives frames to the evaluator; the first error.
-fn evaluate(evaluator: &mut dyn Party, frames: &[&[u8]]) -> Result<(), Error> {
-    let mut message = Vec::new();
-    for frame in frames {
-        loop {
-            match evaluator.next(&mut message)? {
-                Action::Continue => {}
-                Action::Receive { kind, .. } => {
-                    assert_eq!(kind, Kind::Tables);
-                    break;
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-        evaluator.receive(frame)?;
-    }
-    while evaluator.next(&mut message)? == Action::Continue {}
-    Ok(())
 }
 
 #[test]
@@ -149,9 +169,8 @@ fn frames_of_other_lengths_are_refused() {
         .filter(|bytes| *bytes > 0)
         .collect();
     // Gives the tables in frames of this many segments each, and what is left in one.
-    let run = |counts: &[usize]| {
-        let mut both = parties(&function);
-        let tables = tables_of(&mut both).concat();
+    let run_in = |counts: &[usize]| {
+        let tables = run(&function).payloads(Kind::Tables).concat();
         let (mut segments, mut rest, mut frames) = (&segments[..], &tables[..], Vec::new());
         for count in counts.iter().copied().chain([usize::MAX]) {
             let (now, after) = segments.split_at(count.min(segments.len()));
@@ -159,7 +178,7 @@ fn frames_of_other_lengths_are_refused() {
             (segments, rest) = (after, left);
             frames.extend((!frame.is_empty()).then_some(frame));
         }
-        evaluate(&mut both.1, &frames)
+        evaluate(&function, &frames)
     };
     // As an honest garbler cuts them.
     let (mut honest, mut count, mut filled) = (Vec::new(), 0, 0);
@@ -171,8 +190,8 @@ fn frames_of_other_lengths_are_refused() {
         }
     }
     assert!(honest[0] > 1 && honest.len() > 1, "{segments:?}");
-    assert_eq!(run(&honest), Ok(()));
-    let is_refused = |counts: &[usize]| match run(counts) {
+    assert_eq!(run_in(&honest), Ok(()));
+    let is_refused = |counts: &[usize]| match run_in(counts) {
         Err(Error::PeerMisbehaved(Misbehaviour::WrongLength { kind, .. })) => kind == Kind::Tables,
         other => panic!("{counts:?}: {other:?}"),
     };
@@ -183,13 +202,12 @@ fn frames_of_other_lengths_are_refused() {
     assert!(is_refused(&[]));
     // Nothing, a segment cut in two, and more than there is.
     let other = |change: fn(&[u8]) -> Vec<u8>| {
-        let mut both = parties(&function);
-        let frames = tables_of(&mut both);
+        let frames = run(&function).payloads(Kind::Tables);
         let last = change(&frames[frames.len() - 1]);
         let mut frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
         frames.pop();
         frames.push(&last);
-        evaluate(&mut both.1, &frames)
+        evaluate(&function, &frames)
     };
     assert_eq!(other(<[u8]>::to_vec), Ok(()));
     for change in [
@@ -221,33 +239,17 @@ fn xors() -> Function {
     builder.finish().unwrap()
 }
 
-/// Counts how often a party gives way.
-struct Counted<'a>(&'a mut dyn Party, usize);
-
-impl Party for Counted<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let action = self.0.next(message)?;
-        self.1 += usize::from(action == Action::Continue);
-        Ok(action)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(payload)
-    }
-}
-
 #[test]
 fn work_without_messages_gives_way_now_and_then() {
     let function = xors();
-    let (mut garbler, mut evaluator) = parties(&function);
-    let (mut a, mut b) = (Counted(&mut garbler, 0), Counted(&mut evaluator, 0));
-    run_in_memory([&mut a, &mut b]).unwrap();
+    let ran = run(&function);
     // 2^20 gates at most, or bits that calls move, at a time.
-    assert!((8..64).contains(&a.1), "{}", a.1);
-    assert!((8..64).contains(&b.1), "{}", b.1);
+    for breaths in ran.breaths {
+        assert!((8..64).contains(&breaths), "{breaths}");
+    }
     let expected = plain(&function);
-    assert_eq!(*garbler.finish().unwrap().0, expected);
-    assert_eq!(*evaluator.finish().unwrap().0, expected);
+    assert_eq!(*ran.garbler, expected);
+    assert_eq!(*ran.evaluator, expected);
 }
 
 #[test]
@@ -270,15 +272,14 @@ fn giving_way_changes_no_frame() {
         .output("r", "bytes[4096]", Recipient::Garbler, "v[100]")
         .output("s", "bytes[1]", Recipient::Evaluator, "a[100]");
     let function = builder.finish().unwrap();
-    let frames = tables_of(&mut parties(&function));
-    let lengths: Vec<usize> = frames.iter().map(Vec::len).collect();
+    let ran = run(&function);
+    let lengths: Vec<usize> = ran.payloads(Kind::Tables).iter().map(Vec::len).collect();
     assert_eq!(lengths, [32 * 700]);
-    let (mut garbler, mut evaluator) = parties(&function);
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
+    assert!(ran.breaths.iter().all(|breaths| *breaths > 0));
     let expected = plain(&function);
     let (r, s) = expected.split_at(8 * 4096);
-    assert_eq!(*garbler.finish().unwrap().0, r);
-    assert_eq!(*evaluator.finish().unwrap().0, s);
+    assert_eq!(*ran.garbler, r);
+    assert_eq!(*ran.evaluator, s);
 }
 
 /// A function with 140,000 input bits of the evaluator.
@@ -319,23 +320,10 @@ fn many_input_bits_come_in_several_messages() {
 
 /// Runs both parties to their results; the lengths of the evaluator's messages of choices.
 fn lengths_of_choices(extension: Extension, function: &Function) -> Vec<usize> {
-    let (mut garbler, mut evaluator) = parties_by(extension, function);
-    let (mut message, mut lengths) = (Vec::new(), Vec::new());
-    let mut start = Vec::new();
-    garbler.next(&mut start).unwrap();
-    while lengths.len() < 3 {
-        let kind = Kind::CotExtension;
-        assert_eq!(evaluator.next(&mut message), Ok(Action::send(kind)));
-        let max_bytes = message.len();
-        let receive = Action::receive(kind, max_bytes);
-        assert_eq!(garbler.next(&mut Vec::new()), Ok(receive));
-        garbler.receive(&message).unwrap();
-        lengths.push(message.len());
-    }
-    evaluator.receive(&start).unwrap();
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
+    let ran = run_by(ots_for(extension, function), function);
     let expected = plain(function);
-    assert_eq!(*garbler.finish().unwrap().0, expected);
-    assert_eq!(*evaluator.finish().unwrap().0, expected);
-    lengths
+    assert_eq!(*ran.garbler, expected);
+    assert_eq!(*ran.evaluator, expected);
+    let choices = ran.payloads(Kind::CotExtension);
+    choices.iter().map(Vec::len).collect()
 }

@@ -1,9 +1,12 @@
 //! The driver: joins a protocol's states to a blocking channel.
 
+use std::task::Poll;
 use std::time::Duration;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_net::{CancelHandle, Channel, NetError};
+use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::io::{Io, Wire, complete};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::party::{Action, OnlyPeer, Party, PeerName, Progress, admit};
@@ -17,6 +20,83 @@ pub(crate) fn seed() -> Zeroizing<[u8; 32]> {
     let mut seed = Zeroizing::new([0; 32]);
     UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
     seed
+}
+
+/// Runs `script` over `channel` to its end in one poll, and reports progress as it goes.
+///
+/// # Errors
+///
+/// The script's error or the channel's. The session tells the peer.
+pub(crate) fn run_script<T>(
+    channel: &mut Channel,
+    watch: &mut dyn FnMut(Progress),
+    script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
+) -> Result<T, Error> {
+    let mut wire = Blocking {
+        channel,
+        watch,
+        failure: None,
+    };
+    let ended = complete(script(&mut Io::new(&mut wire)));
+    if let Some(failure) = wire.failure {
+        return Err(failure);
+    }
+    let outcome = ended?;
+    flush(wire.channel)?;
+    Ok(outcome)
+}
+
+/// A channel, as a script sends by it and receives from it. Every wait is within a call.
+struct Blocking<'a> {
+    channel: &'a mut Channel,
+    watch: &'a mut dyn FnMut(Progress),
+    /// What the channel failed with, which [`ProtocolError::Wire`] stands for.
+    failure: Option<Error>,
+}
+
+/// Notes what the channel failed with.
+fn noted<T>(failure: &mut Option<Error>, moved: Result<T, Error>) -> Result<T, ProtocolError> {
+    moved.map_err(|error| {
+        *failure = Some(error);
+        ProtocolError::Wire
+    })
+}
+
+impl Wire for Blocking<'_> {
+    fn send(&mut self, _to: OnlyPeer, kind: Kind, payload: &[u8]) -> Result<(), ProtocolError> {
+        let sent = checked(self.channel).and_then(|()| send(self.channel, kind, payload));
+        noted(&mut self.failure, sent)
+    }
+
+    fn poll_message(&mut self, _from: OnlyPeer) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn receive(
+        &mut self,
+        _from: OnlyPeer,
+        kind: Kind,
+        max_bytes: usize,
+    ) -> Result<&[u8], ProtocolError> {
+        let Self {
+            channel, failure, ..
+        } = self;
+        noted(failure, checked(channel))?;
+        noted(failure, receive(channel, kind, max_bytes))
+    }
+
+    fn poll_breathe(&mut self) -> Poll<Result<(), ProtocolError>> {
+        let gone_on = checked(self.channel).and_then(|()| flush(self.channel));
+        Poll::Ready(noted(&mut self.failure, gone_on))
+    }
+
+    fn progressed(&mut self, progress: Progress) {
+        (self.watch)(progress);
+    }
+}
+
+fn checked(channel: &Channel) -> Result<(), Error> {
+    Ok(channel.check()?)
 }
 
 /// Runs `party` over `channel` to its end, and reports progress as it goes.

@@ -5,6 +5,7 @@ use tacit_function::Function;
 use tacit_garble::Scheme;
 
 use crate::Error;
+use crate::party::Progress;
 
 /// A frame of tables is sent once it holds this many bytes; it ends with a whole segment.
 pub const FRAME_BYTES: usize = 64 << 10;
@@ -93,9 +94,12 @@ impl<'f> Walk<'f> {
         self.program = None;
     }
 
-    /// AND gates behind it.
-    pub(super) fn done_ands(&self) -> u64 {
-        self.done_ands
+    /// How much of `function` is behind it.
+    pub(super) fn progress(&self, function: &Function) -> Progress {
+        Progress {
+            done_ands: self.done_ands,
+            total_ands: function.and_gates(),
+        }
     }
 }
 

@@ -2,14 +2,13 @@
 
 use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
-use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_ot::source::Extension;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
+use super::messages;
 use crate::Error;
 use crate::outline::{HEADER_BYTES, Outline, Parts, Walk, WalkedStep, bare};
-use crate::result::result_bytes;
 use crate::setup::extension_bytes;
 
 /// The messages of a run of `function`, over which `walk` went, under `scheme`, in a session that
@@ -55,10 +54,7 @@ pub fn outline<S: Scheme>(
         }
     }
     let mut late = tables.finish();
-    match function.output_bits(Role::Evaluator) {
-        0 => {}
-        outputs => late.push(bare(scheme.decoding_bytes(outputs))),
-    }
+    late.extend(messages::decoding(scheme, function).map(|message| bare(message.max_bytes)));
     let mut choices = Vec::new();
     let mut left = function.input_bits(Role::Evaluator);
     while left > 0 {
@@ -67,13 +63,10 @@ pub fn outline<S: Scheme>(
         left -= count;
     }
     Ok(Outline {
-        early: vec![bare(2 * Block::BYTES)],
+        early: vec![bare(messages::GARBLING_START.max_bytes)],
         choices,
         late,
-        result: match function.output_bits(Role::Garbler) {
-            0 => None,
-            outputs => Some(HEADER_BYTES + result_bytes(outputs) as u64),
-        },
+        result: messages::result(function).map(|message| HEADER_BYTES + message.max_bytes as u64),
         kept: None,
         early_links: 0,
         late_links: 0,

@@ -57,9 +57,8 @@ fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) ->
 
 /// A new epoch.
 fn epochs(extension: Extension, transcript: &mut Transcript) -> [Epoch; 2] {
-    let tag = |sender| {
-        session().authenticated_setup(Role::Garbler, sender, BaseOt::default(), extension)
-    };
+    let tag =
+        |sender| session().authenticated_setup(Role::Garbler, sender, BaseOt::default(), extension);
     let tags = EpochTags {
         garbler: tag(Role::Garbler),
         evaluator: tag(Role::Evaluator),
@@ -147,9 +146,8 @@ fn from_triples() -> Transcript {
     transcript.run([&mut garbler, &mut evaluator]);
     drop((garbler, evaluator));
     let terms = terms(&function, Construction::TwoCall);
-    let [ours, theirs] = lots.map(|lot| {
-        StockedTriples::new(id, Box::new(Leased(lot))).expect("blocks of the lot")
-    });
+    let [ours, theirs] =
+        lots.map(|lot| StockedTriples::new(id, Box::new(Leased(lot))).expect("blocks of the lot"));
     let garbler = Garbler::from_stock(terms, &INPUTS[0], ours, &seed(3));
     let evaluator = Evaluator::from_stock(terms, &INPUTS[1], theirs, &seed(4));
     let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));

@@ -4,27 +4,42 @@ use tacit_garble::{LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
-use tacit_protocol::direct::{Evaluating, Garbling};
+use tacit_protocol::direct::Run;
+use tacit_protocol::io::memory::run_two;
 use tacit_protocol::session::ProtocolId;
 
 use crate::{INPUTS, Transcript, adder, check, ots, prg, run_tag, seed, settings};
 
 /// A run by OTs of an extension.
-struct Run(Extension);
+struct DirectRun(Extension);
 
-impl SchemeVisitor for Run {
+impl SchemeVisitor for DirectRun {
     type Output = Transcript;
 
     fn visit<S: Scheme>(self, scheme: S) -> Transcript {
         let function = adder();
         let how = (settings(BaseOt::default(), self.0), Security::SemiHonest);
-        let (garbler, evaluator) = ots(how, 8, &mut prg(1), &mut Transcript::default());
+        let (mut offers, mut choices) = ots(how, 8, &mut prg(1), &mut Transcript::default());
         let tag = run_tag(ProtocolId::Direct, scheme.id(), &function);
-        let garbler = Garbling::new(scheme, &function, tag, &INPUTS[0], garbler, &seed(7));
-        let evaluator = Evaluating::new(scheme, &function, tag, &INPUTS[1], evaluator);
-        let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
+        let (run, seed) = (
+            Run {
+                scheme,
+                function: &function,
+                tag,
+            },
+            seed(7),
+        );
         let mut transcript = Transcript::default();
-        transcript.run([&mut garbler, &mut evaluator]);
+        let ended = run_two(
+            async |io| run.garble(io, &INPUTS[0], &mut offers, &seed).await,
+            async |io| run.evaluate(io, &INPUTS[1], &mut choices).await,
+            &mut |from, _, kind, (_, payload)| {
+                transcript.note((from, 1 - from), kind.byte(), payload);
+                Ok(())
+            },
+        );
+        let (garbler, evaluator) = ended.results;
+        assert_eq!(garbler.expect("honest"), evaluator.expect("honest"));
         transcript
     }
 }
@@ -33,11 +48,11 @@ impl SchemeVisitor for Run {
 fn direct_under_every_scheme_and_extension() {
     let mut runs = Vec::new();
     for rung in &LADDER {
-        let transcript = with_scheme(rung.id, Run(Extension::default())).expect("known");
+        let transcript = with_scheme(rung.id, DirectRun(Extension::default())).expect("known");
         runs.push((rung.name.to_owned(), transcript));
     }
     for extension in Extension::NAMED {
-        let transcript = with_scheme(SchemeId::HALF_GATES_TWO_CALL, Run(extension));
+        let transcript = with_scheme(SchemeId::HALF_GATES_TWO_CALL, DirectRun(extension));
         runs.push((extension.to_string(), transcript.expect("known")));
     }
     check("direct", runs);

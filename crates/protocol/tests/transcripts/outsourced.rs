@@ -24,7 +24,11 @@ fn run(
         None => {
             let (of_generator, of_cloud) = default_ots(Security::Malicious, &mut prg);
             let cloud = CloudStart::NewChain(of_cloud);
-            (GeneratorStart::NewChain(of_generator), cloud, <_>::default())
+            (
+                GeneratorStart::NewChain(of_generator),
+                cloud,
+                <_>::default(),
+            )
         }
         Some((mut generator, mut cloud)) => {
             let next = generator.chain.attempt().max(cloud.chain.attempt()) + 1;

@@ -8,7 +8,7 @@ use tacit_kernels::Block;
 use tacit_protocol::Error;
 use tacit_protocol::party::{Action, Party as _};
 use tacit_protocol::prepared::{
-    Demand, EvaluatorOts, Evaluating, GarblerInstance, GarblerOts, Garbling, GarblingLot,
+    Demand, Evaluating, EvaluatorOts, GarblerInstance, GarblerOts, Garbling, GarblingLot,
     Gathering, InstanceSeed, InstanceTables, Instances, Past, ReceivingLot,
 };
 use tacit_protocol::saved::{ChainId, EvaluatorHalf, GarblerHalf};

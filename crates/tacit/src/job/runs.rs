@@ -3,7 +3,7 @@
 use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
 use tacit_protocol::authenticated;
-use tacit_protocol::direct::{Evaluating, Garbling};
+use tacit_protocol::direct::Run;
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
@@ -13,7 +13,7 @@ use crate::authenticated::{
     AuthenticatedRun, ChainedOutcome, ChainedRun, construction, planned_at,
 };
 use crate::cost::{Clock, FromStock, Phase, PhaseCost};
-use crate::driver::{drive, seed};
+use crate::driver::{run_script, seed};
 use crate::kept::ChainPlace;
 use crate::session::CountedEpoch;
 use crate::stock::{
@@ -342,21 +342,26 @@ impl SchemeVisitor for DirectRun<'_> {
             inputs,
             watch,
         } = self;
+        let run = Run {
+            scheme,
+            function,
+            tag,
+        };
         match role {
             Role::Garbler => {
+                let mut ot = session.take_garbler_ot()?;
                 let seed = seed();
-                let ot = session.take_garbler_ot()?;
-                let mut party = Garbling::new(scheme, function, tag, inputs, ot, &seed)?;
-                drive(session.channel(), &mut party, watch)?;
-                let (outputs, ot) = party.finish()?;
+                let outputs = run_script(session.channel(), watch, async |io| {
+                    run.garble(io, inputs, &mut ot, &seed).await
+                })?;
                 session.keep_garbler_ot(ot);
                 Ok(outputs)
             }
             Role::Evaluator => {
-                let ot = session.take_evaluator_ot()?;
-                let mut party = Evaluating::new(scheme, function, tag, inputs, ot)?;
-                drive(session.channel(), &mut party, watch)?;
-                let (outputs, ot) = party.finish()?;
+                let mut ot = session.take_evaluator_ot()?;
+                let outputs = run_script(session.channel(), watch, async |io| {
+                    run.evaluate(io, inputs, &mut ot).await
+                })?;
                 session.keep_evaluator_ot(ot);
                 Ok(outputs)
             }

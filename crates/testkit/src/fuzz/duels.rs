@@ -21,6 +21,8 @@ use tacit_protocol::batch::{
     PreparingEvaluator, PreparingGarbler,
 };
 use tacit_protocol::direct;
+use tacit_protocol::io::Io;
+use tacit_protocol::io::memory::{STUCK, run_two};
 use tacit_protocol::party::{Action, Party, PeerName, admit, run_in_memory, run_through};
 use tacit_protocol::prepared::{
     self, ChoosingOts, Demand, EvaluatorOts, GarblerInstance, GarblerOts, Gathering, InstanceSeed,
@@ -96,6 +98,29 @@ pub(super) fn play<P: PeerName, const N: usize>(
         Ok(())
     });
     failures.is_empty()
+}
+
+/// Runs two scripts against each other, the liar's messages through `edits`. One that is not the
+/// liar reports no misuse, unless both wait for each other.
+fn play_two<A, B>(
+    a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
+    b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
+    edits: &mut Edits,
+) {
+    let (liar, mut messages) = (edits.liar(2), 0);
+    let ended = run_two(a, b, &mut |own, _, _, (kind, payload)| {
+        messages += 1;
+        assert!(messages < 1 << 20, "the parties go on for ever");
+        if own == liar {
+            edits.change(kind, payload);
+        }
+        Ok(())
+    });
+    let (a, b) = ended.results;
+    let honest = [a.err(), b.err()].into_iter().nth(1 - liar).flatten();
+    if let Some(Error::ApiMisuse(what)) = honest {
+        assert_eq!(what, STUCK, "the honest party was used wrongly");
+    }
 }
 
 /// A party whose errors are looked at. One that is not the liar reports no misuse.
@@ -220,13 +245,18 @@ const INPUTS: [[bool; 8]; 2] = [
 /// A run of `direct`, its base OTs honest.
 pub fn direct(data: &[u8]) {
     let mut edits = Edits::new(data);
-    let (garbler, evaluator) = ots(Extension::default(), Security::SemiHonest, &mut prg(data));
-    let (function, tag) = (shared_adder(), run_tag(ProtocolId::Direct, 0));
+    let (mut offers, mut choices) = ots(Extension::default(), Security::SemiHonest, &mut prg(data));
+    let run = direct::Run {
+        scheme: scheme(),
+        function: shared_adder(),
+        tag: run_tag(ProtocolId::Direct, 0),
+    };
     let seed = Zeroizing::new(SEED);
-    let garbler = direct::Garbling::new(scheme(), function, tag, &INPUTS[0], garbler, &seed);
-    let evaluator = direct::Evaluating::new(scheme(), function, tag, &INPUTS[1], evaluator);
-    let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-    play([&mut garbler, &mut evaluator], &mut edits);
+    play_two(
+        async |io| run.garble(io, &INPUTS[0], &mut offers, &seed).await,
+        async |io| run.evaluate(io, &INPUTS[1], &mut choices).await,
+        &mut edits,
+    );
 }
 
 /// Instances by component, first in first out.
