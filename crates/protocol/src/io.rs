@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::Error;
 use crate::message::{Kind, exactly};
-use crate::party::{OnlyPeer, PeerName, Progress};
+use crate::party::{Action, OnlyPeer, Party, PeerName, Progress};
 
 /// A message in this run: its kind and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,7 @@ pub trait Wire<P = OnlyPeer> {
 pub struct Io<'w, P = OnlyPeer> {
     wire: &'w mut dyn Wire<P>,
     message: Vec<u8>,
+    from: Option<P>,
 }
 
 impl<'w, P: PeerName> Io<'w, P> {
@@ -104,6 +105,7 @@ impl<'w, P: PeerName> Io<'w, P> {
         Self {
             wire,
             message: Vec::new(),
+            from: None,
         }
     }
 
@@ -129,6 +131,7 @@ impl<'w, P: PeerName> Io<'w, P> {
     ///
     /// Those of [`Wire::receive`], or the message is shorter than it always is.
     pub async fn receive_from(&mut self, from: P, expected: &Message) -> Result<&[u8], Error> {
+        self.from = Some(from);
         poll_fn(|_| self.wire.poll_message(from)).await;
         let payload = self.wire.receive(from, expected.kind, expected.max_bytes)?;
         if expected.is_exact {
@@ -144,6 +147,39 @@ impl<'w, P: PeerName> Io<'w, P> {
     /// The run is cancelled, or over time.
     pub async fn breathe(&mut self) -> Result<(), Error> {
         poll_fn(|_| self.wire.poll_breathe()).await
+    }
+
+    /// The peer that sent the message received last, which is the one that an error is about.
+    #[must_use]
+    pub fn from(&self) -> Option<P> {
+        self.from
+    }
+
+    /// Moves the messages of a party that is not a script yet, until it is done or has something
+    /// to [keep](Action::Keep). Returns which.
+    ///
+    /// # Errors
+    ///
+    /// Those of the party and of the wire.
+    pub async fn drive(&mut self, party: &mut dyn Party<P>) -> Result<Action<P>, Error> {
+        loop {
+            let action = party.next(&mut self.message)?;
+            match action {
+                Action::Send { to, kind } => self.wire.send(to, kind, &self.message)?,
+                Action::Receive {
+                    from,
+                    kind,
+                    max_bytes,
+                } => {
+                    let expected = Message::up_to(kind, max_bytes);
+                    party.receive(self.receive_from(from, &expected).await?)?;
+                    self.from = None;
+                }
+                Action::Continue => self.breathe().await?,
+                Action::Keep | Action::Done => return Ok(action),
+            }
+            self.wire.progressed(party.progress());
+        }
     }
 
     /// Tells how far the party has come.

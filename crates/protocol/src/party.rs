@@ -10,9 +10,7 @@
 //! Parties differ in how they name their peers: one of two has an [`OnlyPeer`], and one of three
 //! says [which](Peer).
 
-use core::array::from_fn;
-use core::{fmt, mem};
-use std::collections::VecDeque;
+use core::fmt;
 
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
@@ -268,91 +266,4 @@ pub fn admit(expected: Kind, max_bytes: usize, kind: u8, payload: &[u8]) -> Resu
         .into());
     }
     Ok(())
-}
-
-/// A message on its way in memory: the byte of its kind, and its payload.
-pub type Sent = (u8, Vec<u8>);
-
-/// What happens to a message on its way. It is called with the number of the sender, the receiver's
-/// name and the kind that the message was sent as, and may change the message. Its error is the
-/// sender's.
-pub type OnItsWay<'w, P> = &'w mut dyn FnMut(usize, P, Kind, &mut Sent) -> Result<(), Error>;
-
-/// Runs parties against each other in memory, until each is done, has failed or waits for ever.
-/// One that fails tells all others. Returns the number of each that failed and its error, in the
-/// order of time, and last those that wait, with [`Error::ApiMisuse`].
-pub fn run_through<P: PeerName, const N: usize>(
-    mut parties: [&mut dyn Party<P>; N],
-    on_its_way: OnItsWay<'_, P>,
-) -> Vec<(usize, Error)> {
-    // By receiver and sender.
-    let mut queues: [[VecDeque<Sent>; N]; N] = from_fn(|_| from_fn(|_| VecDeque::new()));
-    let (mut failures, mut has_ended) = (Vec::new(), [false; N]);
-    let (mut message, mut moved) = (Vec::new(), true);
-    while mem::take(&mut moved) {
-        for own in 0..N {
-            if has_ended[own] {
-                continue;
-            }
-            let mut act = || -> Result<bool, Error> {
-                match parties[own].next(&mut message)? {
-                    Action::Done => return Ok(true),
-                    Action::Continue | Action::Keep => moved = true,
-                    Action::Send { to, kind } => {
-                        let mut sent = (kind.byte(), message.clone());
-                        on_its_way(own, to, kind, &mut sent)?;
-                        queues[to.number(own)][own].push_back(sent);
-                        moved = true;
-                    }
-                    Action::Receive {
-                        from,
-                        kind,
-                        max_bytes,
-                    } => {
-                        let queue = &mut queues[own][from.number(own)];
-                        if let Some((found, payload)) = queue.pop_front() {
-                            admit(kind, max_bytes, found, &payload)?;
-                            parties[own].receive(&payload)?;
-                            moved = true;
-                        }
-                    }
-                }
-                Ok(false)
-            };
-            match act() {
-                Ok(is_done) => has_ended[own] = is_done,
-                Err(error) => {
-                    let abort = (Kind::Abort.byte(), vec![error.abort_reason().byte()]);
-                    let to_others = queues.iter_mut().map(|queues| &mut queues[own]);
-                    to_others.for_each(|queue| queue.push_back(abort.clone()));
-                    failures.push((own, error));
-                    (has_ended[own], moved) = (true, true);
-                }
-            }
-        }
-    }
-    let waiting = (0..N).filter(|own| !has_ended[*own]);
-    let stuck = || Error::ApiMisuse("all parties wait for each other");
-    failures.extend(waiting.map(|own| (own, stuck())));
-    failures
-}
-
-/// Runs parties against each other in memory, to the end of all, in the order of their numbers.
-///
-/// # Errors
-///
-/// The error of the party that failed first, or [`Error::ApiMisuse`] where one waits for ever.
-pub fn run_in_memory<P: PeerName, const N: usize>(
-    parties: [&mut dyn Party<P>; N],
-) -> Result<(), Error> {
-    let failures = run_through(parties, &mut |_, _, _, _| Ok(()));
-    let first = failures.into_iter().next();
-    first.map_or(Ok(()), |(_, error)| Err(error))
-}
-
-/// How party number `own` of [`run_through`] ended.
-#[cfg(test)]
-pub(crate) fn end_of(failures: &mut Vec<(usize, Error)>, own: usize) -> Result<(), Error> {
-    let failure = failures.iter().position(|failure| failure.0 == own);
-    failure.map_or(Ok(()), |number| Err(failures.remove(number).1))
 }

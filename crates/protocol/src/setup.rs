@@ -128,8 +128,9 @@ mod tests {
     use tacit_ot::PeerMisbehaved;
 
     use super::*;
+    use crate::io::memory::run_in_memory;
     use crate::message::Kind;
-    use crate::party::{Action, Party, run_in_memory};
+    use crate::party::{Action, Party};
     use crate::session::{Hello, RunTag, SessionTag};
 
     fn tag(settings: OtSettings) -> RunTag {

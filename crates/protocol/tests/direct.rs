@@ -10,10 +10,10 @@ use tacit_garble::{HalfGates, Scheme, SchemeId};
 use tacit_kernels::Construction;
 use tacit_ot::source::Extension;
 use tacit_protocol::direct::{FRAME_BYTES, Run};
+use tacit_protocol::io::memory::run_in_memory;
 use tacit_protocol::io::memory::{STUCK, run_two};
 use tacit_protocol::io::{Io, Message};
 use tacit_protocol::message::Kind;
-use tacit_protocol::party::run_in_memory;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,

@@ -32,71 +32,33 @@ pub(crate) fn run_script<T>(
     watch: &mut dyn FnMut(Progress),
     script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
 ) -> Result<T, Error> {
+    run_script_over(&mut [(OnlyPeer, channel)], |error, _| error, watch, script)
+}
+
+/// The same over a channel to each peer. `of_peer` adds to an error the peer that it was with.
+pub(crate) fn run_script_over<P: PeerName, T>(
+    links: &mut [(P, &mut Channel)],
+    of_peer: fn(Error, P) -> Error,
+    watch: &mut dyn FnMut(Progress),
+    script: impl AsyncFnOnce(&mut Io<'_, P>) -> Result<T, ProtocolError>,
+) -> Result<T, Error> {
     let mut wire = Blocking {
-        channel,
+        links,
+        of_peer,
         watch,
         failure: None,
     };
-    let ended = complete(script(&mut Io::new(&mut wire)));
-    if let Some(failure) = wire.failure {
-        return Err(failure);
+    let mut io = Io::new(&mut wire);
+    let ended = complete(script(&mut io));
+    let from = io.from();
+    match (ended, wire.failure.take()) {
+        (_, Some(failure)) => Err(failure),
+        (Ok(outcome), None) => wire.flush().map(|()| outcome),
+        (Err(error), None) => Err(match from {
+            Some(from) => of_peer(error.into(), from),
+            None => error.into(),
+        }),
     }
-    let outcome = ended?;
-    flush(wire.channel)?;
-    Ok(outcome)
-}
-
-/// A channel, as a script sends by it and receives from it. Every wait is within a call.
-struct Blocking<'a> {
-    channel: &'a mut Channel,
-    watch: &'a mut dyn FnMut(Progress),
-    /// What the channel failed with, which [`ProtocolError::Wire`] stands for.
-    failure: Option<Error>,
-}
-
-/// Notes what the channel failed with.
-fn noted<T>(failure: &mut Option<Error>, moved: Result<T, Error>) -> Result<T, ProtocolError> {
-    moved.map_err(|error| {
-        *failure = Some(error);
-        ProtocolError::Wire
-    })
-}
-
-impl Wire for Blocking<'_> {
-    fn send(&mut self, _to: OnlyPeer, kind: Kind, payload: &[u8]) -> Result<(), ProtocolError> {
-        let sent = checked(self.channel).and_then(|()| send(self.channel, kind, payload));
-        noted(&mut self.failure, sent)
-    }
-
-    fn poll_message(&mut self, _from: OnlyPeer) -> Poll<()> {
-        Poll::Ready(())
-    }
-
-    fn receive(
-        &mut self,
-        _from: OnlyPeer,
-        kind: Kind,
-        max_bytes: usize,
-    ) -> Result<&[u8], ProtocolError> {
-        let Self {
-            channel, failure, ..
-        } = self;
-        noted(failure, checked(channel))?;
-        noted(failure, receive(channel, kind, max_bytes))
-    }
-
-    fn poll_breathe(&mut self) -> Poll<Result<(), ProtocolError>> {
-        let gone_on = checked(self.channel).and_then(|()| flush(self.channel));
-        Poll::Ready(noted(&mut self.failure, gone_on))
-    }
-
-    fn progressed(&mut self, progress: Progress) {
-        (self.watch)(progress);
-    }
-}
-
-fn checked(channel: &Channel) -> Result<(), Error> {
-    Ok(channel.check()?)
 }
 
 /// Runs `party` over `channel` to its end, and reports progress as it goes.
@@ -109,48 +71,81 @@ pub(crate) fn drive(
     party: &mut dyn Party,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(), Error> {
-    match drive_over(&mut [(OnlyPeer, channel)], |error, _| error, party, watch)? {
+    match run_script(channel, watch, async |io| io.drive(party).await)? {
         Action::Done => Ok(()),
         _ => Err(Error::ApiMisuse("a party of two has nothing to keep")),
     }
 }
 
-/// The same over a channel to each peer, until the party is done or has something to
-/// [keep](Action::Keep). Returns which. `of_peer` adds to an error the peer that it was with.
-pub(crate) fn drive_over<P: PeerName>(
-    links: &mut [(P, &mut Channel)],
+/// A channel to each peer, as a script sends by them and receives from them. It waits within its
+/// calls.
+struct Blocking<'a, 'c, P> {
+    links: &'a mut [(P, &'c mut Channel)],
     of_peer: fn(Error, P) -> Error,
-    party: &mut dyn Party<P>,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Action<P>, Error> {
-    let mut message = Vec::new();
-    loop {
-        for (_, channel) in &*links {
+    watch: &'a mut dyn FnMut(Progress),
+    /// What a channel failed with, which [`ProtocolError::Wire`] stands for.
+    failure: Option<Error>,
+}
+
+impl<P: PeerName> Blocking<'_, '_, P> {
+    /// Writes out what was sent to any peer, since each may wait for it.
+    fn flush(&mut self) -> Result<(), Error> {
+        for (peer, channel) in &mut *self.links {
+            flush(channel).map_err(|error| (self.of_peer)(error, *peer))?;
+        }
+        Ok(())
+    }
+
+    /// Passes unless a person cancels, or the time is over.
+    fn check(&self) -> Result<(), Error> {
+        for (_, channel) in &*self.links {
             channel.check()?;
         }
-        let action = party.next(&mut message)?;
-        if !matches!(action, Action::Send { .. } | Action::Keep) {
-            // Any peer may wait for what was sent to it.
-            for (peer, channel) in &mut *links {
-                flush(channel).map_err(|error| of_peer(error, *peer))?;
-            }
-        }
-        let done = match action {
-            Action::Send { to, kind } => {
-                send(to_peer(links, to)?, kind, &message).map_err(|error| of_peer(error, to))
-            }
-            Action::Receive {
-                from,
-                kind,
-                max_bytes,
-            } => await_message(to_peer(links, from)?, kind, max_bytes)
-                .and_then(|payload| Ok(party.receive(payload)?))
-                .map_err(|error| of_peer(error, from)),
-            Action::Continue => Ok(()),
-            Action::Keep | Action::Done => return Ok(action),
-        };
-        done?;
-        watch(party.progress());
+        Ok(())
+    }
+
+    /// Notes what a channel failed with.
+    fn note<T>(&mut self, moved: Result<T, Error>) -> Result<T, ProtocolError> {
+        moved.map_err(|error| {
+            self.failure = Some(error);
+            ProtocolError::Wire
+        })
+    }
+}
+
+impl<P: PeerName> Wire<P> for Blocking<'_, '_, P> {
+    fn send(&mut self, to: P, kind: Kind, payload: &[u8]) -> Result<(), ProtocolError> {
+        let of_peer = self.of_peer;
+        let sent = self.check().and_then(|()| {
+            let sent = send(to_peer(self.links, to)?, kind, payload);
+            sent.map_err(|error| of_peer(error, to))
+        });
+        self.note(sent)
+    }
+
+    fn poll_message(&mut self, _from: P) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    fn receive(&mut self, from: P, kind: Kind, max_bytes: usize) -> Result<&[u8], ProtocolError> {
+        let flushed = self.check().and_then(|()| self.flush());
+        self.note(flushed)?;
+        let received = to_peer(self.links, from)
+            .and_then(|channel| await_message(channel, kind, max_bytes))
+            .map_err(|error| (self.of_peer)(error, from));
+        received.map_err(|error| {
+            self.failure = Some(error);
+            ProtocolError::Wire
+        })
+    }
+
+    fn poll_breathe(&mut self) -> Poll<Result<(), ProtocolError>> {
+        let flushed = self.check().and_then(|()| self.flush());
+        Poll::Ready(self.note(flushed))
+    }
+
+    fn progressed(&mut self, progress: Progress) {
+        (self.watch)(progress);
     }
 }
 

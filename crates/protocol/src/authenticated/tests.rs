@@ -26,8 +26,9 @@ use super::*;
 use crate::Error;
 use crate::batch::tests::{plain, random_bits, session, tag_of};
 use crate::error::cheated;
+use crate::io::memory::run_through;
 use crate::message::Kind;
-use crate::party::{Party, run_through};
+use crate::party::Party;
 use crate::session::{ProtocolId, RunTag};
 
 pub(super) fn seed() -> Zeroizing<[u8; 32]> {

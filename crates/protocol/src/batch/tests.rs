@@ -24,8 +24,8 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::Error;
+use crate::io::memory::run_in_memory;
 use crate::outline::HEADER_BYTES;
-use crate::party::run_in_memory;
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill};
 

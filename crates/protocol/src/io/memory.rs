@@ -1,6 +1,7 @@
 //! Scripts of one process against each other, polled in turn.
 
 use core::cell::RefCell;
+use core::mem;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -9,7 +10,15 @@ use std::pin::{Pin, pin};
 use super::{Io, Wire};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{OnItsWay, OnlyPeer, PeerName, Sent, admit};
+use crate::party::{Action, OnlyPeer, Party, PeerName, admit};
+
+/// A message on its way in memory: the byte of its kind, and its payload.
+pub type Sent = (u8, Vec<u8>);
+
+/// What happens to a message on its way. It is called with the number of the sender, the receiver's
+/// name and the kind that the message was sent as, and may change the message. Its error is the
+/// sender's.
+pub type OnItsWay<'w, P> = &'w mut dyn FnMut(usize, P, Kind, &mut Sent) -> Result<(), Error>;
 
 /// The messages between parties, by receiver and sender, and what happens to them on their way.
 struct Network<'w, P> {
@@ -82,6 +91,28 @@ impl<P: PeerName> Wire<P> for End<'_, '_, P> {
     }
 }
 
+impl<'w, P> Network<'w, P> {
+    fn new(parties: usize, on_its_way: OnItsWay<'w, P>) -> Self {
+        Self {
+            queues: vec![vec![VecDeque::new(); parties]; parties],
+            on_its_way,
+            breaths: vec![0; parties],
+            moved: true,
+        }
+    }
+}
+
+impl<'n, 'w, P> End<'n, 'w, P> {
+    fn of(network: &'n RefCell<Network<'w, P>>, own: usize) -> Self {
+        Self {
+            network,
+            own,
+            received: Vec::new(),
+            is_resting: false,
+        }
+    }
+}
+
 /// The misuse that ends a party which waits for a message that nobody sends.
 pub const STUCK: &str = "the parties wait for each other";
 
@@ -101,23 +132,12 @@ pub fn run_two<A, B>(
     b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
     on_its_way: OnItsWay<'_, OnlyPeer>,
 ) -> Ended<A, B> {
-    let network = RefCell::new(Network {
-        queues: vec![vec![VecDeque::new(); 2]; 2],
-        on_its_way,
-        breaths: vec![0; 2],
-        moved: true,
-    });
-    let mut ends = [0, 1].map(|own| End {
-        network: &network,
-        own,
-        received: Vec::new(),
-        is_resting: false,
-    });
-    let [end_a, end_b] = &mut ends;
+    let network = RefCell::new(Network::new(2, on_its_way));
+    let (mut end_a, mut end_b) = (End::of(&network, 0), End::of(&network, 1));
     let (mut from_a, mut from_b) = (None, None);
     {
-        let a = pin!(async { from_a = Some(told(&network, 0, a(&mut Io::new(end_a)).await)) });
-        let b = pin!(async { from_b = Some(told(&network, 1, b(&mut Io::new(end_b)).await)) });
+        let a = pin!(async { from_a = Some(told(&network, 0, a(&mut Io::new(&mut end_a)).await)) });
+        let b = pin!(async { from_b = Some(told(&network, 1, b(&mut Io::new(&mut end_b)).await)) });
         poll_in_turn(&network, &mut [a, b]);
     }
     let (stuck_a, stuck_b) = (Error::ApiMisuse(STUCK), Error::ApiMisuse(STUCK));
@@ -140,18 +160,75 @@ fn told<P, T>(
     ended.inspect_err(|error| network.borrow_mut().abort(own, error))
 }
 
-/// Polls scripts in turn, until each has ended or none has moved in a round.
+/// Polls scripts in turn, until each has ended or none has moved in a round. Returns the numbers of
+/// those that wait.
 fn poll_in_turn<P>(
     network: &RefCell<Network<'_, P>>,
     scripts: &mut [Pin<&mut dyn Future<Output = ()>>],
-) {
+) -> Vec<usize> {
     let mut context = Context::from_waker(Waker::noop());
-    let mut has_ended = vec![false; scripts.len()];
-    while core::mem::take(&mut network.borrow_mut().moved) {
-        for (script, has_ended) in scripts.iter_mut().zip(&mut has_ended) {
-            if !*has_ended {
-                *has_ended = script.as_mut().poll(&mut context).is_ready();
-            }
-        }
+    let mut waiting: Vec<usize> = (0..scripts.len()).collect();
+    while mem::take(&mut network.borrow_mut().moved) {
+        waiting.retain(|own| scripts[*own].as_mut().poll(&mut context).is_pending());
     }
+    waiting
+}
+
+/// Runs parties that are not scripts yet against each other, until each is done, has failed or
+/// waits for ever. One that fails tells all others. Returns the number of each that failed and its
+/// error, in the order of time, and last those that wait, with [`STUCK`].
+pub fn run_through<P: PeerName, const N: usize>(
+    parties: [&mut dyn Party<P>; N],
+    on_its_way: OnItsWay<'_, P>,
+) -> Vec<(usize, Error)> {
+    let network = RefCell::new(Network::new(N, on_its_way));
+    let failures = RefCell::new(Vec::new());
+    let mut own = 0..;
+    let mut scripts = parties.map(|party| {
+        let own = own.next().unwrap_or(N);
+        let (network, failures) = (&network, &failures);
+        Box::pin(async move {
+            let mut end = End::of(network, own);
+            let mut io = Io::new(&mut end);
+            let ended = loop {
+                match io.drive(party).await {
+                    Ok(Action::Keep) => {}
+                    ended => break ended,
+                }
+            };
+            if let Err(error) = told(network, own, ended) {
+                failures.borrow_mut().push((own, error));
+            }
+        })
+    });
+    let polled = scripts.iter_mut().map(|script| script.as_mut() as _);
+    let mut polled: Vec<Pin<&mut dyn Future<Output = ()>>> = polled.collect();
+    let waiting = poll_in_turn(&network, &mut polled);
+    let mut failures = failures.take();
+    failures.extend(
+        waiting
+            .into_iter()
+            .map(|own| (own, Error::ApiMisuse(STUCK))),
+    );
+    failures
+}
+
+/// Runs parties against each other in memory, to the end of all, in the order of their numbers.
+///
+/// # Errors
+///
+/// The error of the party that failed first, or [`Error::ApiMisuse`] where one waits for ever.
+pub fn run_in_memory<P: PeerName, const N: usize>(
+    parties: [&mut dyn Party<P>; N],
+) -> Result<(), Error> {
+    let failures = run_through(parties, &mut |_, _, _, _| Ok(()));
+    let first = failures.into_iter().next();
+    first.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// How party number `own` of [`run_through`] ended.
+#[cfg(test)]
+pub(crate) fn end_of(failures: &mut Vec<(usize, Error)>, own: usize) -> Result<(), Error> {
+    let failure = failures.iter().position(|failure| failure.0 == own);
+    failure.map_or(Ok(()), |number| Err(failures.remove(number).1))
 }

@@ -13,8 +13,9 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::Misbehaviour;
+use crate::io::memory::run_in_memory;
 use crate::message::Kind;
-use crate::party::{Action, Party, run_in_memory};
+use crate::party::{Action, Party};
 use crate::saved::{EvaluatorHalf, GarblerHalf};
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 

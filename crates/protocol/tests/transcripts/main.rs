@@ -20,7 +20,8 @@ use tacit_kernels::{Block, Construction, Prg};
 use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
-use tacit_protocol::party::{Party, PeerName, run_in_memory, run_through};
+use tacit_protocol::io::memory::{run_in_memory, run_through};
+use tacit_protocol::party::{Party, PeerName};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use tacit_protocol::setup::{
     EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,

@@ -13,7 +13,7 @@ use web_time::Instant;
 
 use super::OutsourcedJob;
 use crate::cost::{Phase, PhaseCost};
-use crate::driver::{drive_over, flush};
+use crate::driver::{flush, run_script_over};
 use crate::session::OtNeed;
 use crate::{Error, Session};
 
@@ -197,7 +197,9 @@ impl Links<'_> {
         let peers = [self.first.0, self.second.0];
         let [first, second] = self.both().map(Session::channel);
         let mut links = [(peers[0], first), (peers[1], second)];
-        drive_over(&mut links, Error::of_party, party, watch)
+        run_script_over(&mut links, Error::of_party, watch, async |io| {
+            io.drive(party).await
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use tacit_protocol::authenticated::{
     AuthenticatedParty as _, BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize,
     Terms, blocks_for, outline,
 };
-use tacit_protocol::party::run_in_memory;
+use tacit_protocol::io::memory::run_in_memory;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
 use tacit_protocol::setup::OtSettings;
 use zeroize::Zeroizing;

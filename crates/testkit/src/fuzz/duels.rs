@@ -23,7 +23,8 @@ use tacit_protocol::batch::{
 use tacit_protocol::direct;
 use tacit_protocol::io::Io;
 use tacit_protocol::io::memory::{STUCK, run_two};
-use tacit_protocol::party::{Action, Party, PeerName, admit, run_in_memory, run_through};
+use tacit_protocol::io::memory::{run_in_memory, run_through};
+use tacit_protocol::party::{Action, Party, PeerName, admit};
 use tacit_protocol::prepared::{
     self, ChoosingOts, Demand, EvaluatorOts, GarblerInstance, GarblerOts, Gathering, InstanceSeed,
     InstanceTables, Instances, OfferingOts, Past,

@@ -3,7 +3,7 @@
 use tacit_circuit::builder::{Builder, Bus};
 
 use super::*;
-use crate::party::run_in_memory;
+use crate::io::memory::run_in_memory;
 use crate::setup::OtSettings;
 
 #[test]

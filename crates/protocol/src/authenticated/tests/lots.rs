@@ -6,7 +6,7 @@ use super::bucket::Triples;
 use super::lot::{InputCounts, Made, Making};
 use super::share::{Share, Shares};
 use super::*;
-use crate::party::run_in_memory;
+use crate::io::memory::run_in_memory;
 
 fn make([a, b]: [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
     let counts = |own, others| InputCounts { own, others };

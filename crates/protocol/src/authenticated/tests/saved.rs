@@ -5,7 +5,7 @@ mod tampering;
 use tacit_kernels::Block;
 
 use super::*;
-use crate::party::run_in_memory;
+use crate::io::memory::run_in_memory;
 use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf, StoredChain, StoredValue};
 use crate::setup::OtSettings;

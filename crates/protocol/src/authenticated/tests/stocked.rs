@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
 use super::*;
-use crate::party::run_in_memory;
+use crate::io::memory::run_in_memory;
 
 /// What a party has of a lot: its blocks by number.
 type Lot = Vec<Vec<u8>>;

@@ -17,8 +17,9 @@ use crate::batch::{
     Batch, EvaluatorBytes, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
     PreparingGarbler,
 };
+use crate::io::memory::{end_of, run_through};
 use crate::message::{AbortReason, Kind};
-use crate::party::{Action, Party, Progress, end_of, run_through};
+use crate::party::{Action, Party, Progress};
 use crate::setup::dealt;
 
 /// What is wrong with a spoilt circuit.

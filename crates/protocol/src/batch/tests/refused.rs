@@ -8,7 +8,7 @@ use super::duel::{How, batch};
 use super::{OtSettings, function, session};
 use crate::Error;
 use crate::batch::{Caught, PreparingEvaluator, PreparingGarbler};
-use crate::party::run_in_memory;
+use crate::io::memory::run_in_memory;
 use crate::setup::{EvaluatorSetup, GarblerSetup};
 
 /// Circuits that all give nothing are caught, and never taken for a result.

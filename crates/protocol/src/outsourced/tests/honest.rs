@@ -6,11 +6,11 @@ use tacit_garble::SchemeId;
 use zeroize::Zeroizing;
 
 use super::trio::{Past, Trio, adder, bits, honest, kept, malicious, number};
+use crate::io::memory::run_in_memory;
 use crate::message::Kind;
 use crate::outsourced::{
     CloudOutcome, Evaluator, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, Shape, Terms,
 };
-use crate::party::run_in_memory;
 use crate::saved::StoredChain as _;
 use crate::{Error, Incompatibility};
 

@@ -7,12 +7,13 @@ use tacit_kernels::{Block, Construction, Prg};
 use zeroize::Zeroizing;
 
 use crate::Error;
+use crate::io::memory::{end_of, run_in_memory, run_through};
 use crate::message::Kind;
 use crate::outsourced::{
     Cloud, CloudChain, CloudOutcome, CloudStart, CloudValue, Evaluator, Generator, GeneratorChain,
     GeneratorOutcome, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Terms,
 };
-use crate::party::{Action, Party, end_of, run_in_memory, run_through};
+use crate::party::{Action, Party};
 use crate::saved::{StoredChain as _, StoredValue as _};
 use crate::session::{Hello, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, dealt};

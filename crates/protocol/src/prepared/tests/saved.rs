@@ -4,7 +4,7 @@ use tacit_garble::{HalfGates, SchemeId};
 use tacit_kernels::Construction;
 
 use super::*;
-use crate::party::run_through;
+use crate::io::memory::run_through;
 use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{ChainId, Mark, StoredValue as _};
 
