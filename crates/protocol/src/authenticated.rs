@@ -76,14 +76,10 @@ pub use chain::SharedChain;
 pub use epoch::{Epoch, EpochSetup, EpochTags};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
-pub use linked::{
-    LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, check_linked, instance_bytes,
-    linked_outline,
-};
+pub use linked::{LinkedRun, MakingInstances, check_linked, instance_bytes, linked_outline};
 pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
 pub use party::AuthenticatedParty;
-pub use rows::InstanceForm;
 pub use stocked::{
     BLOCK_BYTES, BLOCK_TRIPLES, MakingTriples, StockedTriples, TripleBlocks, blocks_for,
 };

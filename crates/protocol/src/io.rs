@@ -120,7 +120,7 @@ impl<'w, P: PeerName> Io<'w, P> {
     /// # Errors
     ///
     /// Those of [`Wire::send`].
-    pub fn send_to(&mut self, to: P, message: &Message) -> Result<(), Error> {
+    pub fn send_to(&mut self, to: P, message: Message) -> Result<(), Error> {
         debug_assert!(message.allows(self.message.len()), "{message:?}");
         self.wire.send(to, message.kind, &self.message)
     }
@@ -130,7 +130,7 @@ impl<'w, P: PeerName> Io<'w, P> {
     /// # Errors
     ///
     /// Those of [`Wire::receive`], or the message is shorter than it always is.
-    pub async fn receive_from(&mut self, from: P, expected: &Message) -> Result<&[u8], Error> {
+    pub async fn receive_from(&mut self, from: P, expected: Message) -> Result<&[u8], Error> {
         self.from = Some(from);
         poll_fn(|_| self.wire.poll_message(from)).await;
         let payload = self.wire.receive(from, expected.kind, expected.max_bytes)?;
@@ -172,7 +172,7 @@ impl<'w, P: PeerName> Io<'w, P> {
                     max_bytes,
                 } => {
                     let expected = Message::up_to(kind, max_bytes);
-                    party.receive(self.receive_from(from, &expected).await?)?;
+                    party.receive(self.receive_from(from, expected).await?)?;
                     self.from = None;
                 }
                 Action::Continue => self.breathe().await?,
@@ -194,7 +194,7 @@ impl Io<'_> {
     /// # Errors
     ///
     /// The same.
-    pub fn send(&mut self, message: &Message) -> Result<(), Error> {
+    pub fn send(&mut self, message: Message) -> Result<(), Error> {
         self.send_to(OnlyPeer, message)
     }
 
@@ -203,7 +203,7 @@ impl Io<'_> {
     /// # Errors
     ///
     /// The same.
-    pub async fn receive(&mut self, expected: &Message) -> Result<&[u8], Error> {
+    pub async fn receive(&mut self, expected: Message) -> Result<&[u8], Error> {
         self.receive_from(OnlyPeer, expected).await
     }
 }

@@ -138,7 +138,7 @@ fn evaluate(function: &Function, frames: &[&[u8]]) -> Result<(), Error> {
     let send = |io: &mut Io<'_>, kind, payload: &[u8]| {
         io.message().clear();
         io.message().extend_from_slice(payload);
-        io.send(&Message::exactly(kind, payload.len()))
+        io.send(Message::exactly(kind, payload.len()))
     };
     let ended = run_two(
         async |io| {

@@ -27,7 +27,7 @@ pub(crate) fn seed() -> Zeroizing<[u8; 32]> {
 /// # Errors
 ///
 /// The script's error or the channel's. The session tells the peer.
-pub(crate) fn run_script<T>(
+pub fn run_script<T>(
     channel: &mut Channel,
     watch: &mut dyn FnMut(Progress),
     script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,

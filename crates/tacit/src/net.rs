@@ -1,6 +1,7 @@
 //! The layers under a [`Session`](crate::Session): channels, transports and links, and how two
 //! parties become known to each other.
 
+pub use crate::driver::run_script;
 pub use tacit_net::{
     Awaited, CancelHandle, Channel, Interrupt, Link, Meter, NetError, SLICE, Sink, Source,
     Transport, Wait, memory, networks, pairing, relay,

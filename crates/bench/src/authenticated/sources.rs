@@ -1,5 +1,5 @@
 //! Functions under `authenticated` by what is prepared: nothing, triples, or instances of their
-//! components in either form.
+//! components.
 //!
 //! The protocol's states alone: what is prepared lies in memory, and no session agrees on anything,
 //! counts tries or leases. A run of `tacit` does, and reads a disk.
@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, VecDeque};
 use rand_core::{Rng, UnwrapErr};
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
+use tacit::net::run_script;
 use tacit::{Function, Role, library};
 use tacit_kernels::Construction;
 use tacit_net::{Channel, Link};
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};
 use tacit_protocol::authenticated::{
-    AuthenticatedParty, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler,
-    InstanceForm, LinkedEvaluator, LinkedGarbler, LinkedParty, MakingInstances, MakingTriples,
-    SecurityBits, StockedTriples, Terms, TripleBlocks, blocks_for,
+    AuthenticatedParty, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler, LinkedRun,
+    MakingInstances, MakingTriples, SecurityBits, StockedTriples, Terms, TripleBlocks, blocks_for,
 };
-use tacit_protocol::party::{self, Action, admit};
+use tacit_protocol::party;
 use tacit_protocol::prepared::{Demand, Instances};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
 use tacit_protocol::setup::OtSettings;
@@ -40,7 +40,7 @@ pub struct SourceFigures {
     pub function: String,
     /// Its parameters.
     pub parameters: BTreeMap<String, u64>,
-    /// `nothing`, `triples`, `instances`, or `rows`: instances with rows.
+    /// `nothing`, `triples` or `instances`.
     pub source: String,
     /// `loopback`, or the link.
     pub link: String,
@@ -100,28 +100,17 @@ enum Source {
     Nothing,
     Triples,
     Instances,
-    Rows,
 }
 
 impl Source {
-    const ALL: [Self; 4] = [Self::Nothing, Self::Triples, Self::Instances, Self::Rows];
+    const ALL: [Self; 3] = [Self::Nothing, Self::Triples, Self::Instances];
 
     fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Triples => "triples",
             Self::Instances => "instances",
-            Self::Rows => "rows",
         }
-    }
-
-    /// The form of its instances, if it has some.
-    fn form(self) -> Result<Option<InstanceForm>, Error> {
-        Ok(match self {
-            Self::Nothing | Self::Triples => None,
-            Self::Instances => Some(InstanceForm::Told),
-            Self::Rows => Some(InstanceForm::Rows(security()?)),
-        })
     }
 }
 
@@ -259,14 +248,14 @@ impl Exchange for Exchanged {
         let function = self.function()?;
         function.compile();
         match role(party) {
-            Role::Garbler => self.play_as::<Garbler<'_>, LinkedGarbler<'_>>(&function, wire),
-            Role::Evaluator => self.play_as::<Evaluator<'_>, LinkedEvaluator<'_>>(&function, wire),
+            Role::Garbler => self.play_as::<Garbler<'_>>(&function, wire),
+            Role::Evaluator => self.play_as::<Evaluator<'_>>(&function, wire),
         }
     }
 }
 
 impl Exchanged {
-    fn play_as<'f, P: AuthenticatedParty<'f>, L: LinkedParty<'f>>(
+    fn play_as<'f, P: AuthenticatedParty<'f>>(
         &self,
         function: &'f Function,
         mut wire: Wire,
@@ -275,11 +264,10 @@ impl Exchanged {
         let epoch = set_up(P::ROLE, extension, &mut wire)?;
         let (id, mut kept) = (*epoch.id(), Kept::default());
         let prepared = (function, self.runs + 1);
-        let form = self.source.form()?;
-        let (mut epoch, offline) = match (self.source, form) {
-            (_, Some(form)) => (None, kept.make_instances(epoch, form, prepared, &mut wire)?),
-            (Source::Triples, None) => (None, kept.make_triples(epoch, prepared, &mut wire)?),
-            (_, None) => (Some(epoch), Step::default()),
+        let (mut epoch, offline) = match self.source {
+            Source::Instances => (None, kept.make_instances(epoch, prepared, &mut wire)?),
+            Source::Triples => (None, kept.make_triples(epoch, prepared, &mut wire)?),
+            Source::Nothing => (Some(epoch), Step::default()),
         };
         let kept_bytes = kept.bytes();
         let inputs = vec![false; function.input_bits(P::ROLE)];
@@ -287,17 +275,26 @@ impl Exchanged {
         for run in 0..=self.runs {
             let terms = terms(function, extension, run)?;
             let taken = kept.take(function)?;
-            let (left, step) = wire.step(|channel| match (self.source, form) {
-                (_, Some(form)) => {
-                    let party = L::new(terms, &inputs, (id, form), taken);
-                    drive(channel, &mut party.map_err(failed)?).map(|()| None)
+            let (left, step) = wire.step(|channel| match self.source {
+                Source::Instances => {
+                    let ordered_at = security()?;
+                    let run = LinkedRun {
+                        terms,
+                        id,
+                        ordered_at,
+                    };
+                    run_script(channel, &mut |_| (), async |io| match P::ROLE {
+                        Role::Garbler => run.garble(io, &inputs, taken).await,
+                        Role::Evaluator => run.evaluate(io, &inputs, taken).await,
+                    })?;
+                    Ok(None)
                 }
-                (Source::Triples, None) => {
+                Source::Triples => {
                     let triples = StockedTriples::new(id, Box::new(taken)).map_err(failed)?;
                     let party = P::from_stock(terms, &inputs, triples, &seed());
                     drive(channel, &mut party.map_err(failed)?).map(|()| None)
                 }
-                (_, None) => {
+                Source::Nothing => {
                     let epoch = epoch.take().ok_or_else(|| failed(nothing_left()))?;
                     let mut party = P::new(terms, &inputs, epoch, &seed()).map_err(failed)?;
                     drive(channel, &mut party)?;
@@ -365,7 +362,6 @@ impl Kept {
     fn make_instances(
         &mut self,
         epoch: Epoch,
-        form: InstanceForm,
         (function, runs): (&Function, u64),
         wire: &mut Wire,
     ) -> Result<Step, Error> {
@@ -377,7 +373,7 @@ impl Kept {
             self.instances[place].push_back(bytes.to_vec());
             Ok(())
         };
-        let how = (security()?, Construction::TwoCall, form);
+        let how = (security()?, Construction::TwoCall, security()?);
         let making = MakingInstances::new(epoch, &order, how, keep, &seed());
         let mut making = making.map_err(failed)?;
         Ok(wire.step(|channel| drive(channel, &mut making))?.1)
@@ -469,21 +465,6 @@ fn terms(function: &Function, ot_extension: Extension, run: u64) -> Result<Terms
 }
 
 /// Runs a party to its end.
-fn drive(channel: &mut Channel, party: &mut impl party::Party) -> Result<(), Error> {
-    let mut message = Vec::new();
-    loop {
-        match party.next(&mut message).map_err(failed)? {
-            Action::Send { kind, .. } => channel.send(kind.byte(), &message)?,
-            Action::Receive {
-                kind, max_bytes, ..
-            } => {
-                channel.flush()?;
-                let frame = channel.receive(max_bytes.max(1))?;
-                admit(kind, max_bytes, frame.kind, frame.payload).map_err(failed)?;
-                party.receive(frame.payload).map_err(failed)?;
-            }
-            Action::Continue | Action::Keep => channel.flush()?,
-            Action::Done => return Ok(channel.flush()?),
-        }
-    }
+fn drive(channel: &mut Channel, party: &mut dyn party::Party) -> Result<(), Error> {
+    Ok(run_script(channel, &mut |_| (), async |io| io.drive(party).await).map(drop)?)
 }

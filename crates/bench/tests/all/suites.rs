@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::ValueEnum as _;
 use tacit_bench::table::Table;
 use tacit_bench::{Figures, Options, Record, Suite, run};
-use tacit_protocol::authenticated::{InstanceForm, SecurityBits, linked_outline, stocked_outline};
+use tacit_protocol::authenticated::{linked_outline, stocked_outline};
 
 /// The records of the cases of a suite with these words in their names.
 fn records(suite: Suite, only: &[&str]) -> Vec<Record> {
@@ -168,7 +168,7 @@ fn runs_from_nothing_have_the_bytes_that_they_should() {
 #[test]
 fn runs_from_what_is_prepared_have_the_bytes_that_they_should() {
     let records = records(Suite::Authenticated, &["aes-128 from-", "loopback"]);
-    assert_eq!(records.len(), 4);
+    assert_eq!(records.len(), 3);
     let function = tacit::library::function("aes-128", &Default::default()).expect("a function");
     for record in &records {
         let Figures::AuthenticatedSource(figures) = &record.figures else {
@@ -187,14 +187,9 @@ fn runs_from_what_is_prepared_have_the_bytes_that_they_should() {
                 assert_eq!(kept, [130, 130]);
                 stocked_outline(&function)
             }
-            "instances" => {
-                assert_eq!(kept, [50, 97]);
-                linked_outline(&function, InstanceForm::Told)
-            }
             _ => {
                 assert_eq!(kept, [2, 127]);
-                let security = SecurityBits::new(40).expect("40 bits");
-                linked_outline(&function, InstanceForm::Rows(security))
+                linked_outline(&function)
             }
         };
         let due = due.expect("an outline");

@@ -9,17 +9,6 @@
 //!   ◀── the evaluator's masked inputs ────────────────────────────
 //!   ── the garbler's masked inputs ──────────────────────────────▶  the evaluator's are checked
 //!   ── links from inputs and constants ──────────────────────────▶
-//!   ◀── masked values, 65,536 gates a message ────────────────────
-//!   ◀── fold of the labels of all gates ──────────────────────────
-//!   ── proof of all gates, masks of the evaluator's results ─────▶  the labels are compared
-//!   ◀── masks of the garbler's results ───────────────────────────  if it has any
-//! ```
-//!
-//! With [rows](InstanceForm::Rows) in the tables the garbler's last message follows its links and
-//! holds no proof, and the evaluator tells no masked value of a gate:
-//!
-//! ```text
-//!   ── links from inputs and constants ──────────────────────────▶
 //!   ── masks of the evaluator's results ─────────────────────────▶  if it has any
 //!   ◀── the garbler's results under its masks ────────────────────  if any; rows are checked
 //! ```
@@ -39,6 +28,7 @@ mod garbler;
 mod kept;
 mod linking;
 mod making;
+mod messages;
 mod opening;
 mod order;
 mod outline;
@@ -47,47 +37,31 @@ mod wiring;
 use tacit_function::{Function, Role};
 use zeroize::Zeroizing;
 
-pub use evaluator::LinkedEvaluator;
-pub use garbler::LinkedGarbler;
 pub use kept::instance_bytes;
 pub use making::MakingInstances;
 pub use outline::linked_outline;
 
+#[cfg(test)]
+pub(crate) use garbler::cheats;
+
 use self::wiring::Wiring;
-use super::rows::InstanceForm;
+use super::parameters::SecurityBits;
 use super::terms::Terms;
 use crate::Error;
-use crate::party::Party;
-use crate::prepared::Instances;
 
 /// Links of a message.
 const FRAME_LINKS: usize = 4096;
 
-/// A party of a run from instances: [`LinkedGarbler`] or [`LinkedEvaluator`].
-pub trait LinkedParty<'f>: Party + Sized {
-    /// Its role.
-    const ROLE: Role;
-
-    /// A run with this party's input bits, in port order, from its halves of instances of the
-    /// epoch with this id and of this form, one for each call.
-    ///
-    /// # Errors
-    ///
-    /// `inputs` are not as many as the function asks of this party, an instance cannot be had or is
-    /// of another lot or component, or [`check_linked`] refuses the function.
-    fn new<I: Instances<Instance = Zeroizing<Vec<u8>>>>(
-        terms: Terms<'f>,
-        inputs: &[bool],
-        id_and_form: ([u8; 32], InstanceForm),
-        instances: I,
-    ) -> Result<Self, Error>;
-
-    /// This party's output bits in port order.
-    ///
-    /// # Errors
-    ///
-    /// The run is not done.
-    fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error>;
+/// A run from instances on which both parties have agreed: [`garble`](Self::garble) is the
+/// garbler's side of it, [`evaluate`](Self::evaluate) the evaluator's.
+#[derive(Clone, Copy)]
+pub struct LinkedRun<'f> {
+    /// What is run.
+    pub terms: Terms<'f>,
+    /// The id of the epoch that the instances were made in.
+    pub id: [u8; 32],
+    /// The s that their lot was ordered at.
+    pub ordered_at: SecurityBits,
 }
 
 /// Checks that `function` can be run from instances.

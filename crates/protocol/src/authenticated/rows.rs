@@ -36,25 +36,11 @@ pub(super) const GATE_ROWS: usize = 3;
 /// not be counted.
 const MARGIN_BITS: usize = 40;
 
-/// How the evaluator finds that the gates of an instance are right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstanceForm {
-    /// It tells the garbler the masked values of all gates, and the garbler proves them: five
-    /// messages.
-    Told,
-    /// By rows in the tables, and it tells nothing of a gate: three messages. s is the one that
-    /// the lot was ordered at, also where the lot is made at a higher one.
-    Rows(SecurityBits),
-}
-
-impl InstanceForm {
-    /// The size of a row in bytes: 0 where there are none.
-    pub(super) const fn row_bytes(self) -> usize {
-        match self {
-            Self::Told => 0,
-            Self::Rows(security) => (security.get() as usize + MARGIN_BITS).div_ceil(8),
-        }
-    }
+/// The size of a row in bytes in a lot that was ordered at this s, also where the lot is made at a
+/// higher one.
+#[must_use]
+pub(crate) const fn row_bytes(ordered_at: SecurityBits) -> usize {
+    (ordered_at.get() as usize + MARGIN_BITS).div_ceil(8)
 }
 
 /// The garbler's rows.

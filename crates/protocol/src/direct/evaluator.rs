@@ -41,10 +41,10 @@ impl<S: Scheme> Run<'_, S> {
         for (choices, labels) in inputs.chunks(EXTENSION_OTS).zip(labels) {
             ot.extend(choices, labels, io.message())?;
             let bytes = io.message().len();
-            io.send(&messages::extension(bytes))?;
+            io.send(messages::extension(bytes))?;
         }
 
-        let payload = io.receive(&messages::GARBLING_START).await?;
+        let payload = io.receive(messages::GARBLING_START).await?;
         let [start, label_seed] = read_blocks(Kind::GarblingStart, payload)?;
         let chosen = received.iter().copied().zip(inputs.iter().copied());
         let chosen = (first..).zip(chosen);
@@ -56,7 +56,7 @@ impl<S: Scheme> Run<'_, S> {
             io.progressed(streaming.walk.progress(function));
             stopped = match stopped {
                 Stopped::NeedsTables => {
-                    let frame = io.receive(&tables).await?;
+                    let frame = io.receive(tables).await?;
                     streaming.begin_frame(frame)?;
                     streaming.use_tables(frame)?
                 }
@@ -71,14 +71,14 @@ impl<S: Scheme> Run<'_, S> {
         let outputs = streaming.finish();
         let mut decoded = Zeroizing::default();
         if let Some(decoding) = messages::decoding(scheme, function) {
-            let payload = io.receive(&decoding).await?;
+            let payload = io.receive(decoding).await?;
             let labels = outputs.of(Role::Evaluator);
             let bits = evaluator.decode(0, &labels, payload);
             decoded = bits.map_err(Misbehaviour::Undecodable)?;
         }
         if let Some(result) = messages::result(function) {
             write_result(&tag, &outputs.of(Role::Garbler), io.message());
-            io.send(&result)?;
+            io.send(result)?;
         }
         Ok(decoded)
     }

@@ -41,13 +41,13 @@ impl<S: Scheme> Run<'_, S> {
         prg.fill_bytes(&mut *garbling_seed);
         io.message().clear();
         append_blocks(io.message(), &[start, label_seed]);
-        io.send(&messages::GARBLING_START)?;
+        io.send(messages::GARBLING_START)?;
 
         let first = ot.next_index();
         let mut offers = Zeroizing::new(vec![Block::ZERO; function.input_bits(Role::Evaluator)]);
         for offers in offers.chunks_mut(EXTENSION_OTS) {
             let expected = messages::extension(ot.extension_bytes(offers.len()));
-            ot.extend(offers, io.receive(&expected).await?)?;
+            ot.extend(offers, io.receive(expected).await?)?;
         }
 
         let mut garbler = Box::new(scheme.garbler(*garbling_seed, start, ot.delta()));
@@ -58,25 +58,25 @@ impl<S: Scheme> Run<'_, S> {
         loop {
             match streaming.fill(io.message()) {
                 Filled::Paused => io.breathe().await?,
-                Filled::Full => io.send(&tables)?,
+                Filled::Full => io.send(tables)?,
                 Filled::Last => break,
             }
             io.progressed(streaming.walk.progress(function));
         }
         if !io.message().is_empty() {
-            io.send(&tables)?;
+            io.send(tables)?;
         }
 
         let outputs = streaming.finish();
         if let Some(decoding) = messages::decoding(scheme, function) {
             io.message().clear();
             garbler.decoding(0, &outputs.of(Role::Evaluator), io.message());
-            io.send(&decoding)?;
+            io.send(decoding)?;
         }
         match messages::result(function) {
             None => Ok(Zeroizing::default()),
             Some(result) => {
-                let payload = io.receive(&result).await?;
+                let payload = io.receive(result).await?;
                 read_result(&*garbler, &outputs.of(Role::Garbler), &tag, payload)
             }
         }

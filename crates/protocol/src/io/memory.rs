@@ -24,6 +24,8 @@ pub type OnItsWay<'w, P> = &'w mut dyn FnMut(usize, P, Kind, &mut Sent) -> Resul
 struct Network<'w, P> {
     queues: Vec<Vec<VecDeque<Sent>>>,
     on_its_way: OnItsWay<'w, P>,
+    /// The party that failed first.
+    first_failure: Option<usize>,
     /// How often each party has breathed.
     breaths: Vec<usize>,
     /// Whether a party has sent, received or worked since the last round.
@@ -37,6 +39,7 @@ impl<P> Network<'_, P> {
         for queues in &mut self.queues {
             queues[own].push_back(abort.clone());
         }
+        self.first_failure.get_or_insert(own);
         self.moved = true;
     }
 }
@@ -96,6 +99,7 @@ impl<'w, P> Network<'w, P> {
         Self {
             queues: vec![vec![VecDeque::new(); parties]; parties],
             on_its_way,
+            first_failure: None,
             breaths: vec![0; parties],
             moved: true,
         }
@@ -121,6 +125,8 @@ pub const STUCK: &str = "the parties wait for each other";
 pub struct Ended<A, B> {
     /// What each party has of it.
     pub results: (Result<A, Error>, Result<B, Error>),
+    /// The number of the party that failed first, if one did: the other may fail for that.
+    pub first_failure: Option<usize>,
     /// How often each party called [`Io::breathe`].
     pub breaths: [usize; 2],
 }
@@ -141,13 +147,14 @@ pub fn run_two<A, B>(
         poll_in_turn(&network, &mut [a, b]);
     }
     let (stuck_a, stuck_b) = (Error::ApiMisuse(STUCK), Error::ApiMisuse(STUCK));
-    let breaths = &network.borrow().breaths;
+    let network = network.borrow();
     Ended {
         results: (
             from_a.unwrap_or(Err(stuck_a)),
             from_b.unwrap_or(Err(stuck_b)),
         ),
-        breaths: [breaths[0], breaths[1]],
+        first_failure: network.first_failure,
+        breaths: [network.breaths[0], network.breaths[1]],
     }
 }
 

@@ -10,8 +10,8 @@ use tacit_ot::source::Extension;
 use tacit_protocol::Error;
 use tacit_protocol::authenticated::{
     AuthenticatedParty as _, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler,
-    InstanceForm, LinkedEvaluator, LinkedGarbler, LinkedParty as _, MakingInstances, MakingTriples,
-    SecurityBits, SharedChain, StockedTriples, Terms, TripleBlocks, blocks_for,
+    LinkedRun, MakingInstances, MakingTriples, SecurityBits, SharedChain, StockedTriples, Terms,
+    TripleBlocks, blocks_for,
 };
 use tacit_protocol::prepared::Demand;
 use tacit_protocol::saved::{SharedHalf, StoredChain as _};
@@ -88,11 +88,11 @@ fn from_nothing(construction: Construction, extension: Extension) -> Transcript 
 fn from_instances(construction: Construction) -> Transcript {
     let (function, mut transcript) = (adder(), Transcript::default());
     let [a, b] = epochs(Extension::default(), &mut transcript);
-    let (id, form) = (*a.id(), InstanceForm::Rows(security()));
+    let id = *a.id();
     let demand = Demand::of(&function).expect("in bounds");
     let order = function.components().iter().zip(demand.instances);
     let order: Vec<_> = order.collect();
-    let how = (security(), construction, form);
+    let how = (security(), construction, security());
     let mut shelves = [0, 1].map(|_| Shelf(vec![VecDeque::new(); order.len()]));
     let [ours, theirs] = &mut shelves;
     let keep = |shelf: &mut Shelf<_>, place: usize, bytes: &[u8]| {
@@ -106,11 +106,15 @@ fn from_instances(construction: Construction) -> Transcript {
     transcript.run([&mut garbler, &mut evaluator]);
     drop((garbler, evaluator));
     let [ours, theirs] = shelves;
-    let terms = terms(&function, construction);
-    let garbler = LinkedGarbler::new(terms, &INPUTS[0], (id, form), ours);
-    let evaluator = LinkedEvaluator::new(terms, &INPUTS[1], (id, form), theirs);
-    let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-    transcript.run([&mut garbler, &mut evaluator]);
+    let run = LinkedRun {
+        terms: terms(&function, construction),
+        id,
+        ordered_at: security(),
+    };
+    transcript.run_scripts(
+        async |io| run.garble(io, &INPUTS[0], ours).await,
+        async |io| run.evaluate(io, &INPUTS[1], theirs).await,
+    );
     transcript
 }
 

@@ -5,7 +5,6 @@ use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::direct::Run;
-use tacit_protocol::io::memory::run_two;
 use tacit_protocol::session::ProtocolId;
 
 use crate::{INPUTS, Transcript, adder, check, ots, prg, run_tag, seed, settings};
@@ -30,16 +29,10 @@ impl SchemeVisitor for DirectRun {
             seed(7),
         );
         let mut transcript = Transcript::default();
-        let ended = run_two(
+        transcript.run_scripts(
             async |io| run.garble(io, &INPUTS[0], &mut offers, &seed).await,
             async |io| run.evaluate(io, &INPUTS[1], &mut choices).await,
-            &mut |from, _, kind, (_, payload)| {
-                transcript.note((from, 1 - from), kind.byte(), payload);
-                Ok(())
-            },
         );
-        let (garbler, evaluator) = ended.results;
-        assert_eq!(garbler.expect("honest"), evaluator.expect("honest"));
         transcript
     }
 }

@@ -20,7 +20,9 @@ use tacit_kernels::{Block, Construction, Prg};
 use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
-use tacit_protocol::io::memory::{run_in_memory, run_through};
+use tacit_protocol::Error;
+use tacit_protocol::io::Io;
+use tacit_protocol::io::memory::{run_in_memory, run_through, run_two};
 use tacit_protocol::party::{Party, PeerName};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use tacit_protocol::setup::{
@@ -40,6 +42,20 @@ impl Transcript {
             Ok(())
         });
         assert!(failures.is_empty(), "{failures:?}");
+    }
+
+    /// The same of scripts.
+    fn run_scripts<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        a: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>,
+        b: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>,
+    ) {
+        let ended = run_two(a, b, &mut |from, _, kind, (_, payload)| {
+            self.note((from, 1 - from), kind.byte(), payload);
+            Ok(())
+        });
+        let (a, b) = ended.results;
+        assert_eq!(a.expect("honest"), b.expect("honest"));
     }
 
     /// Notes a message.

@@ -30,9 +30,7 @@ use tacit_circuit::Component;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
-use tacit_protocol::authenticated::{
-    BLOCK_TRIPLES, InstanceForm, SecurityBits, blocks_for, check_linked,
-};
+use tacit_protocol::authenticated::{BLOCK_TRIPLES, SecurityBits, blocks_for, check_linked};
 use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
 use tacit_stock::{ComponentDigest, StockError};
 
@@ -124,14 +122,13 @@ impl LotTerms {
         }
     }
 
-    /// The form of instances in a lot that was ordered as this.
+    /// The s that decides the rows of instances in a lot that was ordered as this.
     ///
     /// # Errors
     ///
     /// No lot is ordered at this s.
-    fn form(self) -> Result<InstanceForm, Error> {
-        let bits = SecurityBits::new(self.statistical_security_bits)?;
-        Ok(InstanceForm::Rows(bits))
+    fn ordered_at(self) -> Result<SecurityBits, Error> {
+        Ok(SecurityBits::new(self.statistical_security_bits)?)
     }
 
     /// What the kinds of a lot end with that was ordered as this, of the epoch `id`.

@@ -83,7 +83,6 @@ pub(super) struct Finding<'f, S: Side> {
     /// The inputs of the call that is under way.
     inputs: Range<usize>,
     arguments: Zeroizing<Vec<S::Wire>>,
-    results: Zeroizing<Vec<S::Wire>>,
 }
 
 impl<'f, S: Side> Finding<'f, S> {
@@ -100,7 +99,6 @@ impl<'f, S: Side> Finding<'f, S> {
             wires,
             inputs: 0..0,
             arguments: Zeroizing::default(),
-            results: Zeroizing::default(),
         }
     }
 
@@ -141,7 +139,7 @@ impl<'f, S: Side> Calls<'f, S::Wire> for Finding<'f, S> {
             };
             self.begin_call();
             let number = self.current.number();
-            // If all parts of its outputs are kept, the component need not be walked.
+            // Where its outputs are kept, the component need not be walked.
             match self.current.outputs::<S>() {
                 Some(outputs) => {
                     let results = Zeroizing::new(outputs.collect::<Vec<_>>());
@@ -157,14 +155,7 @@ impl<'f, S: Side> Calls<'f, S::Wire> for Finding<'f, S> {
     }
 
     fn finish_call(&mut self, results: &[S::Wire]) {
-        if self.results.capacity() < results.len() {
-            self.results = Zeroizing::new(Vec::with_capacity(results.len()));
-        }
-        self.results.clear();
-        let outputs = results.iter().enumerate();
-        let outputs = outputs.map(|(i, result)| S::output(*result, &self.current, i));
-        self.results.extend(outputs);
-        Calls::finish_call(&mut self.values, &self.results);
+        Calls::finish_call(&mut self.values, results);
     }
 }
 

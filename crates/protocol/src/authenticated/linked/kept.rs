@@ -6,13 +6,11 @@
 //!
 //! | | garbler | evaluator |
 //! |---|---|---|
-//! | first | Δ; the instance's number in the epoch (4 bytes), a row's size or 0 (1) | the same |
+//! | first | Δ; the instance's number in the epoch (4 bytes), a row's size (1) | the same |
 //! | of each input | M, K', the label of masked value 0 | M, K' |
-//! | of each AND gate | M of λ_o, M of p, the output's label | T_0, T_1, M and K' of λ_o and of p |
-//! | of each output | K' | |
-//!
-//! With rows in the tables the garbler keeps nothing of a gate, and of each output M, K' and the
-//! label; the evaluator keeps the rows behind all else.
+//! | of each AND gate | | T_0, T_1, M and K' of λ_o and of p |
+//! | of each output | M, K', the label of masked value 0 | |
+//! | of each AND gate | | its rows |
 //!
 //! λ_o is the mask of a gate's output, and p = λ_iλ_j ⊕ λ_o. The evaluator's M of p has the table's
 //! select bit added.
@@ -26,7 +24,8 @@ use zeroize::Zeroizing;
 use super::super::epoch::is_of_role;
 use super::super::garbling::label_rules;
 use super::super::gates::OpenGates;
-use super::super::rows::{GATE_ROWS, InstanceForm};
+use super::super::parameters::SecurityBits;
+use super::super::rows::{GATE_ROWS, row_bytes};
 use super::super::share::Share;
 use super::super::walk::{Rules, Wire};
 use crate::Error;
@@ -40,19 +39,15 @@ pub(super) struct Layout {
     pub(super) input: usize,
     pub(super) and: usize,
     output: usize,
-    /// Bytes of rows of an AND gate, behind all blocks.
+    /// Bytes of rows of an AND gate, after all blocks.
     pub(super) row_bytes: usize,
 }
 
-/// Blocks of an output of which all is kept.
-const WHOLE_OUTPUT: usize = 3;
-
 impl Layout {
-    pub(super) fn of(role: Role, form: InstanceForm) -> Self {
-        let (input, and, output, row_bytes) = match (role, form) {
-            (Role::Garbler, InstanceForm::Told) => (3, 3, 1, 0),
-            (Role::Garbler, InstanceForm::Rows(_)) => (3, 0, WHOLE_OUTPUT, 0),
-            (Role::Evaluator, form) => (2, 6, 0, GATE_ROWS * form.row_bytes()),
+    pub(super) fn of(role: Role, ordered_at: SecurityBits) -> Self {
+        let (input, and, output, row_bytes) = match role {
+            Role::Garbler => (3, 0, 3, 0),
+            Role::Evaluator => (2, 6, 0, GATE_ROWS * row_bytes(ordered_at)),
         };
         Self {
             input,
@@ -61,20 +56,12 @@ impl Layout {
             row_bytes,
         }
     }
-
-    /// What is kept of an output with this M, K' and label.
-    pub(super) fn of_output<'a>(&self, blocks: &'a [Block; WHOLE_OUTPUT]) -> &'a [Block] {
-        match self.output {
-            WHOLE_OUTPUT => blocks,
-            _ => &blocks[1..2],
-        }
-    }
 }
 
 /// The size in bytes of what `role` keeps of an instance of `component`.
 #[must_use]
-pub fn instance_bytes(role: Role, component: &Component, form: InstanceForm) -> u64 {
-    let layout = Layout::of(role, form);
+pub fn instance_bytes(role: Role, component: &Component, ordered_at: SecurityBits) -> u64 {
+    let layout = Layout::of(role, ordered_at);
     let circuit = component.circuit();
     let inputs = (layout.input * circuit.input_bits()) as u64;
     let outputs = (layout.output * circuit.output_bits()) as u64;
@@ -109,13 +96,13 @@ impl Kept {
     pub(super) fn parse(
         role: Role,
         component: &Component,
-        form: InstanceForm,
+        ordered_at: SecurityBits,
         bytes: Zeroizing<Vec<u8>>,
     ) -> Result<Self, Error> {
-        if bytes.len() as u64 != instance_bytes(role, component, form) {
+        if bytes.len() as u64 != instance_bytes(role, component, ordered_at) {
             return Err(broken());
         }
-        let layout = Layout::of(role, form);
+        let layout = Layout::of(role, ordered_at);
         let ands = HEADER + layout.input * component.circuit().input_bits();
         let outputs = ands + layout.and * component.program().ands().len();
         let blocks = outputs + layout.output * component.circuit().output_bits();
@@ -127,8 +114,9 @@ impl Kept {
             rows: blocks * Block::BYTES,
             bytes,
         };
-        let is_of_form = kept.blocks()[1] == header(Block::ZERO, kept.number(), form)[1].to_bytes();
-        match is_of_role(kept.delta(), role) && is_of_form {
+        let due = header(Block::ZERO, kept.number(), ordered_at)[1];
+        let has_rows = kept.blocks()[1] == due.to_bytes();
+        match is_of_role(kept.delta(), role) && has_rows {
             true => Ok(kept),
             false => Err(broken()),
         }
@@ -156,11 +144,11 @@ impl Kept {
         inputs.map(S::input)
     }
 
-    /// What the outputs carry, in order, where all of it is kept.
+    /// What the outputs carry, in order, where that is kept.
     pub(super) fn outputs<S: Side>(&self) -> Option<impl Iterator<Item = S::Wire>> {
-        let blocks = &self.bytes.get(Block::BYTES * self.outputs..self.rows)?;
-        let outputs = blocks.as_chunks().0.chunks_exact(WHOLE_OUTPUT);
-        (self.layout.output == WHOLE_OUTPUT).then(|| outputs.map(S::input))
+        let blocks = self.bytes.get(Block::BYTES * self.outputs..self.rows)?;
+        let outputs = (self.layout.output > 0).then(|| blocks.as_chunks().0);
+        outputs.map(|outputs| outputs.chunks_exact(self.layout.output).map(S::input))
     }
 
     /// Puts the next AND gates, whose inputs carry `inputs`, into `piece`; appends what their
@@ -187,9 +175,12 @@ impl Kept {
 }
 
 /// What an instance begins with.
-pub(super) fn header(delta: Block, number: u32, form: InstanceForm) -> [Block; HEADER] {
-    let number_and_form = u128::from(number) | (form.row_bytes() as u128) << u32::BITS;
-    [delta, Block::from_u128(number_and_form)]
+pub(super) fn header(delta: Block, number: u32, ordered_at: SecurityBits) -> [Block; HEADER] {
+    let rows = row_bytes(ordered_at) as u128;
+    [
+        delta,
+        Block::from_u128(u128::from(number) | rows << u32::BITS),
+    ]
 }
 
 /// A party's side of what is kept, and what its wires carry while links are found.
@@ -204,9 +195,6 @@ pub(crate) trait Side {
 
     /// What the function's input bit carries whose first wire carries `wire`.
     fn given(wire: Self::Wire) -> Self::Wire;
-
-    /// What output `i` carries, from what the walk within the component gives.
-    fn output(result: Self::Wire, kept: &Kept, i: usize) -> Self::Wire;
 
     /// The parts of a wire's mask.
     fn mask(wire: Self::Wire) -> Share;
@@ -248,12 +236,6 @@ impl std::ops::BitXor for GarblerWire {
     }
 }
 
-/// Gates at the garbler: the parts of its proof, and the labels of outputs.
-pub(crate) struct GarblerPiece {
-    pub(super) proof: [Outputs; 3],
-    pub(super) labels: Outputs,
-}
-
 /// The garbler's side.
 pub(crate) struct GarblerSide;
 
@@ -264,7 +246,7 @@ fn room(capacity: usize) -> Outputs {
 impl Side for GarblerSide {
     const ROLE: Role = Role::Garbler;
     type Wire = GarblerWire;
-    type Piece = GarblerPiece;
+    type Piece = ();
 
     fn input(blocks: &[[u8; Block::BYTES]]) -> GarblerWire {
         GarblerWire {
@@ -279,15 +261,6 @@ impl Side for GarblerSide {
             label: Block::ZERO,
             ..wire
         }
-    }
-
-    /// Within the component no key is kept.
-    fn output(result: GarblerWire, kept: &Kept, i: usize) -> GarblerWire {
-        let mask = Share {
-            key: Block::from_bytes(kept.blocks()[kept.outputs + i]),
-            ..result.mask
-        };
-        GarblerWire { mask, ..result }
     }
 
     fn mask(wire: GarblerWire) -> Share {
@@ -312,31 +285,11 @@ impl Side for GarblerSide {
         }
     }
 
-    fn piece(capacity: usize) -> GarblerPiece {
-        GarblerPiece {
-            proof: [(); 3].map(|()| room(capacity)),
-            labels: room(capacity),
-        }
-    }
+    fn piece(_capacity: usize) {}
 
-    fn and(
-        piece: &mut GarblerPiece,
-        [first, second]: [GarblerWire; 2],
-        kept: &[[u8; Block::BYTES]],
-    ) -> GarblerWire {
-        let [mask, product, label] = [0, 1, 2].map(|i| Block::from_bytes(kept[i]));
-        let macs = [first.mask.mac, second.mask.mac, product];
-        for (column, mac) in piece.proof.iter_mut().zip(macs) {
-            column.push(mac);
-        }
-        piece.labels.push(label);
-        GarblerWire {
-            mask: Share {
-                mac: mask,
-                key: Block::ZERO,
-            },
-            label,
-        }
+    /// No AND gate of the garbler's is met: what its outputs carry is kept.
+    fn and(_piece: &mut (), [first, _]: [GarblerWire; 2], _kept: &[[u8; 16]]) -> GarblerWire {
+        first
     }
 }
 
@@ -362,10 +315,6 @@ impl Side for EvaluatorSide {
 
     fn given(wire: Share) -> Share {
         wire
-    }
-
-    fn output(result: Share, _kept: &Kept, _i: usize) -> Share {
-        result
     }
 
     fn mask(wire: Share) -> Share {
@@ -417,15 +366,6 @@ impl Side for EvaluatorSide {
 fn share(blocks: &[[u8; Block::BYTES]]) -> Share {
     let [mac, key] = [0, 1].map(|i| Block::from_bytes(blocks[i]));
     Share { mac, key }
-}
-
-impl GarblerPiece {
-    /// The gates, and the labels of their outputs.
-    pub(super) fn open(self) -> (OpenGates, Outputs) {
-        let one = Block::from_u128(1);
-        let gates = OpenGates::of_kept(Default::default(), self.proof, one);
-        (gates, self.labels)
-    }
 }
 
 impl EvaluatorPiece {

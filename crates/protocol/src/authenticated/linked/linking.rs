@@ -7,8 +7,8 @@ use tacit_function::{Function, Outputs as Results, Values};
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::super::rows::InstanceForm;
-use super::super::walk::{Rules, Stop, Walk, Wire};
+use super::super::parameters::SecurityBits;
+use super::super::walk::{Rules, Stop, Walk};
 use super::calls::{Finding, Following};
 use super::kept::{Kept, Side, broken};
 use super::opening::ClosedLinks;
@@ -16,13 +16,8 @@ use super::wiring::Wiring;
 use crate::Error;
 use crate::prepared::Instances;
 
-/// AND gates whose masked values go in one message: whole batches, up to this many.
+/// AND gates that are evaluated together: whole batches, up to this many.
 const PIECE_ANDS: usize = 1 << 16;
-
-/// Whether a batch of `ands` gates goes in one message with `held` others.
-pub(super) const fn fits(held: usize, ands: usize) -> bool {
-    held + ands <= PIECE_ANDS
-}
 
 /// The walk over a function that finds what links its instances.
 pub(crate) struct Linking<'f, S: Side> {
@@ -59,7 +54,7 @@ impl<'f, S: Side> Linking<'f, S> {
     /// One cannot be had, is of another lot, component or role, or is there twice.
     pub(super) fn new(
         function: &'f Function,
-        (wiring, form): (&Wiring, InstanceForm),
+        (wiring, ordered_at): (&Wiring, SecurityBits),
         mut instances: impl Instances<Instance = Zeroizing<Vec<u8>>>,
     ) -> Result<Self, Error> {
         let mut all: Vec<Kept> = Vec::with_capacity(wiring.components.len());
@@ -67,7 +62,7 @@ impl<'f, S: Side> Linking<'f, S> {
         let mut wires = Zeroizing::new(Vec::with_capacity(wiring.wires()));
         for place in &wiring.components {
             let component = &function.components()[*place];
-            let kept = Kept::parse(S::ROLE, component, form, instances.next(*place)?)?;
+            let kept = Kept::parse(S::ROLE, component, ordered_at, instances.next(*place)?)?;
             // Two answers for one wire sum to the garbler's Δ.
             if !seen.insert(kept.number()) {
                 return Err(broken());
@@ -112,7 +107,7 @@ impl<'f, S: Side> Linking<'f, S> {
             if !self
                 .pieces
                 .back()
-                .is_some_and(|(held, _)| fits(*held, count))
+                .is_some_and(|(held, _)| held + count <= PIECE_ANDS)
             {
                 let room = self.left.min(PIECE_ANDS).max(count);
                 self.pieces.push_back((0, S::piece(room)));
@@ -166,15 +161,18 @@ impl<S: Side> Found<'_, S> {
     }
 }
 
+/// The evaluator's walk over the gates of linked instances.
+pub(super) type Followed<'f> = Walk<'f, Block, Following<'f, Block>>;
+
 /// The walk over `function` in which `links` lead from values to instances; `masked` are the input
 /// bits under their masks.
-pub(super) fn follow<'f, T: Wire>(
+pub(super) fn follow<'f>(
     function: &'f Function,
-    rules: Rules<T>,
+    rules: Rules<Block>,
     numbers: Vec<u32>,
-    links: Zeroizing<Vec<T>>,
+    links: Zeroizing<Vec<Block>>,
     masked: &[bool],
-) -> Result<Walk<'f, T, Following<'f, T>>, Error> {
+) -> Result<Followed<'f>, Error> {
     let mut bits = masked.iter();
     let values = Values::new(function, |_| {
         let bit = bits.next().copied().unwrap_or_default();

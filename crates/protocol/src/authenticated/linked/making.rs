@@ -24,7 +24,7 @@ use super::super::gates::{ClosedGates, OpenGates};
 use super::super::lot::{InputCounts, Made, Making};
 use super::super::oracle::Domain;
 use super::super::parameters::SecurityBits;
-use super::super::rows::{GATE_ROWS, GarblingRows, InstanceForm};
+use super::super::rows::{GATE_ROWS, GarblingRows, row_bytes};
 use super::super::share::{Share, Shares};
 use super::super::terms::next_lot;
 use super::super::walk::{Rules, Walk};
@@ -46,7 +46,8 @@ pub struct MakingInstances<'f, K> {
     order: Order<'f>,
     security: SecurityBits,
     construction: Construction,
-    form: InstanceForm,
+    /// The s that the lot was ordered at, by which rows are as long as they are.
+    ordered_at: SecurityBits,
     /// AND gates in all, and those that are made.
     total_ands: u64,
     done_ands: u64,
@@ -121,7 +122,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
     pub fn new(
         epoch: Epoch,
         order: &[(&'f Component, u64)],
-        (security, construction, form): (SecurityBits, Construction, InstanceForm),
+        (security, construction, ordered_at): (SecurityBits, Construction, SecurityBits),
         keep: K,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
@@ -136,7 +137,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             order: Order::new(order)?,
             security,
             construction,
-            form,
+            ordered_at,
             keep,
         };
         making.stage = Some(making.next_group(epoch, Prg::from_seed(seed)));
@@ -169,7 +170,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             key: *key,
         });
         let shares: Zeroizing<Vec<Share>> = Zeroizing::new(shares.collect());
-        let layout = Layout::of(epoch.role(), self.form);
+        let layout = Layout::of(epoch.role(), self.ordered_at);
         let room = |blocks: usize| Zeroizing::new(Vec::with_capacity(blocks * Block::BYTES));
         let mut inputs = room(layout.input * shares.len());
         let mut garbling = None;
@@ -184,14 +185,9 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
                 }
                 let walk = Walk::over(Sequence::new(&members, labels), label_rules(delta));
                 let hash = epoch.hash(self.construction, Domain::InstanceStart, 0);
-                let rows = match self.form {
-                    InstanceForm::Told => None,
-                    form => {
-                        let hash = epoch.hash(self.construction, Domain::RowStart, 0);
-                        Some(GarblingRows::new(hash, form.row_bytes()))
-                    }
-                };
-                garbling = Some(Garbling::new(walk, hash, delta).with_rows(rows));
+                let rows = epoch.hash(self.construction, Domain::RowStart, 0);
+                let rows = GarblingRows::new(rows, row_bytes(self.ordered_at));
+                garbling = Some(Garbling::new(walk, hash, delta).with_rows(Some(rows)));
             }
             Role::Evaluator => {
                 for share in shares.iter() {
@@ -210,7 +206,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             inputs,
             ands: room(layout.and * ands(&members) as usize),
             rows: Vec::new(),
-            row_bytes: self.form.row_bytes(),
+            row_bytes: row_bytes(self.ordered_at),
             left: ands(&members),
             members,
         };
@@ -266,7 +262,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             .as_mut()
             .map(|garbling| garbling.calls().outputs());
         let mut labels = labels.unwrap_or_default();
-        let layout = Layout::of(epoch.role(), self.form);
+        let layout = Layout::of(epoch.role(), self.ordered_at);
         for member in &group.members {
             let circuit = member.component.circuit();
             let gates = member.component.program().ands().len();
@@ -279,9 +275,9 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             let mut bytes = Zeroizing::new(Vec::with_capacity(instance_bytes(
                 epoch.role(),
                 member.component,
-                self.form,
+                self.ordered_at,
             ) as usize));
-            append_blocks(&mut bytes, &header(delta, member.number, self.form));
+            append_blocks(&mut bytes, &header(delta, member.number, self.ordered_at));
             bytes.extend_from_slice(these);
             bytes.extend_from_slice(gates);
             if epoch.role() == Role::Garbler {
@@ -289,10 +285,7 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
                 let labels = take(&mut labels, circuit.output_bits());
                 for (result, label) in results.iter().zip(labels) {
                     let result = result.turned(delta);
-                    append_blocks(
-                        &mut bytes,
-                        layout.of_output(&[result.mac, result.key, *label]),
-                    );
+                    append_blocks(&mut bytes, &[result.mac, result.key, *label]);
                 }
             }
             bytes.extend_from_slice(gates_rows);
@@ -363,17 +356,8 @@ impl Lot<'_, OpenGates> {
         let ands = &mut self.group.ands;
         match &mut self.group.garbling {
             Some(garbling) => {
-                let labels = garbling.take_labels();
-                // With rows it proves no gate.
-                let kept = if self.group.row_bytes == 0 {
-                    &labels[..]
-                } else {
-                    &[]
-                };
-                for (i, label) in kept.iter().enumerate() {
-                    append_blocks(ands, &[macs[i], proof[i], *label]);
-                }
-                labels
+                // It keeps nothing of a gate, since rows prove it.
+                garbling.take_labels()
             }
             None => {
                 let tables = self.tables.as_chunks::<2>().0;

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use tacit_function::FunctionBuilder;
 
 use super::*;
+use crate::io::memory::{STUCK, run_two};
 use crate::prepared::{Demand, Instances};
 
 /// A party's halves of instances of each component of a function, first in first out.
@@ -26,14 +27,13 @@ impl Instances for Shelf {
     }
 }
 
-/// Both parties' instances, the id of their epoch and their form.
+/// Both parties' instances, the id of their epoch and the s that their lot was ordered at.
 #[derive(Clone)]
-struct Stock([Shelf; 2], [u8; 32], InstanceForm);
+struct Stock([Shelf; 2], [u8; 32], SecurityBits);
 
-/// Both forms; lots are made at 9 bits.
-fn forms() -> [InstanceForm; 2] {
-    let security = SecurityBits::insecure_for_measurements(9).unwrap();
-    [InstanceForm::Told, InstanceForm::Rows(security)]
+/// The s that lots are ordered at, unless a test says otherwise.
+fn ordered() -> SecurityBits {
+    SecurityBits::insecure_for_measurements(9).unwrap()
 }
 
 /// Makes the instances of this many runs of a function, in lots of `bits`; messages go through
@@ -41,7 +41,7 @@ fn forms() -> [InstanceForm; 2] {
 fn changed_making(
     function: &Function,
     runs: u64,
-    (bits, form): (u8, InstanceForm),
+    (bits, ordered_at): (u8, SecurityBits),
     change: &mut Change<'_>,
 ) -> (Result<Stock, Failure>, Sent) {
     let [a, b] = epochs();
@@ -52,7 +52,7 @@ fn changed_making(
     let how = (
         SecurityBits::insecure_for_measurements(bits).unwrap(),
         Construction::TwoCall,
-        form,
+        ordered_at,
     );
     let empty = Shelf(vec![VecDeque::new(); order.len()]);
     let mut shelves = [empty.clone(), empty];
@@ -60,7 +60,7 @@ fn changed_making(
     let keep = |shelf: &mut Shelf, role, place: usize, bytes: &[u8]| {
         assert_eq!(
             bytes.len() as u64,
-            instance_bytes(role, order[place].0, form)
+            instance_bytes(role, order[place].0, ordered_at)
         );
         shelf.0[place].push_back(bytes.to_vec());
         Ok(())
@@ -83,15 +83,12 @@ fn changed_making(
         assert_eq!(evaluator.progress().total_ands, ands);
     }
     drop((garbler, evaluator));
-    (made.map(|()| Stock(shelves, id, form)), sent)
+    (made.map(|()| Stock(shelves, id, ordered_at)), sent)
 }
 
 fn make(function: &Function, runs: u64) -> Stock {
-    make_of(InstanceForm::Told, function, runs)
-}
-
-fn make_of(form: InstanceForm, function: &Function, runs: u64) -> Stock {
-    changed_making(function, runs, (9, form), &mut |_, _, _| ())
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    changed_making(function, runs, (9, ordered()), nothing)
         .0
         .unwrap()
 }
@@ -101,7 +98,7 @@ fn make_of(form: InstanceForm, function: &Function, runs: u64) -> Stock {
 fn changed_run(
     terms: Terms<'_>,
     inputs: [&[bool]; 2],
-    Stock([ours, theirs], id, form): &mut Stock,
+    Stock([ours, theirs], id, ordered_at): &mut Stock,
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
     let mut taken = [Shelf::default(), Shelf::default()];
@@ -111,21 +108,39 @@ fn changed_run(
         let each = each.map(|(all, count)| all.drain(..*count as usize).collect());
         taken.0 = each.collect();
     }
-    let [ours, theirs] = taken;
-    let mut garbler = LinkedGarbler::new(terms, inputs[0], (*id, *form), ours).unwrap();
-    let mut evaluator = LinkedEvaluator::new(terms, inputs[1], (*id, *form), theirs).unwrap();
+    let run = LinkedRun {
+        terms,
+        id: *id,
+        ordered_at: *ordered_at,
+    };
+    linked(run, inputs, taken, change)
+}
+
+/// A run of both parties from these instances, whose messages go through `change`. The party that
+/// failed first is the one that is named.
+fn linked(
+    run: LinkedRun<'_>,
+    inputs: [&[bool]; 2],
+    [ours, theirs]: [Shelf; 2],
+    change: &mut Change<'_>,
+) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
     let mut sent = Sent::new();
-    let ended = exchange(
-        [&mut garbler, &mut evaluator],
-        &mut |from, kind, payload| {
-            change(from, kind, payload);
-            sent.push((from, kind, payload.clone()));
+    let roles = [Role::Garbler, Role::Evaluator];
+    let ended = run_two(
+        async |io| run.garble(io, inputs[0], ours).await,
+        async |io| run.evaluate(io, inputs[1], theirs).await,
+        &mut |from, _, kind, (_, payload)| {
+            change(roles[from], kind, payload);
+            sent.push((roles[from], kind, payload.clone()));
+            Ok(())
         },
     );
-    let results = ended.map(|()| {
-        let results = [garbler.finish().unwrap(), evaluator.finish().unwrap()];
-        results.map(|bits| bits.to_vec())
-    });
+    let results = match (ended.results, ended.first_failure) {
+        ((Err(error), _), Some(0)) => Err((Role::Garbler, error)),
+        ((_, Err(error)), _) => Err((Role::Evaluator, error)),
+        ((Err(error), _), _) => Err((Role::Garbler, error)),
+        ((Ok(garblers), Ok(evaluators)), _) => Ok([garblers.to_vec(), evaluators.to_vec()]),
+    };
     (results, sent)
 }
 
@@ -186,49 +201,45 @@ fn tangle() -> Function {
 /// Several runs of what was made at once, one after the other.
 #[test]
 fn any_function_runs_from_instances_of_its_components() {
-    for (function, form) in [
+    for function in &[
         component("adder", Recipient::Both),
         component("comparator", Recipient::Garbler),
         component("aes-128", Recipient::Evaluator),
         shipped("levenshtein", &[("n", 3), ("m", 2)]),
         shipped("aes-128-rounds", &[]),
         tangle(),
-    ]
-    .iter()
-    .flat_map(|function| forms().map(|form| (function, form)))
-    {
-        let mut stock = make_of(form, function, 2);
+    ] {
+        let mut stock = make(function, 2);
         for _ in 0..2 {
             let inputs = inputs_of(function);
             let inputs = [&inputs[0][..], &inputs[1][..]];
             let nothing = &mut |_, _, _: &mut Vec<u8>| ();
             let (found, sent) = changed_run(terms(function, 9), inputs, &mut stock, nothing);
             let about = function.name();
-            assert_eq!(found.unwrap(), plain(function, inputs), "{about}, {form:?}");
+            assert_eq!(found.unwrap(), plain(function, inputs), "{about}");
             assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 101));
         }
     }
 }
 
-/// Bytes, messages and half round trips, also where masked values, or links, take several messages.
+/// Bytes, messages and half round trips, also where links take several messages.
 #[test]
 fn the_outline_of_a_run_from_instances_is_what_it_sends() {
-    let mut most = [0; 2];
-    for (function, form) in [
+    let mut most = 0;
+    for function in &[
         component("adder", Recipient::Evaluator),
         component("aes-128", Recipient::Both),
         tangle(),
         shipped("levenshtein", &[("n", 20), ("m", 10)]),
         shipped("sha-256-chain", &[("n", 4)]),
-    ]
-    .iter()
-    .flat_map(|function| forms().map(|form| (function, form)))
-    {
-        let due = linked_outline(function, form).unwrap();
+    ] {
+        let due = linked_outline(function).unwrap();
         let inputs = inputs_of(function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
         let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let stock = &mut changed_making(function, 1, (1, form), nothing).0.unwrap();
+        let stock = &mut changed_making(function, 1, (1, ordered()), nothing)
+            .0
+            .unwrap();
         let (ended, sent) = changed_run(terms(function, 1), inputs, stock, nothing);
         assert_eq!(ended.unwrap(), plain(function, inputs));
         let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
@@ -244,13 +255,9 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
         turns.retain(|(_, kind)| *kind != Kind::AuthenticatedLinks);
         let turns = turns.chunk_by(|(a, _), (b, _)| a == b).count();
         assert_eq!(due.trips, turns as u64);
-        let several = [
-            count(&sent, Role::Garbler, Kind::AuthenticatedLinks),
-            count(&sent, Role::Evaluator, Kind::MaskedValues),
-        ];
-        most = [0, 1].map(|i| most[i].max(several[i]));
+        most = most.max(count(&sent, Role::Garbler, Kind::AuthenticatedLinks));
     }
-    assert!(most.iter().all(|several| *several > 1), "{most:?}");
+    assert!(most > 1, "{most}");
 }
 
 /// What leads from an instance to another leaves before any input, and what leads from an input or
@@ -260,50 +267,46 @@ fn links_between_instances_leave_before_inputs() {
     let function = tangle();
     // Sums of three calls, and the sum that a comparison reads twice.
     let (all, early) = (12 * 8, 2 * 8 + 2 * 8 + 8);
-    for form in forms() {
-        let inputs = inputs_of(&function);
-        let inputs = [&inputs[0][..], &inputs[1][..]];
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let stock = &mut make_of(form, &function, 1);
-        let (ended, sent) = changed_run(terms(&function, 9), inputs, stock, nothing);
-        assert_eq!(ended.unwrap(), plain(&function, inputs));
-        let garblers = sent.iter().filter(|(from, _, _)| *from == Role::Garbler);
-        let garblers: Vec<_> = garblers
-            .map(|(_, kind, payload)| (*kind, payload.len()))
-            .collect();
-        let [
-            (Kind::LinkMasks, _),
-            first,
-            (Kind::MaskedInputs, _),
-            second,
-            ..,
-        ] = garblers[..]
-        else {
-            panic!("{garblers:?}");
-        };
-        let links = |count: usize| (Kind::AuthenticatedLinks, 16 * count);
-        assert_eq!([first, second], [links(early), links(all - early)]);
-    }
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let stock = &mut make(&function, 1);
+    let (ended, sent) = changed_run(terms(&function, 9), inputs, stock, nothing);
+    assert_eq!(ended.unwrap(), plain(&function, inputs));
+    let garblers = sent.iter().filter(|(from, _, _)| *from == Role::Garbler);
+    let garblers: Vec<_> = garblers
+        .map(|(_, kind, payload)| (*kind, payload.len()))
+        .collect();
+    let [
+        (Kind::LinkMasks, _),
+        first,
+        (Kind::MaskedInputs, _),
+        second,
+        ..,
+    ] = garblers[..]
+    else {
+        panic!("{garblers:?}");
+    };
+    let links = |count: usize| (Kind::AuthenticatedLinks, 16 * count);
+    assert_eq!([first, second], [links(early), links(all - early)]);
 }
 
 /// What the page says of AES-128 from one instance, headers included.
 #[test]
 fn bytes_of_a_run_from_instances_are_those_of_the_page() {
     let function = component("aes-128", Recipient::Both);
-    for (form, bytes) in forms().into_iter().zip([[4228, 937, 6], [4212, 111, 4]]) {
-        let due = linked_outline(&function, form).unwrap();
-        let found = [due.garbler_bytes, due.evaluator_bytes, due.trips];
-        assert_eq!(found, bytes);
-    }
+    let due = linked_outline(&function).unwrap();
+    let found = [due.garbler_bytes, due.evaluator_bytes, due.trips];
+    assert_eq!(found, [4212, 111, 4]);
 }
 
 /// Instances whose gates take several lots, and some lots of which several instances are made.
 #[test]
 fn instances_are_made_across_lots() {
     let function = shipped("aes-128-rounds", &[]);
-    for (most, form) in [700, 5000].into_iter().zip(forms()) {
+    for most in [700, 5000] {
         terms::MOST_TRIPLES.set(Some(most));
-        let mut stock = make_of(form, &function, 1);
+        let mut stock = make(&function, 1);
         terms::MOST_TRIPLES.set(None);
         let inputs = inputs_of(&function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
@@ -324,14 +327,12 @@ fn components_without_and_gates() {
     builder.output("same", &a);
     let function = of_circuit("sums", builder.finish().unwrap(), Recipient::Both);
     assert_eq!(function.and_gates(), 0);
-    for form in forms() {
-        let mut stock = make_of(form, &function, 1);
-        let inputs = inputs_of(&function);
-        let inputs = [&inputs[0][..], &inputs[1][..]];
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-        assert_eq!(found.unwrap(), plain(&function, inputs));
-    }
+    let mut stock = make(&function, 1);
+    let inputs = inputs_of(&function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+    assert_eq!(found.unwrap(), plain(&function, inputs));
 }
 
 #[test]
@@ -367,12 +368,29 @@ fn instances_that_do_not_belong_together_are_refused() {
     let function = tangle();
     let terms = terms(&function, 9);
     let [one, other] = [(); 2].map(|()| make(&function, 1));
-    let Stock([ours, theirs], id, form) = one;
+    let Stock([ours, theirs], id, ordered_at) = one;
     let Stock([others, _], ..) = other;
     let inputs = vec![false; function.input_bits(Role::Garbler)];
-    let garbler =
-        |shelf: &Shelf, form| LinkedGarbler::new(terms, &inputs, (id, form), shelf.clone()).err();
-    assert_eq!(garbler(&ours, form), None);
+    let garbler = |shelf: &Shelf, ordered_at| {
+        let run = LinkedRun {
+            terms,
+            id,
+            ordered_at,
+        };
+        let mut sent = 0;
+        let ended = run_two(
+            async |io| run.garble(io, &inputs, shelf.clone()).await,
+            async |_| Ok(()),
+            &mut |own, _, _, _| {
+                sent += usize::from(own == 0);
+                Ok(())
+            },
+        );
+        let error = ended.results.0.expect_err("nobody answers");
+        (error, sent)
+    };
+    // Nobody answers its first messages.
+    assert_eq!(garbler(&ours, ordered_at), (Error::ApiMisuse(STUCK), 2));
     let mut mixed = ours.clone();
     mixed.0[0][2] = others.0[0][2].clone();
     let mut swapped = ours.clone();
@@ -380,9 +398,12 @@ fn instances_that_do_not_belong_together_are_refused() {
     let mut few = ours.clone();
     few.0[0].pop_back();
     for wrong in [mixed, swapped, few, theirs] {
-        let error = garbler(&wrong, form).expect("instances that do not belong together");
+        let (error, sent) = garbler(&wrong, ordered_at);
         assert!(matches!(error, Error::Material(_)), "{error}");
+        assert_eq!(sent, 0);
     }
-    let error = garbler(&ours, forms()[1]).expect("instances of the other form");
+    let other = SecurityBits::insecure_for_measurements(20).unwrap();
+    let (error, sent) = garbler(&ours, other);
     assert!(matches!(error, Error::Material(_)), "{error}");
+    assert_eq!(sent, 0);
 }

@@ -5,8 +5,8 @@ use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_protocol::authenticated::{
-    self, BLOCK_BYTES, Epoch, InstanceForm, MAX_SECURITY_BITS, MakingInstances, MakingTriples,
-    SecurityBits, blocks_for, check_linked, instance_bytes,
+    self, BLOCK_BYTES, Epoch, MAX_SECURITY_BITS, MakingInstances, MakingTriples, SecurityBits,
+    blocks_for, check_linked, instance_bytes,
 };
 use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
 
@@ -93,7 +93,7 @@ impl<'w> LotPreparation<'w> {
         let order = Self::new(role, Unit::Instances(function), runs);
         let needs = Needs::instances(function, order.scheme_id());
         // With the longest rows: s may be set later.
-        let form = LotTerms::at(MAX_SECURITY_BITS, BaseOt::default()).form()?;
+        let form = LotTerms::at(MAX_SECURITY_BITS, BaseOt::default()).ordered_at()?;
         for (component, content) in needs.components_of(function).zip(&needs.contents) {
             // Both parties look at what is larger, and so decide alike.
             let shape = Shape {
@@ -152,13 +152,13 @@ impl<'w> LotPreparation<'w> {
         }
     }
 
-    /// The form that instances are ordered in.
+    /// The s that instances are ordered at.
     ///
     /// # Errors
     ///
     /// Its s is refused.
-    fn form(&self) -> Result<InstanceForm, Error> {
-        LotTerms::at(self.security.bits(), BaseOt::default()).form()
+    fn ordered_at(&self) -> Result<SecurityBits, Error> {
+        LotTerms::at(self.security.bits(), BaseOt::default()).ordered_at()
     }
 
     /// Checks the order's s and scheme.
@@ -190,7 +190,7 @@ impl<'w> LotPreparation<'w> {
         let needs = Needs::instances(function, self.scheme_id());
         let components: Vec<_> = needs.components_of(function).collect();
         let bytes = |component| {
-            let bytes = self.form();
+            let bytes = self.ordered_at();
             let bytes = bytes.map(|form| instance_bytes(self.task.role, component, form));
             // What `check` refuses has no size.
             bytes.unwrap_or(u64::MAX)
@@ -235,7 +235,11 @@ impl<'w> LotPreparation<'w> {
                     *number += 1;
                     keep(place, *number - 1, instance)
                 };
-                let how = (security, construction(self.scheme_id())?, self.form()?);
+                let how = (
+                    security,
+                    construction(self.scheme_id())?,
+                    self.ordered_at()?,
+                );
                 let mut party = MakingInstances::new(epoch, &order, how, keep, &seed())?;
                 drive(session.channel(), &mut party, &mut self.watch)
             }

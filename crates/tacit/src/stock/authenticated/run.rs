@@ -6,10 +6,9 @@ use core::ops::RangeInclusive;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_protocol::authenticated::{
-    AuthenticatedParty, Evaluator, Garbler, LinkedEvaluator, LinkedGarbler, LinkedParty,
-    StockedTriples, Terms,
+    AuthenticatedParty, Evaluator, Garbler, LinkedRun, StockedTriples, Terms,
 };
-use tacit_protocol::party::{Party, Progress};
+use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Lease, Span, Tried};
 use zeroize::Zeroizing;
@@ -17,7 +16,7 @@ use zeroize::Zeroizing;
 use super::leased::LeasedLot;
 use super::{LOT_SCHEME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
 use crate::cost::{Clock, FromStock};
-use crate::driver::{drive, seed};
+use crate::driver::{drive, run_script, seed};
 use crate::stock::failure::StockFailure;
 use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
@@ -95,12 +94,7 @@ impl StockedRun<'_> {
             (FromStock::Triples, Role::Evaluator) => {
                 from_triples::<Evaluator<'_>>(session, given, lot, watch)
             }
-            (FromStock::Instances, Role::Garbler) => {
-                from_instances::<LinkedGarbler<'_>>(session, given, lot, watch)
-            }
-            (FromStock::Instances, Role::Evaluator) => {
-                from_instances::<LinkedEvaluator<'_>>(session, given, lot, watch)
-            }
+            (FromStock::Instances, role) => from_instances(session, role, given, lot, watch),
         };
         // Before the peer hears why: it could take more of the lot meanwhile.
         let ended = |error| after_run(opened, &name, kind, error);
@@ -193,32 +187,31 @@ fn from_triples<'a, P: AuthenticatedParty<'a>>(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
     let triples = StockedTriples::new(lot.name.id, Box::new(lot))?;
-    let party = P::from_stock(terms, inputs, triples, &seed())?;
-    let finish = |party: P| Ok(party.finish()?.0);
-    play(session, party, finish, watch)
+    let mut party = P::from_stock(terms, inputs, triples, &seed())?;
+    let online = Clock::start(session);
+    drive(session.channel(), &mut party, watch)?;
+    Ok((party.finish()?.0, online))
 }
 
 /// Runs from instances.
-fn from_instances<'a, P: LinkedParty<'a>>(
+fn from_instances(
     session: &mut Session,
-    (terms, inputs): (Terms<'a>, &[bool]),
+    role: Role,
+    (terms, inputs): (Terms<'_>, &[bool]),
     lot: LeasedLot<'_>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
-    let party = P::new(terms, inputs, (lot.name.id, lot.ordered.form()?), lot)?;
-    play(session, party, P::finish, watch)
-}
-
-/// Drives a party to its results; with the beginning of the online stage.
-fn play<P: Party>(
-    session: &mut Session,
-    mut party: P,
-    finish: impl FnOnce(P) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
+    let run = LinkedRun {
+        terms,
+        id: lot.name.id,
+        ordered_at: lot.ordered.ordered_at()?,
+    };
     let online = Clock::start(session);
-    drive(session.channel(), &mut party, watch)?;
-    Ok((finish(party)?, online))
+    let outputs = run_script(session.channel(), watch, async |io| match role {
+        Role::Garbler => run.garble(io, inputs, lot).await,
+        Role::Evaluator => run.evaluate(io, inputs, lot).await,
+    })?;
+    Ok((outputs, online))
 }
 
 /// Destroys what is left of a lot whose run ended because the peer was caught, or says that it has

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Misbehaviour;
-use crate::party::Action;
+use crate::authenticated::linked::cheats;
 
 /// Flips bit `bit` of the messages of this kind of a party.
 pub(super) fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
@@ -14,11 +14,6 @@ pub(super) fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, 
 }
 
 /// A run of the tangle with a lie: who found what wrong, and what was sent.
-fn lying(change: &mut Change<'_>) -> (Failure, Sent) {
-    lying_with(&make(&tangle(), 1), change)
-}
-
-/// The same with instances that are there.
 fn lying_with(stock: &Stock, change: &mut Change<'_>) -> (Failure, Sent) {
     let function = tangle();
     let inputs = inputs_of(&function);
@@ -83,27 +78,16 @@ fn parties_that_take_different_instances_find_it_before_their_inputs() {
     }
 }
 
-/// The evaluator names another masked value of a gate. The garbler's proof, from which it would
-/// read the other input of the gate behind, does not leave.
-#[test]
-fn a_flipped_masked_value_gets_no_proof() {
-    let stock = make(&tangle(), 1);
-    for gate in 0..tangle().and_gates() as usize {
-        let (found, sent) = lying_with(&stock, &mut lie(Role::Evaluator, Kind::MaskedValues, gate));
-        assert_eq!(found, (Role::Garbler, cheated(Caught::MaskedValues)));
-        assert_eq!(count(&sent, Role::Garbler, Kind::GateProof), 0);
-    }
-}
-
 /// The garbler sends a label of the other value of a wire: its own Δ is added to a link.
 #[test]
 fn a_wrong_link_gets_no_masks_of_results() {
     let function = tangle();
-    let Stock([ours, theirs], id, form) = make(&function, 1);
+    let Stock([ours, theirs], id, ordered_at) = make(&function, 1);
     let delta: [u8; 16] = ours.0[0][0][..16].try_into().unwrap();
-    // Bit 0 of a link is known: with Δ alone the evaluator refuses it.
+    // Bit 0 of a link is known: with Δ alone the evaluator refuses it at once. With the bit, labels
+    // are of no value, and rows do not fit them.
     for same_bit in [true, false] {
-        let mut stock = Stock([ours.clone(), theirs.clone()], id, form);
+        let mut stock = Stock([ours.clone(), theirs.clone()], id, ordered_at);
         let change = &mut |from, kind, payload: &mut Vec<u8>| {
             if (from, kind) == (Role::Garbler, Kind::AuthenticatedLinks) {
                 let links = payload.iter_mut().zip(delta);
@@ -115,89 +99,53 @@ fn a_wrong_link_gets_no_masks_of_results() {
         let inputs = [&inputs[0][..], &inputs[1][..]];
         let (ended, sent) = changed_run(terms(&function, 9), inputs, &mut stock, change);
         let (role, error) = ended.unwrap_err();
+        assert_eq!(role, Role::Evaluator);
         assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
-        // With the bit, labels are of no value, and the garbler sees that they are not right.
-        assert_eq!(role == Role::Garbler, same_bit);
-        // Nor does the evaluator tell before that, by stopping or otherwise.
-        let told = [Kind::MaskedValues, Kind::LabelDigest];
-        let told = told.map(|kind| count(&sent, Role::Evaluator, kind));
-        assert_eq!(told, [usize::from(same_bit); 2]);
         assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
     }
 }
 
-/// A garbler that takes the other d of a wire for what was opened.
-struct OtherDifference<'f>(LinkedGarbler<'f>, Option<usize>);
-
-impl Party for OtherDifference<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let Self(garbler, wire) = self;
-        if let Some(wire) = wire {
-            garbler.turn_link(*wire);
-        }
-        wire.take_if(|wire| garbler.turn_proof(*wire));
-        garbler.next(message)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.0.receive(payload)
-    }
-}
-
-/// The garbler leads each wire to the label of the other value than was opened, and proves its
-/// gates for that one. The evaluator would have another result, and no proof would find it.
+/// The garbler leads each wire to the label of the other value than was opened. The evaluator would
+/// have another result, and no row would find it.
 #[test]
 fn a_link_to_the_other_value_is_refused() {
     let function = tangle();
-    let terms = terms(&function, 9);
     let inputs = inputs_of(&function);
-    let Stock([ours, theirs], id, form) = make(&function, 1);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let Stock(shelves, id, ordered_at) = make(&function, 1);
     for wire in 0..LINKS + GARBLERS + EVALUATORS {
-        let garbler = LinkedGarbler::new(terms, &inputs[0], (id, form), ours.clone()).unwrap();
-        let mut garbler = OtherDifference(garbler, Some(wire));
-        let mut evaluator =
-            LinkedEvaluator::new(terms, &inputs[1], (id, form), theirs.clone()).unwrap();
-        let mut told = 0;
-        let ended = exchange([&mut garbler, &mut evaluator], &mut |_, kind, _| {
-            told += usize::from(kind == Kind::MaskedValues);
-        });
+        let run = LinkedRun {
+            terms: terms(&function, 9),
+            id,
+            ordered_at,
+        };
+        cheats::TURNED_LINK.set(Some(wire));
+        let (ended, sent) = linked(run, inputs, shelves.clone(), &mut |_, _, _| ());
+        cheats::TURNED_LINK.set(None);
         let refused = Misbehaviour::InvalidField {
             kind: Kind::AuthenticatedLinks,
             field: "select bit",
         };
         assert_eq!(ended, Err((Role::Evaluator, refused.into())), "{wire}");
-        assert_eq!(told, 0);
+        assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
     }
 }
 
-/// A garbler whose tables are of another component has no proof.
+/// A garbler whose tables are of another component has no rows that fit.
 #[test]
-fn other_tables_have_no_proof() {
+fn other_tables_have_no_rows() {
     let function = component("adder", Recipient::Both);
     let wrong = &mut |_, kind, payload: &mut Vec<u8>| {
         if kind == Kind::AuthenticatedTables {
             payload.iter_mut().for_each(|byte| *byte ^= 0x10);
         }
     };
-    let mut stock = changed_making(&function, 1, (9, InstanceForm::Told), wrong)
-        .0
-        .unwrap();
+    let made = changed_making(&function, 1, (9, ordered()), wrong).0;
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (ended, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-    // An honest garbler compares labels, and these are of other tables.
-    assert_eq!(ended, Err((Role::Garbler, cheated(Caught::MaskedValues))));
-}
-
-/// The garbler's proof is another: the evaluator opens no mask of the garbler's results.
-#[test]
-fn another_proof_gets_no_masks_of_results() {
-    for (bit, caught) in [(3, Caught::GateProof), (8 * 16, Caught::Results)] {
-        let (found, sent) = lying(&mut lie(Role::Garbler, Kind::GateProof, bit));
-        assert_eq!(found, (Role::Evaluator, cheated(caught)));
-        assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
-    }
+    let (ended, _) = changed_run(terms(&function, 9), inputs, &mut made.unwrap(), nothing);
+    assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
 }
 
 /// A party opens another bit of an instance's gate than it holds. No table leaves, and no instance
@@ -210,7 +158,7 @@ fn a_lie_about_a_gate_gets_no_tables() {
         (Role::Garbler, Role::Evaluator),
     ] {
         let lie = &mut lie(liar, Kind::GateOpenings, 1);
-        let (made, sent) = changed_making(&function, 1, (9, InstanceForm::Told), lie);
+        let (made, sent) = changed_making(&function, 1, (9, ordered()), lie);
         let found = made.err().expect("a lie");
         assert_eq!(found, (others, cheated(Caught::Gates)));
         if liar == Role::Evaluator {
@@ -224,16 +172,24 @@ fn a_lie_about_a_gate_gets_no_tables() {
 #[test]
 fn an_input_wire_is_answered_once() {
     let function = tangle();
-    let Stock(mut both, id, form) = make(&function, 1);
+    let Stock(mut both, id, ordered_at) = make(&function, 1);
     for shelf in &mut both {
         shelf.0[0][1] = shelf.0[0][0].clone();
     }
-    let inputs =
-        [Role::Garbler, Role::Evaluator].map(|role| vec![false; function.input_bits(role)]);
-    let ([ours, theirs], terms) = (both, terms(&function, 9));
-    let garbler = LinkedGarbler::new(terms, &inputs[0], (id, form), ours).err();
-    let evaluator = LinkedEvaluator::new(terms, &inputs[1], (id, form), theirs).err();
-    for error in [garbler, evaluator] {
-        assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
+    let inputs = inputs_of(&function);
+    let run = LinkedRun {
+        terms: terms(&function, 9),
+        id,
+        ordered_at,
+    };
+    let [ours, theirs] = both;
+    let ended = run_two(
+        async |io| run.garble(io, &inputs[0], ours).await,
+        async |io| run.evaluate(io, &inputs[1], theirs).await,
+        &mut |_, _, kind, _| panic!("{kind} was sent"),
+    );
+    let (garbler, evaluator) = ended.results;
+    for error in [garbler.unwrap_err(), evaluator.unwrap_err()] {
+        assert!(matches!(error, Error::Material(_)), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use tacit_kernels::Block;
 use super::cheating::lie;
 use super::*;
 use crate::authenticated::oracle::Domain;
-use crate::authenticated::rows::{CheckingRows, GATE_ROWS};
+use crate::authenticated::rows::{CheckingRows, GATE_ROWS, row_bytes};
 
 const GATES: usize = 64;
 
@@ -27,7 +27,7 @@ const GATE: usize = 6;
 
 /// Where the rows of a gate are in what the evaluator keeps, and the size of one.
 fn rows_of(gate: usize) -> (usize, usize) {
-    let size = forms()[1].row_bytes();
+    let size = row_bytes(ordered());
     let before = (BEFORE + GATE * GATES) * Block::BYTES;
     (before + gate * GATE_ROWS * size, size)
 }
@@ -52,28 +52,25 @@ fn run_ands(stock: &Stock, change: &mut Change<'_>) -> (Result<(), Failure>, Sen
 fn a_row_is_longer_than_s() {
     for (bits, due) in [(40, 10), (64, 13)] {
         let security = SecurityBits::new(bits).unwrap();
-        assert_eq!(InstanceForm::Rows(security).row_bytes(), due);
+        assert_eq!(row_bytes(security), due);
     }
-    assert_eq!(InstanceForm::Told.row_bytes(), 0);
 }
 
 /// What the page says of AES-128 at s = 40.
 #[test]
 fn what_is_kept_of_an_instance_is_what_the_page_says() {
     let function = component("aes-128", Recipient::Both);
-    let rows = InstanceForm::Rows(SecurityBits::new(40).unwrap());
-    let kept = [InstanceForm::Told, rows].map(|form| {
-        let of = |role| instance_bytes(role, &function.components()[0], form);
-        [Role::Garbler, Role::Evaluator].map(of)
-    });
-    assert_eq!(kept, [[321_568, 622_624], [18_464, 814_624]]);
+    let ordered_at = SecurityBits::new(40).unwrap();
+    let kept = [Role::Garbler, Role::Evaluator]
+        .map(|role| instance_bytes(role, &function.components()[0], ordered_at));
+    assert_eq!(kept, [18_464, 814_624]);
 }
 
 /// A garbler turns what a gate gives. Only whoever guesses all bits of Δ_B that a row has finds a
 /// row with which it passes; the garbler's results are not opened to others.
 #[test]
 fn a_wrong_gate_takes_a_guess_at_each_bit_of_a_row() {
-    let stock = make_of(forms()[1], &ands(), 1);
+    let stock = make(&ands(), 1);
     let delta = block(&stock.0[1].0[0][0], 0).to_bytes();
     let (rows, size) = rows_of(5);
     let product = rows + 2 * size..rows + 3 * size;
@@ -105,7 +102,7 @@ fn a_wrong_gate_takes_a_guess_at_each_bit_of_a_row() {
 /// The row that every evaluator reads is wrong.
 #[test]
 fn a_wrong_row_gets_no_results() {
-    let stock = make_of(forms()[1], &ands(), 1);
+    let stock = make(&ands(), 1);
     for gate in [0, 7, GATES - 1] {
         let (rows, size) = rows_of(gate);
         for at in 2 * size..3 * size {
@@ -129,7 +126,7 @@ fn rows_are_checked_whoever_has_results() {
     let circuit = builder.finish().unwrap();
     for (recipient, openings) in [(Recipient::Garbler, [0, 1]), (Recipient::Evaluator, [1, 0])] {
         let function = of_circuit("ands", circuit.clone(), recipient);
-        let stock = make_of(forms()[1], &function, 1);
+        let stock = make(&function, 1);
         let inputs = inputs_of(&function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
         let run = |stock: &Stock| {
@@ -157,7 +154,7 @@ fn rows_are_checked_whoever_has_results() {
 #[test]
 fn a_malformed_opening_of_results_gets_none() {
     let function = tangle();
-    let stock = make_of(forms()[1], &function, 1);
+    let stock = make(&function, 1);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let results = function.output_bits(Role::Evaluator);
@@ -191,9 +188,11 @@ fn a_malformed_opening_of_results_gets_none() {
 /// Rows are as the lot was ordered, at whatever s it is made.
 #[test]
 fn a_lot_that_is_charged_has_the_rows_that_were_ordered() {
-    let (function, form) = (ands(), forms()[1]);
+    let function = ands();
     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let mut stock = changed_making(&function, 1, (16, form), nothing).0.unwrap();
+    let mut stock = changed_making(&function, 1, (16, ordered()), nothing)
+        .0
+        .unwrap();
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
@@ -205,7 +204,7 @@ fn a_lot_that_is_charged_has_the_rows_that_were_ordered() {
 fn too_few_rows_are_an_error() {
     let [epoch, _] = epochs();
     let hash = epoch.hash(Construction::TwoCall, Domain::RowStart, 0);
-    let size = forms()[1].row_bytes();
+    let size = row_bytes(ordered());
     let mut checking = CheckingRows::new(hash, size);
     let mut load = |bytes| checking.load(vec![0; bytes], 2);
     let due = GATE_ROWS * size * 2;
@@ -215,31 +214,32 @@ fn too_few_rows_are_an_error() {
     }
 }
 
-/// What was made in one form is not taken for the other: not either where both are as long, as of
-/// a component without AND gates, nor with rows of another size.
+/// An instance with rows of another size is refused, also where both are as long, as of a component
+/// without AND gates. Nothing is sent.
 #[test]
-fn an_instance_of_the_other_form_is_refused() {
+fn an_instance_of_another_size_is_refused() {
     let builder = Builder::new();
     let [a, b] = ["a", "b"].map(|name| builder.bus(name, 4));
     let bits = a.bits().zip(b.bits()).map(|(a, b)| a ^ b);
     builder.output("sum", &Bus::from_bits(&builder, bits));
     let sums = of_circuit("sums", builder.finish().unwrap(), Recipient::Both);
     let other = SecurityBits::insecure_for_measurements(20).unwrap();
-    let [told, rows] = forms();
     for function in [sums, ands()] {
-        let inputs = vec![false; function.input_bits(Role::Garbler)];
-        for (made, offered) in [
-            (told, rows),
-            (rows, told),
-            (rows, InstanceForm::Rows(other)),
-        ] {
-            let Stock([ours, theirs], id, _) = make_of(made, &function, 1);
-            let terms = terms(&function, 9);
-            let garbler = LinkedGarbler::new(terms, &inputs, (id, offered), ours).err();
-            let evaluator = LinkedEvaluator::new(terms, &inputs, (id, offered), theirs).err();
-            for error in [garbler, evaluator] {
-                assert!(matches!(error, Some(Error::Material(_))), "{error:?}");
-            }
+        let inputs = inputs_of(&function);
+        let Stock([ours, theirs], id, _) = make(&function, 1);
+        let run = LinkedRun {
+            terms: terms(&function, 9),
+            id,
+            ordered_at: other,
+        };
+        let ended = run_two(
+            async |io| run.garble(io, &inputs[0], ours).await,
+            async |io| run.evaluate(io, &inputs[1], theirs).await,
+            &mut |_, _, kind, _| panic!("{kind} was sent"),
+        );
+        let (garbler, evaluator) = ended.results;
+        for error in [garbler.unwrap_err(), evaluator.unwrap_err()] {
+            assert!(matches!(error, Error::Material(_)), "{error}");
         }
     }
 }
@@ -250,7 +250,7 @@ fn no_value_of_a_gate_is_told() {
     let function = tangle();
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let mut stock = make_of(forms()[1], &function, 1);
+    let mut stock = make(&function, 1);
     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
     let (_, sent) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
     let kinds: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
@@ -273,7 +273,7 @@ fn no_value_of_a_gate_is_told() {
 #[test]
 fn an_evaluators_claim_of_a_result_is_refused() {
     let function = tangle();
-    let stock = make_of(forms()[1], &function, 1);
+    let stock = make(&function, 1);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     for bit in 0..function.output_bits(Role::Garbler) {
@@ -286,7 +286,7 @@ fn an_evaluators_claim_of_a_result_is_refused() {
 /// The evaluator lies about a link: neither labels nor masks of its results leave.
 #[test]
 fn an_evaluators_lie_about_a_link_gets_no_results() {
-    let stock = make_of(forms()[1], &ands(), 1);
+    let stock = make(&ands(), 1);
     let lie = &mut lie(Role::Evaluator, Kind::LinkMasks, 3);
     let (ended, sent) = run_ands(&stock, lie);
     assert_eq!(ended, Err((Role::Garbler, cheated(Caught::Links))));
@@ -298,9 +298,9 @@ fn an_evaluators_lie_about_a_link_gets_no_results() {
 /// where λ_j is 0: it would know masks, and thus values.
 #[test]
 fn rows_and_tables_do_not_show_a_mask() {
-    let stock = make_of(forms()[1], &ands(), 1);
+    let stock = make(&ands(), 1);
     let kept = &stock.0[1].0[0][0];
-    let first = Block::BYTES - forms()[1].row_bytes();
+    let first = Block::BYTES - row_bytes(ordered());
     let mut zeros = HashSet::new();
     for input in 0..2 * GATES {
         let [mac, key] = [0, 1].map(|i| block(kept, 2 + 2 * input + i));

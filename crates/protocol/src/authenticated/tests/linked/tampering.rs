@@ -36,25 +36,16 @@ fn cut(which: usize, longer: bool) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
 
 #[test]
 fn a_changed_message_of_a_run_is_found() {
-    changed_messages(InstanceForm::Told, &[102, 104, 105, 106, 107, 111, 112]);
-}
-
-#[test]
-fn a_changed_message_of_a_run_with_rows_is_found() {
-    changed_messages(forms()[1], &[102, 107, 111, 112]);
-}
-
-fn changed_messages(form: InstanceForm, due: &[u8]) {
     let function = tangle();
     let terms = terms(&function, 9);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let stock = make_of(form, &function, 1);
+    let stock = make(&function, 1);
     let (_, sent) = changed_run(terms, inputs, &mut stock.clone(), nothing);
     let kinds: Vec<Kind> = sent.iter().map(|(_, kind, _)| *kind).collect();
-    for kind in due {
-        assert!(kinds.contains(&Kind::parse(*kind).unwrap()), "{kind}");
+    for kind in [102, 107, 111, 112] {
+        assert!(kinds.contains(&Kind::parse(kind).unwrap()), "{kind}");
     }
     for (which, (_, kind, payload)) in sent.iter().enumerate() {
         // Bit 0 of each link, and another.
@@ -85,20 +76,16 @@ fn changed_messages(form: InstanceForm, due: &[u8]) {
 /// What is changed while instances are made is found then, or by the run that links them.
 #[test]
 fn a_changed_message_of_making_instances_is_found() {
-    forms().into_iter().for_each(changed_making_messages);
-}
-
-fn changed_making_messages(form: InstanceForm) {
     let function = component("comparator", Recipient::Both);
     let terms = terms(&function, 9);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (_, sent) = changed_making(&function, 1, (9, form), nothing);
+    let (_, sent) = changed_making(&function, 1, (9, ordered()), nothing);
     for which in 0..sent.len() {
         let kind = sent[which].1;
         for at in [|_| 0, |bits| bits / 2, |bits| bits - 1] {
-            let (made, _) = changed_making(&function, 1, (9, form), &mut flip(which, at));
+            let (made, _) = changed_making(&function, 1, (9, ordered()), &mut flip(which, at));
             let ended = match made {
                 Ok(mut stock) if may_be_harmless(kind) => {
                     let nothing = &mut |_, _, _: &mut Vec<u8>| ();
@@ -114,7 +101,8 @@ fn changed_making_messages(form: InstanceForm) {
             }
         }
         for longer in [false, true] {
-            let (made, sent) = changed_making(&function, 1, (9, form), &mut cut(which, longer));
+            let (made, sent) =
+                changed_making(&function, 1, (9, ordered()), &mut cut(which, longer));
             let (role, error) = made.err().expect("another length");
             assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
             assert_ne!(role, sent[which].0, "{which}");

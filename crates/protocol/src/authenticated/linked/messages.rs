@@ -1,0 +1,34 @@
+//! The messages of a run from instances, each stated once.
+
+use tacit_function::{Function, Role};
+use tacit_kernels::Block;
+
+use super::super::terms::result_bytes;
+use super::wiring::Wiring;
+use crate::bits::bytes_for;
+use crate::io::Message;
+use crate::message::Kind;
+
+/// From either party, before any input: bits of masks, and a fold of their MACs.
+pub(super) const fn link_masks(bytes: usize) -> Message {
+    Message::exactly(Kind::LinkMasks, bytes)
+}
+
+/// From `role`: its inputs that calls read, under their masks.
+pub(super) fn masked_inputs(wiring: &Wiring, role: Role) -> Message {
+    let bytes = bytes_for(wiring.wires_of(role).count());
+    Message::exactly(Kind::MaskedInputs, bytes)
+}
+
+/// From the garbler: this many links.
+pub(super) const fn links(count: usize) -> Message {
+    Message::exactly(Kind::AuthenticatedLinks, count * Block::BYTES)
+}
+
+/// From the other party, if `role` gets results: what opens them.
+pub(super) fn result_opening(function: &Function, role: Role) -> Option<Message> {
+    match function.output_bits(role) {
+        0 => None,
+        results => Some(Message::exactly(Kind::ResultOpening, result_bytes(results))),
+    }
+}
