@@ -109,6 +109,7 @@ impl Transport {
         self.counter.waiting += start.elapsed();
         if let Ok(count) = result {
             self.counter.sent_bytes += count as u64;
+            wait.moved(count);
         }
         result
     }

@@ -557,7 +557,7 @@ fn larger_batch(enough: Option<u64>) -> String {
 fn network_category(error: &NetError) -> Category {
     match error {
         NetError::Cancelled { .. } => Category::Cancelled,
-        NetError::TooLong { .. } => Category::Peer,
+        NetError::TooLong { .. } | NetError::WrongFrame { .. } => Category::Peer,
         NetError::WrongIdentity { .. } | NetError::Refused { .. } | NetError::OneSidedTls => {
             Category::Incompatible
         }

@@ -8,7 +8,7 @@ use tacit_ot::source::Extension;
 
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
 use crate::Error;
-use crate::outline::{HEADER_BYTES, Outline, Parts, Walk, WalkedStep, bare};
+use crate::outline::{Outline, Parts, Walk, WalkedStep, bare, message_bytes};
 use crate::result::result_bytes;
 use crate::setup::extension_bytes;
 
@@ -63,7 +63,8 @@ pub fn outline<S: Scheme>(
     let mut left = function.input_bits(Role::Evaluator);
     while left > 0 {
         let count = left.min(EXTENSION_OTS);
-        choices.push(HEADER_BYTES + extension_bytes(extension, Security::SemiHonest, count));
+        let payload = extension_bytes(extension, Security::SemiHonest, count);
+        choices.push(message_bytes(payload));
         left -= count;
     }
     Ok(Outline {
@@ -72,7 +73,7 @@ pub fn outline<S: Scheme>(
         late,
         result: match function.output_bits(Role::Garbler) {
             0 => None,
-            outputs => Some(HEADER_BYTES + result_bytes(outputs) as u64),
+            outputs => Some(message_bytes(result_bytes(outputs) as u64)),
         },
         kept: None,
         early_links: 0,
