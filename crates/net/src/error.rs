@@ -304,6 +304,9 @@ pub enum NetError {
         /// What the operating system says.
         reason: io::Error,
     },
+    /// This machine's clock is before 1970.
+    #[error("this machine's clock is before 1970, so that it cannot tell what is too old; set it")]
+    Clock,
     /// A page of an origin that is not allowed asked for a WebSocket.
     #[error("a page of {origin:?} may not connect; to allow it, name its origin in `origins`")]
     Origin {

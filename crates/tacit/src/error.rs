@@ -573,6 +573,7 @@ fn network_category(error: &NetError) -> Category {
         | NetError::IdentityFile { .. }
         | NetError::IdentityMalformed { .. }
         | NetError::Invitations { .. }
+        | NetError::Clock
         | NetError::IdentityText { .. }
         | NetError::KeyElsewhere => Category::Input,
         _ => Category::Network,
