@@ -1,4 +1,4 @@
-//! Waiting for one peer, or for several, among whoever connects.
+//! Waiting for one peer, or for several, among all who connect.
 //!
 //! Handshakes run at the same time, each on a thread of its own and within its own time, so that
 //! one that is slow, silent or wrong delays no other. There are at most [`Settings::handshakes`].
