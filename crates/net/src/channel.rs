@@ -1,4 +1,4 @@
-//! The channel: messages in [`frames`] over a transport, bounded in time and length.
+//! The channel: messages in [frames](mod@frames) over a transport, bounded in time and length.
 
 use std::fmt;
 use std::io::IoSlice;

@@ -159,6 +159,11 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
+    /// Most handshakes at once.
+    fn most(&self) -> usize {
+        self.settings.handshakes.max(1)
+    }
+
     /// Whether nobody is here.
     fn is_idle(&self) -> bool {
         self.begun.is_empty() && self.waiting.is_empty()
@@ -216,7 +221,7 @@ impl<T: Send + 'static> Reception<T> {
             from,
             since: Instant::now(),
         });
-        if self.waiting.len() > WAITING_EACH * self.settings.handshakes {
+        if self.waiting.len() > WAITING_EACH * self.most() {
             let all: Vec<IpAddr> = self.waiting.iter().map(|one| one.from.ip()).collect();
             let place = self.waiting.iter().enumerate().max_by_key(|(place, one)| {
                 let crowd = networks::crowd(one.from.ip(), all.iter().copied());
@@ -250,7 +255,7 @@ impl<T: Send + 'static> Reception<T> {
         {
             self.turn_away(0, refused);
         }
-        let most = self.settings.handshakes;
+        let most = self.most();
         while !self.waiting.is_empty() && Arc::strong_count(&self.alive) <= THREADS_EACH * most {
             let is_full = self.begun.len() >= most;
             if is_full && !self.begun.iter().any(Begun::is_slow) {
