@@ -1,6 +1,7 @@
 //! Whole functions under `direct`, between two parties: the field's usual workloads under the
 //! default scheme, and three circuits under every scheme, which is Table 7 of *Fast Garbling of
-//! Circuits Under Standard Assumptions* again.
+//! Circuits Under Standard Assumptions* again. Last come long results and inputs, which no gate reads,
+//! in sizes over three decades: their time grows with their length.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use tacit::cost::Phase;
 use tacit::garble::{LADDER, SchemeId};
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::Side;
-use tacit::{Function, Job, Role, Session, library};
+use tacit::{Function, FunctionBuilder, Job, Recipient, Role, Session, library};
 
 use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
@@ -119,6 +120,27 @@ const EVERY_SCHEME: [Case; 3] = [
     ("min-cut-250k-synthetic", &[]),
 ];
 
+/// An input of the garbler that is the evaluator's result, and one of the evaluator that is the
+/// garbler's result.
+const LONG: [&str; 2] = ["long-result", "long-input"];
+/// Lengths of both in bytes. A function has no more than 2^28 bits at a time, which are 33 MB.
+const LONG_BYTES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+/// From which on they are run less often.
+const LARGE_BYTES: u64 = 1_000_000;
+
+/// The function of this name among [`LONG`].
+fn long(name: &str, bytes: u64) -> Result<Function, Error> {
+    let (owner, recipient) = match name {
+        "long-result" => (Role::Garbler, Recipient::Evaluator),
+        _ => (Role::Evaluator, Recipient::Garbler),
+    };
+    let kind = format!("bytes[{bytes}]");
+    let mut builder = FunctionBuilder::new(name);
+    builder.input("x", &kind, owner);
+    builder.output("result", &kind, recipient, "x");
+    Ok(builder.finish().map_err(tacit::Error::from)?)
+}
+
 /// Measures all functions at all places.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let tasks = tasks(options);
@@ -135,7 +157,11 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             }
             let ands = function.and_gates();
             let mut task = task.clone();
-            if ands > LARGE_ANDS {
+            let is_long = task
+                .parameters
+                .get("bytes")
+                .is_some_and(|b| *b >= LARGE_BYTES);
+            if ands > LARGE_ANDS || is_long {
                 task = task.at_most(LARGE_RUNS);
             }
             let done = both(&task, place, options)?;
@@ -163,6 +189,16 @@ fn tasks(options: &Options) -> Vec<Exchanged> {
             }
         }
     }
+    for name in LONG {
+        for bytes in LONG_BYTES {
+            let parameters = &[("bytes", bytes)];
+            tasks.push(Exchanged::new(
+                (name, parameters),
+                SchemeId::HALF_GATES_TWO_CALL,
+                runs,
+            ));
+        }
+    }
     tasks
 }
 
@@ -170,14 +206,17 @@ fn tasks(options: &Options) -> Vec<Exchanged> {
 const LARGE_ANDS: u64 = 10_000_000;
 const LARGE_RUNS: usize = 5;
 
-/// Whether a run's tables alone take so long over a link that nobody learns more by waiting.
+/// Whether a run's bytes take so long over a link that nobody learns more by waiting.
 fn too_slow(place: PartyLink, function: &Function, scheme: SchemeId) -> bool {
     const MOST_SECONDS: u64 = 5;
     let Some(link) = place.0 else { return false };
     // XOR gates that cost something are as many as AND gates, or up to four times as many.
     let free_xor = scheme.rung().is_ok_and(|rung| rung.cost.xor.bits == 0);
     let bits_an_and = if free_xor { 384 } else { 384 + 4 * 127 };
-    function.and_gates() * bits_an_and > MOST_SECONDS * link.rate_bits_per_s()
+    let tables = function.and_gates() * bits_an_and;
+    let decoding = 128 * function.output_bits(Role::Evaluator) as u64;
+    let transfers = 64 * function.input_bits(Role::Evaluator) as u64;
+    tables + decoding + transfers > MOST_SECONDS * link.rate_bits_per_s()
 }
 
 pub(crate) fn figures(
@@ -212,7 +251,11 @@ pub(crate) fn figures(
 
 impl Exchanged {
     /// This many runs by `direct`.
-    pub(crate) fn new((function, parameters): Case, scheme: SchemeId, runs: usize) -> Self {
+    pub(crate) fn new(
+        (function, parameters): (&str, &[(&str, u64)]),
+        scheme: SchemeId,
+        runs: usize,
+    ) -> Self {
         Self {
             function: function.to_owned(),
             parameters: parameters
@@ -244,7 +287,10 @@ impl Exchanged {
     }
 
     pub(crate) fn function(&self) -> Result<Function, Error> {
-        Ok(library::function(&self.function, &self.parameters)?)
+        match self.parameters.get("bytes") {
+            Some(bytes) if LONG.contains(&self.function.as_str()) => long(&self.function, *bytes),
+            _ => Ok(library::function(&self.function, &self.parameters)?),
+        }
     }
 
     fn scheme(&self) -> SchemeId {
@@ -306,7 +352,7 @@ mod tests {
     #[test]
     fn every_workload_is_a_function_of_the_library() {
         let tasks = tasks(&Options::default());
-        assert_eq!(tasks.len(), FUNCTIONS.len() + 3 * LADDER.len() - 2);
+        assert_eq!(tasks.len(), FUNCTIONS.len() + 3 * LADDER.len() - 2 + 8);
         for task in tasks {
             if task.function != "sha-256-chain" {
                 assert!(task.function().is_ok(), "{task:?}");

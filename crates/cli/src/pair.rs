@@ -100,7 +100,8 @@ fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Fail
     let own = Own::new(&args.name, config)?;
     let meeting = Meeting::new(args)?;
     let (way, address) = meeting.told(args)?;
-    let expires = pairing::now() + args.valid.as_secs();
+    let now = pairing::now().map_err(tacit::Error::from)?;
+    let expires = now + args.valid.as_secs();
     let inviter = own.identity.fingerprint();
     let invitation = Invitation::new(inviter, way, &address, expires);
     let invitation = invitation.map_err(tacit::Error::from)?;

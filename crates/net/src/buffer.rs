@@ -5,13 +5,10 @@ use zeroize::Zeroize;
 
 use crate::Interrupt;
 
-/// Bytes that a buffer holds before it has to grow or be emptied.
-pub(crate) const BUFFER_BYTES: usize = 256 * 1024;
+use crate::channel::{FRAME_BYTES, HEADER_BYTES};
 
-/// A buffer that has grown goes back to [`BUFFER_BYTES`] when it was filled this many times and no
-/// more was in it: a long message now and then is not worth its memory, and where they come one
-/// after the other it stays.
-const SMALL_FILLS: u32 = 64;
+/// Bytes that a buffer holds before it has to grow or be emptied: a frame, and what comes behind it.
+pub(crate) const BUFFER_BYTES: usize = FRAME_BYTES + 32 * 1024;
 
 /// A queue of bytes in one piece of memory: filled at the end, taken from the front.
 pub(crate) struct Buffer {
@@ -19,10 +16,6 @@ pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The largest `end` since the queue was empty.
-    peak: usize,
-    /// How many peaks were small one after the other.
-    small_fills: u32,
 }
 
 impl Buffer {
@@ -31,8 +24,6 @@ impl Buffer {
             bytes: vec![0; BUFFER_BYTES],
             start: 0,
             end: 0,
-            peak: 0,
-            small_fills: 0,
         }
     }
 
@@ -78,11 +69,9 @@ impl Buffer {
     /// Makes room for `more` bytes behind the queue, and returns it, with old bytes in it.
     /// The bytes belong to the queue once [`Buffer::extend_by`] says so.
     pub(crate) fn spare(&mut self, more: usize) -> &mut [u8] {
-        if self.bytes.is_empty() {
-            self.bytes = vec![0; BUFFER_BYTES];
-        }
-        if self.len() == 0 && self.bytes.len() > BUFFER_BYTES {
-            self.note_fill();
+        if self.len() == 0 && self.bytes.len() != BUFFER_BYTES {
+            // It was given back, or had grown. What is dropped is wiped.
+            *self = Self::new();
         }
         if self.room() < more {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -99,7 +88,6 @@ impl Buffer {
     pub(crate) fn extend_by(&mut self, count: usize) {
         assert!(count <= self.room(), "a buffer holds only what fits");
         self.end += count;
-        self.peak = self.peak.max(self.end);
     }
 
     /// Copies `data` to the end.
@@ -108,18 +96,16 @@ impl Buffer {
         self.extend_by(data.len());
     }
 
-    /// Fills the queue to `need` bytes at least, from `read`, which gives 0 at the end of all.
-    /// Returns whether it came so far. The memory follows what has come, not what is needed.
+    /// Fills the queue to `need` bytes at least, which are part of a frame, from `read`, which gives
+    /// 0 at the end of all. Returns whether it came so far.
     pub(crate) fn fill(
         &mut self,
         need: usize,
         mut read: impl FnMut(&mut [u8]) -> Result<usize, Interrupt>,
     ) -> Result<bool, Interrupt> {
+        assert!(need <= HEADER_BYTES + FRAME_BYTES, "a frame fits");
         while self.len() < need {
-            let missing = need - self.len();
-            let affordable = self.bytes.len().max(2 * self.len()) - self.len();
-            let spare = self.spare(missing.min(affordable));
-            let count = read(spare)?;
+            let count = read(self.spare(need - self.len()))?;
             if count == 0 {
                 return Ok(false);
             }
@@ -133,20 +119,6 @@ impl Buffer {
         larger[..self.end].copy_from_slice(&self.bytes[..self.end]);
         self.bytes.zeroize();
         self.bytes = larger;
-    }
-
-    /// Counts how an empty queue was filled last, and gives back memory that is of no more use.
-    fn note_fill(&mut self) {
-        match std::mem::take(&mut self.peak) {
-            // Nothing has come since this was looked at.
-            0 => {}
-            1..=BUFFER_BYTES => self.small_fills += 1,
-            _ => self.small_fills = 0,
-        }
-        if self.small_fills >= SMALL_FILLS {
-            // What is dropped is wiped.
-            *self = Self::new();
-        }
     }
 }
 
@@ -175,20 +147,21 @@ mod tests {
         assert!(buffer.filled().iter().all(|&byte| byte == 4));
     }
 
+    /// Once it grew and copied all of the queue at every read.
     #[test]
-    fn memory_follows_what_came() {
+    fn a_buffer_that_is_read_into_never_grows() {
         let mut buffer = Buffer::new();
-        let mut left = 3 * BUFFER_BYTES;
-        let ended = buffer
-            .fill(1 << 30, |spare| {
-                let count = left.min(spare.len()).min(1000);
-                left -= count;
+        for frame in 0..20 {
+            let read = |spare: &mut [u8]| {
+                let count = spare.len().min(16 * 1024);
+                spare[..count].fill(frame);
                 Ok(count)
-            })
-            .unwrap();
-        assert!(!ended);
-        assert_eq!(buffer.len(), 3 * BUFFER_BYTES);
-        assert!(buffer.bytes.len() <= 8 * BUFFER_BYTES);
+            };
+            let need = HEADER_BYTES + FRAME_BYTES;
+            assert!(buffer.fill(need, read).unwrap());
+            assert_eq!(buffer.take(need).last(), Some(&frame));
+            assert_eq!(buffer.bytes.len(), BUFFER_BYTES);
+        }
     }
 
     #[test]
@@ -211,24 +184,13 @@ mod tests {
         assert_eq!(buffer.filled(), [3]);
     }
 
-    /// A peer with many sessions would otherwise make each keep what one long message took.
     #[test]
-    fn memory_of_one_long_message_is_given_back() {
+    fn a_buffer_that_has_grown_is_small_again_once_it_is_empty() {
         let mut buffer = Buffer::new();
         let long = vec![7; 16 * BUFFER_BYTES];
-        let mut send = |message: &[u8], times: u32| {
-            for _ in 0..times {
-                buffer.push(message);
-                assert_eq!(buffer.take(message.len()), message);
-            }
-            buffer.bytes.len()
-        };
-        assert!(send(&long, 2) >= long.len());
-        // Where long ones go on coming there is no growing again and again.
-        for _ in 0..3 {
-            assert!(send(&[1; 100], SMALL_FILLS / 2) >= long.len());
-            assert!(send(&long, 1) >= long.len());
-        }
-        assert_eq!(send(&[1; 100], SMALL_FILLS + 1), BUFFER_BYTES);
+        buffer.push(&long);
+        assert_eq!(buffer.take(long.len()), long);
+        buffer.push(&[1]);
+        assert_eq!(buffer.bytes.len(), BUFFER_BYTES);
     }
 }

@@ -1,10 +1,4 @@
-//! The channel: frames over a transport, bounded in time and length.
-//!
-//! | bytes | field |
-//! |---|---|
-//! | 0 | kind, the protocol's own |
-//! | 1..5 | length of the payload, little-endian |
-//! | 5.. | payload |
+//! The channel: messages in [frames](mod@frames) over a transport, bounded in time and length.
 
 use std::fmt;
 use std::io::IoSlice;
@@ -12,23 +6,22 @@ use std::time::Duration;
 
 use web_time::Instant;
 
-use crate::buffer::{BUFFER_BYTES, Buffer};
+use self::frames::Assembly;
+pub use self::frames::{CONTINUED, FRAME_BYTES, FrameHeader, HEADER_BYTES, frames};
+use crate::buffer::Buffer;
 use crate::meter::FrameCounter;
 use crate::tls::TlsStream;
 use crate::{
     Awaited, CancelHandle, Fingerprint, Interrupt, Link, Meter, NetError, Transport, Wait,
 };
 
-/// Length of a frame's header in bytes.
-pub const HEADER_BYTES: usize = 5;
-
-/// Payloads of at least this many bytes are written from where they stand, not from the buffer.
+/// Frames of at least this many bytes are written from where they stand, not from the buffer.
 const DIRECT_BYTES: usize = 32 * 1024;
 
 /// How long [`Channel::close`] waits at most to get rid of what is left.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// A message as it came. The payload lies in the channel's buffer until the next call.
+/// A message as it came. The payload lies in the channel's memory until the next call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The kind that the sender gave it; any value.
@@ -107,11 +100,18 @@ impl Stream {
 /// A connection to one peer that carries frames both ways.
 ///
 /// Sending fills a buffer, which goes out when it is full, when [`Channel::flush`] is called, and
-/// before [`Channel::receive`] waits. Every call returns within the timeout. After
-/// [`NetError::Timeout`] or [`NetError::Cancelled`] nothing is lost: what was sent stays in order,
-/// what had come stays, and the call may be made again (a send counts as made). After
-/// [`NetError::Closed`] on a send, a [`Channel::receive`] still gives what the peer had to say
+/// before [`Channel::receive`] waits. Every call returns when the timeout is over in which fewer
+/// than [`PROGRESS_BYTES`](crate::PROGRESS_BYTES) moved: a message of n bytes takes n divided by
+/// them timeouts at most, and [`Channel::set_time_limit`] bounds all calls together.
+///
+/// After [`NetError::Timeout`] or [`NetError::Cancelled`] what had come stays, and the call may be
+/// made again. What was sent stays in order, and a send counts as made; but of a message of several
+/// frames no further frame is sent, so that the next message, which may say why, takes its place.
+/// After [`NetError::Closed`] on a send, a [`Channel::receive`] still gives what the peer had to say
 /// before it left. Dropping a channel drops what was not flushed.
+///
+/// A message that is received lies in memory whole. Its memory grows as it comes, to its length
+/// and, while it moves to a larger place, half as much again.
 ///
 /// A channel is used by one thread at a time. Two ends that both send more than lies between them
 /// holds (some hundred kilobytes), and neither receives, end in a timeout.
@@ -119,6 +119,7 @@ pub struct Channel {
     stream: Stream,
     outgoing: Buffer,
     incoming: Buffer,
+    assembly: Assembly,
     counter: FrameCounter,
     timeout: Duration,
     limit: Option<TimeLimit>,
@@ -135,6 +136,11 @@ struct TimeLimit {
 }
 
 impl TimeLimit {
+    /// `None` beyond the clock's range.
+    fn end(&self) -> Option<Instant> {
+        self.begun.checked_add(self.limit)
+    }
+
     fn left(&self) -> Duration {
         self.limit.saturating_sub(self.begun.elapsed())
     }
@@ -171,6 +177,7 @@ impl Channel {
             stream,
             outgoing: Buffer::new(),
             incoming: Buffer::new(),
+            assembly: Assembly::default(),
             counter: FrameCounter::default(),
             timeout: Self::DEFAULT_TIMEOUT,
             limit: None,
@@ -180,22 +187,26 @@ impl Channel {
         }
     }
 
-    /// Sends a message: into the buffer, and out as far as the buffer is too small for it.
+    /// Sends a message, of any kind but [`CONTINUED`]: into the buffer, and out as far as the buffer
+    /// is too small for it.
     ///
     /// # Errors
     ///
     /// The payload is longer than a header can say, or the peer took too little for longer than
     /// the timeout, or the connection ended.
     pub fn send(&mut self, kind: u8, payload: &[u8]) -> Result<(), NetError> {
-        let header = header(kind, payload.len())?;
-        self.counter.count_sent(HEADER_BYTES + payload.len());
-        if payload.len() >= DIRECT_BYTES {
+        debug_assert_ne!(kind, CONTINUED, "no message has this kind");
+        for (header, carried) in frames(kind, payload)? {
+            self.counter.count_sent(HEADER_BYTES + carried.len());
             self.outgoing.push(&header);
-            return self.write_out(payload);
+            if carried.len() >= DIRECT_BYTES {
+                self.write_out(carried)?;
+            } else {
+                self.outgoing.push(carried);
+                self.write_if_full()?;
+            }
         }
-        self.outgoing.push(&header);
-        self.outgoing.push(payload);
-        self.write_if_full()
+        Ok(())
     }
 
     /// Writes out all that was sent.
@@ -205,26 +216,6 @@ impl Channel {
     /// The peer took too little for longer than the timeout, or the connection ended.
     pub fn flush(&mut self) -> Result<(), NetError> {
         self.write_out(&[])
-    }
-
-    /// Receives the next message, of at most `max_len` bytes, after a flush if it has to wait.
-    ///
-    /// # Errors
-    ///
-    /// The message is not there whole within the timeout, or is announced as longer than
-    /// `max_len` (nothing is allocated for it, and the channel stands still at it), or the
-    /// connection ended.
-    pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
-        let length = match self.announced(max_len)? {
-            Some((_, length)) if self.incoming.len() >= HEADER_BYTES + length => length,
-            _ => self.wait_for_frame(max_len)?,
-        };
-        self.counter.count_received(HEADER_BYTES + length);
-        let frame = self.incoming.take(HEADER_BYTES + length);
-        Ok(Frame {
-            kind: frame[0],
-            payload: &frame[HEADER_BYTES..],
-        })
     }
 
     /// [`Channel::meter`], from which on rounds are counted by themselves: the next message begins
@@ -281,6 +272,11 @@ impl Channel {
             Some(limit) => self.timeout.min(limit.left()),
             None => self.timeout,
         }
+    }
+
+    fn wait_for_progress<'c>(&self, cancel: &'c CancelHandle) -> Wait<'c> {
+        let end = self.limit.and_then(|limit| limit.end());
+        Wait::for_progress(self.timeout, end, cancel)
     }
 
     /// The handle that ends this channel's waits.
@@ -362,70 +358,6 @@ impl Channel {
             .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
     }
 
-    /// Kind and length of the next message if its header is here.
-    fn announced(&self, max_len: usize) -> Result<Option<(u8, usize)>, NetError> {
-        let Some(header) = self.incoming.filled().first_chunk::<HEADER_BYTES>() else {
-            return Ok(None);
-        };
-        let [kind, l0, l1, l2, l3] = *header;
-        let announced = u32::from_le_bytes([l0, l1, l2, l3]);
-        match usize::try_from(announced) {
-            Ok(length) if length <= max_len => Ok(Some((kind, length))),
-            _ if matches!(self.stream, Stream::Clear(_)) && is_tls(*header) => {
-                Err(NetError::OneSidedTls)
-            }
-            _ => Err(NetError::TooLong {
-                kind,
-                announced,
-                limit: max_len,
-            }),
-        }
-    }
-
-    /// Waits until the next message is here whole. One deadline covers all of it, so that a peer
-    /// cannot hold this side by sending a byte now and then.
-    fn wait_for_frame(&mut self, max_len: usize) -> Result<usize, NetError> {
-        match self.flush() {
-            // The peer takes no more, but may have said why before it left.
-            Ok(()) | Err(NetError::Closed { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        let cancel = self.cancel.clone();
-        let wait = Wait::at_most(self.patience(), &cancel);
-        self.fill(HEADER_BYTES, &wait, max_len)?;
-        let Some((_, length)) = self.announced(max_len)? else {
-            return Err(self.closed(max_len));
-        };
-        self.fill(HEADER_BYTES + length, &wait, max_len)?;
-        Ok(length)
-    }
-
-    fn fill(&mut self, need: usize, wait: &Wait<'_>, max_len: usize) -> Result<(), NetError> {
-        let stream = &mut self.stream;
-        match self.incoming.fill(need, |spare| stream.read(spare, wait)) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.closed(max_len)),
-            Err(interrupt) => Err(self.interrupted(interrupt, self.awaited(max_len))),
-        }
-    }
-
-    fn awaited(&self, max_len: usize) -> Awaited {
-        match self.announced(max_len) {
-            Ok(Some((kind, length))) => Awaited::Rest {
-                kind,
-                received: self.incoming.len() - HEADER_BYTES,
-                length,
-            },
-            _ => Awaited::Message,
-        }
-    }
-
-    fn closed(&self, max_len: usize) -> NetError {
-        NetError::Closed {
-            awaited: self.awaited(max_len),
-        }
-    }
-
     fn interrupted(&self, interrupt: Interrupt, awaited: Awaited) -> NetError {
         if let (Interrupt::TimedOut, Some(limit)) = (&interrupt, self.limit)
             && limit.left().is_zero()
@@ -437,7 +369,7 @@ impl Channel {
     }
 
     fn write_if_full(&mut self) -> Result<(), NetError> {
-        if self.outgoing.len() >= BUFFER_BYTES - DIRECT_BYTES {
+        if self.outgoing.len() >= FRAME_BYTES {
             self.write_out(&[])?;
         }
         Ok(())
@@ -447,7 +379,7 @@ impl Channel {
     /// goes into the buffer, so that no frame is torn.
     fn write_out(&mut self, mut rest: &[u8]) -> Result<(), NetError> {
         let cancel = self.cancel.clone();
-        let wait = Wait::at_most(self.patience(), &cancel);
+        let wait = self.wait_for_progress(&cancel);
         while self.outgoing.len() + rest.len() > 0 {
             let parts = [IoSlice::new(self.outgoing.filled()), IoSlice::new(rest)];
             match self.stream.write(&parts, &wait) {
@@ -477,22 +409,6 @@ impl fmt::Debug for Channel {
     }
 }
 
-/// Whether a peer that was to speak in the clear begins a TLS record: an alert or a handshake, of
-/// some version 3.x (RFC 8446, section 5.1).
-fn is_tls([kind, major, minor, ..]: [u8; HEADER_BYTES]) -> bool {
-    const ALERT: u8 = 21;
-    const HANDSHAKE: u8 = 22;
-    matches!(kind, ALERT | HANDSHAKE) && major == 3 && minor <= 4
-}
-
-fn header(kind: u8, length: usize) -> Result<[u8; HEADER_BYTES], NetError> {
-    let Ok(announced) = u32::try_from(length) else {
-        return Err(NetError::TooLongToSend { kind, length });
-    };
-    let [l0, l1, l2, l3] = announced.to_le_bytes();
-    Ok([kind, l0, l1, l2, l3])
-}
-
+mod frames;
 mod next;
-#[cfg(test)]
-mod tests;
+mod receive;

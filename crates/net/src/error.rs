@@ -50,7 +50,7 @@ impl fmt::Display for Awaited {
                 length,
             } => write!(
                 f,
-                "the rest of the peer's message of kind {kind} ({received} of {length} bytes came)"
+                "more of the peer's message of kind {kind} ({received} of {length} bytes came)"
             ),
             Self::Room => f.write_str("the peer to take what was sent to it"),
             Self::Work => f.write_str("this side's own computation"),
@@ -126,6 +126,17 @@ pub enum NetError {
         announced: u32,
         /// Bytes that are allowed at this point.
         limit: usize,
+    },
+    /// A frame does not go on with the message of the frame before.
+    #[error(
+        "the peer's message went on with {announced} bytes where {expected} were left; it speaks \
+         another protocol or misbehaves"
+    )]
+    WrongFrame {
+        /// Bytes that the peer announced.
+        announced: u32,
+        /// Bytes that were left of the message; none where nothing had begun.
+        expected: usize,
     },
     /// The peer uses TLS, and this side was told not to.
     #[error(
@@ -293,6 +304,9 @@ pub enum NetError {
         /// What the operating system says.
         reason: io::Error,
     },
+    /// This machine's clock is before 1970.
+    #[error("this machine's clock is before 1970, so that it cannot tell what is too old; set it")]
+    Clock,
     /// A page of an origin that is not allowed asked for a WebSocket.
     #[error("a page of {origin:?} may not connect; to allow it, name its origin in `origins`")]
     Origin {

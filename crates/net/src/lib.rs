@@ -39,7 +39,7 @@ mod wait;
 #[cfg(not(target_family = "wasm"))]
 mod websocket;
 
-pub use channel::{Channel, Frame, HEADER_BYTES};
+pub use channel::{CONTINUED, Channel, FRAME_BYTES, Frame, FrameHeader, HEADER_BYTES, frames};
 pub use error::{Awaited, NetError};
 pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use identity::Identity;
@@ -47,4 +47,4 @@ pub use link::{Link, NotALink};
 pub use meter::{Meter, Traffic};
 pub use settings::Settings;
 pub use transport::{Sink, Source, Transport};
-pub use wait::{CancelHandle, Interrupt, SLICE, Wait};
+pub use wait::{CancelHandle, Interrupt, PROGRESS_BYTES, SLICE, Wait};

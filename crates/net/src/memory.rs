@@ -29,7 +29,13 @@ pub fn pair_with_capacity(capacity: usize) -> (Channel, Channel) {
 /// A channel, and the bare bytes of its other end: for peers that misbehave.
 #[must_use]
 pub fn pair_with_raw() -> (Channel, RawEnd) {
-    let (here, there) = raw_pair(PIPE_BYTES);
+    pair_with_capacity_and_raw(PIPE_BYTES)
+}
+
+/// The same, with pipes of `capacity` bytes, which is not zero.
+#[must_use]
+pub fn pair_with_capacity_and_raw(capacity: usize) -> (Channel, RawEnd) {
+    let (here, there) = raw_pair(capacity);
     (Channel::over(here.into_transport()), there)
 }
 

@@ -21,15 +21,26 @@ pub fn subnet(address: IpAddr) -> IpAddr {
 /// network drops its own, however that network is cut into subnets.
 #[must_use]
 pub fn gives_way(addresses: impl Iterator<Item = IpAddr>) -> Option<usize> {
-    let all: Vec<_> = addresses.map(networks).collect();
-    let counts = all.iter().map(|of_one| {
-        let places = [0, 1, 2];
-        places.map(|place| all.iter().filter(|of| of[place] == of_one[place]).count())
-    });
+    let all: Vec<_> = addresses.collect();
+    let counts = all.iter().map(|one| crowd(*one, all.iter().copied()));
     // Of several that are the same, `max_by_key` takes the last.
     let places = counts.enumerate().rev();
     let most = places.max_by_key(|(_, counts)| *counts);
     most.map(|(place, _)| place)
+}
+
+/// How many of `addresses` are in each network of `address`, the largest first: the more crowded of
+/// two is the one whose counts are greater.
+#[must_use]
+pub fn crowd(address: IpAddr, addresses: impl Iterator<Item = IpAddr>) -> [usize; 3] {
+    let own = networks(address);
+    let mut counts = [0; 3];
+    for other in addresses.map(networks) {
+        for ((count, own), other) in counts.iter_mut().zip(own).zip(other) {
+            *count += usize::from(own == other);
+        }
+    }
+    counts
 }
 
 /// The networks of an address, the largest first. Those of IPv4 are as IPv6 maps them.

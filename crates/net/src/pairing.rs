@@ -205,10 +205,17 @@ impl Met {
 }
 
 /// Seconds since 1970 by this machine's clock.
-#[must_use]
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+///
+/// # Errors
+///
+/// [`NetError::Clock`] where the clock is before 1970: no invitation would ever be too old.
+pub fn now() -> Result<u64, NetError> {
+    seconds_since_1970(SystemTime::now())
+}
+
+fn seconds_since_1970(time: SystemTime) -> Result<u64, NetError> {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(Err(NetError::Clock), |since| Ok(since.as_secs()))
 }
 
 /// The accepting party: connects to where the invitation leads, as `identity`. The invitation is
@@ -223,7 +230,7 @@ pub fn accept(
     identity: &Identity,
     settings: &Settings,
 ) -> Result<Met, NetError> {
-    if invitation.is_late(now()) {
+    if invitation.is_late(now()?) {
         return Err(NetError::Pairing(Refusal::Late));
     }
     let address = invitation.address();
@@ -289,7 +296,8 @@ impl Inviter {
     ///
     /// The ledger cannot be written.
     pub fn new(invitation: Invitation, ledger: Ledger) -> Result<Self, NetError> {
-        Self::by_clock(invitation, ledger, now)
+        // Should the clock go back meanwhile, the invitation is late.
+        Self::by_clock(invitation, ledger, || now().unwrap_or(u64::MAX))
     }
 
     fn by_clock(

@@ -14,6 +14,38 @@ use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wai
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
 
+/// The longest pause between two tries where the other party is there and has no time.
+const LAST_BUSY_PAUSE: Duration = Duration::from_secs(2);
+
+/// The pauses between tries to connect, each twice the one before.
+pub(crate) struct BackOff {
+    next: Duration,
+    last: Duration,
+}
+
+impl BackOff {
+    /// For a party that may not be there yet.
+    fn absent() -> Self {
+        let (next, last) = (FIRST_PAUSE, LAST_PAUSE);
+        Self { next, last }
+    }
+
+    /// For one that is there.
+    pub(crate) fn busy() -> Self {
+        let (next, last) = (LAST_PAUSE / 4, LAST_BUSY_PAUSE);
+        Self { next, last }
+    }
+
+    /// Waits until a pause is over that began at `began`.
+    pub(crate) fn pause(&mut self, began: Instant, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        while began.elapsed() < self.next {
+            thread::sleep(wait.slice()?.min(self.next));
+        }
+        self.next = self.last.min(self.next * 2);
+        Ok(())
+    }
+}
+
 /// The pause between two looks for a connection to accept, where the system cannot be waited for.
 pub(crate) const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
@@ -126,27 +158,34 @@ pub(crate) fn connect(
     settings: &Settings,
 ) -> Result<TcpStream, NetError> {
     let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
-    let mut pause = FIRST_PAUSE;
+    connect_within(address, reach, settings, &wait)
+}
+
+/// The same within `wait`, which is part of the time to connect.
+pub(crate) fn connect_within(
+    address: &str,
+    reach: Reach,
+    settings: &Settings,
+    wait: &Wait<'_>,
+) -> Result<TcpStream, NetError> {
+    let mut back_off = BackOff::absent();
     loop {
         let began = Instant::now();
-        let reason = match try_connect(address, reach, settings, &wait)? {
+        let reason = match try_connect(address, reach, settings, wait)? {
             Ok(socket) => return Ok(socket),
             Err(reason) => reason,
         };
-        while began.elapsed() < pause {
-            match wait.slice() {
-                Ok(slice) => thread::sleep(slice.min(pause)),
-                Err(Interrupt::TimedOut) => {
-                    return Err(NetError::Unreachable {
-                        address: address.to_owned(),
-                        after: settings.connect_timeout,
-                        reason,
-                    });
-                }
-                Err(other) => return Err(ended(other, settings)),
+        match back_off.pause(began, wait) {
+            Ok(()) => {}
+            Err(Interrupt::TimedOut) => {
+                return Err(NetError::Unreachable {
+                    address: address.to_owned(),
+                    after: settings.connect_timeout,
+                    reason,
+                });
             }
+            Err(other) => return Err(ended(other, settings)),
         }
-        pause = LAST_PAUSE.min(pause * 2);
     }
 }
 

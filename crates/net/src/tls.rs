@@ -19,20 +19,20 @@ mod stream;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
-#[cfg(not(target_family = "wasm"))]
-use web_time::Instant;
 
 pub(crate) use stream::TlsStream;
 
 use self::reception::Reception;
-use crate::tcp::{self, Listening, Reach};
+use crate::tcp::{self, BackOff, Listening, Reach};
 #[cfg(not(target_family = "wasm"))]
 use crate::websocket;
-use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
+use crate::{
+    Awaited, Channel, Fingerprint, Identity, Interrupt, NetError, Settings, Transport, Wait,
+};
 
 /// The exporter label of [`Channel::binding`].
 const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
@@ -42,7 +42,9 @@ const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
 const WEBSOCKET: &str = "ws://";
 
 /// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket), trying until the other
-/// party listens, as `identity`, and accepts only a peer whose fingerprint is `expected`.
+/// party listens, as `identity`, and accepts only a peer whose fingerprint is `expected`. A
+/// connection that is closed before its handshake is done is tried again, since a party to which
+/// many connect at once may have no time for all.
 ///
 /// # Errors
 ///
@@ -53,16 +55,39 @@ pub fn connect(
     expected: &Fingerprint,
     settings: &Settings,
 ) -> Result<Channel, NetError> {
+    let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
+    let mut back_off = BackOff::busy();
+    loop {
+        let began = Instant::now();
+        let closed = match connect_once(address, identity, expected, settings, &wait) {
+            Err(closed @ NetError::Closed { .. }) => closed,
+            ended => return ended,
+        };
+        match back_off.pause(began, &wait) {
+            Ok(()) => {}
+            Err(Interrupt::TimedOut) => return Err(closed),
+            Err(other) => return Err(tcp::ended(other, settings)),
+        }
+    }
+}
+
+fn connect_once(
+    address: &str,
+    identity: &Identity,
+    expected: &Fingerprint,
+    settings: &Settings,
+    wait: &Wait<'_>,
+) -> Result<Channel, NetError> {
     #[cfg(not(target_family = "wasm"))]
     if let Some(address) = address.strip_prefix(WEBSOCKET) {
         let address = address.trim_end_matches('/');
-        let socket = tcp::connect(address, Reach::Anywhere, settings)?;
+        let socket = tcp::connect_within(address, Reach::Anywhere, settings, wait)?;
         tcp::prepare(&socket).map_err(io_failed)?;
         let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
         let transport = websocket::connect(socket, address, settings, &wait)?;
         return client(transport, identity, expected, settings);
     }
-    let socket = tcp::connect(address, Reach::Anywhere, settings)?;
+    let socket = tcp::connect_within(address, Reach::Anywhere, settings, wait)?;
     client(transport(socket)?, identity, expected, settings)
 }
 

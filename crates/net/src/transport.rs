@@ -3,6 +3,7 @@
 //! A transport knows neither frames nor encryption. It blocks, within the bounds of a [`Wait`].
 
 use std::io::IoSlice;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use web_time::Instant;
 
@@ -52,7 +53,11 @@ pub struct Transport {
     source: Box<dyn Source>,
     sink: Box<dyn Sink>,
     counter: WireCounter,
+    heard: Option<Heard>,
 }
+
+/// When something came last.
+pub(crate) type Heard = Arc<Mutex<Instant>>;
 
 impl Transport {
     /// Joins two halves.
@@ -62,6 +67,7 @@ impl Transport {
             source,
             sink,
             counter: WireCounter::default(),
+            heard: None,
         }
     }
 
@@ -80,6 +86,12 @@ impl Transport {
         }
     }
 
+    /// The same transport, which notes in `heard` when something comes.
+    pub(crate) fn noting(self, heard: Heard) -> Self {
+        let heard = Some(heard);
+        Self { heard, ..self }
+    }
+
     pub(crate) fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         wait.slice()?;
         let start = Instant::now();
@@ -87,6 +99,9 @@ impl Transport {
         self.counter.waiting += start.elapsed();
         if let Ok(count) = result {
             self.counter.received_bytes += count as u64;
+            if let Some(heard) = &self.heard {
+                *heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            }
         }
         result
     }
@@ -109,6 +124,7 @@ impl Transport {
         self.counter.waiting += start.elapsed();
         if let Ok(count) = result {
             self.counter.sent_bytes += count as u64;
+            wait.moved(count);
         }
         result
     }

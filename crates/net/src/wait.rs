@@ -1,5 +1,6 @@
 //! Bounds on waiting: a deadline, and a handle that ends a wait from another thread.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -12,6 +13,10 @@ use crate::NetError;
 
 /// The longest time that a blocked wait goes without looking at its [`CancelHandle`].
 pub const SLICE: Duration = Duration::from_millis(25);
+
+/// Bytes that have to move for a wait [for progress](Wait::for_progress) to begin anew. A peer that
+/// sends or takes fewer within the time allowed ends it.
+pub const PROGRESS_BYTES: usize = 16 * 1024;
 
 /// Ends the waits of the channels that it was given to, from any thread.
 ///
@@ -90,8 +95,27 @@ impl From<io::Error> for Interrupt {
 /// The bounds of one wait, passed down to whatever blocks.
 #[derive(Debug)]
 pub struct Wait<'a> {
-    deadline: Option<Instant>,
+    deadline: Cell<Option<Instant>>,
+    progress: Option<Progress>,
     cancel: &'a CancelHandle,
+}
+
+/// What a wait for progress goes by.
+#[derive(Debug)]
+struct Progress {
+    /// The time for the next [`PROGRESS_BYTES`].
+    time: Duration,
+    /// The end of all, where there is one.
+    end: Option<Instant>,
+    /// Bytes that have moved since the deadline was set.
+    moved: Cell<usize>,
+}
+
+impl Progress {
+    fn deadline(&self) -> Option<Instant> {
+        let next = Instant::now().checked_add(self.time);
+        [next, self.end].into_iter().flatten().min()
+    }
 }
 
 impl<'a> Wait<'a> {
@@ -99,7 +123,23 @@ impl<'a> Wait<'a> {
     #[must_use]
     pub fn at_most(time: Duration, cancel: &'a CancelHandle) -> Self {
         Self {
-            deadline: Instant::now().checked_add(time),
+            deadline: Cell::new(Instant::now().checked_add(time)),
+            progress: None,
+            cancel,
+        }
+    }
+
+    /// A wait that ends when fewer than [`PROGRESS_BYTES`] have moved within `time`, or at `end`.
+    #[must_use]
+    pub fn for_progress(time: Duration, end: Option<Instant>, cancel: &'a CancelHandle) -> Self {
+        let progress = Progress {
+            time,
+            end,
+            moved: Cell::new(0),
+        };
+        Self {
+            deadline: Cell::new(progress.deadline()),
+            progress: Some(progress),
             cancel,
         }
     }
@@ -108,7 +148,8 @@ impl<'a> Wait<'a> {
     #[must_use]
     pub fn until(cancel: &'a CancelHandle) -> Self {
         Self {
-            deadline: None,
+            deadline: Cell::new(None),
+            progress: None,
             cancel,
         }
     }
@@ -116,6 +157,18 @@ impl<'a> Wait<'a> {
     /// A wait of `time` from now on under the same handle.
     pub(crate) fn again(&self, time: Duration) -> Self {
         Self::at_most(time, self.cancel)
+    }
+
+    /// Notes that this many bytes have moved.
+    pub(crate) fn moved(&self, bytes: usize) {
+        let Some(progress) = &self.progress else {
+            return;
+        };
+        let moved = progress.moved.get() + bytes;
+        if moved >= PROGRESS_BYTES {
+            self.deadline.set(progress.deadline());
+        }
+        progress.moved.set(moved % PROGRESS_BYTES);
     }
 
     /// How long to block before calling this again: what is left, at most a [`SLICE`].
@@ -127,7 +180,7 @@ impl<'a> Wait<'a> {
         if self.cancel.is_cancelled() {
             return Err(Interrupt::Cancelled);
         }
-        let Some(deadline) = self.deadline else {
+        let Some(deadline) = self.deadline.get() else {
             return Ok(SLICE);
         };
         let left = deadline.saturating_duration_since(Instant::now());
@@ -152,6 +205,26 @@ mod tests {
         cancel.clone().cancel();
         assert!(matches!(endless.slice(), Err(Interrupt::Cancelled)));
         assert!(matches!(over.slice(), Err(Interrupt::Cancelled)));
+    }
+
+    #[test]
+    fn a_wait_for_progress_begins_anew_when_enough_has_moved() {
+        let cancel = CancelHandle::new();
+        let hour = Duration::from_secs(3600);
+        let wait = Wait::for_progress(hour, None, &cancel);
+        let first = wait.deadline.get();
+        wait.moved(PROGRESS_BYTES - 1);
+        assert_eq!(wait.deadline.get(), first);
+        wait.moved(1);
+        assert!(wait.deadline.get() > first);
+        // The end of all stays.
+        let wait = Wait::for_progress(hour, first, &cancel);
+        wait.moved(10 * PROGRESS_BYTES);
+        assert_eq!(wait.deadline.get(), first);
+        // A wait for something else ends when it ends.
+        let wait = Wait::at_most(Duration::ZERO, &cancel);
+        wait.moved(10 * PROGRESS_BYTES);
+        assert!(matches!(wait.slice(), Err(Interrupt::TimedOut)));
     }
 
     #[test]

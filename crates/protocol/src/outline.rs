@@ -13,8 +13,18 @@ use tacit_function::{Function, Step, Values};
 
 use crate::prepared::comes_late;
 
-/// Bytes before each message: its kind and its length.
-pub const HEADER_BYTES: u64 = 5;
+/// Bytes before each frame: its kind and its length.
+const HEADER_BYTES: u64 = 5;
+
+/// Most bytes of a message in one frame.
+pub const FRAME_BYTES: u64 = 256 << 10;
+
+/// Bytes of the frames of a message of this many bytes.
+#[must_use]
+pub const fn message_bytes(payload: u64) -> u64 {
+    let frames = payload.div_ceil(FRAME_BYTES);
+    payload + HEADER_BYTES * if frames == 0 { 1 } else { frames }
+}
 
 /// A message, and what of the function's calls goes with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -218,7 +228,7 @@ impl Parts {
             last.calls.iter_mut().zip(rest).for_each(|(a, b)| *a += b);
         }
         for part in &mut self.done {
-            part.bytes += HEADER_BYTES;
+            part.bytes = message_bytes(part.bytes);
         }
         self.done
     }
@@ -227,7 +237,7 @@ impl Parts {
 /// A message of `payload` bytes with which no call goes.
 pub(crate) fn bare(payload: usize) -> Part {
     Part {
-        bytes: HEADER_BYTES + payload as u64,
+        bytes: message_bytes(payload as u64),
         calls: Vec::new(),
     }
 }

@@ -48,7 +48,7 @@ pub struct Version(pub u16);
 
 impl Version {
     /// The version that this release speaks.
-    pub const CURRENT: Self = Self(12);
+    pub const CURRENT: Self = Self(13);
 }
 
 impl fmt::Display for Version {

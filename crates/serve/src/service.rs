@@ -242,6 +242,7 @@ fn fingerprints(policy: &Policy) -> Vec<Fingerprint> {
 pub(crate) fn settings(limits: &Limits, cancel: CancelHandle) -> Settings {
     Settings {
         handshake_timeout: limits.handshake,
+        handshakes: limits.handshakes,
         timeout: limits.message,
         cancel,
         websocket_origins: limits.websocket_origins.clone(),

@@ -8,12 +8,16 @@ use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::io::{Io, Wire, complete};
 use tacit_protocol::message::{AbortReason, Kind};
+use tacit_protocol::outline::FRAME_BYTES;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::party::{Action, OnlyPeer, Party, PeerName, Progress, admit};
 use tacit_stock::StockError;
 use zeroize::Zeroizing;
 
 use crate::{Category, Error};
+
+/// What the planner takes a message for is what a channel makes of it.
+const _: () = assert!(FRAME_BYTES == tacit_net::FRAME_BYTES as u64);
 
 /// A secret seed for one party of one run.
 pub(crate) fn seed() -> Zeroizing<[u8; 32]> {

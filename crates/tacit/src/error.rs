@@ -557,7 +557,7 @@ fn larger_batch(enough: Option<u64>) -> String {
 fn network_category(error: &NetError) -> Category {
     match error {
         NetError::Cancelled { .. } => Category::Cancelled,
-        NetError::TooLong { .. } => Category::Peer,
+        NetError::TooLong { .. } | NetError::WrongFrame { .. } => Category::Peer,
         NetError::WrongIdentity { .. } | NetError::Refused { .. } | NetError::OneSidedTls => {
             Category::Incompatible
         }
@@ -573,6 +573,7 @@ fn network_category(error: &NetError) -> Category {
         | NetError::IdentityFile { .. }
         | NetError::IdentityMalformed { .. }
         | NetError::Invitations { .. }
+        | NetError::Clock
         | NetError::IdentityText { .. }
         | NetError::KeyElsewhere => Category::Input,
         _ => Category::Network,

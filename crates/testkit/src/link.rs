@@ -4,9 +4,9 @@
 use std::io::IoSlice;
 use std::sync::{Arc, Mutex};
 
-use tacit_net::{Channel, HEADER_BYTES, Interrupt, NetError, Sink, Source, Transport, Wait};
+use tacit_net::{Channel, Interrupt, NetError, Sink, Source, Transport, Wait};
 
-use crate::tamper::{Play, TamperingSink};
+use crate::tamper::{Play, TamperingSink, first_message, framed};
 
 /// The longest message that comes through.
 const MAX_BYTES: usize = 1 << 26;
@@ -58,10 +58,7 @@ impl Source for Coming {
                 return Ok(0);
             };
             match channel.receive(MAX_BYTES) {
-                Ok(frame) => {
-                    let length = (frame.payload.len() as u32).to_le_bytes();
-                    self.unread = [&[frame.kind][..], &length, frame.payload].concat();
-                }
+                Ok(frame) => self.unread = framed(frame.kind, frame.payload),
                 Err(NetError::Closed { .. }) => return Ok(0),
                 Err(error) => return Err(failed(error)),
             }
@@ -87,17 +84,12 @@ impl Sink for Leaving {
         }
         let taken = self.pending.len() - before;
         let mut inner = self.inner.lock().expect("no panic");
-        while let Some((header, rest)) = self.pending.split_first_chunk::<HEADER_BYTES>() {
-            let [kind, length @ ..] = *header;
-            let length = u32::from_le_bytes(length) as usize;
-            let Some(payload) = rest.get(..length) else {
-                break;
-            };
+        while let Some((kind, payload, end)) = first_message(&self.pending) {
             if let Some(channel) = inner.as_mut() {
-                channel.send(kind, payload).map_err(failed)?;
+                channel.send(kind, &payload).map_err(failed)?;
                 channel.flush().map_err(failed)?;
             }
-            self.pending.drain(..HEADER_BYTES + length);
+            self.pending.drain(..end);
         }
         Ok(taken)
     }

@@ -1,13 +1,13 @@
 //! A tampering peer: an honest party whose messages are changed on their way out.
 //!
-//! [`TamperingSink`] stands below a channel and sees its frames. At the message that a
+//! [`TamperingSink`] stands below a channel and sees its messages. At the message that a
 //! [`Tampering`] names it commits one [`Fault`]; everything before and after is honest, so that
 //! each state of a protocol meets each fault. A sink made by [`TamperingSink::rewriting`] tells
 //! lies instead that are messages of the right form.
 
 use std::io::IoSlice;
 
-use tacit_net::{HEADER_BYTES, Interrupt, Sink, Wait};
+use tacit_net::{CONTINUED, FrameHeader, HEADER_BYTES, Interrupt, Sink, Wait, frames};
 
 /// What happens to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,11 +171,11 @@ enum Change {
     Play(Play),
 }
 
-/// A sink that passes frames on, but for those that it changes.
+/// A sink that passes messages on, but for those that it changes.
 pub struct TamperingSink {
     inner: Box<dyn Sink>,
     change: Change,
-    /// Bytes of a frame that is not there whole yet.
+    /// Bytes of a message that is not there whole yet.
     pending: Vec<u8>,
     sent: usize,
     held: Vec<u8>,
@@ -220,52 +220,55 @@ impl TamperingSink {
         }
     }
 
-    fn pass(&mut self, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
+    fn pass(&mut self, kind: u8, payload: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
         let number = self.sent;
         self.sent += 1;
-        if let Change::First(kind, fault) = self.change
-            && kind == frame[0]
+        if let Change::First(first, fault) = self.change
+            && first == kind
         {
             let message = number;
             self.change = Change::Fault(Tampering { message, fault });
         }
-        match &mut self.change {
+        let sent = match &mut self.change {
             Change::Fault(Tampering { message, fault }) if *message == number => {
                 let fault = *fault;
-                return self.commit(fault, frame, wait);
+                return self.commit(fault, kind, payload, wait);
             }
-            Change::Fault(_) | Change::First(..) => self.emit(frame, wait)?,
-            Change::Rewrite(rewrite) => match rewrite(number, frame[0], &frame[HEADER_BYTES..]) {
-                None => self.emit(frame, wait)?,
-                Some(payload) => {
-                    let frame = framed(frame[0], payload.len() as u32, &payload);
-                    self.emit(&frame, wait)?;
-                }
-            },
-            Change::Play(play) => match play(frame[0], &frame[HEADER_BYTES..]) {
-                Sent::AsIs => self.emit(frame, wait)?,
-                Sent::Payload(payload) => {
-                    let frame = framed(frame[0], payload.len() as u32, &payload);
-                    self.emit(&frame, wait)?;
-                }
-                Sent::Message(kind, payload) => {
-                    self.emit(&framed(kind, payload.len() as u32, &payload), wait)?;
-                }
-                Sent::End => return self.close(wait),
-            },
-        }
+            Change::Fault(_) | Change::First(..) => Sent::AsIs,
+            Change::Rewrite(rewrite) => {
+                rewrite(number, kind, payload).map_or(Sent::AsIs, Sent::Payload)
+            }
+            Change::Play(play) => play(kind, payload),
+        };
+        let bytes = match sent {
+            Sent::AsIs => framed(kind, payload),
+            Sent::Payload(payload) => framed(kind, &payload),
+            Sent::Message(kind, payload) => framed(kind, &payload),
+            Sent::End => return self.close(wait),
+        };
+        self.emit(&bytes, wait)?;
         let held = std::mem::take(&mut self.held);
         self.emit(&held, wait)
     }
 
-    fn commit(&mut self, fault: Fault, frame: &[u8], wait: &Wait<'_>) -> Result<(), Interrupt> {
-        let (kind, payload) = (frame[0], &frame[HEADER_BYTES..]);
+    fn commit(
+        &mut self,
+        fault: Fault,
+        kind: u8,
+        payload: &[u8],
+        wait: &Wait<'_>,
+    ) -> Result<(), Interrupt> {
+        let whole = framed(kind, payload);
+        let announcing = |left: u32| {
+            let mut bytes = whole.clone();
+            bytes[1..HEADER_BYTES].copy_from_slice(&left.to_le_bytes());
+            bytes
+        };
         let with = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut changed = payload.to_vec();
             change(&mut changed);
-            framed(kind, changed.len() as u32, &changed)
+            framed(kind, &changed)
         };
-        let length = payload.len() as u32;
         let flip = |at: Option<usize>, bit: u8| {
             with(&move |bytes| {
                 if let Some(byte) = at.and_then(|at| bytes.get_mut(at)) {
@@ -282,20 +285,20 @@ impl TamperingSink {
             Fault::FlipLast => flip(payload.len().checked_sub(1), 0x80),
             Fault::Ones => with(&|bytes| bytes.fill(0xff)),
             Fault::Zeros => with(&|bytes| bytes.fill(0)),
-            Fault::Repeat => [frame, frame].concat(),
+            Fault::Repeat => [&whole[..], &whole].concat(),
             Fault::Reorder => {
-                self.held = frame.to_vec();
+                self.held = whole;
                 return Ok(());
             }
             Fault::Drop => return Ok(()),
-            Fault::Trickle => return frame.chunks(1).try_for_each(|byte| self.emit(byte, wait)),
-            Fault::OtherKind => framed(if kind == 1 { 2 } else { 1 }, length, payload),
-            Fault::UnknownKind => framed(0xee, length, payload),
-            Fault::Inflate => framed(kind, u32::MAX, payload),
-            Fault::InflateByOne => framed(kind, length + 1, payload),
+            Fault::Trickle => return whole.chunks(1).try_for_each(|byte| self.emit(byte, wait)),
+            Fault::OtherKind => framed(if kind == 1 { 2 } else { 1 }, payload),
+            Fault::UnknownKind => framed(0xee, payload),
+            Fault::Inflate => announcing(u32::MAX),
+            Fault::InflateByOne => announcing(payload.len() as u32 + 1),
             Fault::CloseBefore => return self.close(wait),
             Fault::CloseWithin => {
-                self.emit(&frame[..frame.len() / 2], wait)?;
+                self.emit(&whole[..whole.len() / 2], wait)?;
                 return self.close(wait);
             }
             Fault::Garbage => (0..64_u8).map(|i| i.wrapping_mul(151) ^ 0xa5).collect(),
@@ -321,8 +324,30 @@ impl TamperingSink {
     }
 }
 
-fn framed(kind: u8, length: u32, payload: &[u8]) -> Vec<u8> {
-    [&[kind][..], &length.to_le_bytes(), payload].concat()
+/// A message in its frames.
+pub(crate) fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let frames = frames(kind, payload).expect("a test's message");
+    let bytes = frames.flat_map(|(header, carried)| [&header[..], carried].concat());
+    bytes.collect()
+}
+
+/// The first message that is whole in `bytes`: its kind and payload, and the length of all frames up
+/// to its end, of which the first may be of a message that was given up.
+pub(crate) fn first_message(bytes: &[u8]) -> Option<(u8, Vec<u8>, usize)> {
+    let (mut kind, mut payload, mut end) = (CONTINUED, Vec::new(), 0);
+    loop {
+        let (header, rest) = bytes[end..].split_first_chunk::<HEADER_BYTES>()?;
+        let header = FrameHeader::parse(*header);
+        if header.kind != CONTINUED {
+            kind = header.kind;
+            payload.clear();
+        }
+        payload.extend_from_slice(rest.get(..header.carried())?);
+        end += HEADER_BYTES + header.carried();
+        if header.is_last() {
+            return Some((kind, payload, end));
+        }
+    }
 }
 
 impl Sink for TamperingSink {
@@ -332,15 +357,9 @@ impl Sink for TamperingSink {
             self.pending.extend_from_slice(part);
             taken += part.len();
         }
-        while self.pending.len() >= HEADER_BYTES {
-            let length: [u8; 4] = std::array::from_fn(|i| self.pending[1 + i]);
-            let end = HEADER_BYTES + u32::from_le_bytes(length) as usize;
-            if self.pending.len() < end {
-                break;
-            }
-            let rest = self.pending.split_off(end);
-            let frame = std::mem::replace(&mut self.pending, rest);
-            self.pass(&frame, wait)?;
+        while let Some((kind, payload, end)) = first_message(&self.pending) {
+            self.pending.drain(..end);
+            self.pass(kind, &payload, wait)?;
         }
         Ok(taken)
     }

@@ -67,7 +67,8 @@ pub(crate) struct MeetArgs {
     pub(crate) ot_extension: Option<OtExtension>,
     /// Longest wait for the peer, and for each message, such as 30s
     ///
-    /// Without it 60s for the peer to be there and 30s for a message.
+    /// Without it 60s for the peer to be there and 30s for a message. A long message may take so
+    /// long for each 16 KiB.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }

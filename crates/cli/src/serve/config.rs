@@ -39,6 +39,8 @@ pub(crate) struct Serve {
     pub(crate) memory_mib: Option<u64>,
     /// MiB of these for the runs of one peer.
     pub(crate) memory_mib_per_peer: Option<u64>,
+    /// TLS handshakes at once.
+    pub(crate) handshakes: Option<usize>,
     /// For TLS and the greeting.
     #[serde(deserialize_with = "time")]
     pub(crate) handshake: Option<Duration>,

@@ -91,6 +91,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         refusals: serve.refusals.unwrap_or(usual.refusals),
         memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib),
         memory_mib_per_peer: serve.memory_mib_per_peer,
+        handshakes: serve.handshakes.unwrap_or(usual.handshakes),
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),
         meeting: serve.meeting.unwrap_or(usual.meeting),

@@ -4,6 +4,8 @@ mod bad_input;
 mod bad_peer;
 mod base_ots;
 mod batch;
+#[cfg(target_os = "linux")]
+mod clock;
 mod docs;
 mod help;
 mod inspect;

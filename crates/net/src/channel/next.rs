@@ -15,6 +15,9 @@ impl Channel {
     ///
     /// The connection ended, this channel is cancelled or its time limit is over.
     pub fn next_kind(&mut self, time: Duration) -> Result<Option<u8>, NetError> {
+        if let Some((kind, _)) = self.assembly.open() {
+            return Ok(Some(kind));
+        }
         let cancel = self.cancel.clone();
         let wait = Wait::at_most(time.min(self.patience()), &cancel);
         match self.fill(HEADER_BYTES, &wait, usize::MAX) {
@@ -46,6 +49,7 @@ impl Channel {
         let wait = Wait::at_most(left(), &cancel);
         self.incoming.release();
         self.outgoing.release();
+        self.assembly.release();
         match self.stream.rest(&wait) {
             Ok(()) => Ok(left()),
             Err(interrupt) => Err(self.interrupted(interrupt, Awaited::Message)),

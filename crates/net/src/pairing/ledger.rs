@@ -35,7 +35,7 @@ impl Ledger {
         };
         fs::create_dir_all(folder).map_err(|error| ledger.failed(error))?;
         ledger
-            .forget(super::now())
+            .forget(super::now()?)
             .map_err(|error| ledger.failed(error))?;
         Ok(ledger)
     }

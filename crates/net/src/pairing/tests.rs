@@ -30,6 +30,15 @@ fn in_time() -> u64 {
     EXPIRES - 1
 }
 
+#[test]
+fn a_clock_before_1970_is_an_error() {
+    let before = UNIX_EPOCH - Duration::from_secs(1);
+    let error = seconds_since_1970(before).unwrap_err();
+    assert!(matches!(error, NetError::Clock), "{error}");
+    let after = UNIX_EPOCH + Duration::from_secs(5);
+    assert_eq!(seconds_since_1970(after).unwrap(), 5);
+}
+
 struct Alice {
     identity: Identity,
     invitation: Invitation,
@@ -178,7 +187,7 @@ fn who_comes_late_is_refused() {
     let alice = Alice::new(|| EXPIRES);
     let met = alice.meets_bob(&alice.invitation);
     assert_eq!(refusals(met), [Refusal::Late; 2]);
-    let late = changed(&alice.invitation, now());
+    let late = changed(&alice.invitation, now().unwrap());
     let settings = Settings::default();
     let ledger = Ledger::open(alice.folder.path()).unwrap();
     let error = accept(&late, &ledger, &identity(), &settings).unwrap_err();

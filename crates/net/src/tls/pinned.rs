@@ -1,6 +1,7 @@
 //! The TLS configuration: one version, one suite, and peers known by their fingerprints.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
@@ -13,6 +14,7 @@ use rustls::pki_types::{
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::sign::SigningKey;
+use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, OtherError,
@@ -64,6 +66,17 @@ impl SecureRandom for SystemRandom {
     }
 }
 
+/// The time is always 1970: public keys without certificates have no dates, and nothing is resumed.
+/// The library's own provider panics where the clock is before 1970.
+#[derive(Debug)]
+struct NoClock;
+
+impl TimeProvider for NoClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::ZERO))
+    }
+}
+
 /// Loads no private key: an [`Identity`] has its own.
 #[derive(Debug)]
 struct NoOtherKeys;
@@ -96,7 +109,7 @@ pub(super) fn client_config_with(
     let admission = Admission::Pinned(expected.to_vec());
     let pinned = PinnedPeer::new(&provider, admission);
     let resolver = AlwaysResolvesClientRawPublicKeys::new(identity.certified());
-    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+    let mut config = ClientConfig::builder_with_details(Arc::new(provider), Arc::new(NoClock))
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(pinned))
@@ -139,7 +152,7 @@ fn server_config_for(
 ) -> Result<ServerConfig, Error> {
     let pinned = PinnedPeer::new(&provider, admission);
     let resolver = AlwaysResolvesServerRawPublicKeys::new(identity.certified());
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+    let mut config = ServerConfig::builder_with_details(Arc::new(provider), Arc::new(NoClock))
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(Arc::new(pinned))
         .with_cert_resolver(Arc::new(resolver));

@@ -1,35 +1,72 @@
-//! Waiting for one peer, or for several, among whoever connects.
+//! Waiting for one peer, or for several, among all who connect.
 //!
 //! Handshakes run at the same time, each on a thread of its own and within its own time, so that
-//! one that is slow, silent or wrong delays no other. There are at most [`MAX_HANDSHAKES`];
-//! where one more comes, the oldest of the network that has most of them is given up, so that a
-//! flood from few networks gives way to itself, and one from many must bring as many in the time
-//! of one honest handshake to keep the peer out.
+//! one that is slow, silent or wrong delays no other. There are at most [`Settings::handshakes`].
+//! Further connections wait, and those go first that have said something, then those whose networks
+//! have the fewest handshakes, then the oldest. So honest peers behind one address, however many,
+//! come one after the other.
+//!
+//! While others wait, a handshake gives way that has heard nothing for [`PATIENCE`], and one that
+//! takes longer than that gives way to a less crowded network. So a network that is silent, or sends
+//! a byte now and then, gives way to itself and holds up others for no longer. Where too many wait,
+//! the most crowded network loses a silent connection, or its newest, and none that has begun.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustls::ServerConfig;
+use web_time::Instant;
 
 use super::{HandshakeTerms, arrived, serve};
 use crate::tcp::{self, LOOK_PAUSE, Listening};
+use crate::transport::Heard;
 use crate::wait::SLICE;
 use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks};
 
-/// Most handshakes at once.
-const MAX_HANDSHAKES: usize = 32;
-/// Most threads at once: one that was given up takes a moment to notice.
-const MAX_THREADS: usize = 2 * MAX_HANDSHAKES;
+/// Connections that wait, for each handshake that may run.
+const WAITING_EACH: usize = 8;
+/// Threads for each handshake that may run: one that was given up takes a moment to notice.
+const THREADS_EACH: usize = 2;
+/// How long a handshake is left alone, and how long it may hear nothing, while others wait.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A connection whose handshake has not begun.
+struct Waiting {
+    socket: TcpStream,
+    from: SocketAddr,
+    since: Instant,
+}
+
+impl Waiting {
+    /// Whether the peer has said something.
+    fn speaks(&self) -> bool {
+        matches!(self.socket.peek(&mut [0]), Ok(1..))
+    }
+}
 
 /// A handshake that runs.
 struct Begun {
     number: u64,
     from: SocketAddr,
     cancel: CancelHandle,
+    since: Instant,
+    heard: Heard,
+}
+
+impl Begun {
+    fn is_slow(&self) -> bool {
+        self.since.elapsed() >= PATIENCE
+    }
+
+    fn is_stalled(&self) -> bool {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.elapsed() >= PATIENCE
+    }
 }
 
 /// How a handshake has ended.
@@ -49,6 +86,8 @@ pub(super) struct Reception<T = Channel> {
     terms: HandshakeTerms,
     complete: Arc<Complete<T>>,
     settings: Settings,
+    /// The oldest first.
+    waiting: VecDeque<Waiting>,
     /// The oldest first.
     begun: VecDeque<Begun>,
     next: u64,
@@ -87,6 +126,7 @@ impl<T: Send + 'static> Reception<T> {
             terms,
             complete,
             settings: settings.clone(),
+            waiting: VecDeque::new(),
             begun: VecDeque::new(),
             next: 0,
             report,
@@ -108,7 +148,7 @@ impl<T: Send + 'static> Reception<T> {
         loop {
             let (accepts, pause) = match wait.slice() {
                 Ok(slice) => (true, slice),
-                Err(Interrupt::TimedOut) if !self.begun.is_empty() => (false, SLICE),
+                Err(Interrupt::TimedOut) if !self.is_idle() => (false, SLICE),
                 Err(Interrupt::TimedOut) => return Err(self.in_vain()),
                 Err(other) => return Err(tcp::ended(other, &settings)),
             };
@@ -119,8 +159,18 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// Begins a handshake on a connection that waits, if it may, and takes one that has succeeded;
-    /// where neither is there, waits for `pause` at most.
+    /// Most handshakes at once.
+    fn most(&self) -> usize {
+        self.settings.handshakes.max(1)
+    }
+
+    /// Whether nobody is here.
+    fn is_idle(&self) -> bool {
+        self.begun.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Takes in a connection, if it may, and one whose handshake has succeeded; where neither is
+    /// there, waits for `pause` at most.
     pub(super) fn step(
         &mut self,
         listening: &Listening,
@@ -130,14 +180,14 @@ impl<T: Send + 'static> Reception<T> {
     ) -> Option<(T, SocketAddr)> {
         // A handshake that ends is heard at once, and a connection meanwhile is looked for.
         let mut heard_for = pause.min(LOOK_PAUSE);
-        if accepts && Arc::strong_count(&self.alive) <= MAX_THREADS {
-            if self.begun.is_empty() {
+        if accepts {
+            if self.is_idle() {
                 listening.wait(pause);
                 heard_for = Duration::ZERO;
             }
             match listening.look() {
                 Ok(Some((socket, from))) => {
-                    self.begin(socket, from, refused);
+                    self.admit(socket, from, refused);
                     heard_for = Duration::ZERO;
                 }
                 Ok(None) => {}
@@ -150,25 +200,119 @@ impl<T: Send + 'static> Reception<T> {
                 }
             }
         }
+        self.begin_next(refused);
         self.hear(heard_for, refused)
     }
 
-    /// Begins the handshake on a connection; with too many of them, gives one up.
+    /// Lets a connection wait for its handshake. Where too many do, the most crowded network loses
+    /// one.
+    fn admit(
+        &mut self,
+        socket: TcpStream,
+        from: SocketAddr,
+        refused: &mut dyn FnMut(SocketAddr, &NetError),
+    ) {
+        if let Err(reason) = socket.set_nonblocking(true) {
+            let awaited = Awaited::Handshake;
+            return self.refuse(from, NetError::Io { awaited, reason }, refused);
+        }
+        self.waiting.push_back(Waiting {
+            socket,
+            from,
+            since: Instant::now(),
+        });
+        if self.waiting.len() > WAITING_EACH * self.most() {
+            let all: Vec<IpAddr> = self.waiting.iter().map(|one| one.from.ip()).collect();
+            let place = self.waiting.iter().enumerate().max_by_key(|(place, one)| {
+                let crowd = networks::crowd(one.from.ip(), all.iter().copied());
+                (crowd, !one.speaks(), *place)
+            });
+            if let Some(place) = place.map(|(place, _)| place) {
+                self.turn_away(place, refused);
+            }
+        }
+    }
+
+    /// Closes a connection that waits.
+    fn turn_away(&mut self, place: usize, refused: &mut dyn FnMut(SocketAddr, &NetError)) {
+        if let Some(waiting) = self.waiting.remove(place) {
+            let error = NetError::Timeout {
+                awaited: Awaited::Handshake,
+                after: Duration::from_millis(waiting.since.elapsed().as_millis() as u64),
+            };
+            self.refuse(waiting.from, error, refused);
+        }
+    }
+
+    /// Begins handshakes on connections that wait, while there is room or a handshake gives way.
+    fn begin_next(&mut self, refused: &mut dyn FnMut(SocketAddr, &NetError)) {
+        // A peer that waited for longer would give up in the middle of its handshake.
+        let longest = self.settings.handshake_timeout / 2;
+        while self
+            .waiting
+            .front()
+            .is_some_and(|one| one.since.elapsed() >= longest)
+        {
+            self.turn_away(0, refused);
+        }
+        let most = self.most();
+        while !self.waiting.is_empty() && Arc::strong_count(&self.alive) <= THREADS_EACH * most {
+            let is_full = self.begun.len() >= most;
+            if is_full && !self.begun.iter().any(Begun::is_slow) {
+                return;
+            }
+            let next = self.next_place();
+            if is_full {
+                let from = self.waiting[next].from.ip();
+                let given_up = self
+                    .gives_way_to(from)
+                    .and_then(|place| self.begun.remove(place));
+                let Some(given_up) = given_up else {
+                    return;
+                };
+                given_up.cancel.cancel();
+                let awaited = Awaited::Handshake;
+                self.refuse(given_up.from, NetError::Cancelled { awaited }, refused);
+            }
+            if let Some(Waiting { socket, from, .. }) = self.waiting.remove(next) {
+                self.begin(socket, from, refused);
+            }
+        }
+    }
+
+    /// The place of the connection whose turn is next. There is one.
+    fn next_place(&self) -> usize {
+        let begun: Vec<IpAddr> = self.begun.iter().map(|one| one.from.ip()).collect();
+        let waiting = self.waiting.iter().enumerate();
+        let next = waiting.min_by_key(|(place, one)| {
+            let crowd = networks::crowd(one.from.ip(), begun.iter().copied());
+            (!one.speaks(), crowd, *place)
+        });
+        next.map_or(0, |(place, _)| place)
+    }
+
+    /// The place of the handshake that gives way to a connection from `next`, if one does: the
+    /// oldest of the most crowded network.
+    fn gives_way_to(&self, next: IpAddr) -> Option<usize> {
+        let mut all: Vec<IpAddr> = self.begun.iter().map(|one| one.from.ip()).collect();
+        all.push(next);
+        let crowd = |address| networks::crowd(address, all.iter().copied());
+        let own = crowd(next);
+        let begun = self.begun.iter().enumerate().filter_map(|(place, one)| {
+            let crowd = crowd(one.from.ip());
+            let gives_way = one.is_stalled() || one.is_slow() && crowd > own;
+            gives_way.then_some((crowd, Reverse(place)))
+        });
+        begun.max().map(|(_, Reverse(place))| place)
+    }
+
+    /// Begins the handshake on a connection.
     fn begin(
         &mut self,
         socket: TcpStream,
         from: SocketAddr,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) {
-        let begun = self.begun.iter().map(|begun| begun.from.ip());
-        if self.begun.len() == MAX_HANDSHAKES
-            && let Some(place) = networks::gives_way(begun)
-            && let Some(given_up) = self.begun.remove(place)
-        {
-            given_up.cancel.cancel();
-            let awaited = Awaited::Handshake;
-            self.refuse(given_up.from, NetError::Cancelled { awaited }, refused);
-        }
         let (number, cancel) = (self.next, CancelHandle::new());
         self.next += 1;
         let settings = Settings {
@@ -178,9 +322,13 @@ impl<T: Send + 'static> Reception<T> {
         let (config, terms) = (Arc::clone(&self.config), self.terms);
         let complete = Arc::clone(&self.complete);
         let (report, alive) = (self.report.clone(), Arc::clone(&self.alive));
+        let since = Instant::now();
+        let heard = Arc::new(Mutex::new(since));
+        let noted = Arc::clone(&heard);
         let spawned = thread::Builder::new().spawn(move || {
-            let channel = arrived(socket, &settings)
-                .and_then(|(transport, settings)| serve(config, transport, terms, &settings));
+            let channel = arrived(socket, &settings).and_then(|(transport, settings)| {
+                serve(config, transport.noting(noted), terms, &settings)
+            });
             let result = channel.and_then(|channel| complete(channel));
             // Nobody listens any more if the wait is over.
             let _ = report.send(Report {
@@ -195,6 +343,8 @@ impl<T: Send + 'static> Reception<T> {
                 number,
                 from,
                 cancel,
+                since,
+                heard,
             }),
             Err(reason) => {
                 let awaited = Awaited::Handshake;

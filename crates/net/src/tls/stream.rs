@@ -445,7 +445,7 @@ mod tests {
         let own = here.own;
         let mut there = Channel::over_tls(there, own, [1; 32]);
         let mut here = Channel::over_tls(here, own, [1; 32]);
-        for round in 0..3 {
+        for round in 1..4 {
             here.set_timeout(MOMENT);
             let error = here.receive(100).unwrap_err();
             assert!(matches!(error, NetError::Timeout { .. }), "{error}");
@@ -480,7 +480,7 @@ mod tests {
         here.connection.refresh_traffic_keys().unwrap();
         let mut there = Channel::over_tls(there, own, [1; 32]);
         let mut here = Channel::over_tls(here, own, [1; 32]);
-        for round in 0..3 {
+        for round in 1..4 {
             here.send(round, &[round; 100]).unwrap();
             here.flush().unwrap();
             assert_eq!(there.receive(100).unwrap().payload, [round; 100]);

@@ -1,10 +1,12 @@
-//! Frames over a clear channel: what a peer may send, and what it may not.
+//! Messages and frames over a clear channel: what a peer may send, and what it may not.
 
 use std::io::{Read, Write};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tacit_net::{Awaited, CancelHandle, Channel, Meter, NetError, memory};
+use tacit_net::{
+    Awaited, CONTINUED, CancelHandle, Channel, FRAME_BYTES, Meter, NetError, PROGRESS_BYTES, memory,
+};
 
 const SOON: Duration = Duration::from_millis(60);
 const LONG: Duration = Duration::from_secs(20);
@@ -30,18 +32,20 @@ fn the_bytes_are_those_of_the_table() {
 }
 
 #[test]
-fn frames_of_every_size_arrive() {
+fn messages_of_every_size_arrive() {
     let (mut here, mut there) = memory::pair_with_capacity(10_000);
-    let sizes = [0, 1, 5, 4096, 32_767, 32_768, 262_139, 262_144, 700_001];
+    let sizes = [
+        0, 1, 5, 4096, 32_767, 32_768, 262_139, 262_144, 262_145, 700_001,
+    ];
     thread::scope(|scope| {
         scope.spawn(move || {
-            for (kind, &size) in sizes.iter().enumerate() {
+            for (kind, &size) in (1..).zip(&sizes) {
                 let payload: Vec<u8> = (0..size).map(|i| (i * 31 + kind) as u8).collect();
                 here.send(kind as u8, &payload).unwrap();
             }
             here.close().unwrap();
         });
-        for (kind, &size) in sizes.iter().enumerate() {
+        for (kind, &size) in (1..).zip(&sizes) {
             let frame = there.receive(size).unwrap();
             assert_eq!((frame.kind as usize, frame.payload.len()), (kind, size));
             let right = |(i, &byte): (usize, &u8)| byte == (i * 31 + kind) as u8;
@@ -154,7 +158,7 @@ fn a_trickling_peer_is_timed_out_and_nothing_is_lost() {
 fn a_peer_that_does_not_read_is_timed_out_and_nothing_is_lost() {
     let (mut here, mut there) = memory::pair_with_capacity(100_000);
     here.set_timeout(SOON);
-    let payload: Vec<u8> = (0..300_000).map(|i| i as u8).collect();
+    let payload: Vec<u8> = (0..FRAME_BYTES).map(|i| i as u8).collect();
     match here.send(4, &payload) {
         Err(NetError::Timeout { awaited, .. }) => assert_eq!(awaited, Awaited::Room),
         other => panic!("{other:?}"),
@@ -162,7 +166,104 @@ fn a_peer_that_does_not_read_is_timed_out_and_nothing_is_lost() {
     here.set_timeout(LONG);
     thread::scope(|scope| {
         scope.spawn(move || here.flush().unwrap());
-        assert_eq!(there.receive(300_000).unwrap().payload, payload);
+        assert_eq!(there.receive(FRAME_BYTES).unwrap().payload, payload);
+    });
+}
+
+/// A sender that gives up in the middle of a message of gigabytes says so at once.
+#[test]
+fn a_message_that_was_given_up_gives_way_to_the_next() {
+    let (mut here, mut there) = memory::pair_with_capacity(FRAME_BYTES);
+    here.set_timeout(SOON);
+    let payload = vec![9; 100 * FRAME_BYTES];
+    let given_up = here.send(4, &payload).unwrap_err();
+    assert!(matches!(given_up, NetError::Timeout { .. }), "{given_up}");
+    here.set_timeout(LONG);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            here.send(5, b"too slow").unwrap();
+            here.close().unwrap();
+        });
+        let frame = there.receive(payload.len()).unwrap();
+        assert_eq!((frame.kind, frame.payload), (5, &b"too slow"[..]));
+        let received = there.meter().received;
+        assert!(received.bytes < 3 * FRAME_BYTES as u64, "{received:?}");
+    });
+}
+
+/// The last frame's length says the same as the first's: no other cut is taken.
+#[test]
+fn a_frame_that_does_not_go_on_with_its_message_is_refused() {
+    let first = [
+        &[3][..],
+        &(2 * FRAME_BYTES as u32).to_le_bytes(),
+        &[1; FRAME_BYTES],
+    ];
+    let first = first.concat();
+    let whole = FRAME_BYTES as u32;
+    for (before, announced, expected) in [
+        (&[][..], 0, 0),
+        (&[], 8, 0),
+        (&first, 0, FRAME_BYTES),
+        (&first, whole - 1, FRAME_BYTES),
+        (&first, whole + 1, FRAME_BYTES),
+        (&first, u32::MAX, FRAME_BYTES),
+    ] {
+        let (mut channel, mut raw) = memory::pair_with_raw();
+        raw.write_all(before).unwrap();
+        raw.write_all(&[CONTINUED]).unwrap();
+        raw.write_all(&announced.to_le_bytes()).unwrap();
+        match channel.receive(usize::MAX) {
+            Err(NetError::WrongFrame {
+                announced: found,
+                expected: left,
+            }) => assert_eq!((found, left), (announced, expected)),
+            other => panic!("{announced}: {other:?}"),
+        }
+    }
+}
+
+/// A message takes as long as it takes, if the peer goes on with it.
+#[test]
+fn a_long_message_may_take_longer_than_the_timeout() {
+    let (mut channel, mut raw) = memory::pair_with_raw();
+    let limit = Duration::from_secs(1);
+    channel.set_timeout(limit);
+    let bytes = frame(1, &[8; 6 * PROGRESS_BYTES]);
+    thread::scope(|scope| {
+        let slow = scope.spawn(move || {
+            for part in bytes.chunks(PROGRESS_BYTES) {
+                thread::sleep(limit / 4);
+                raw.write_all(part).unwrap();
+            }
+            raw
+        });
+        let begun = Instant::now();
+        let frame = channel.receive(6 * PROGRESS_BYTES).unwrap();
+        assert_eq!(frame.payload, [8; 6 * PROGRESS_BYTES]);
+        assert!(begun.elapsed() > limit);
+        drop(slow.join().unwrap());
+    });
+}
+
+#[test]
+fn a_receiver_may_take_longer_than_the_timeout_if_it_goes_on() {
+    let (mut here, mut raw) = memory::pair_with_capacity_and_raw(PROGRESS_BYTES);
+    let limit = Duration::from_secs(1);
+    here.set_timeout(limit);
+    thread::scope(|scope| {
+        let slow = scope.spawn(move || {
+            let mut read = vec![0; PROGRESS_BYTES];
+            for _ in 0..6 {
+                thread::sleep(limit / 4);
+                raw.read_exact(&mut read).unwrap();
+            }
+            raw
+        });
+        let begun = Instant::now();
+        here.send(1, &[8; 7 * PROGRESS_BYTES - 5]).unwrap();
+        assert!(begun.elapsed() > limit);
+        drop(slow.join().unwrap());
     });
 }
 

@@ -1,7 +1,8 @@
 //! Waiting for one peer: what strangers do while it is awaited, and that none of it keeps it out.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -127,16 +128,22 @@ fn of_too_many_silent_connections_the_oldest_give_way() {
     assert!(refused.iter().all(|reason| reason.contains("Cancelled")));
 }
 
+/// A connection from another address of this machine.
+#[cfg(target_os = "linux")]
+fn elsewhere(to: SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let other = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&other, &SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
+    connect(&other, &to).unwrap();
+    TcpStream::from(other)
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_from_one_address_gives_way_to_itself() {
-    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
     let people = People::new();
     people.meet_after(|| {
-        let first = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-        bind(&first, &SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
-        connect(&first, &people.address()).unwrap();
-        let mut first = TcpStream::from(first);
+        let mut first = elsewhere(people.address());
         let mut flood: Vec<TcpStream> = (0..40).map(|_| people.socket()).collect();
         flood[0].set_read_timeout(Some(LONG)).unwrap();
         let given_up = flood[0].read(&mut [0]);
@@ -149,6 +156,134 @@ fn a_flood_from_one_address_gives_way_to_itself() {
         first.set_read_timeout(Some(SOON)).unwrap();
         let alive = first.read(&mut [0]).unwrap_err();
         assert_eq!(alive.kind(), std::io::ErrorKind::WouldBlock);
+    });
+}
+
+/// As many as a school or an office behind one address may be, and a round trip of 200 ms.
+#[test]
+fn honest_peers_behind_one_address_all_come_in() {
+    const PEERS: usize = 80;
+    let settings = Settings {
+        link: Some("100ms,1gbit".parse().unwrap()),
+        ..settings()
+    };
+    let People {
+        client,
+        server,
+        listener,
+        ..
+    } = People::new();
+    let address = listener.local_address().to_string();
+    let allowed = [client.fingerprint()];
+    let mut door = listener.open(&server, &allowed, &settings).unwrap();
+    thread::scope(|scope| {
+        let come = || {
+            let met = tls::connect(&address, &client, &server.fingerprint(), &settings);
+            met.unwrap().receive(2).unwrap().payload.to_vec()
+        };
+        let peers: Vec<_> = (0..PEERS).map(|_| scope.spawn(come)).collect();
+        let mut refused = |_: SocketAddr, reason: &NetError| panic!("{reason}");
+        let met = (0..LOOKS).filter_map(|_| door.next(SOON, &mut refused));
+        let met: Vec<_> = met.take(PEERS).collect();
+        for (mut channel, _) in met {
+            channel.send(1, b"in").unwrap();
+            channel.close().unwrap();
+        }
+        for peer in peers {
+            assert_eq!(peer.join().unwrap(), b"in");
+        }
+    });
+}
+
+/// One network has all handshakes and sends a byte of each now and then; more of it waits.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_network_that_trickles_gives_way_to_another() {
+    let people = People::new();
+    let cancel = CancelHandle::new();
+    let few = Settings {
+        cancel: cancel.clone(),
+        handshakes: 4,
+        // None of them times out before the test does.
+        handshake_timeout: 20 * LONG,
+        ..settings()
+    };
+    let mut trickling: Vec<TcpStream> = (0..8).map(|_| elsewhere(people.address())).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let accepted = scope.spawn(|| people.accept(&few));
+        scope.spawn(|| {
+            // A hello of 512 bytes, byte by byte.
+            let hello = [&[22, 3, 1, 2, 0, 1, 0, 1, 252][..], &[3; 500]].concat();
+            for byte in hello {
+                for socket in &mut trickling {
+                    // Some are closed in the end.
+                    let _ = socket.write_all(&[byte]);
+                }
+                thread::sleep(SOON);
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let met = people.connect_as(&people.client);
+        done.store(true, Ordering::Relaxed);
+        if met.is_err() {
+            cancel.cancel();
+        }
+        let accepted = accepted.join().unwrap().0;
+        met.unwrap();
+        accepted.unwrap();
+    });
+}
+
+#[test]
+fn a_connection_that_is_closed_before_its_handshake_is_tried_again() {
+    let people = People::new();
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap().to_string();
+    let (client, server) = (&people.client, &people.server);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..3 {
+                drop(busy.accept().unwrap());
+            }
+            drop(busy);
+            let listener = tls::Listener::bind(&address).unwrap();
+            let allowed = [client.fingerprint()];
+            listener.accept(server, &allowed, &settings()).unwrap();
+        });
+        let met = tls::connect(&address, client, &server.fingerprint(), &settings());
+        assert_eq!(met.unwrap().peer(), Some(server.fingerprint()));
+    });
+}
+
+#[test]
+fn trying_again_ends_with_the_time_to_connect() {
+    let people = People::new();
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap();
+    let done = AtomicBool::new(false);
+    let bounded = Settings {
+        connect_timeout: 4 * SOON,
+        ..settings()
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                drop(busy.accept().unwrap());
+            }
+        });
+        let (client, server) = (&people.client, people.server.fingerprint());
+        let error = tls::connect(&address.to_string(), client, &server, &bounded).unwrap_err();
+        // The time may also end between a pause and the next try.
+        let is_over = matches!(
+            error,
+            NetError::Closed { .. } | NetError::Unreachable { .. }
+        );
+        assert!(is_over, "{error:?}");
+        done.store(true, Ordering::Relaxed);
+        TcpStream::connect(address).unwrap();
     });
 }
 

@@ -77,7 +77,8 @@ fn two_who_know_each_other_talk() {
     let meter = here.meter();
     assert_eq!(
         (meter.sent.bytes, meter.received.bytes, meter.rounds),
-        (3_000_005, 11, 2)
+        // Twelve frames.
+        (3_000_060, 11, 2)
     );
     // The handshake and 22 bytes for each record of 16 KiB.
     assert!(
@@ -159,7 +160,7 @@ fn a_busy_sender_still_learns_why_the_peer_left() {
 #[test]
 fn a_channel_that_rests_hears_what_comes_and_is_ended() {
     let (mut here, mut there) = friends();
-    for kind in 0..3 {
+    for kind in 1..3 {
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(50));

@@ -18,7 +18,7 @@ use super::walk::{Stop, Walk};
 use crate::Error;
 use crate::bits::bytes_for;
 use crate::direct::check_without_values;
-use crate::outline::HEADER_BYTES;
+use crate::outline::message_bytes;
 use crate::setup::extension_bytes;
 
 /// A version that a party says it has kept.
@@ -49,7 +49,7 @@ impl Outline {
             Role::Garbler => &mut self.garbler_bytes,
             Role::Evaluator => &mut self.evaluator_bytes,
         };
-        *total += HEADER_BYTES + bytes as u64;
+        *total += message_bytes(bytes as u64);
         self.messages += 1;
     }
 

@@ -17,7 +17,7 @@ use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use super::returned;
 use crate::bits::bytes_for;
 use crate::malicious::commitment::Committing;
-use crate::outline::HEADER_BYTES;
+use crate::outline::message_bytes;
 
 /// Bytes that every hash has before what is hashed, and the least after it (FIPS 180-4).
 const HEAD_BYTES: usize = 25;
@@ -114,14 +114,16 @@ fn hashes(bytes: usize) -> u64 {
 
 /// Bytes of a stream of `total` bytes in messages of `most`, headers included.
 fn in_messages(total: u64, most: u64) -> u64 {
-    total + total.div_ceil(most) * HEADER_BYTES
+    let (whole, rest) = (total / most, total % most);
+    let last = if rest > 0 { message_bytes(rest) } else { 0 };
+    whole * message_bytes(most) + last
 }
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// What an execution takes.
     #[must_use]
     pub fn outline(&self) -> Outline {
-        let framed = |payload: usize| HEADER_BYTES + payload as u64;
+        let framed = |payload: usize| message_bytes(payload as u64);
         let result_bits = self.function.output_bits(Role::Garbler);
         let returned = (result_bits > 0).then(|| bytes_for(returned::returned_bits(result_bits)));
         let bucket = self.bucket() as u64;
@@ -199,8 +201,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     pub(super) fn preparing_bytes(&self) -> u64 {
         let cut = self.plan.cut();
         let (frame, hash) = (FRAME_BYTES as u64, HASH_BYTES as u64);
-        let listed =
-            |count: u64, each: usize| count * hash + count.div_ceil(each as u64) * HEADER_BYTES;
+        let listed = |count: u64, each: usize| in_messages(count * hash, each as u64 * hash);
         let mut bytes = listed(cut.circuits, DIGESTS) + listed(cut.checked(), SEEDS);
         let mut group = self.group(0);
         while !group.is_empty() {

@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::Error;
 use crate::io::memory::run_in_memory;
-use crate::outline::HEADER_BYTES;
+use crate::outline::message_bytes;
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill};
 
@@ -278,7 +278,7 @@ fn messages_do_not_grow_with_the_circuit() {
 /// The length of each message that a party has sent, headers included.
 fn lengths<P>(party: &Noting<P>) -> Vec<u64> {
     let sent = party.sent.iter();
-    sent.map(|(_, message)| HEADER_BYTES + message.len() as u64)
+    sent.map(|(_, message)| message_bytes(message.len() as u64))
         .collect()
 }
 

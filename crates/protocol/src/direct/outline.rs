@@ -8,7 +8,7 @@ use tacit_ot::source::Extension;
 use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
 use super::messages;
 use crate::Error;
-use crate::outline::{HEADER_BYTES, Outline, Parts, Walk, WalkedStep, bare};
+use crate::outline::{Outline, Parts, Walk, WalkedStep, bare, message_bytes};
 use crate::setup::extension_bytes;
 
 /// The messages of a run of `function`, over which `walk` went, under `scheme`, in a session that
@@ -59,14 +59,15 @@ pub fn outline<S: Scheme>(
     let mut left = function.input_bits(Role::Evaluator);
     while left > 0 {
         let count = left.min(EXTENSION_OTS);
-        choices.push(HEADER_BYTES + extension_bytes(extension, Security::SemiHonest, count));
+        let payload = extension_bytes(extension, Security::SemiHonest, count);
+        choices.push(message_bytes(payload));
         left -= count;
     }
     Ok(Outline {
         early: vec![bare(messages::GARBLING_START.max_bytes)],
         choices,
         late,
-        result: messages::result(function).map(|message| HEADER_BYTES + message.max_bytes as u64),
+        result: messages::result(function).map(|message| message_bytes(message.max_bytes as u64)),
         kept: None,
         early_links: 0,
         late_links: 0,

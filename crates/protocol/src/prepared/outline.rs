@@ -7,7 +7,7 @@ use tacit_kernels::Block;
 use super::{FRAME_BYTES, WORK, check};
 use crate::Error;
 use crate::bits::bytes_for;
-use crate::outline::{HEADER_BYTES, Outline, Part, Parts, Walk, WalkedStep, bare};
+use crate::outline::{Outline, Part, Parts, Walk, WalkedStep, bare, message_bytes};
 use crate::result::result_bytes;
 use crate::saved::{GATE_BYTES, check_size};
 
@@ -28,7 +28,7 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result
     // The mask comes first, and with it what waits for no late link.
     let none = vec![0.0; function.components().len()];
     let part = |payload: u64| Part {
-        bytes: HEADER_BYTES + payload,
+        bytes: message_bytes(payload),
         calls: none.clone(),
     };
     let mut late = vec![part(Block::BYTES as u64)];
@@ -76,14 +76,14 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result
         early: first,
         choices: match function.input_bits(Role::Evaluator) {
             0 => Vec::new(),
-            bits => vec![HEADER_BYTES + bytes_for(bits) as u64],
+            bits => vec![message_bytes(bytes_for(bits) as u64)],
         },
         late,
         result: match function.output_bits(Role::Garbler) {
             0 => None,
-            outputs => Some(HEADER_BYTES + result_bytes(outputs) as u64),
+            outputs => Some(message_bytes(result_bytes(outputs) as u64)),
         },
-        kept: (!function.saves().is_empty()).then_some(HEADER_BYTES + 8),
+        kept: (!function.saves().is_empty()).then_some(message_bytes(8)),
         early_links,
         late_links,
     })

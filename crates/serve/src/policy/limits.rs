@@ -22,6 +22,9 @@ pub struct Limits {
     /// MiB of these for the runs of one peer; a quarter if `None`, or what the largest run takes
     /// where that is more. The other server of a run of three is not bounded by it.
     pub memory_mib_per_peer: Option<u64>,
+    /// TLS handshakes at once; eight times as many more connections wait for theirs. A change takes
+    /// a restart.
+    pub handshakes: usize,
     /// For TLS and the greeting.
     pub handshake: Duration,
     /// Between two runs of a session.
@@ -45,9 +48,10 @@ impl Limits {
     #[must_use]
     pub fn descriptors(&self) -> u64 {
         // A session, or a preparation that the service begins, has two connections at most, pipes
-        // to a command, a stock's files and index, and 16 lots that are made together. Handshakes,
-        // refusals, metrics and what the process itself has open are the rest.
-        28 * (self.sessions + self.preparations) as u64 + 256
+        // to a command, a stock's files and index, and 16 lots that are made together. A handshake
+        // has one, and one that was given up, and eight connections wait for it. Refusals, metrics
+        // and what the process itself has open are the rest.
+        28 * (self.sessions + self.preparations) as u64 + 10 * self.handshakes as u64 + 192
     }
 
     /// Sessions that the other server of runs of three may have: all but those of one client, and
@@ -67,6 +71,7 @@ impl Default for Limits {
             refusals: Rate::per_minute(20),
             memory_mib: 4096,
             memory_mib_per_peer: None,
+            handshakes: 32,
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(60),
             meeting: Duration::from_secs(60),
@@ -88,6 +93,7 @@ pub(super) fn check_limits(limits: &Limits) -> Result<(), Error> {
             limits.sessions,
         ),
         ("preparations", limits.preparations, 64),
+        ("handshakes", limits.handshakes, 1024),
     ];
     for (what, found, most) in counts {
         if !(1..=most).contains(&found) {

@@ -177,7 +177,7 @@ fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Res
     }
 }
 
-/// Whether no more is to rest on a chain's Δ: the peer sent what no honest party sends, a frame
+/// Whether no more is to rest on a chain's Δ: the peer sent what no honest party sends, a message
 /// that is too long among it, or says that of this one. It hears that it misbehaved, and ends the
 /// chain, too. A lost connection is no such thing.
 fn ends_chain(error: &Error) -> bool {
@@ -185,6 +185,6 @@ fn ends_chain(error: &Error) -> bool {
         error,
         Error::PeerMisbehaved(_)
             | Error::PeerAborted(AbortReason::Misbehaved)
-            | Error::Network(NetError::TooLong { .. })
+            | Error::Network(NetError::TooLong { .. } | NetError::WrongFrame { .. })
     )
 }

@@ -109,6 +109,21 @@ fn wide() -> Function {
     builder.finish().expect("a function")
 }
 
+/// A result of which the decoding takes several frames.
+fn long() -> Function {
+    let mut builder = FunctionBuilder::new("long");
+    builder
+        .library("add", "adder", &[("bits", 1024)])
+        .input("x", "u1024[40]", Role::Garbler)
+        .input("y", "u1024", Role::Evaluator)
+        .value("sum", "u1024[40]")
+        .repeat("i in 0..40", |each| {
+            each.step("sum[i] = add(x[i], y)");
+        })
+        .output("result", "u1024[40]", Recipient::Evaluator, "sum");
+    builder.finish().expect("a function")
+}
+
 #[test]
 fn bytes_are_those_of_runs() {
     let function = |name, parameters: &[(&str, u64)]| {
@@ -116,6 +131,7 @@ fn bytes_are_those_of_runs() {
     };
     let functions = [
         wide(),
+        long(),
         function("levenshtein", &[("n", 12), ("m", 15)]),
         function(
             "levenshtein-mixed",

@@ -92,7 +92,7 @@ fn what_a_run_does_not_take_is_refused() {
 /// The outline against what a run sends, in an epoch that ran before; lots of several sizes.
 #[test]
 fn the_outline_is_what_a_run_sends() {
-    use crate::outline::HEADER_BYTES;
+    use crate::outline::message_bytes;
     let aes = component("aes-128", Recipient::Both);
     let adder = component("adder", Recipient::Evaluator);
     let mut epochs = check_run(terms(&adder, 9), epochs());
@@ -114,7 +114,7 @@ fn the_outline_is_what_a_run_sends() {
         let bytes = |role| {
             let those = sent.iter().filter(|(from, _, _)| *from == role);
             those
-                .map(|(_, _, payload)| HEADER_BYTES + payload.len() as u64)
+                .map(|(_, _, payload)| message_bytes(payload.len() as u64))
                 .sum::<u64>()
         };
         let found = [

@@ -245,7 +245,7 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
         let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
             let those = sent.iter().filter(|(from, _, _)| *from == role);
             those
-                .map(|(_, _, payload)| crate::outline::HEADER_BYTES + payload.len() as u64)
+                .map(|(_, _, payload)| crate::outline::message_bytes(payload.len() as u64))
                 .sum::<u64>()
         });
         assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);

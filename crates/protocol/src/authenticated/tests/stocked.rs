@@ -109,7 +109,7 @@ fn any_function_runs_from_triples_that_were_there() {
         let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
             let those = sent.iter().filter(|(from, _, _)| *from == role);
             those
-                .map(|(_, _, payload)| crate::outline::HEADER_BYTES + payload.len() as u64)
+                .map(|(_, _, payload)| crate::outline::message_bytes(payload.len() as u64))
                 .sum::<u64>()
         });
         assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);

@@ -45,9 +45,9 @@ fn transcripts_are_those_of_the_vectors() {
     ];
     let found = runs.map(|(name, bits, construction)| transcript(name, bits, construction));
     let expected = [
-        "1b101c726c145f2a6464da8ad3f407415fdc0a7b6607ad760ebd7ccc32a119f6",
-        "4fa1147f06d25e6229d54007c4f7814cc8b206ab0f109bffd80fecf135ee99c8",
-        "debb903b6a8cf1f85e0b98ae03181df0008694cc2dce0d39a868455ade3b9746",
+        "1b30d730e0a284eba2b651c7ac49ecac6b9bcd7bd28de27802fcf89510d98821",
+        "c3a4896dc6cf2669ad8e3de4d4e1f9acb0ee39cceccad8d706c440e509474c6c",
+        "c6dcb9f634821e8044aed7dc4291e05fa00fa0af5cc99b0ff068a2afefb982c5",
     ];
     assert_eq!(found, expected);
 }

@@ -245,7 +245,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["816bedc35d7eb13f", "4fce6074d40dda49", "8a089926402bf43c"];
+    let expected = ["d1eaa594873fb76f", "e2dac4bdbcade809", "b9d174bb93dbc988"];
     assert_eq!(digests, expected);
 }
 

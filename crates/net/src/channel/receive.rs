@@ -1,0 +1,161 @@
+//! Receives messages: frames as they come, joined where a message is of several.
+
+use super::{CONTINUED, Channel, Frame, FrameHeader, HEADER_BYTES, Stream};
+use crate::{Awaited, NetError, Wait};
+
+impl Channel {
+    /// Receives the next message, of at most `max_len` bytes, after a flush if it has to wait.
+    ///
+    /// # Errors
+    ///
+    /// The message does not come within the timeout, or not fast enough once it has begun, or is
+    /// announced as longer than `max_len` (nothing is allocated for it, and the channel stands still
+    /// at it), or the connection ended.
+    pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
+        loop {
+            let header = match self.announced(max_len)? {
+                Some(header) if self.incoming.len() >= HEADER_BYTES + header.carried() => header,
+                _ => self.wait_for_frame(max_len)?,
+            };
+            let length = HEADER_BYTES + header.carried();
+            self.counter.count_received(length);
+            if header.kind != CONTINUED && header.is_last() {
+                self.assembly.pass_short();
+                return Ok(Frame {
+                    kind: header.kind,
+                    payload: &self.incoming.take(length)[HEADER_BYTES..],
+                });
+            }
+            let carried = &self.incoming.take(length)[HEADER_BYTES..];
+            if let Some(kind) = self.assembly.add(header, carried) {
+                let payload = self.assembly.whole();
+                return Ok(Frame { kind, payload });
+            }
+        }
+    }
+
+    /// The header of the next frame, if it is here.
+    fn announced(&self, max_len: usize) -> Result<Option<FrameHeader>, NetError> {
+        let Some(bytes) = self.incoming.filled().first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let header = FrameHeader::parse(*bytes);
+        let (kind, length) = match (header.kind, self.assembly.open()) {
+            (CONTINUED, Some((kind, length))) => {
+                let expected = length - self.assembly.received();
+                if header.left() != expected {
+                    let announced = header.left;
+                    return Err(NetError::WrongFrame {
+                        announced,
+                        expected,
+                    });
+                }
+                (kind, length)
+            }
+            (CONTINUED, None) => {
+                let (announced, expected) = (header.left, 0);
+                return Err(NetError::WrongFrame {
+                    announced,
+                    expected,
+                });
+            }
+            (kind, _) => (kind, header.left()),
+        };
+        if length <= max_len {
+            return Ok(Some(header));
+        }
+        if matches!(self.stream, Stream::Clear(_)) && is_tls(*bytes) {
+            return Err(NetError::OneSidedTls);
+        }
+        Err(NetError::TooLong {
+            kind,
+            announced: length as u32,
+            limit: max_len,
+        })
+    }
+
+    /// Waits until the next frame is here whole. A peer that sends a byte now and then makes no
+    /// progress by it.
+    fn wait_for_frame(&mut self, max_len: usize) -> Result<FrameHeader, NetError> {
+        match self.flush() {
+            // The peer takes no more, but may have said why before it left.
+            Ok(()) | Err(NetError::Closed { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let cancel = self.cancel.clone();
+        let wait = self.wait_for_progress(&cancel);
+        self.fill(HEADER_BYTES, &wait, max_len)?;
+        let Some(header) = self.announced(max_len)? else {
+            return Err(self.closed(max_len));
+        };
+        self.fill(HEADER_BYTES + header.carried(), &wait, max_len)?;
+        Ok(header)
+    }
+
+    pub(super) fn fill(
+        &mut self,
+        need: usize,
+        wait: &Wait<'_>,
+        max_len: usize,
+    ) -> Result<(), NetError> {
+        let stream = &mut self.stream;
+        let read = |spare: &mut [u8]| {
+            let count = stream.read(spare, wait)?;
+            wait.moved(count);
+            Ok(count)
+        };
+        match self.incoming.fill(need, read) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.closed(max_len)),
+            Err(interrupt) => Err(self.interrupted(interrupt, self.awaited(max_len))),
+        }
+    }
+
+    fn awaited(&self, max_len: usize) -> Awaited {
+        let received = self.assembly.received();
+        match (self.assembly.open(), self.announced(max_len)) {
+            (Some((kind, length)), announced) => {
+                let here = self.incoming.len().saturating_sub(HEADER_BYTES);
+                let received = received + announced.map_or(0, |_| here);
+                Awaited::Rest {
+                    kind,
+                    received,
+                    length,
+                }
+            }
+            (None, Ok(Some(header))) => Awaited::Rest {
+                kind: header.kind,
+                received: self.incoming.len() - HEADER_BYTES,
+                length: header.left(),
+            },
+            (None, _) => Awaited::Message,
+        }
+    }
+
+    fn closed(&self, max_len: usize) -> NetError {
+        NetError::Closed {
+            awaited: self.awaited(max_len),
+        }
+    }
+}
+
+/// Whether a peer that was to speak in the clear begins a TLS record: an alert or a handshake, of
+/// some version 3.x (RFC 8446, section 5.1).
+fn is_tls([kind, major, minor, ..]: [u8; HEADER_BYTES]) -> bool {
+    const ALERT: u8 = 21;
+    const HANDSHAKE: u8 = 22;
+    matches!(kind, ALERT | HANDSHAKE) && major == 3 && minor <= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_tls_are_known_from_messages() {
+        assert!(is_tls([21, 3, 3, 0, 2]) && is_tls([22, 3, 1, 2, 0]));
+        assert!(
+            !is_tls([21, 4, 3, 0, 2]) && !is_tls([23, 3, 3, 0, 2]) && !is_tls([22, 3, 5, 0, 2])
+        );
+    }
+}
