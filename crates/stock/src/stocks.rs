@@ -124,13 +124,23 @@ impl Stocks {
     ///
     /// [`StockError::Io`], [`StockError::Corrupted`].
     pub fn list(&self) -> Result<Vec<StockId>, StockError> {
+        self.list_each()?.into_iter().collect()
+    }
+
+    /// The same, each apart: one that cannot be read does not hide the others.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn list_each(&self) -> Result<Vec<Result<StockId, StockError>>, StockError> {
         let failed = StockError::io(&self.folder, "list it");
         let names = self.storage.names(&self.folder).map_err(failed)?;
         let folders = names.iter().filter(|name| name.starts_with("stock-"));
         let ids = folders
             .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
-        let ids: Result<_, _> = ids.filter_map(Result::transpose).collect();
-        ids.map_err(|error| error.advising(REMOVE))
+        let ids = ids.filter_map(Result::transpose);
+        let ids = ids.map(|id| id.map_err(|error| error.advising(REMOVE)));
+        Ok(ids.collect())
     }
 
     /// Removes a stock, and destroys its keys first. `id` may name none.

@@ -279,11 +279,15 @@ impl Stocks {
         let Some(kept) = self.kept_if_any()? else {
             return Ok((chains, failures));
         };
-        for id in kept.list()? {
-            match kept.stock(id, self.limits).and_then(|stock| stock.chains()) {
-                Ok(found) => {
-                    chains.extend(found.into_iter().map(|summary| kept_chain(&id, summary)));
-                }
+        for id in kept.list_each()? {
+            let found = id.and_then(|id| {
+                let found = kept.stock(id, self.limits)?.chains()?;
+                Ok(found
+                    .into_iter()
+                    .map(move |summary| kept_chain(&id, summary)))
+            });
+            match found {
+                Ok(found) => chains.extend(found),
                 Err(error) => failures.push(error.into()),
             }
         }
