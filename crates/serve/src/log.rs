@@ -115,7 +115,7 @@ impl Shared {
             waiting.is_writing = true;
             drop(waiting);
             // With its reader gone there is nobody left to tell.
-            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+            let _ = out.write_all((line + "\n").as_bytes());
             waiting = self.waiting();
             waiting.is_writing = false;
             self.changed.notify_all();
@@ -162,9 +162,9 @@ mod tests {
         }
         assert!((10..=11).contains(&dropped), "{dropped}");
         log.flush(Duration::from_millis(1));
-        drop(goes_on.send(()));
+        goes_on.send(()).expect("it waits");
         assert!(lines.recv().expect("a line").starts_with("stopped cut=0"));
-        (0..2 * told).for_each(|_| drop(goes_on.send(())));
+        (0..2 * told).for_each(|_| goes_on.send(()).expect("it reads"));
         log.flush(Duration::from_secs(60));
         let rest: String = lines.try_iter().collect();
         let last = rest.lines().last().expect("a line");
