@@ -30,6 +30,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use any_run::OutputArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use function::FunctionArgs;
 pub(crate) use inspect::InspectArgs;

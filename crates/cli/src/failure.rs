@@ -13,6 +13,7 @@ use tacit::net::NetError;
 use tacit::outsourced::OutsourcedRole;
 use tacit::session::AbortReason;
 
+use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::escaped;
 
 /// Why a command did not do what it was told.
@@ -46,6 +47,19 @@ pub(crate) enum Failure {
         own: String,
         /// The other one of the program.
         other: String,
+    },
+    /// The parties gave a parameter different values.
+    #[error(
+        "the peer is incompatible: {name} is {own} here and {theirs} at the peer; give both the \
+         same --param {name}=VALUE"
+    )]
+    OtherParam {
+        /// The parameter.
+        name: String,
+        /// Its value at this party.
+        own: u64,
+        /// Its value at the peer.
+        theirs: u64,
     },
     /// Of three parties, not all have come to this one.
     #[error(
@@ -236,7 +250,9 @@ impl Failure {
             | Self::WrongResult { .. }
             | Self::Output(_)
             | Self::OutputClosed => Category::Input,
-            Self::SameParty { .. } | Self::OtherOrder { .. } => Category::Incompatible,
+            Self::SameParty { .. } | Self::OtherOrder { .. } | Self::OtherParam { .. } => {
+                Category::Incompatible
+            }
             Self::Missing { .. } => Category::Network,
             Self::Damaged | Self::NothingChecked { .. } => Category::Stock,
         }
@@ -315,14 +331,14 @@ pub(crate) fn print_json(
     fields: serde_json::Map<String, Json>,
 ) {
     let mut error = json!({
-        "version": crate::report::JSON_VERSION,
+        "version": JSON_VERSION,
         "error": { "exit_code": category as u8, "message": what, "remedy": remedy },
     });
     fields
         .into_iter()
         .for_each(|(name, value)| error[name] = value);
     // With standard output gone there is nobody left to tell.
-    let _ = writeln!(io::stdout(), "{error:#}");
+    let _ = io::stdout().write_all(pretty(&error).as_bytes());
 }
 
 #[cfg(test)]
@@ -403,6 +419,14 @@ mod tests {
                     own: OutsourcedRole::Generator,
                 },
                 6,
+            ),
+            (
+                Failure::OtherParam {
+                    name: "N".to_owned(),
+                    own: 8,
+                    theirs: 4,
+                },
+                5,
             ),
             (
                 Failure::OtherOrder {

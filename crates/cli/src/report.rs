@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
@@ -290,9 +291,13 @@ fn run_wall(cost: &Cost) -> Duration {
     phases.map(|phase| phase.wall).sum()
 }
 
-/// JSON as text with a line's end.
+/// JSON as text with a line's end: with indents at a terminal, and else in one line, so that
+/// objects that are added to a file are one a line.
 pub(crate) fn pretty(json: &Json) -> String {
-    format!("{json:#}\n")
+    match std::io::stdout().is_terminal() {
+        true => format!("{json:#}\n"),
+        false => format!("{json}\n"),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `tacit run`: one party of a run.
 
+mod material;
+mod params;
 mod two;
 
 use std::path::Path;

@@ -20,7 +20,7 @@ use serde_json::json;
 use tacit::net::NetError;
 use tacit::{Category, Error, Identity, Listener};
 use tacit_serve::event::Severity;
-use tacit_serve::{Event, Policy, Service, descriptors, http};
+use tacit_serve::{Event, Log, Observer, Policy, Service, descriptors, http};
 
 use crate::args::{LogFormat, ServeArgs};
 use crate::config::Config;
@@ -34,6 +34,8 @@ const LISTEN: &str = "0.0.0.0:7000";
 const METRICS: &str = "127.0.0.1:9464";
 /// For runs to end when the service stops, unless told otherwise.
 const STOP_TIME: Duration = Duration::from_secs(30);
+/// For the last lines of the log to be read.
+const LOG_TIME: Duration = Duration::from_secs(1);
 
 /// What a signal asks for.
 enum Signal {
@@ -134,11 +136,9 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         0 => Severity::Info,
         _ => Severity::Debug,
     };
-    let observer = Arc::new(move |event: &Event| {
-        if event.severity() <= least {
-            tell(event, format);
-        }
-    });
+    let log = Log::start(standard_error(), least, move |event| line(event, format));
+    let no_thread = |_| Error::ApiMisuse("the system gives no thread; see its limits");
+    let log = Arc::new(log.map_err(no_thread)?);
     let listener = Listener::bind(&wanted.fixed.listen)?;
     let ServeConfig {
         fixed,
@@ -146,37 +146,37 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         mut stop,
         ..
     } = wanted;
-    let service = Service::start(identity, listener, Some(stocks), policy, observer)?;
-    let _metrics = match fixed.metrics.as_str() {
-        "" => None,
-        address => {
-            let server = http::Server::start(address, service.answers());
-            let server = server.map_err(|reason| {
-                let address = format!("{address} for metrics");
-                Error::Network(NetError::Address { address, reason })
-            })?;
-            let address = server.local_address().to_string();
-            tell(&Event::Metrics { address }, format);
-            Some(server)
-        }
-    };
-    notify(Phase::Ready);
+    let service = Service::start(
+        identity,
+        listener,
+        Some(stocks),
+        policy,
+        Arc::<Log>::clone(&log),
+    )?;
+    let _metrics = serve_metrics(&fixed.metrics, &service, &log)?;
+    notify(Phase::Ready, "");
     while let Ok(Signal::Reload) = signals.recv() {
-        notify(Phase::Reloading);
-        match ServeConfig::read(args, config) {
+        notify(Phase::Reloading, "");
+        let refused = match ServeConfig::read(args, config) {
             Ok(wanted) if wanted.fixed == fixed => {
                 stop = wanted.stop;
                 service.reload(wanted.policy);
+                None
             }
-            Ok(wanted) => service.reload_refused(format!(
+            Ok(wanted) => Some(format!(
                 "{} changed, which takes a restart",
                 fixed.differences(&wanted.fixed).join(", ")
             )),
-            Err(failure) => service.reload_refused(failure.to_string()),
+            Err(failure) => Some(failure.to_string()),
+        };
+        let status = refused.as_ref().map(|why| format!("reload refused: {why}"));
+        let status = status.map(|status| status.replace('\n', " "));
+        if let Some(why) = refused {
+            service.reload_refused(why);
         }
-        notify(Phase::Ready);
+        notify(Phase::Ready, &status.unwrap_or_default());
     }
-    notify(Phase::Stopping);
+    notify(Phase::Stopping, "");
     std::thread::spawn(move || {
         while let Ok(signal) = signals.recv() {
             if matches!(signal, Signal::Stop) {
@@ -185,7 +185,27 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
         }
     });
     service.stop(stop);
+    log.flush(LOG_TIME);
     Ok(())
+}
+
+/// Answers for metrics and health at this address, or nowhere if it is empty.
+fn serve_metrics(
+    address: &str,
+    service: &Service,
+    log: &Log,
+) -> Result<Option<http::Server>, Failure> {
+    if address.is_empty() {
+        return Ok(None);
+    }
+    let server = http::Server::start(address, service.answers());
+    let server = server.map_err(|reason| {
+        let address = format!("{address} for metrics");
+        Error::Network(NetError::Address { address, reason })
+    })?;
+    let address = server.local_address().to_string();
+    log.tell(&Event::Metrics { address });
+    Ok(Some(server))
 }
 
 /// Tells what `--check` found.
@@ -215,16 +235,29 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     output::print(text.as_bytes())
 }
 
-/// A line for each event on standard error.
-fn tell(event: &Event, format: LogFormat) {
+/// An event as a line of the log, with the time.
+fn line(event: &Event, format: LogFormat) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
     let time = time.unwrap_or_default();
-    let line = match format {
+    match format {
         LogFormat::Text => event.line(time.as_secs()),
         LogFormat::Json => event.json(time.as_micros() as f64 / 1e6),
-    };
-    // With standard error gone there is nobody left to tell.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    }
+}
+
+/// Standard error, without the lock that a thread which panics would wait for.
+#[cfg(unix)]
+fn standard_error() -> Box<dyn Write + Send> {
+    use std::os::fd::AsFd;
+    match std::io::stderr().as_fd().try_clone_to_owned() {
+        Ok(copy) => Box::new(std::fs::File::from(copy)),
+        Err(_) => Box::new(std::io::stderr()),
+    }
+}
+
+#[cfg(not(unix))]
+fn standard_error() -> Box<dyn Write + Send> {
+    Box::new(std::io::stderr())
 }
 
 #[cfg(unix)]
@@ -264,13 +297,14 @@ enum Phase {
     Stopping,
 }
 
-/// Tells the service manager, if there is one.
+/// Tells the service manager, if there is one, and what it shows of the service.
 #[cfg(unix)]
-fn notify(phase: Phase) {
+fn notify(phase: Phase, status: &str) {
     use sd_notify::NotifyState;
+    let status = NotifyState::Status(status);
     // Without a service manager nobody wants to know.
     let _ = match phase {
-        Phase::Ready => sd_notify::notify(&[NotifyState::Ready]),
+        Phase::Ready => sd_notify::notify(&[NotifyState::Ready, status]),
         Phase::Reloading => match NotifyState::monotonic_usec_now() {
             Ok(now) => sd_notify::notify(&[NotifyState::Reloading, now]),
             Err(_) => sd_notify::notify(&[NotifyState::Reloading]),
@@ -280,4 +314,4 @@ fn notify(phase: Phase) {
 }
 
 #[cfg(not(unix))]
-fn notify(_phase: Phase) {}
+fn notify(_phase: Phase, _status: &str) {}

@@ -3,18 +3,18 @@
 
 mod chains;
 mod drop;
+mod list;
 mod tries;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::Fingerprint;
 use tacit::session::KeptBaseOts;
-use tacit::stock::{ComponentDigest, Damage, KeptChain, StockName, StockSummary, Stocks};
+use tacit::stock::{Damage, KeptChain, StockName, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -24,12 +24,15 @@ use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::{function, party};
 
 pub(crate) use chains::check_allowed;
+use list::{base_ots_told, list};
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
 
 /// The output about a stock, as text and as JSON.
 type Told = (String, Json);
+/// The same, and the identity of this party that it is of.
+type OfOwn = (Fingerprint, Told);
 
 /// This party's stocks: in `explicit`, or where the configuration says, or in the usual folder.
 ///
@@ -88,72 +91,123 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     if let StockCommand::ClearTries = &args.command {
         return tries::clear(&stocks, (peer, role), args.json, &config);
     }
-    let scheme = args.scheme.as_deref();
-    let scheme = scheme.map(|name| function::scheme(Some(name), None));
-    let scheme = scheme.transpose()?.map(|rung| rung.id);
-    let mut names = stocks.list()?;
-    names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
-    names.retain(|name| role.is_none_or(|role| name.role == role));
-    names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
+    let is_list = matches!(args.command, StockCommand::List);
+    let names = named(args, &stocks, peer)?;
     let base_ots = begin_destruction(args, peer, &stocks, &names)?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
-        let told = vec![told];
-        return print(&config, args.json, &[stock], told, [&[], &[], &[]], None);
+        return print(
+            &config,
+            args.json,
+            vec![(stock, told)],
+            [&[], &[], &[]],
+            None,
+        );
     }
     if names.is_empty() && base_ots.is_some() && !args.json {
         let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
         return output::print(told.as_bytes());
     }
-    let told = names
-        .iter()
-        .map(|name| carry_out(&args.command, &stocks, name));
+    let told = names.iter().map(|name| {
+        let told = carry_out(&args.command, &stocks, name);
+        let told = told.or_else(|failure| match is_list {
+            true => Ok(unreadable(&failure)),
+            false => Err(failure),
+        });
+        told.map(|told| (*name, told))
+    });
     // One that cannot be had does not keep the others from what is done to them.
     let told: Vec<_> = told.collect();
     let told = told.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let damaged = told.iter().any(|(_, json)| is_damaged(json));
+    let damaged = told.iter().any(|(_, (_, json))| is_damaged(json));
     let chains = told_chains(&args.command, &stocks, which, &config)?;
-    let damaged = damaged || chains.iter().any(|(_, json)| is_damaged(json));
-    let (tries, kept) = match args.command {
-        StockCommand::List => (tries::records(&stocks, peer, role)?, stocks.base_ots()?),
-        _ => Default::default(),
+    let damaged = damaged || chains.iter().any(|(_, (_, json))| is_damaged(json));
+    let (tries, kept) = match is_list {
+        true => (tries::records(&stocks, peer, role)?, stocks.base_ots()?),
+        false => Default::default(),
     };
+    let tries = tries.iter();
     let tries: Vec<_> = tries
-        .iter()
-        .map(|record| tries::told(record, &config))
+        .map(|record| (record.0.own, tries::told(record, &config)))
         .collect();
     let of_these = |kept: &&KeptBaseOts| {
         peer.is_none_or(|peer| kept.peer == peer) && role.is_none_or(|role| kept.role == role)
     };
     let kept = kept.iter().filter(of_these);
-    let kept: Vec<_> = kept.map(|kept| base_ots_told(kept, &config)).collect();
-    let others: [&[Told]; 3] = [&chains, &tries, &kept];
-    print(&config, args.json, &names, told, others, base_ots)?;
+    let kept: Vec<_> = kept
+        .map(|kept| (kept.own, base_ots_told(kept, &config)))
+        .collect();
+    print(&config, args.json, told, [&chains, &tries, &kept], base_ots)?;
     match damaged {
         true => Err(Failure::Damaged),
         false => Ok(()),
     }
 }
 
-/// What the command tells of the chains that it is about.
+/// The stocks that the arguments mean. A list says on standard error which it cannot name.
+fn named(
+    args: &StockCommandArgs,
+    stocks: &Stocks,
+    peer: Option<Fingerprint>,
+) -> Result<Vec<StockName>, Failure> {
+    let scheme = args.scheme.as_deref();
+    let scheme = scheme.map(|name| function::scheme(Some(name), None));
+    let scheme = scheme.transpose()?.map(|rung| rung.id);
+    let mut names = match args.command {
+        StockCommand::List => {
+            let (names, failures) = stocks.list_each()?;
+            for failure in failures {
+                eprintln!("a stock that cannot be read: {failure}");
+            }
+            names
+        }
+        _ => stocks.list()?,
+    };
+    names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
+    names.retain(|name| args.role.is_none_or(|role| name.role == role));
+    names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
+    Ok(names)
+}
+
+/// What is told of a stock that cannot be read.
+fn unreadable(failure: &Failure) -> Told {
+    let (what, remedy) = failure.parts();
+    let mut text = format!("cannot be read: {what}\n");
+    if let Some(remedy) = &remedy {
+        let _ = writeln!(text, "what to do: {remedy}");
+    }
+    (text, json!({ "error": what, "remedy": remedy }))
+}
+
+/// What the command tells of the chains that it is about. A list says on standard error which
+/// cannot be read.
 fn told_chains(
     command: &StockCommand,
     stocks: &Stocks,
     which: chains::Which,
     config: &Config,
-) -> Result<Vec<Told>, Failure> {
-    let checks = matches!(command, StockCommand::Check);
+) -> Result<Vec<OfOwn>, Failure> {
     let mut chains = match command {
-        StockCommand::List | StockCommand::Check => stocks.chains()?,
+        StockCommand::List => {
+            let (chains, failures) = stocks.chains_by_peer()?;
+            for failure in failures {
+                eprintln!("chains that cannot be read: {failure}");
+            }
+            chains
+        }
+        StockCommand::Check => stocks.chains()?,
         _ => Vec::new(),
     };
     chains.retain(|chain| which.admits(chain));
-    let tell = |chain: KeptChain| match checks {
-        true => chains::check_chain(stocks, &chain, config),
-        false => Ok((
-            chains::chain_text(&chain, config),
-            chains::chain_json(&chain, config),
-        )),
+    let tell = |chain: KeptChain| {
+        let told = match command {
+            StockCommand::Check => chains::check_chain(stocks, &chain, config)?,
+            _ => (
+                chains::chain_text(&chain, config),
+                chains::chain_json(&chain, config),
+            ),
+        };
+        Ok((chain.own, told))
     };
     chains.into_iter().map(tell).collect()
 }
@@ -247,15 +301,15 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
 fn print(
     config: &Config,
     json: bool,
-    names: &[StockName],
-    told: Vec<Told>,
-    others: [&[Told]; 3],
+    stocks: Vec<(StockName, Told)>,
+    others: [&[OfOwn]; 3],
     base_ots: Option<u64>,
 ) -> Result<(), Failure> {
-    let told = names.iter().zip(told);
     if json {
-        let stocks: Vec<_> = told
+        let stocks: Vec<_> = stocks
+            .into_iter()
             .map(|(name, (_, mut json))| {
+                json["own"] = name.own.to_string().into();
                 json["peer"] = name.peer.to_string().into();
                 json["peer_name"] = config.peer_name(&name.peer).into();
                 json["role"] = name.role.name().into();
@@ -264,8 +318,12 @@ fn print(
             })
             .collect();
         let [chains, tries, kept] = others.map(|all| {
-            let jsons: Vec<_> = all.iter().map(|(_, json)| json).collect();
-            json!(jsons)
+            let jsons = all.iter().map(|(own, (_, json))| {
+                let mut json = json.clone();
+                json["own"] = own.to_string().into();
+                json
+            });
+            Json::Array(jsons.collect())
         });
         let mut json = json!({
             "version": JSON_VERSION,
@@ -279,131 +337,34 @@ fn print(
         }
         return output::print(pretty(&json).as_bytes());
     }
-    let mut text = String::new();
-    for (name, (told, _)) in told {
-        let _ = writeln!(
-            text,
-            "{} with {}, {}",
-            name.role.name(),
-            config.shown(&name.peer),
-            name.scheme
-        );
+    let stocks = stocks.into_iter().map(|(name, (told, _))| {
+        let (role, peer) = (name.role.name(), config.shown(&name.peer));
+        let mut text = format!("{role} with {peer}, {}\n", name.scheme);
         for line in told.lines() {
             let _ = writeln!(text, "  {line}");
         }
-    }
+        (name.own, text)
+    });
     let others = others.into_iter().flatten();
-    others.for_each(|(other, _)| text += other);
-    if text.is_empty() {
-        text.push_str("nothing is in stock; `tacit prepare` puts something there\n");
-    }
+    let others = others.map(|(own, (text, _))| (*own, text.clone()));
+    let text = by_own(stocks.chain(others));
     output::print(text.as_bytes())
 }
 
-fn list(summary: &StockSummary) -> Told {
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "epoch {}, {} of {}",
-        summary.epoch,
-        shown_bytes(summary.bytes),
-        shown_bytes(summary.max_bytes)
-    );
-    let digests = shown_digests(summary.kinds.iter().map(|kind| &kind.digest));
-    let width = digests.iter().map(String::len).max().unwrap_or_default();
-    if !summary.kinds.is_empty() {
-        let _ = writeln!(
-            text,
-            "{:>10} {:>10} {:>12} {:>10} {:>8}  {:width$}  component",
-            "usable", "damaged", "bytes", "used/day", "lasts", "digest"
-        );
+/// Texts about this party, under a line for each of its identities if it has several.
+fn by_own(texts: impl Iterator<Item = (Fingerprint, String)>) -> String {
+    let mut all: BTreeMap<Fingerprint, String> = BTreeMap::new();
+    for (own, text) in texts {
+        all.entry(own).or_default().push_str(&text);
     }
-    for (kind, digest) in summary.kinds.iter().zip(digests) {
-        let (usable, damaged) = (kind.available, kind.withdrawn);
-        let _ = write!(
-            text,
-            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {digest:width$}  {}",
-            kind.bytes,
-            kind.taken_per_day()
-                .map_or("-".to_owned(), |count| format!("{count:.0}")),
-            kind.lasts().map_or("-".to_owned(), shown_time),
-            kind.names().collect::<Vec<_>>().join(", ")
-        );
-        if kind.pending > 0 {
-            let _ = write!(text, " ({} more wait for the next meeting)", kind.pending);
+    match all.len() {
+        0 => "nothing is in stock; `tacit prepare` puts something there\n".to_owned(),
+        1 => all.into_values().collect(),
+        _ => {
+            let parts = all.into_iter();
+            let parts = parts.map(|(own, text)| format!("this party as {own}:\n{text}"));
+            parts.collect()
         }
-        text.push('\n');
-    }
-    let kinds = summary.kinds.iter().map(|kind| {
-        json!({
-            "name": kind.name,
-            "other_names": kind.other_names,
-            "digest": kind.digest.to_string(),
-            "usable": kind.available,
-            "pending": kind.pending,
-            "damaged": kind.withdrawn,
-            "bytes": kind.bytes,
-            "taken": kind.taken,
-            "taken_within_s": kind.taken_within.as_secs(),
-            "lasts_s": kind.lasts().map(|lasts| lasts.as_secs()),
-        })
-    });
-    let json = json!({
-        "epoch": summary.epoch.to_string(),
-        "bytes": summary.bytes,
-        "max_bytes": summary.max_bytes,
-        "kinds": kinds.collect::<Vec<_>>(),
-    });
-    (text, json)
-}
-
-/// What is told of base OTs that sessions keep.
-fn base_ots_told(kept: &KeptBaseOts, config: &Config) -> Told {
-    let KeptBaseOts {
-        peer,
-        role,
-        base,
-        sessions,
-        ..
-    } = kept;
-    let (role, name) = (role.name(), config.shown(peer));
-    let text = format!(
-        "{role} with {name}, base OTs by {base}\n  for {sessions} more sessions by direct\n"
-    );
-    let json = json!({
-        "peer": peer.to_string(),
-        "peer_name": config.peer_name(peer),
-        "role": role,
-        "base_ot": base.name(),
-        "sessions": sessions,
-    });
-    (text, json)
-}
-
-/// The beginnings of these digests, as long as it takes to tell them apart.
-fn shown_digests<'d>(digests: impl Iterator<Item = &'d ComponentDigest>) -> Vec<String> {
-    const DIGITS: usize = 12;
-    let whole: Vec<_> = digests.map(ComponentDigest::to_string).collect();
-    let is_clear = |digest: &String, length: usize| {
-        let mut alike = whole
-            .iter()
-            .filter(|other| other.starts_with(&digest[..length]));
-        alike.all(|other| other == digest)
-    };
-    let shown = whole.iter().map(|digest| {
-        let length = (DIGITS..digest.len()).find(|&length| is_clear(digest, length));
-        digest[..length.unwrap_or(digest.len())].to_owned()
-    });
-    shown.collect()
-}
-
-/// A time in the largest unit that leaves a whole number.
-fn shown_time(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ ..120 => format!("{seconds} s"),
-        seconds @ ..7_200 => format!("{} min", seconds / 60),
-        seconds @ ..172_800 => format!("{} h", seconds / 3_600),
-        seconds => format!("{} d", seconds / 86_400),
     }
 }
 

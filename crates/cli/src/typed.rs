@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value};
-use tacit_language::{PortValue, Signature, TypedFunction};
+use tacit_language::{CsvTexts, PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
 
 pub(crate) use text::{results_text, signature_json, signature_text};
 pub(crate) use wanted::{OfAll, OfParty, Public};
 
-use crate::args::FunctionArgs;
+use crate::args::{FunctionArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::inputs::{self, OfRole, Reading};
 use crate::new_file::{Readers, write_new};
@@ -128,7 +128,10 @@ impl Runnable {
 
 /// Files that results are written into.
 #[derive(Debug)]
-pub(crate) struct OutputFiles(Vec<(String, PathBuf)>);
+pub(crate) struct OutputFiles {
+    files: Vec<(String, PathBuf)>,
+    texts: CsvTexts,
+}
 
 impl OutputFiles {
     /// Checks `given` before anything is run: each is a table that `party` gets, or any where there
@@ -138,12 +141,12 @@ impl OutputFiles {
     ///
     /// One is not.
     pub(crate) fn new(
-        given: &[(String, String)],
+        given: &OutputArgs,
         signature: Option<&Signature>,
         party: Option<usize>,
     ) -> Result<Self, Failure> {
         let mut files = Vec::new();
-        for (name, path) in given {
+        for (name, path) in &given.outputs {
             let Some(signature) = signature else {
                 return Err(Failure::Usage(
                     "--output writes the tables of programs of the language; leave it out, and \
@@ -180,7 +183,11 @@ impl OutputFiles {
             }
             files.push((name.clone(), path));
         }
-        Ok(Self(files))
+        let texts = match given.plain_texts {
+            true => CsvTexts::Plain,
+            false => CsvTexts::Marked,
+        };
+        Ok(Self { files, texts })
     }
 
     /// Writes them.
@@ -194,9 +201,9 @@ impl OutputFiles {
         results: &[(&str, PortValue)],
     ) -> Result<(), Failure> {
         for (name, value) in results {
-            let files = self.0.iter().filter(|(output, _)| output == name);
+            let files = self.files.iter().filter(|(output, _)| output == name);
             for (_, path) in files {
-                let mut text = signature.csv(value, name).unwrap_or_default();
+                let mut text = signature.csv(value, name, self.texts).unwrap_or_default();
                 let written = write_new(path, Readers::Owner, |file| {
                     file.write_all(&text)
                         .map_err(|error| Failure::write(path, &error))

@@ -47,6 +47,7 @@ mod write;
 use tacit_circuit::CircuitError;
 use zeroize::Zeroizing;
 
+pub use csv::CsvTexts;
 pub use function::TypedFunction;
 pub use signature::Signature;
 pub(crate) use signature::said_above;

@@ -68,7 +68,7 @@ mod source;
 mod syntax;
 mod test;
 
-pub use border::{BorderError, PortValue, Signature, TypedFunction, acts_on_a_terminal};
+pub use border::{BorderError, CsvTexts, PortValue, Signature, TypedFunction, acts_on_a_terminal};
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};
 pub use folder::{ProgramFolder, read_source};

@@ -254,7 +254,8 @@ pub enum NetError {
     /// Others than the owner can read an identity file.
     #[error(
         "{} can be used by others (mode {mode:04o}), so its key may be known; if you trust \
-         everyone on this machine run `chmod 600 {}`, else make a new identity",
+         everyone on this machine run `chmod 600 {}`, or set `defaultMode: 0400` of the volume if \
+         it is a Kubernetes secret, else make a new identity",
         path.display(), path.display()
     )]
     IdentityExposed {

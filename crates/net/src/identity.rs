@@ -2,6 +2,8 @@
 //!
 //! A file holds it as PKCS#8 in PEM (RFC 8410), as OpenSSL reads and writes it, with mode 0600.
 
+mod pem;
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -100,9 +102,7 @@ impl Identity {
         if pem.len() as u64 > MAX_FILE_BYTES {
             return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
         }
-        let (label, der) =
-            pem_rfc7468::decode_vec(pem).map_err(|_| "it is not in PEM".to_owned())?;
-        let der = Zeroizing::new(der);
+        let (label, der) = pem::decode(pem)?;
         if label != PEM_LABEL {
             return Err(format!("its PEM label is {label:?}"));
         }
@@ -147,7 +147,8 @@ impl Identity {
     /// # Errors
     ///
     /// [`NetError::IdentityFile`] where it cannot be read, [`NetError::IdentityExposed`] where
-    /// others than the owner may use the file, [`NetError::IdentityMalformed`].
+    /// others than the owner may use the file, or, of a file of root's, others than its group may
+    /// read it, [`NetError::IdentityMalformed`].
     pub fn load(path: &Path) -> Result<Self, NetError> {
         let failed = |reason| NetError::IdentityFile {
             path: path.to_owned(),
@@ -204,13 +205,16 @@ impl fmt::Debug for Identity {
 
 #[cfg(unix)]
 fn check_mode(path: &Path, file: &File) -> Result<(), NetError> {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::MetadataExt;
     let metadata = file.metadata().map_err(|reason| NetError::IdentityFile {
         path: path.to_owned(),
         reason,
     })?;
-    let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
+    let mode = metadata.mode() & 0o777;
+    // libpq's rule for client keys: whom root lets read its file root has chosen. So does
+    // Kubernetes, which gives a secret to root and to the pod's fsGroup with mode 0440.
+    let allowed = if metadata.uid() == 0 { 0o740 } else { 0o700 };
+    if mode & !allowed != 0 {
         return Err(NetError::IdentityExposed {
             path: path.to_owned(),
             mode,

@@ -108,6 +108,8 @@ pub enum Event {
     },
     /// Another configuration was not taken, and the old one stays.
     ReloadRefused { reason: String },
+    /// The log was not read in time, and lacks this many events.
+    LogDropped { count: u64 },
     /// No further sessions are accepted.
     Stopping { sessions: usize },
     /// All sessions have ended; this many were cut.
@@ -118,6 +120,11 @@ pub enum Event {
 pub trait Observer: Send + Sync {
     /// Something happened.
     fn tell(&self, event: &Event);
+
+    /// How many events it had to drop so as not to be waited for.
+    fn dropped(&self) -> u64 {
+        0
+    }
 }
 
 impl<F: Fn(&Event) + Send + Sync> Observer for F {
@@ -138,7 +145,8 @@ impl Event {
             Self::Refused { .. }
             | Self::RefusedMore { .. }
             | Self::RunFailed { .. }
-            | Self::ReplenishFailed { .. } => Severity::Warning,
+            | Self::ReplenishFailed { .. }
+            | Self::LogDropped { .. } => Severity::Warning,
             Self::Takes { .. } => Severity::Debug,
             _ => Severity::Info,
         }

@@ -12,6 +12,7 @@
 //! | `replenish` | fills the stock to its levels |
 //! | `turns` | which peers prepare, and who is next |
 //! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
+//! | [`log`] | events as lines, which nobody has to read |
 //! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |
 //! | `silent` | connections that have not said what they want, and which of them gives way |
 //! | [`rate`] | how often something may happen |
@@ -38,7 +39,8 @@ pub mod event;
 pub mod http;
 pub mod inputs;
 mod lobby;
-mod memory;
+pub mod log;
+pub mod memory;
 pub mod metrics;
 pub mod outsourced;
 pub mod policy;
@@ -54,6 +56,7 @@ mod visit;
 
 pub use event::{Event, Observer};
 pub use inputs::{Asked, Inputs};
+pub use log::Log;
 pub use metrics::Metrics;
 pub use outsourced::{Outsourced, Server};
 pub use policy::{Error, Level, Limits, Material, Offer, Peer, Policy};

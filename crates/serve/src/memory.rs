@@ -8,16 +8,24 @@
 //! | what it leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch and its copy | 40 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
+//! | a lot of triples for the stock | 180 MiB, or 16 MiB and 560 an AND gate | a preparation |
+//! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
 //!
-//! `authenticated` has a source in each direction, and what is kept of it is kept for each role.
-//! Peers get silent OTs only where this party's configuration names them. Preparations are bounded
-//! by their own number. All peers together have a bound, and each has a share of it, so that none
-//! keeps the others out.
+//! The last two are measured: `tacit prepare` of 1000 to a million AND gates and of 2 to 800 runs of
+//! `aes-128-rounds`. `authenticated` has a source in each direction, and what is kept of it is kept
+//! for each role. Peers get silent OTs only where this party's configuration names them. All peers
+//! together have a bound, and each has a share of it, so that none keeps the others out.
 
+mod allowed;
+
+use tacit::cost::FromStock;
 use tacit::session::{OtExtension, ProtocolId};
+use tacit::stock::LotPreparation;
 use tacit::{Function, Role};
 
-use crate::policy::{Error, Limits, Offer};
+use crate::policy::{Error, Level, Limits, Material, Offer};
+
+pub use allowed::{allowed, left_of};
 
 const MIB: u64 = 1 << 20;
 const LOT_BYTES: u64 = 180 * MIB;
@@ -30,6 +38,11 @@ const SOURCE_BYTES: u64 = 40 * MIB;
 const OT_BYTES: u64 = 32;
 /// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
 const LOT_OTS: u64 = 4_000_000;
+
+/// Of a lot for the stock: whatever its size, of each of its AND gates, and at most.
+const ORDER_BYTES: u64 = 16 * MIB;
+const TRIPLES_OF_ORDER: [u64; 2] = [560, LOT_BYTES];
+const INSTANCES_OF_ORDER: [u64; 2] = [900, 320 * MIB];
 
 /// The share of a peer, unless told otherwise or a run takes more.
 const SHARES: u64 = 4;
@@ -52,6 +65,7 @@ impl Memory {
     pub(crate) fn of(
         limits: &Limits,
         offers: &[Offer],
+        levels: &[Level],
         extension: OtExtension,
     ) -> Result<Self, Error> {
         let runs = offers.iter().flat_map(|offer| {
@@ -63,15 +77,24 @@ impl Memory {
             functions.map(|(mib, protocol)| (mib, format!("{} by {protocol}", offer.name)))
         });
         let (largest, what) = runs.max_by_key(|run| run.0).unwrap_or_default();
+        let stocked = levels.iter().map(|level| {
+            let mib = of_level(level, extension).div_ceil(MIB);
+            (mib, format!("the stock for {}", level.name()))
+        });
+        let (largest_stocked, stocked) = stocked.max_by_key(|level| level.0).unwrap_or_default();
         let all = limits.memory_mib;
         let per_peer = limits.memory_mib_per_peer;
         let of_peer = per_peer.unwrap_or_else(|| (all / SHARES).max(largest).min(all));
-        for (field, found) in [("memory_mib", all), ("memory_mib_per_peer", of_peer)] {
-            if found < largest {
+        for (field, found, least, what) in [
+            ("memory_mib", all, largest, &what),
+            ("memory_mib", all, largest_stocked, &stocked),
+            ("memory_mib_per_peer", of_peer, largest, &what),
+        ] {
+            if found < least {
                 return Err(Error::OutOfBounds {
                     what: field.to_owned(),
                     found: found.to_string(),
-                    expected: format!("at least {largest}, for {what}"),
+                    expected: format!("at least {least}, for {what}"),
                 });
             }
         }
@@ -160,6 +183,31 @@ impl Need {
     /// What it takes in MiB, rounded up.
     pub(crate) fn mib(self) -> u64 {
         self.lot.saturating_add(self.kept).div_ceil(MIB)
+    }
+}
+
+/// Bytes that the preparation of a lot takes at most.
+#[must_use]
+pub fn of_order(order: &LotPreparation<'_>) -> u64 {
+    let [of_each, most] = match order.from_stock() {
+        FromStock::Instances => INSTANCES_OF_ORDER,
+        FromStock::Triples => TRIPLES_OF_ORDER,
+    };
+    let gates = order.and_gates().saturating_mul(of_each);
+    ORDER_BYTES.saturating_add(gates).min(most)
+}
+
+/// Bytes that filling a level takes at most, with OTs made by `extension`.
+pub(crate) fn of_level(level: &Level, extension: OtExtension) -> u64 {
+    let is_silent = extension == OtExtension::Silent;
+    let source = if is_silent { SOURCE_BYTES } else { 0 };
+    match &level.material {
+        Material::Components(_) | Material::Executions(..) => source,
+        // An order that cannot be made is refused with its reason elsewhere.
+        Material::Lots(..) | Material::Triples(_) => match level.lot_order() {
+            Some(order) => of_order(&order).saturating_add(2 * source),
+            None => 2 * source,
+        },
     }
 }
 

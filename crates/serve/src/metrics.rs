@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -71,6 +71,11 @@ struct OfPreparation {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfReload {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfLevel {
     peer: String,
     function: String,
@@ -93,6 +98,8 @@ pub struct Metrics {
     bytes: Family<OfWay, Counter>,
     refused: Family<OfRefusal, Counter>,
     preparations: Family<OfPreparation, Counter>,
+    reloads: Family<OfReload, Counter>,
+    log_dropped: Counter,
     stock_bytes: Family<OfStock, Gauge<u64, AtomicU64>>,
     stock_limit: Family<OfStock, Gauge<u64, AtomicU64>>,
     stock_usable: Family<OfKind, Gauge<u64, AtomicU64>>,
@@ -147,6 +154,16 @@ impl Metrics {
                 "Preparations by who asked for them and their outcome",
                 Family::default()
             ),
+            reloads: register!(
+                "reloads",
+                "Reloads of the configuration by their outcome",
+                Family::default()
+            ),
+            log_dropped: register!(
+                "log_dropped",
+                "Events that the log lacks, since nobody read it",
+                Counter::default()
+            ),
             stock_bytes: register!("stock_bytes", "Bytes of a stock on disk", Family::default()),
             stock_limit: register!(
                 "stock_limit_bytes",
@@ -172,9 +189,11 @@ impl Metrics {
         }
     }
 
-    /// The text that a scraper reads.
+    /// The text that a scraper reads, of a service whose log has dropped this many events.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, log_dropped: u64) -> String {
+        let counted = self.log_dropped.inner();
+        counted.store(log_dropped, Ordering::Relaxed);
         let mut text = String::new();
         // Writing into a string does not fail.
         let _ = encode(&mut text, &self.registry);
@@ -238,6 +257,11 @@ impl Metrics {
         self.preparations.get_or_create(&of_preparation).inc();
     }
 
+    /// A reload was `done` or `refused`.
+    pub(crate) fn reloaded(&self, outcome: &'static str) {
+        self.reloads.get_or_create(&OfReload { outcome }).inc();
+    }
+
     pub(crate) fn stock(&self, peer: &str, summary: &StockSummary) {
         let (role, scheme) = (summary.name.role.name(), summary.name.scheme.to_string());
         let of_stock = OfStock {
@@ -291,7 +315,7 @@ mod tests {
         metrics.results_failed("aes");
         metrics.results_failed("aes");
         let counted = r#"tacit_results_failed_total{offer="aes"} 2"#;
-        assert!(metrics.text().contains(counted), "{}", metrics.text());
+        assert!(metrics.text(0).contains(counted), "{}", metrics.text(0));
     }
 
     #[test]
@@ -332,7 +356,7 @@ mod tests {
             kinds: kinds.into(),
         };
         metrics.stock("bob", &summary);
-        let text = metrics.text();
+        let text = metrics.text(0);
         for end in [
             r#"component="xor",digest="01010101"} 10"#,
             r#"component="xor",digest="02020202"} 25"#,

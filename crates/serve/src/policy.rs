@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use tacit::circuit::Digest;
 use tacit::net::Link;
-use tacit::session::{BaseOt, OtExtension, Proposal};
+use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use crate::outsourced::{self, Outsourced};
 use crate::rate::Rate;
 
@@ -89,7 +89,7 @@ impl Policy {
         outsourced::check(&peers, &offers)?;
         let by_function = index_offers(&offers)?;
         let by_order = index_levels(&levels)?;
-        let memory = Memory::of(&limits, &offers, OtExtension::default())?;
+        let memory = Memory::of(&limits, &offers, &levels, OtExtension::default())?;
         Ok(Self {
             peers,
             offers,
@@ -113,7 +113,7 @@ impl Policy {
     /// A run takes more memory than all may together.
     pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Result<Self, Error> {
         let used = extension.unwrap_or_default();
-        self.memory = Memory::of(&self.limits, &self.offers, used)?;
+        self.memory = Memory::of(&self.limits, &self.offers, &self.levels, used)?;
         self.ot_extension = extension;
         Ok(self)
     }
@@ -170,6 +170,21 @@ impl Policy {
     pub(crate) fn memory(&self, is_run_of_three: bool) -> [u64; 2] {
         let Memory { all, per_peer } = self.memory;
         [all, if is_run_of_three { all } else { per_peer }]
+    }
+
+    /// Bytes that a preparation with a peer takes at most.
+    pub(crate) fn preparation_bytes(&self, peer: &Fingerprint) -> u64 {
+        let extension = self.ot_extension.unwrap_or_default();
+        let levels = self.levels.iter().filter(|level| level.peer == *peer);
+        let bytes = levels.map(|level| memory::of_level(level, extension));
+        bytes.max().unwrap_or_default()
+    }
+
+    /// Whether runs or preparations read or write the stock.
+    pub(crate) fn uses_stock(&self) -> bool {
+        let mut protocols = self.offers.iter().flat_map(|offer| &offer.protocols);
+        // Runs of `authenticated` count tries there.
+        !self.levels.is_empty() || protocols.any(|protocol| *protocol != ProtocolId::Direct)
     }
 
     /// Who this is, if it may connect.

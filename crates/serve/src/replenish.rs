@@ -107,12 +107,16 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
 /// Notes what is in stock, and frees the room of what is used where it is getting tight.
 fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
     let own = shared.identity.fingerprint();
-    let names = match stocks.list() {
-        Ok(names) => names,
-        Err(error) => {
-            let (peer, reason) = ("all".to_owned(), error.to_string());
-            return shared.tell(&Event::StockFailed { peer, reason });
+    let failed = |error: Error| {
+        let (peer, reason) = ("all".to_owned(), error.to_string());
+        shared.tell(&Event::StockFailed { peer, reason });
+    };
+    let names = match stocks.list_each() {
+        Ok((names, failures)) => {
+            failures.into_iter().for_each(failed);
+            names
         }
+        Err(error) => return failed(error),
     };
     for name in names.iter().filter(|name| name.own == own) {
         let Some(peer) = policy.peer(&name.peer) else {

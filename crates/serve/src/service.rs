@@ -1,5 +1,6 @@
 //! The service: its sessions, the limits on new ones, and how it stops.
 
+mod health;
 mod of_late;
 mod seats;
 
@@ -10,7 +11,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use tacit::net::CancelHandle;
 use tacit::session::{AbortReason, Door, KeptOts};
 use tacit::stock::Stocks;
@@ -24,6 +24,7 @@ use crate::policy::{Limits, Policy};
 use crate::turns::Turns;
 use crate::{replenish, visit};
 
+use health::Health;
 use of_late::{PeerState, Told};
 use seats::OpenSession;
 pub(crate) use seats::Seat;
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     pub(crate) kept_ots: KeptOts,
     pub(crate) metrics: Metrics,
     observer: Arc<dyn Observer>,
+    health: Health,
     policy: RwLock<Arc<Policy>>,
     /// The acceptor has to look at the policy's peers.
     peers_changed: AtomicBool,
@@ -81,6 +83,8 @@ struct ServiceState {
     strangers: Option<Told>,
     /// Peers with whom a preparation goes on, and who wait for one.
     turns: Turns,
+    /// Bytes that the preparations take.
+    preparing: HashMap<Fingerprint, u64>,
     /// The stock may be below its levels.
     look: bool,
 }
@@ -110,6 +114,7 @@ impl Service {
             kept_ots: KeptOts::default(),
             metrics: Metrics::new(),
             observer,
+            health: Health::default(),
             policy: RwLock::new(Arc::new(policy)),
             peers_changed: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -169,12 +174,14 @@ impl Service {
             .retain(if keeps_base_ots { &known } else { &[] });
         shared.peers_changed.store(true, Ordering::Release);
         shared.look_at_stock();
+        shared.health.reloaded(None);
+        shared.metrics.reloaded("done");
         shared.tell(&event);
     }
 
     /// Tells that another policy was not taken.
     pub fn reload_refused(&self, reason: String) {
-        self.shared.tell(&Event::ReloadRefused { reason });
+        self.shared.reload_refused(reason);
     }
 
     /// What answers over HTTP.
@@ -258,8 +265,7 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
         if shared.peers_changed.swap(false, Ordering::AcqRel) {
             let allowed = fingerprints(&shared.policy());
             if let Err(error) = door.allow(&shared.identity, &allowed) {
-                let reason = error.to_string();
-                shared.tell(&Event::ReloadRefused { reason });
+                shared.reload_refused(error.to_string());
             }
         }
         let mut stranger = |from: SocketAddr, reason: &tacit::net::NetError| {
@@ -300,6 +306,12 @@ impl Shared {
         self.stopping.load(Ordering::Acquire)
     }
 
+    fn reload_refused(&self, reason: String) {
+        self.health.reloaded(Some(reason.clone()));
+        self.metrics.reloaded("refused");
+        self.tell(&Event::ReloadRefused { reason });
+    }
+
     pub(crate) fn tell(&self, event: &Event) {
         self.observer.tell(event);
     }
@@ -330,10 +342,18 @@ impl Shared {
         peer: Fingerprint,
         most: usize,
     ) -> Option<PreparationRight> {
+        let policy = self.policy();
+        let bytes = policy.preparation_bytes(&peer);
+        let [all, _] = policy.memory(false);
         let mut state = self.state();
+        if state.held_bytes().saturating_add(bytes) > all {
+            return None;
+        }
         if self.is_stopping() || !state.turns.start(peer, most, Instant::now()) {
             return None;
         }
+        state.preparing.insert(peer, bytes);
+        drop(state);
         let shared = Arc::clone(self);
         Some(PreparationRight { shared, peer })
     }
@@ -373,26 +393,6 @@ impl Shared {
     }
 }
 
-impl Answers for Shared {
-    fn metrics(&self) -> String {
-        self.metrics.text()
-    }
-
-    fn health(&self) -> (bool, String) {
-        let accepts = !self.is_stopping();
-        let state = self.state();
-        let status = if accepts { "ok" } else { "stopping" };
-        let json = json!({
-            "version": 1,
-            "status": status,
-            "sessions": state.sessions.len(),
-            "running": state.sessions.values().filter(|session| session.running).count(),
-            "preparing": state.turns.count(),
-        });
-        (accepts, format!("{json}\n"))
-    }
-}
-
 /// The right to prepare, given back when this is dropped.
 pub(crate) struct PreparationRight {
     shared: Arc<Shared>,
@@ -401,6 +401,8 @@ pub(crate) struct PreparationRight {
 
 impl Drop for PreparationRight {
     fn drop(&mut self) {
-        self.shared.state().turns.end(&self.peer);
+        let mut state = self.shared.state();
+        state.turns.end(&self.peer);
+        state.preparing.remove(&self.peer);
     }
 }

@@ -411,8 +411,8 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return busy(
             seat,
             "preparation",
-            "it prepares already, or there are as many preparations as there may be or others \
-             wait for one",
+            "it prepares already, there are as many preparations as there may be or others wait \
+             for one, or as much memory is in use as memory_mib allows",
         );
     };
     // With the right, so that what another session of the peer has just made counts.

@@ -15,7 +15,7 @@
 //! - **Set aside** a lot whose peer cheated, and count what went wrong: [`Stock::set_aside`],
 //!   [`Stocks::change_tries`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
-//!   [`Stock::new_epoch`], [`Stocks::remove`].
+//!   [`Stock::new_epoch`], [`Stocks::remove`], [`Stocks::probe`].
 //!
 //! Secrets are sealed under keys by number that only move forward (`cover`), which stand in a file
 //! that is overwritten in place (`keys`). What is where and what is spent stands in a database
@@ -74,6 +74,7 @@ mod memory;
 mod names;
 mod passed;
 mod policy;
+mod probe;
 mod records;
 mod seal;
 mod sets;

@@ -41,6 +41,8 @@ pub struct Stocks {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) folder: PathBuf,
     pub(crate) root: Key,
+    /// Whether the key is in a file of the folder.
+    pub(crate) has_key_file: bool,
     passed: PassedOfStocks,
 }
 
@@ -74,6 +76,7 @@ impl Stocks {
         storage
             .create_folder(folder)
             .map_err(StockError::io(folder, "make the folder"))?;
+        let has_key_file = matches!(root, RootKey::Beside);
         let root = match root {
             RootKey::Given(key) => key,
             RootKey::Beside => root_key(storage.as_ref(), folder, at_most)?,
@@ -82,6 +85,7 @@ impl Stocks {
             storage,
             folder: folder.to_owned(),
             root,
+            has_key_file,
             passed: PassedOfStocks::default(),
         })
     }
@@ -120,13 +124,23 @@ impl Stocks {
     ///
     /// [`StockError::Io`], [`StockError::Corrupted`].
     pub fn list(&self) -> Result<Vec<StockId>, StockError> {
+        self.list_each()?.into_iter().collect()
+    }
+
+    /// The same, each apart: one that cannot be read does not hide the others.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn list_each(&self) -> Result<Vec<Result<StockId, StockError>>, StockError> {
         let failed = StockError::io(&self.folder, "list it");
         let names = self.storage.names(&self.folder).map_err(failed)?;
         let folders = names.iter().filter(|name| name.starts_with("stock-"));
         let ids = folders
             .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
-        let ids: Result<_, _> = ids.filter_map(Result::transpose).collect();
-        ids.map_err(|error| error.advising(REMOVE))
+        let ids = ids.filter_map(Result::transpose);
+        let ids = ids.map(|id| id.map_err(|error| error.advising(REMOVE)));
+        Ok(ids.collect())
     }
 
     /// Removes a stock, and destroys its keys first. `id` may name none.
@@ -265,6 +279,29 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
     parse_root(&path, read, &bytes)
 }
 
+/// Reads the key of an open folder once more.
+pub(crate) fn read_root_key(stocks: &Stocks) -> Result<(), StockError> {
+    let path = stocks.folder.join(FILE_NAME);
+    let file = stocks.storage.open(&path);
+    let file = file.map_err(StockError::io(&path, "open it"))?;
+    let mut bytes = Zeroizing::new([0; FILE_BYTES]);
+    let read = file.read_at(&mut *bytes, 0);
+    match parse_root(&path, read, &bytes)? == stocks.root {
+        true => Ok(()),
+        false => {
+            let expected = "the one under which the folder was opened";
+            let what = "the root key";
+            Err(StockError::corrupted(
+                &path,
+                what,
+                "another one",
+                expected,
+                REMOVE,
+            ))
+        }
+    }
+}
+
 /// Waits until no other process or thread has the lock. Those that take it hold it for
 /// milliseconds.
 pub(crate) fn wait_for_lock(
@@ -330,14 +367,8 @@ fn parse_root(
     if bytes[..8] != MAGIC || bytes[44..] != Sha256::digest(&bytes[..44])[..] {
         return Err(damaged("damaged"));
     }
-    let found = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-    if found != FORMAT_VERSION {
-        return Err(StockError::Incompatible {
-            file: path.to_owned(),
-            found,
-            expected: FORMAT_VERSION,
-        });
-    }
+    // Of whatever version: this file has never changed, each stock says its own version, and what
+    // removes a stock of another version needs the folder.
     let mut key = Key::default();
     key.copy_from_slice(&bytes[12..44]);
     Ok(key)

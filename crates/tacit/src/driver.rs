@@ -263,6 +263,7 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
             StockError::DiskFull { .. } => AbortReason::DiskFull,
             _ => AbortReason::Failed,
         },
+        Error::StockLacks { .. } => AbortReason::NothingInStock,
         _ => AbortReason::Failed,
     })
 }

@@ -135,6 +135,15 @@ pub enum Error {
         /// s of the run.
         statistical_security_bits: u8,
     },
+    /// The stock of one of the parties has too little for a run that was to take all from it.
+    #[error(
+        "the parties do not have enough in stock for a run of {function}; both prepare some with \
+         `tacit prepare`, or let the run make what is missing"
+    )]
+    StockLacks {
+        /// The function's name.
+        function: String,
+    },
     /// The peer did not finish too many tries: none is planned any more.
     #[error(
         "{unfinished} {} with this peer were started and not finished, and each may have been a \
@@ -466,6 +475,12 @@ impl Error {
         driver::reason(self, None).unwrap_or(AbortReason::Failed)
     }
 
+    /// The stock has too little for a run of `function`.
+    pub(crate) fn stock_lacks(function: &Function) -> Self {
+        let function = function.name().to_owned();
+        Self::StockLacks { function }
+    }
+
     /// The check of OTs that caught the peer, if one did.
     pub(crate) fn failed_ot_check(&self) -> Option<tacit_ot::Check> {
         match self {
@@ -511,6 +526,7 @@ impl Error {
             },
             Self::Material(_)
             | Self::NothingChecked { .. }
+            | Self::StockLacks { .. }
             | Self::TooManyTries { .. }
             | Self::OtherChain { .. }
             | Self::SavedType { .. }

@@ -38,6 +38,8 @@ pub struct TwoPartyRun<'f> {
     chain: Option<String>,
     /// The run may discard values of a chain that is there.
     replaces: bool,
+    /// The run takes all from the stock, or does not run.
+    needs_stock: bool,
     /// The run goes on from this version of a chain or a later one.
     pin: Option<ChainVersion>,
     /// Runs after this one for which leases are made with it.
@@ -107,6 +109,7 @@ impl<'f> Job<'f> {
             material: Material::Direct,
             chain: None,
             replaces: false,
+            needs_stock: false,
             pin: None,
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
@@ -162,6 +165,15 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {
         self.task.chain = Some(name.to_owned());
+        self
+    }
+
+    /// Runs from the stock alone: where it has too little at one of the parties, the run ends with
+    /// [`Error::StockLacks`] at both, in place of making the rest. Of `prepared` and of
+    /// `authenticated` without a chain.
+    #[must_use]
+    pub fn from_stock_alone(mut self) -> Self {
+        self.task.needs_stock = true;
         self
     }
 

@@ -55,7 +55,7 @@ pub(crate) use batch::{
 pub use chains::KeptChain;
 pub(crate) use contents::stock_role;
 pub use contents::{StockName, StockSummary, StockedKind};
-pub(crate) use opened::OpenedStock;
+pub(crate) use opened::{OpenedStock, wait_for};
 pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;
 pub use prepare::{Components, Preparation};
@@ -149,6 +149,15 @@ impl Stocks {
     /// It is not there, or cannot be read at all.
     pub fn check(&self, name: &StockName) -> Result<Report, Error> {
         Ok(self.stocks.stock(name.id(), self.limits)?.check()?)
+    }
+
+    /// Checks that the folder is there and takes what a run has to write.
+    ///
+    /// # Errors
+    ///
+    /// It is gone, read-only or another one, or the disk is full.
+    pub fn probe(&self) -> Result<(), Error> {
+        Ok(self.stocks.probe()?)
     }
 
     /// Frees the room of what is used, and returns how many bytes that gives.

@@ -64,7 +64,12 @@ impl Reader<'_> {
                     let expected = format!("{} (from 2^53 on as a string)", number_range(ty));
                     return Err(self.error(ty, expected, "a greater JSON number".to_owned()));
                 }
-                self.json_text(ty, number.to_string())
+                let text = match number.as_f64() {
+                    // How -0 is read.
+                    Some(zero) if zero == 0.0 && zero.is_sign_negative() => "0".to_owned(),
+                    _ => number.to_string(),
+                };
+                self.json_text(ty, text)
             }
             (Kind::Fixed { .. }, Json::Number(number)) => self.json_text(ty, number.to_string()),
             (_, Json::String(text)) => self.text(ty, text),
@@ -152,6 +157,7 @@ mod tests {
             ("u8", json!(200), json!(200)),
             ("u8", json!("0xc8"), json!(200)),
             ("i8", json!(-7), json!(-7)),
+            ("i8", json!(-0.0), json!(0)),
             ("u64", json!((1_u64 << 53) - 1), json!((1_u64 << 53) - 1)),
             ("u64", json!("9007199254740992"), json!("9007199254740992")),
             (
@@ -180,6 +186,28 @@ mod tests {
         ];
         for (ty, read, written) in known {
             assert_eq!(json(ty, &read).as_ref(), Ok(&written), "{ty} {read}");
+        }
+    }
+
+    /// As other programs and people write them.
+    #[test]
+    fn numbers_have_a_plus_sign_or_nothing_before_the_point() {
+        for (ty, text, value) in [
+            ("u8", "+5", json!(5)),
+            ("i8", "+0x7f", json!(127)),
+            ("fixed[8,8]", ".5", json!(0.5)),
+            ("fixed[8,8]", "-.5", json!(-0.5)),
+            ("fixed[8,8]", "+.5e1", json!(5.0)),
+            ("fixed[8,8]", "+5", json!(5.0)),
+            ("fixed[8,8]", "-0", json!(0.0)),
+        ] {
+            assert_eq!(json(ty, &json!(text)).as_ref(), Ok(&value), "{text}");
+        }
+        for text in [
+            "", "+", "-", ".", "+-5", "-+5", "++5", "e5", ".e5", "+.", "5.",
+        ] {
+            assert!(json("fixed[8,8]", &json!(text)).is_err(), "{text}");
+            assert!(json("i8", &json!(text)).is_err(), "{text}");
         }
     }
 

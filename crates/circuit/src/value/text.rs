@@ -160,8 +160,10 @@ impl Reader<'_> {
 
 /// The sign and what follows it.
 fn sign(text: &str) -> (bool, &str) {
-    text.strip_prefix('-')
-        .map_or((false, text), |digits| (true, digits))
+    match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
 }
 
 /// A decimal number `digits / 10^places` with its sign, from text with or without a point and an
@@ -175,6 +177,8 @@ fn decimal(text: &str) -> Option<(bool, String, i32)> {
         .ok()
         .filter(|e: &i32| e.unsigned_abs() <= 4096)?;
     let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+    // As .5 is written for 0.5.
+    let whole = if text.starts_with('.') { "0" } else { whole };
     let long = whole.len() + behind.len() > MAX_DIGITS;
     if long || !is_number(whole) || !is_number(behind) {
         return None;

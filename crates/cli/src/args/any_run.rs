@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tacit::Function;
 
-use super::text::duration;
+use super::text::{duration, pair};
 use crate::failure::Failure;
 
 /// The heading of inputs and results.
@@ -29,6 +29,19 @@ pub(crate) struct InputArgs {
     /// This party's inputs as a JSON object; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input_file: Option<PathBuf>,
+}
+
+/// Files for a party's results.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Write an array or a table of a program's results into this new file, as CSV
+    #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
+    pub(crate) outputs: Vec<(String, String)>,
+    /// With --output: write texts that begin as a formula of a spreadsheet, such as +49 30 1234,
+    /// as they are, and not with an apostrophe before them. For programs: a spreadsheet may run
+    /// what the other party wrote
+    #[arg(long, requires = "outputs", hide_short_help = true)]
+    pub(crate) plain_texts: bool,
 }
 
 /// How runs are made, and what is told of them.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
+use super::any_run::OutputArgs;
 use super::text::{pair, refused};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
@@ -73,9 +74,8 @@ pub(crate) struct EvalArgs {
     /// Inputs as a JSON object of names and values; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input_file: Option<PathBuf>,
-    /// Write a result that is an array or a table into a new file, as CSV
-    #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
-    pub(crate) outputs: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArgs,
     /// What the program draws at random comes from this number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,

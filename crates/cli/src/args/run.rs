@@ -7,9 +7,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::protocols::{Protocol, ThreatModel, UnknownProtocol, UnknownThreatModel};
 use tacit::stock::ChainVersion;
 
-use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, RunsArgs, VALUES};
+use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RunsArgs, VALUES};
 use super::party::{MEETING, PartyArgs, named};
-use super::text::{pair, pin, threads};
+use super::text::{pin, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -92,10 +92,8 @@ pub(crate) struct RunArgs {
     pub(crate) meet: MeetArgs,
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Write an array or a table of a program's results into this new file
-    #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
-    #[arg(help_heading = VALUES)]
-    pub(crate) outputs: Vec<(String, String)>,
+    #[command(flatten, next_help_heading = VALUES)]
+    pub(crate) outputs: OutputArgs,
     /// The protocol; both parties name the same
     ///
     /// direct unless given; with --security malicious batch where a checked execution is in stock,
@@ -132,6 +130,11 @@ pub(crate) struct RunArgs {
     pub(crate) pin: Option<ChainVersion>,
     #[command(flatten, next_help_heading = KEPT)]
     pub(crate) stock: StockArgs,
+    /// Under prepared and authenticated: run from the stock alone, and not at all where it has too
+    /// little
+    #[arg(long, conflicts_with_all = ["chain", "plain_loopback"])]
+    #[arg(help_heading = KEPT, hide_short_help = true)]
+    pub(crate) require_stock: bool,
     /// No TLS and no identities, on loopback addresses only: for measurements
     #[arg(long, conflicts_with_all = ["identity", "peer", "stock"])]
     #[arg(help_heading = MEETING, hide_short_help = true)]

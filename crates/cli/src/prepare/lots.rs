@@ -7,6 +7,7 @@ use tacit::garble::Rung;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{LotPreparation, Prepared, Stocks};
 use tacit::{Error, Function, Role, Session};
+use tacit_serve::memory;
 
 use super::{Order, Told, Took, leave, runs_of};
 use crate::args::PrepareArgs;
@@ -169,9 +170,25 @@ impl LotOrder {
     }
 }
 
+/// Refuses an order that takes `bytes` of memory where this process may have `allowed`: the system
+/// would end it.
+fn check_memory(bytes: u64, allowed: Option<u64>) -> Result<(), Failure> {
+    match allowed.filter(|allowed| memory::left_of(*allowed) < bytes) {
+        None => Ok(()),
+        Some(allowed) => Err(Failure::Usage(format!(
+            "the order takes up to {} of memory, and this process may take {}, as its control \
+             group says; order less at both parties, or let the process have more",
+            shown_bytes(bytes),
+            shown_bytes(allowed)
+        ))),
+    }
+}
+
 impl Order for LotOrder {
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        let bytes = self.order()?.disk_bytes();
+        let order = self.order()?;
+        check_memory(memory::of_order(&order), memory::allowed())?;
+        let bytes = order.disk_bytes();
         match bytes > limit {
             false => Ok(()),
             true => Err(Failure::Usage(format!(
@@ -237,5 +254,26 @@ impl Order for LotOrder {
             text: self.text(&prepared, &cost),
             json: cost.json(self.json(&prepared)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_that_a_container_has_no_memory_for_is_refused() {
+        const MIB: u64 = 1 << 20;
+        let of = |ands| memory::of_order(&LotPreparation::triples(Role::Garbler, ands));
+        let container = Some(120 * MIB);
+        check_memory(of(100_000), container).expect("it fits");
+        check_memory(of(1_000_000), None).expect("nothing limits it");
+        check_memory(of(1_000_000), Some(256 * MIB)).expect("it fits");
+        let refused = check_memory(of(1_000_000), container).expect_err("too little");
+        let told = refused.to_string();
+        assert!(
+            told.contains("180 MiB") && told.contains("120 MiB"),
+            "{told}"
+        );
     }
 }

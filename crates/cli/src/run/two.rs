@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use tacit::cost::{Cost, FromStock};
 use tacit::garble::Rung;
-use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
+use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
 use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks};
-use tacit::{Category, Function, Job, Outcome, Role, SecurityScope, Session, Value};
+use tacit::{Category, Job, Outcome, Role, SecurityScope, Session, Value};
 
 use tacit_language::TypedFunction;
 
-use super::{check_chain, role};
+use super::material::{checked_in_stock, is_open, kept_ots, security, stocks};
+use super::{check_chain, params, role};
 use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -24,8 +25,8 @@ use crate::party::Party;
 use crate::program::plain_failure;
 use crate::progress::Bar;
 use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
+use crate::shell;
 use crate::typed::{OutputFiles, Runnable};
-use crate::{shell, stock};
 
 /// One party's runs of a function with one peer, checked and ready.
 pub(super) struct TwoPartyRun<'a> {
@@ -124,7 +125,7 @@ impl<'a> TwoPartyRun<'a> {
         };
         let (function, scheme) = (self.runnable.function(), self.rung.id);
         // A scheme that is not for batch shows in a plan, above all.
-        let order = BatchPreparation::new(self.role, function, 1).scheme(scheme);
+        let order = BatchPreparation::largest(self.role, function).scheme(scheme);
         order.statistical_security(self.security).plan()?;
         let stock = StockName {
             own,
@@ -276,6 +277,15 @@ impl<'a> TwoPartyRun<'a> {
 
     /// The error, with the parties' names of a program in place of their roles.
     fn named(&self, error: tacit::Error) -> Failure {
+        let differing = match &error {
+            tacit::Error::OtherFunction { theirs, .. } => {
+                params::differing(self.args, self.runnable, *theirs)
+            }
+            _ => None,
+        };
+        if let Some(failure) = differing {
+            return failure;
+        }
         match (&error, self.runnable.typed().map(TypedFunction::signature)) {
             (tacit::Error::PeerIncompatible(Incompatibility::SameRole(_)), Some(signature)) => {
                 let name = |role| signature.party_name(signature.party_of(role)).to_owned();
@@ -303,15 +313,17 @@ impl<'a> TwoPartyRun<'a> {
             Some(name) => job.chain(name),
             None => job,
         };
-        let job = match given.replace {
-            true => job.replacing(),
-            false => job,
-        };
-        let job = match self.args.pin {
-            Some(pin) => job.pin(pin),
-            None => job,
-        };
-        Ok(job.statistical_security(self.security))
+        let mut job = job.statistical_security(self.security);
+        if given.replace {
+            job = job.replacing();
+        }
+        if let Some(pin) = self.args.pin {
+            job = job.pin(pin);
+        }
+        if self.args.require_stock {
+            job = job.from_stock_alone();
+        }
+        Ok(job)
     }
 
     /// Tells the results, and what they took if that was asked for.
@@ -429,71 +441,4 @@ impl<'a> TwoPartyRun<'a> {
         words.extend(["--runs", runs].map(str::to_owned));
         words
     }
-}
-
-/// This party's stocks, where the protocol takes from them or counts tries in them.
-fn stocks(args: &RunArgs, config: &Config, protocol: Protocol) -> Result<Option<Stocks>, Failure> {
-    let has_stock = protocol.stock_use() != StockUse::Nothing;
-    if args.plain_loopback && has_stock {
-        return Err(Failure::Usage(
-            "what is in stock belongs to two identities, and --plain-loopback has none; leave it \
-             out, and give --identity and --peer, or --with once you have paired"
-                .to_owned(),
-        ));
-    }
-    // Without identities there is nobody whose tries could be counted.
-    let counts_tries = protocol == Protocol::Authenticated && !args.plain_loopback;
-    match has_stock || counts_tries {
-        true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
-        false => Ok(None),
-    }
-}
-
-/// Base OTs that this party keeps for later sessions, where the protocol takes them and the parties
-/// are known to each other. No run needs them, so that a folder that cannot be used stops none.
-fn kept_ots(args: &RunArgs, config: &Config, protocol: Protocol, log: Log) -> Option<KeptOts> {
-    if protocol != Protocol::Direct || args.plain_loopback || !config.keep_base_ots.unwrap_or(true)
-    {
-        return None;
-    }
-    let folder = stock::folder(args.stock.stock.as_deref(), config);
-    let kept = folder.and_then(|folder| Ok(KeptOts::open(&folder)?));
-    kept.inspect_err(|error| log.step(format_args!("no base OTs are kept: {error}")))
-        .ok()
-}
-
-/// Whether the arguments leave open by which protocol against a malicious party is run.
-fn is_open(args: &RunArgs) -> bool {
-    args.protocol.is_none() && args.security == ThreatModel::Malicious
-}
-
-/// Whether a checked execution of `function` is in stock, which `batch` would run. Both parties
-/// have their halves of it, and so both say the same.
-fn checked_in_stock(
-    args: &RunArgs,
-    config: &Config,
-    party: &Party,
-    function: &Function,
-    role: Role,
-) -> Result<bool, Failure> {
-    let Some([own, peer]) = party.fingerprints() else {
-        return Ok(false);
-    };
-    let stock = StockName {
-        own,
-        peer,
-        role,
-        scheme: scheme(args.runs.scheme.as_deref(), Some(function))?.id,
-    };
-    let stocks = stock::open(args.stock.stock.as_deref(), config)?;
-    match security(Protocol::Batch, args) {
-        Ok(security) => Ok(stocks.executions_left(&stock, function, security)? > 0),
-        // Nor is anything in stock at an s that there is not.
-        Err(_) => Ok(false),
-    }
-}
-
-/// s of a run by `protocol`.
-fn security(protocol: Protocol, args: &RunArgs) -> Result<StatisticalSecurity, tacit::Error> {
-    super::statistical_security(protocol, args.security_bits, args.insecure_for_measurements)
 }

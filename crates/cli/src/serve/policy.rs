@@ -12,7 +12,7 @@ use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{Border, FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
-use tacit_serve::{Inputs, Limits, Offer, Outsourced, Peer, Policy, Results, Server};
+use tacit_serve::{Inputs, Limits, Offer, Outsourced, Peer, Policy, Results, Server, memory};
 
 use super::border::{FromFiles, Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
@@ -21,6 +21,7 @@ use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::outsource::{COPIES, parameters};
+use crate::report::shown_bytes;
 use crate::typed::Runnable;
 use crate::{function, run};
 
@@ -65,7 +66,8 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let offers: Vec<_> = offers.collect::<Result<_, _>>()?;
     let stock: Vec<_> = stock.collect::<Result<_, _>>()?;
     let stock = stock.into_iter().flatten().collect();
-    Policy::new(peers, offers, stock, limits(config, serve), config.base_ot)
+    let limits = limits(config, serve, memory::allowed())?;
+    Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
         .map(|policy| policy.keep_base_ots(config.keep_base_ots.unwrap_or(true)))
         .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
@@ -79,9 +81,21 @@ fn within(at: &str, failure: &Failure) -> Failure {
     wrong(at, &failure.to_string())
 }
 
-fn limits(config: &Config, serve: &Serve) -> Limits {
+/// The limits, of a process that may take `allowed` bytes of memory.
+fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits, Failure> {
     let usual = Limits::default();
-    Limits {
+    let left_mib = allowed.map_or(u64::MAX, |allowed| memory::left_of(allowed) >> 20);
+    if let (Some(wanted), Some(allowed)) = (serve.memory_mib, allowed)
+        && wanted > left_mib
+    {
+        let allowed = shown_bytes(allowed);
+        let what = format!(
+            "{wanted}, and this process may take {allowed} of memory, as its control group says, \
+             of which {left_mib} MiB are left for this; lower it, or let the process have more"
+        );
+        return Err(wrong("[serve] memory_mib", &what));
+    }
+    Ok(Limits {
         sessions: serve.sessions.unwrap_or(usual.sessions),
         sessions_per_peer: serve.sessions_per_peer.unwrap_or_else(|| {
             let sessions = serve.sessions.unwrap_or(usual.sessions);
@@ -89,7 +103,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         }),
         arrivals: serve.arrivals.unwrap_or(usual.arrivals),
         refusals: serve.refusals.unwrap_or(usual.refusals),
-        memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib),
+        memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib.min(left_mib)),
         memory_mib_per_peer: serve.memory_mib_per_peer,
         handshakes: serve.handshakes.unwrap_or(usual.handshakes),
         handshake: serve.handshake.unwrap_or(usual.handshake),
@@ -100,7 +114,7 @@ fn limits(config: &Config, serve: &Serve) -> Limits {
         preparation: serve.preparation.unwrap_or(usual.preparation),
         look_at_stock: serve.look_at_stock.unwrap_or(usual.look_at_stock),
         websocket_origins: serve.origins.clone().map(Arc::from),
-    }
+    })
 }
 
 fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
@@ -412,4 +426,29 @@ fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failu
         replaces: served.replace,
         threads: served.threads.unwrap_or(NonZeroUsize::MIN),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_by_the_control_group() {
+        let config = Config::default();
+        let mib = |memory_mib, allowed: Option<u64>| {
+            let serve = Serve {
+                memory_mib,
+                ..Serve::default()
+            };
+            limits(&config, &serve, allowed.map(|mib| mib << 20)).map(|limits| limits.memory_mib)
+        };
+        assert_eq!(mib(None, None).expect("the usual"), 4096);
+        assert_eq!(mib(None, Some(1 << 20)).expect("the usual"), 4096);
+        assert_eq!(mib(None, Some(120)).expect("what is left"), 88);
+        assert_eq!(mib(Some(80), Some(120)).expect("it fits"), 80);
+        let refused = mib(Some(89), Some(120)).expect_err("too much").to_string();
+        for word in ["memory_mib: 89", "120 MiB", "88 MiB are left"] {
+            assert!(refused.contains(word), "{refused}");
+        }
+    }
 }

@@ -6,7 +6,8 @@
 use serde_json::json;
 use tacit::stock::{StockName, StockSummary, StockedKind, Stocks};
 
-use super::{Told, shown_digests};
+use super::Told;
+use super::list::shown_digests;
 use crate::failure::Failure;
 use crate::report::shown_bytes;
 

@@ -49,7 +49,7 @@ fn errors_have_a_place_and_a_remedy() {
     let words = ["gap.tacit:7:15", "operands have one type", "what to do"];
     tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &words);
     let json = tacit(folder.path(), &["check", "--json", "gap.tacit"]);
-    assert!(json.stdout.contains("\"line\": 7"), "{json:?}");
+    assert!(json.stdout.contains("\"line\":7"), "{json:?}");
 }
 
 /// Whatever goes wrong, what a program reads is one object.
@@ -157,6 +157,7 @@ main(rows: [(u8, u8); 1] of alice, sales: [Sale; 1] of bob)
         let mode = std::os::unix::fs::PermissionsExt::mode(&written.permissions());
         assert_eq!(mode & 0o777, 0o600);
     }
+    eval(&["--plain-texts"]).failed(2, &["--output"]);
     eval(&["--output", "same=same.csv"]).failed(2, &["a bool is not a table"]);
     eval(&["--output", "none=none.csv"]).failed(2, &["the program gets no result of that name"]);
 }
@@ -271,5 +272,26 @@ fn a_files_name_does_nothing_to_a_terminal() {
     absent.failed(3, &[shown]);
     for ended in [wrong, absent] {
         assert!(!ended.stderr.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
+    }
+}
+
+/// A spreadsheet must not run what a party wrote, and a join of two files must find it.
+#[test]
+fn telephone_numbers_are_written_as_they_are_where_that_is_asked_for() {
+    let folder = folder_with(
+        "parties alice, bob;
+main(a: [text<9>; 1] of alice) -> (all: [text<9>; 1] to both) { a }
+",
+    );
+    std::fs::write(folder.path().join("a.csv"), "a\n+49 30 12\n").unwrap();
+    let eval = |more: &[&str]| {
+        let eval = ["eval", "gap.tacit", "--input", "a=@a.csv", "--output"];
+        tacit(folder.path(), &[&eval[..], more].concat()).succeeded();
+    };
+    eval(&["all=marked.csv"]);
+    eval(&["all=plain.csv", "--plain-texts"]);
+    for (file, cell) in [("marked.csv", "'+49 30 12"), ("plain.csv", "+49 30 12")] {
+        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert_eq!(text.lines().last(), Some(cell), "{file}");
     }
 }

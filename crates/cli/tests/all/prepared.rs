@@ -33,6 +33,44 @@ fn run(parties: &Parties) -> [Ended; 2] {
 }
 
 #[test]
+fn a_run_that_requires_the_stock_makes_nothing_on_the_spot() {
+    let parties = Parties::new();
+    let runs = |protocol: &str, inputs: [&str; 2]| {
+        let arguments = |role, stock, input| {
+            let run = [
+                "run",
+                "aes-128-rounds",
+                "--protocol",
+                protocol,
+                "--require-stock",
+            ];
+            let of_party = ["--role", role, "--stock", stock, "--input", input];
+            [&run[..], &of_party].concat()
+        };
+        let [a, b] = inputs;
+        parties.act(
+            &arguments("garbler", "a", a),
+            &arguments("evaluator", "b", b),
+        )
+    };
+    for protocol in ["prepared", "authenticated"] {
+        for ended in runs(protocol, [KEY, BLOCK]) {
+            ended.failed(7, &["stock"]);
+        }
+        let what = ["aes-128-rounds", "--runs", "1", "--protocol", protocol];
+        for ended in prepare(&parties, &what) {
+            ended.succeeded();
+        }
+        for ended in runs(protocol, [KEY, BLOCK]) {
+            assert_eq!(ended.succeeded(), CIPHERTEXT, "{protocol}");
+        }
+        for ended in runs(protocol, [KEY, BLOCK]) {
+            ended.failed(7, &["stock"]);
+        }
+    }
+}
+
+#[test]
 fn what_was_prepared_is_there_for_later_runs_and_used_once() {
     let parties = Parties::new();
     let enough_for_two = ["aes-128-rounds", "--runs", "2", "--threads", "2"];

@@ -47,7 +47,7 @@ fn richer(parties: &Parties, address: &str, bits: &str) -> Ended {
     parties.bob_connects(address, &what, "")
 }
 
-fn get(address: &str, path: &str) -> String {
+pub(crate) fn get(address: &str, path: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("a server");
     write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it reads");
     let mut text = String::new();
@@ -88,9 +88,13 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
         assert!(told.contains(word), "{word}: {told}");
         richer(&parties, &address, "8").succeeded();
     }
+    let refused = get(&metrics, "/health");
+    assert!(refused.contains("\"status\":\"ok\""), "{refused}");
+    assert!(!refused.contains("\"reload_refused\":null"), "{refused}");
     parties.file("alice.toml", &good.replace("max = 8", "max = 9"));
     service.signal("HUP");
     service.line_after("reloaded");
+    assert!(get(&metrics, "/health").contains("\"reload_refused\":null"));
     richer(&parties, &address, "9").succeeded();
 
     assert!(get(&metrics, "/health").contains("\"status\":\"ok\""));
@@ -98,6 +102,10 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
     tacit(parties.folder(), &arguments).failed(6, &[&metrics, "for metrics", "another program"]);
     let counted = get(&metrics, "/metrics");
     let runs = r#"tacit_runs_total{offer="millionaires",protocol="direct",outcome="done"} 9"#;
+    for reloads in ["{outcome=\"refused\"} 7", "{outcome=\"done\"} 1"] {
+        let line = format!("tacit_reloads_total{reloads}");
+        assert!(counted.contains(&line), "{counted}");
+    }
     assert!(counted.contains(runs), "{counted}");
     service.signal("TERM");
     service.end().succeeded();

@@ -326,3 +326,41 @@ fn two_that_both_listen_or_both_connect_are_told() {
     listening.end().failed(6, &[waiting, connect]);
     connecting.end().failed(6, &[waiting, listen]);
 }
+
+#[test]
+fn a_parameter_that_differs_is_named_with_both_values() {
+    let parties = Parties::new();
+    let program = "parties a, b;\nparam N: 1..=64 = 8;\nparam M: 1..=9 = 2;\n\
+                   main(x: [u8; N] of a, y: [u8; M] of b) -> (s: u8 to both) { x[0] + y[0] }\n";
+    parties.file("sum.tacit", program);
+    let alice = ["sum.tacit", "--as", "a", "--input", "x=[1,2,3,4,5,6,7,8]"];
+    let bob = [
+        "sum.tacit",
+        "--as",
+        "b",
+        "--param",
+        "N=4",
+        "--input",
+        "y=[1,2]",
+    ];
+    let [alice, bob] = parties.run(&alice, &bob);
+    alice.failed(5, &["N is 8 here and 4 at the peer", "--param N"]);
+    bob.failed(5, &["N is 4 here and 8 at the peer"]);
+    let of = |role, bits, input| {
+        [
+            "millionaires",
+            "--role",
+            role,
+            "--param",
+            bits,
+            "--input",
+            input,
+        ]
+    };
+    let [alice, bob] = parties.run(
+        &of("garbler", "bits=16", "a=1"),
+        &of("evaluator", "bits=24", "b=1"),
+    );
+    alice.failed(5, &["bits is 16 here and 24 at the peer"]);
+    bob.failed(5, &["bits is 24 here and 16 at the peer"]);
+}

@@ -8,6 +8,15 @@
 use csv_core::ReadFieldResult;
 use zeroize::{Zeroize, Zeroizing};
 
+/// How texts are written that a spreadsheet would run as a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CsvTexts {
+    /// With an apostrophe before them.
+    Marked,
+    /// As they are, for programs that compare them.
+    Plain,
+}
+
 /// What is wrong with the form of a file, in a line counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {

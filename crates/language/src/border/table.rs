@@ -2,7 +2,7 @@
 
 use tacit_circuit::CircuitError;
 
-use super::csv::{self, Malformed, Records};
+use super::csv::{self, CsvTexts, Malformed, Records};
 use super::read::Reader;
 use super::write;
 use crate::program::{TypeId, TypeKind, TypeTable};
@@ -329,18 +329,23 @@ fn is_text(types: &TypeTable, ty: TypeId) -> bool {
 
 /// An array or table as CSV, whose columns are called after the port unless its rows are structs;
 /// nothing where a value is none or has no cells.
-pub(super) fn write(types: &TypeTable, ty: TypeId, port: &str, bits: &[bool]) -> Option<Vec<u8>> {
+pub(super) fn write(
+    types: &TypeTable,
+    ty: TypeId,
+    port: &str,
+    bits: &[bool],
+    texts: CsvTexts,
+) -> Option<Vec<u8>> {
     let (names, rows) = rows_as_text(types, ty, port, bits)?;
     let (row, ..) = rows_of(types, ty)?;
     let cells = cells(types, row)?;
     let rows = rows.into_iter().map(|row| {
-        let marked = row
-            .into_iter()
-            .zip(&cells)
-            .map(|(text, (_, ty))| match is_text(types, *ty) {
+        let marked = row.into_iter().zip(&cells).map(|(text, (_, ty))| {
+            match texts == CsvTexts::Marked && is_text(types, *ty) {
                 true => csv::marked(text),
                 false => text,
-            });
+            }
+        });
         marked.collect()
     });
     Some(csv::write(std::iter::once(names).chain(rows).collect()))

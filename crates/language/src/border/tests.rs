@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::{BorderError, PortValue, Signature, TypedFunction};
+use super::{BorderError, CsvTexts, PortValue, Signature, TypedFunction};
 use crate::lower::NoCircuitFiles;
 use crate::{Loaded, NoFiles, ParamValues};
 
@@ -168,7 +168,7 @@ fn tables_are_read_by_the_names_of_their_columns() {
 fn no_text_is_a_formula_in_a_table() {
     let texts = with_input("[text<4>; ..2]", "of alice");
     let value = read(&texts, &json!(["=1+1", "a=1"])).expect("a value");
-    let text = texts.csv(&value, "x").expect("a table");
+    let text = texts.csv(&value, "x", CsvTexts::Marked).expect("a table");
     assert_eq!(text, b"x\n'=1+1\na=1\n");
 }
 
@@ -492,7 +492,7 @@ proptest! {
         };
         let again = again.unwrap();
         prop_assert_eq!(again.bits(), value.bits());
-        if let Some(text) = signature.csv(&value, "x") {
+        if let Some(text) = signature.csv(&value, "x", CsvTexts::Marked) {
             let again = signature.read_csv(port, "x.csv", &text, None).unwrap();
             prop_assert_eq!(again.bits(), value.bits());
         }

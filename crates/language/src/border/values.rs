@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use tacit_circuit::{Given, UniqueJson};
 
 use super::read::Reader;
-use super::{BorderError, PortValue, Signature, table, write};
+use super::{BorderError, CsvTexts, PortValue, Signature, table, write};
 use crate::interpret::{self, MAX_STEPS, Machine, Random};
 use crate::lower::{CircuitFiles, NoCircuitFiles};
 use crate::program::{InputPort, TypeId, TypeKind};
@@ -174,8 +174,8 @@ impl Signature {
     /// An array or a table as CSV, whose column without a name is called `port`; nothing where the
     /// value is none, or its rows have tables in them.
     #[must_use]
-    pub fn csv(&self, value: &PortValue, port: &str) -> Option<Vec<u8>> {
-        table::write(&self.program.types, value.ty, port, &value.bits)
+    pub fn csv(&self, value: &PortValue, port: &str, texts: CsvTexts) -> Option<Vec<u8>> {
+        table::write(&self.program.types, value.ty, port, &value.bits, texts)
     }
 
     /// An array or table of structs as the names of its columns and the cells of its rows; nothing

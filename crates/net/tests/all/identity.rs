@@ -90,16 +90,90 @@ fn an_identity_is_never_overwritten() {
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 1);
 }
 
+/// Section 3 of RFC 7468, figure 2, and what editors and tools make of a file.
+#[test]
+fn pem_is_read_as_parsers_should() {
+    let expected = Identity::from_pem(RFC8410_PRIVATE.as_bytes()).unwrap();
+    let lines: Vec<_> = RFC8410_PRIVATE.lines().collect();
+    let [first, base64, last] = lines[..] else {
+        panic!("three lines")
+    };
+    let broken = |at: usize, by: &str| {
+        let lines: Vec<_> = base64.as_bytes().chunks(at).collect();
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| str::from_utf8(line).unwrap())
+            .collect();
+        format!("{first}\n{}\n{last}\n", lines.join(by))
+    };
+    for text in [
+        format!("{RFC8410_PRIVATE}\n"),
+        format!("{RFC8410_PRIVATE}\n \t\n\r\n"),
+        format!("{first}\n{base64}\n{last}"),
+        format!("\u{feff}{RFC8410_PRIVATE}"),
+        RFC8410_PRIVATE.replace('\n', "\r\n"),
+        RFC8410_PRIVATE.replace('\n', "\r"),
+        RFC8410_PRIVATE.replace('\n', "  \n"),
+        RFC8410_PRIVATE.replace('\n', "\n\n"),
+        format!("\n\n  {RFC8410_PRIVATE}"),
+        format!("{first}{base64}{last}"),
+        format!("Bob's key: keep it\n{RFC8410_PRIVATE}"),
+        broken(48, "\n"),
+        broken(1, "\n"),
+        broken(7, " \t\u{b}\u{c}\r\n"),
+    ] {
+        let found = Identity::from_pem(text.as_bytes());
+        let found = found.unwrap_or_else(|error| panic!("{error}: {text:?}"));
+        assert_eq!(found.fingerprint(), expected.fingerprint(), "{text:?}");
+    }
+    let twice = format!("{RFC8410_PRIVATE}{RFC8410_PRIVATE}");
+    let headed = RFC8410_PRIVATE.replacen('\n', "\nProc-Type: 4,ENCRYPTED\n\n", 1);
+    let other_end = format!("{first}\n{base64}\n-----END PUBLIC KEY-----\n");
+    for (text, told) in [
+        (twice.as_str(), "something follows"),
+        (&headed, "is no base64"),
+        (&other_end, "-----END PRIVATE KEY----- is missing"),
+        (
+            &format!("x{RFC8410_PRIVATE}"),
+            "nothing in it begins with -----BEGIN",
+        ),
+        (&broken(7, "-"), "is no base64"),
+        ("-----BEGIN ", "does not end with -----"),
+        (base64, "not in PEM"),
+    ] {
+        let error = Identity::from_pem(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}: {text:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_others_can_use_is_refused() {
+    use std::os::unix::fs::MetadataExt;
     let folder = Folder::new();
     let path = folder.private("identity.pem", RFC8410_PRIVATE);
-    for mode in [0o640, 0o604, 0o620, 0o666] {
+    let refused = |mode| {
         set_mode(&path, mode);
         let error = Identity::load(&path).unwrap_err();
         assert!(matches!(error, NetError::IdentityExposed { mode: found, .. } if found == mode));
-        assert!(error.to_string().contains("chmod 600"));
+        let told = error.to_string();
+        assert!(told.contains("chmod 600") && told.contains("defaultMode: 0400"));
+    };
+    [0o604, 0o620, 0o650, 0o444, 0o666]
+        .into_iter()
+        .for_each(&refused);
+    let is_roots = fs::metadata(&path).unwrap().uid() == 0;
+    if is_roots {
+        std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+    }
+    [0o640, 0o440].into_iter().for_each(&refused);
+    if is_roots {
+        std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+        // As Kubernetes mounts a secret for a pod with an fsGroup.
+        for mode in [0o640, 0o440] {
+            set_mode(&path, mode);
+            assert!(Identity::load(&path).is_ok(), "{mode:o}");
+        }
     }
     set_mode(&path, 0o400);
     assert!(Identity::load(&path).is_ok());

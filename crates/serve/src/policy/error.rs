@@ -72,9 +72,25 @@ pub enum Error {
 impl Error {
     /// `error` is in the way of `what`.
     pub(super) fn not_for(what: &str, error: &tacit::Error) -> Self {
+        let reason = match error {
+            tacit::Error::ExecutionTooLarge {
+                executions,
+                bytes,
+                limit,
+                enough: Some(enough),
+                ..
+            } => format!(
+                "an execution takes {} MiB where {executions} are prepared together, and a stock \
+                 keeps at most {} MiB of one; write runs = {enough} or more, since each takes less \
+                 in a larger batch",
+                bytes >> 20,
+                limit >> 20,
+            ),
+            error => error.to_string(),
+        };
         Self::NotForProtocol {
             what: what.to_owned(),
-            reason: error.to_string(),
+            reason,
         }
     }
 }

@@ -141,6 +141,14 @@ impl Level {
         })
     }
 
+    /// The order for all of it, if it is of a lot.
+    pub(crate) fn lot_order(&self) -> Option<LotPreparation<'_>> {
+        match self.order(self.amount) {
+            Ok(Order::Lot(order)) => Some(order),
+            _ => None,
+        }
+    }
+
     /// What names the orders for this level and those for less, and for how much each is.
     fn orders(&self) -> Result<Vec<(Digest, u64)>, tacit::Error> {
         if let Material::Triples(_) = self.material {

@@ -124,7 +124,7 @@ pub(super) fn index_offers(
             });
             let what = format!("function {:?}", offer.name);
             if offer.protocols.contains(&ProtocolId::Batch) {
-                let order = BatchPreparation::new(offer.role, function, 1).scheme(scheme);
+                let order = BatchPreparation::largest(offer.role, function).scheme(scheme);
                 let order = order.statistical_security(offer.security);
                 order
                     .plan()

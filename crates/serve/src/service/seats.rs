@@ -7,7 +7,7 @@ use tacit::Fingerprint;
 use tacit::net::CancelHandle;
 use tacit::session::Arrival;
 
-use super::Shared;
+use super::{ServiceState, Shared};
 use crate::memory::{Held, Need};
 
 pub(super) struct OpenSession {
@@ -88,6 +88,22 @@ impl Shared {
     }
 }
 
+impl ServiceState {
+    /// Bytes that preparations take.
+    fn preparing_bytes(&self) -> u64 {
+        self.preparing
+            .values()
+            .fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// Bytes that preparations and the runs of all sessions take.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let sessions = self.sessions.values();
+        let bytes = sessions.map(|session| session.memory.bytes());
+        bytes.fold(self.preparing_bytes(), u64::saturating_add)
+    }
+}
+
 impl Seat {
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
@@ -131,7 +147,8 @@ impl Seat {
         if held(false) > per_peer {
             return Err("memory_mib_per_peer");
         }
-        if held(true) > all {
+        let preparing = state.preparing_bytes();
+        if held(true).saturating_add(preparing) > all {
             return Err("memory_mib");
         }
         if let Some(session) = state.sessions.get_mut(&self.number) {

@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 
 use crate::replenish::until;
 use crate::scene::{A, Scene, millionaires};
+use tacit::protocols::StatisticalSecurity;
 use tacit::session::{AbortReason, OtExtension, ProtocolId};
+use tacit::stock::{LOT_SCHEME, LotPreparation};
 use tacit::{Error, Job, Role, Session, Value};
 use tacit_serve::inputs::FromProgram;
-use tacit_serve::{Limits, Offer, Policy, Service};
+use tacit_serve::policy::Material;
+use tacit_serve::{Level, Limits, Offer, Policy, Service, memory};
 
 fn limits(memory_mib: u64) -> Limits {
     Limits {
@@ -167,6 +170,75 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
         }
     });
     assert_eq!(result.as_deref(), Some("1"));
+}
+
+/// A level of triples with each peer.
+fn triples(scene: &Scene, ands: u64) -> Vec<Level> {
+    let of = |peer| Level {
+        peer: scene.fingerprint(peer),
+        role: Role::Garbler,
+        scheme: LOT_SCHEME,
+        material: Material::Triples(StatisticalSecurity::DEFAULT),
+        amount: ands,
+        refill_below: 1,
+    };
+    vec![of(0), of(1)]
+}
+
+/// A container of 120 MiB leaves 88, and a lot of a million triples takes 180.
+#[test]
+fn a_level_that_could_never_be_prepared_is_refused_at_the_start() {
+    let scene = Scene::new(2);
+    let left_mib = memory::left_of(120 << 20) >> 20;
+    let policy = |ands| {
+        let levels = triples(&scene, ands);
+        Policy::new(scene.peer_list(), vec![], levels, limits(left_mib), None)
+    };
+    let refused = policy(1_000_000).err().expect("too little").to_string();
+    for word in ["memory_mib: 88", "at least 180", "the stock for triples"] {
+        assert!(refused.contains(word), "{refused}");
+    }
+    assert!(policy(100_000).is_ok());
+}
+
+#[test]
+fn an_order_waits_outside_while_runs_hold_the_memory() {
+    let scene = Scene::new(2);
+    let (go_on, held) = mpsc::channel::<()>();
+    let (tells, begun) = mpsc::channel::<()>();
+    let (held, tells) = (Mutex::new(held), Mutex::new(tells));
+    let offer = Offer {
+        inputs: Arc::new(FromProgram(move |_: &tacit_serve::Asked<'_>| {
+            tells.lock().unwrap().send(()).unwrap();
+            held.lock().unwrap().recv().unwrap();
+            Ok([("a".to_owned(), Value::from(A))].into())
+        })),
+        ..authenticated(&scene)
+    };
+    let levels = triples(&scene, 1_000_000);
+    let service = scene.start(scene.policy(vec![offer], levels, limits(300)));
+    let stocks = scene.stocks("peer1", 1 << 30);
+    let order = |ands| {
+        let mut session = scene.session(&service, 1)?;
+        let order = LotPreparation::triples(Role::Evaluator, ands);
+        order.run(&mut session, &stocks).map(drop)
+    };
+    thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            let mut session = scene.session(&service, 0)?;
+            let function = millionaires(8);
+            let job = Job::new(&function, Role::Evaluator).authenticated();
+            job.input("b", 40_u32).run(&mut session)
+        });
+        begun.recv().unwrap();
+        assert!(is_busy(order(1000)), "a run and an order take 392 MiB");
+        go_on.send(()).unwrap();
+        first.join().unwrap().unwrap();
+    });
+    until("what the run held is free again", || match order(1000) {
+        Err(Error::PeerAborted(AbortReason::Busy)) => false,
+        done => done.is_ok(),
+    });
 }
 
 /// Otherwise peers that have run once and stay keep the memory from all others.

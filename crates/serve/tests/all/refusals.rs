@@ -2,13 +2,16 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tacit::garble::SchemeId;
-use tacit::session::AbortReason;
+use tacit::protocols::StatisticalSecurity;
+use tacit::scheme::default_scheme;
+use tacit::session::{AbortReason, ProtocolId};
 use tacit::{Identity, Job, Role};
-use tacit_serve::{Event, Limits, Rate, Service};
+use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Rate, Service};
 
 use crate::scene::{A, Scene, millionaires, refused_with};
 
@@ -199,4 +202,34 @@ fn each_peer_runs_a_function_as_often_as_it_may() {
         refused_with(once_more, AbortReason::TooOften);
     }
     scene.refused("rate", "more often than 2/36000s");
+}
+
+/// What `tacit prepare` takes, a service takes: a function of which one execution alone is too
+/// large for a stock, and less so the more are prepared together.
+#[test]
+fn a_batch_is_judged_by_its_size_and_told_in_the_words_of_the_file() {
+    let scene = Scene::new(1);
+    let function = tacit::library::function("sort", &[("count".to_owned(), 512)].into());
+    let function = Arc::new(function.expect("a function"));
+    let policy = |runs| {
+        let offer = Offer {
+            functions: vec![Arc::clone(&function)],
+            protocols: vec![ProtocolId::Batch],
+            ..scene.offer(vec![millionaires(8)])
+        };
+        let level = Level {
+            peer: scene.fingerprint(0),
+            role: Role::Garbler,
+            scheme: default_scheme(&function),
+            material: Material::Executions(Arc::clone(&function), StatisticalSecurity::DEFAULT),
+            amount: runs,
+            refill_below: 1,
+        };
+        let (peers, limits) = (scene.peer_list(), Scene::limits());
+        Policy::new(peers, vec![offer], vec![level], limits, None)
+    };
+    let refused = policy(8).err().expect("too few together").to_string();
+    assert!(refused.contains("write runs = 64 or more"), "{refused}");
+    assert!(!refused.contains("--runs"), "{refused}");
+    assert!(policy(64).is_ok());
 }

@@ -8,6 +8,7 @@ mod leases;
 mod modes;
 mod one_sided;
 mod parties;
+mod probe;
 mod remedies;
 mod rollback;
 mod sets;

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use super::planned_at;
 use crate::cost::{Clock, Phase, PhaseCost};
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainPlace};
+use crate::kept::{Agreed, ChainInUse, ChainPlace, Past};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
 use crate::stock::tries::CountedTry;
@@ -66,12 +66,9 @@ impl<'a> ChainedRun<'a> {
             ..
         } = &mut self;
         let function = terms.function;
-        let keepers = (session.own(), session.peer());
         let kept_as = (Protocol::Authenticated, P::ROLE);
-        let opened = kept::open(Some(place), function, keepers, kept_as)?;
-        let opened = opened.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
         let about = (function, terms.tag);
-        let agreed = Agreed::on(opened, about, session, |past| {
+        let agreed = Agreed::on(place, about, session, kept_as, |past| {
             let place = past.chain.as_ref().map(SharedChain::place);
             SavedState::of_shared(place, &past.loads)
         })?;
@@ -107,8 +104,8 @@ impl<'a> ChainedRun<'a> {
     /// The attempt, which is durable and, as `tried`, counted.
     fn attempt<P: AuthenticatedParty<'a>>(
         self,
-        kept: &kept::ChainInUse,
-        past: kept::Past<SharedChain, SharedHalf>,
+        kept: &ChainInUse,
+        past: Past<SharedChain, SharedHalf>,
         mut tried: Option<&mut CountedTry>,
     ) -> Result<ChainedOutcome, Error> {
         let Self {

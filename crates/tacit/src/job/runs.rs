@@ -71,6 +71,7 @@ impl Job<'_> {
             place: place.as_ref(),
             leases: LeaseOrder {
                 ahead: self.task.runs_ahead,
+                needs_stock: self.task.needs_stock,
                 watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
@@ -108,6 +109,7 @@ impl Job<'_> {
             threads: self.threads.get(),
             leases: LeaseOrder {
                 ahead: self.task.runs_ahead,
+                needs_stock: self.task.needs_stock,
                 watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,
@@ -155,6 +157,9 @@ impl Job<'_> {
         }
         if let Some(ran) = self.run_from_stock(session, stocks, tag, inputs)? {
             return Ok(ran);
+        }
+        if self.task.needs_stock {
+            return Err(Error::stock_lacks(self.task.function));
         }
         let bits = self.security.bits();
         let (counted, setup) = session.take_epoch((self.task.role, bits), stocks)?;
@@ -272,6 +277,7 @@ impl Job<'_> {
             inputs,
             leases: LeaseOrder {
                 ahead: self.task.runs_ahead,
+                needs_stock: self.task.needs_stock,
                 watch: &mut self.task.watch_taken,
             },
             watch: &mut self.watch,

@@ -1,13 +1,17 @@
 //! A chain in a run of the two parties that keep it: what both are agreed on before the run takes
 //! anything.
 
-use tacit_function::Function;
+use tacit_function::{Function, Role};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::saved::{SavedState, StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
+use tacit_stock::StockError;
 
-use super::{ChainInUse, Opened, OtherKeeper as _, Past, User};
+use super::{ChainInUse, ChainPlace, MAX_TOLD_BYTES, OtherKeeper, Past, User};
+use crate::driver::{receive, send};
+use crate::protocols::Protocol;
+use crate::stock::wait_for;
 use crate::{Error, Session};
 
 /// What both are agreed on.
@@ -18,18 +22,67 @@ pub(crate) struct Agreed<C, V> {
     pub(crate) tag: RunTag,
 }
 
+/// The other party, whose first message was heard before this party had its chain.
+struct Heard<'s> {
+    session: &'s mut Session,
+    first: Option<Vec<u8>>,
+}
+
+impl OtherKeeper for Heard<'_> {
+    fn name(&self) -> &'static str {
+        self.session.name()
+    }
+
+    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error> {
+        match self.first.take() {
+            None => self.session.exchange(kind, ours, max_bytes),
+            Some(theirs) => {
+                send(self.session.channel(), kind, ours)?;
+                Ok(theirs)
+            }
+        }
+    }
+
+    fn blame(&self, error: Error) -> Error {
+        self.session.blame(error)
+    }
+}
+
 impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
     /// Brings the chain to where both parties have it, makes the next attempt durable, and checks
     /// that both would load the same. `state` says what this party would.
+    ///
+    /// While another run of this party has the chain, it waits as long as for a message. The
+    /// evaluator has its chain before it says a word, and the garbler takes its own once it has
+    /// heard that: else two runs that have one of the two chains each would wait for each other.
     pub(crate) fn on(
-        opened: Opened<'_>,
+        place: &ChainPlace,
         (function, tag): (&Function, RunTag),
         session: &mut Session,
+        role: (Protocol, Role),
         state: impl FnOnce(&Past<C, V>) -> SavedState,
     ) -> Result<Self, Error> {
-        let (kept, past) = ChainInUse::begin(opened, function, User::Keepers, session)?;
+        let first = match role.1 {
+            Role::Evaluator => None,
+            Role::Garbler => {
+                let told = receive(session.channel(), Kind::ChainMarks, MAX_TOLD_BYTES)?;
+                Some(told.to_vec())
+            }
+        };
+        let keepers = (session.own(), session.peer());
+        let opened = wait_for(session, || {
+            match super::open(Some(place), function, keepers, role) {
+                Err(Error::Stock(error)) if matches!(*error, StockError::Busy { .. }) => {
+                    Ok(Err(*error))
+                }
+                opened => opened.map(Ok),
+            }
+        })?;
+        let opened = opened.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
+        let mut other = Heard { session, first };
+        let (kept, past) = ChainInUse::begin(opened, function, User::Keepers, &mut other)?;
         let ours = state(&past);
-        let told = session.exchange(Kind::SavedState, &ours.to_bytes(), SavedState::BYTES)?;
+        let told = other.exchange(Kind::SavedState, &ours.to_bytes(), SavedState::BYTES)?;
         let theirs = SavedState::parse(&told).ok_or(Misbehaviour::InvalidField {
             kind: Kind::SavedState,
             field: "state",

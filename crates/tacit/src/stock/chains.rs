@@ -71,6 +71,23 @@ fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -
     }
 }
 
+fn kept_chain(id: &StockId, summary: ChainSummary) -> KeptChain {
+    KeptChain {
+        own: Fingerprint(id.own.0),
+        peer: Fingerprint(id.peer.0),
+        protocol: match id.scheme {
+            KEPT => Protocol::Outsourced,
+            KEPT_SHARED => Protocol::Authenticated,
+            _ => Protocol::Prepared,
+        },
+        role: match id.role {
+            tacit_stock::Role::Garbler => Role::Garbler,
+            tacit_stock::Role::Evaluator => Role::Evaluator,
+        },
+        summary,
+    }
+}
+
 impl Stocks {
     fn chains_folder(&self) -> PathBuf {
         self.folder.join(FOLDER)
@@ -188,8 +205,17 @@ impl Stocks {
         peer: Fingerprint,
         role: Role,
     ) -> Result<Vec<String>, Error> {
-        let Some((of_both, chains)) = self.live_chains_with(own, peer, role)? else {
-            return Ok(Vec::new());
+        let (of_both, chains) = match self.live_chains_with(own, peer, role) {
+            // Nobody can read what another version keeps. That one could go on with it.
+            Err(Error::Stock(error)) if matches!(*error, StockError::Incompatible { .. }) => {
+                let id = id(own, peer, (Protocol::Prepared, role));
+                self.kept()?.remove(&id)?;
+                return Ok(Vec::new());
+            }
+            live => match live? {
+                None => return Ok(Vec::new()),
+                Some(live) => live,
+            },
         };
         let mut killed = Ok(Vec::new());
         for chain in chains {
@@ -234,31 +260,38 @@ impl Stocks {
     ///
     /// # Errors
     ///
-    /// The folder cannot be read.
+    /// The folder cannot be read, or those with a peer.
     pub fn chains(&self) -> Result<Vec<KeptChain>, Error> {
+        let (chains, mut failures) = self.chains_by_peer()?;
+        match failures.pop() {
+            None => Ok(chains),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    /// The chains that can be read, and why those with some peers cannot.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn chains_by_peer(&self) -> Result<(Vec<KeptChain>, Vec<Error>), Error> {
+        let (mut chains, mut failures) = (Vec::new(), Vec::new());
         let Some(kept) = self.kept_if_any()? else {
-            return Ok(Vec::new());
+            return Ok((chains, failures));
         };
-        let mut chains = Vec::new();
-        for id in kept.list()? {
-            for summary in kept.stock(id, self.limits)?.chains()? {
-                chains.push(KeptChain {
-                    own: Fingerprint(id.own.0),
-                    peer: Fingerprint(id.peer.0),
-                    protocol: match id.scheme {
-                        KEPT => Protocol::Outsourced,
-                        KEPT_SHARED => Protocol::Authenticated,
-                        _ => Protocol::Prepared,
-                    },
-                    role: match id.role {
-                        tacit_stock::Role::Garbler => Role::Garbler,
-                        tacit_stock::Role::Evaluator => Role::Evaluator,
-                    },
-                    summary,
-                });
+        for id in kept.list_each()? {
+            let found = id.and_then(|id| {
+                let found = kept.stock(id, self.limits)?.chains()?;
+                Ok(found
+                    .into_iter()
+                    .map(move |summary| kept_chain(&id, summary)))
+            });
+            match found {
+                Ok(found) => chains.extend(found),
+                Err(error) => failures.push(error.into()),
             }
         }
-        Ok(chains)
+        Ok((chains, failures))
     }
 
     /// Reads a chain's state and values, and reports what is damaged: nothing of it can be used any
@@ -335,102 +368,4 @@ impl Stocks {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-    use std::sync::Arc;
-
-    use tacit_stock::{ChainStatus, Memory, Policy};
-
-    use super::*;
-
-    const CLOUD: (Protocol, Role) = (Protocol::Outsourced, Role::Evaluator);
-
-    #[test]
-    fn what_the_disk_does_not_let_be_killed_is_not_used() {
-        let disk = Memory::new();
-        let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
-        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-        let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
-        let chain = open(&stocks).expect("room");
-        let new = chain.create([7; 16], &Policy::default(), None, b"a split");
-        let version = new.expect("room").finish().expect("room");
-        chain.publish(version).expect("room");
-        disk.refuse_commits(true);
-        let killed = stocks.kill_chain(&chain, "a circuit was wrong");
-        drop(chain);
-        for refused in [killed, open(&stocks.clone()).map(drop)] {
-            let error = refused.expect_err("no room").to_string();
-            assert!(error.contains("a circuit was wrong"), "{error}");
-        }
-        disk.refuse_commits(false);
-        let chain = open(&stocks).expect("room");
-        assert_eq!(chain.marks().expect("a record").status, ChainStatus::Killed);
-        chain.remove().expect("room");
-        drop(chain);
-        let chain = open(&stocks).expect("room");
-        assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
-    }
-
-    /// A chain with somebody else whose folder was damaged is no reason to let one live on.
-    #[test]
-    fn an_unreadable_chain_with_another_saves_none() {
-        let folder = tempfile::TempDir::new().expect("a folder");
-        let stocks = Stocks::open(folder.path(), 1 << 20).expect("room");
-        let [own, peer, other] = [1, 2, 3].map(|party| Fingerprint([party; 32]));
-        let place = (Protocol::Prepared, Role::Garbler);
-        let open = |peer| stocks.chain_with(own, peer, place, "total").expect("room");
-        begin(&open(other), 7);
-        let chains = stocks.chains_folder();
-        let entries = std::fs::read_dir(&chains).expect("a folder");
-        let entries = entries.map(|entry| entry.expect("an entry").path());
-        let of_other: Vec<_> = entries.filter(|path| path.is_dir()).collect();
-        begin(&open(peer), 8);
-        for folder in of_other {
-            for file in std::fs::read_dir(folder).expect("a folder") {
-                let file = file.expect("an entry").path();
-                if file.is_file() {
-                    std::fs::write(file, "not an index").expect("room");
-                }
-            }
-        }
-        stocks.chains().expect_err("one cannot be read");
-        let killed = stocks.kill_chains_with(own, peer, Role::Garbler);
-        assert_eq!(killed.expect("one that can be read"), ["total"]);
-        let marks = open(peer).marks().expect("a record");
-        assert_eq!(marks.status, ChainStatus::Killed);
-    }
-
-    fn begin(chain: &Chain, id: u8) {
-        let new = chain.create([id; 16], &Policy::default(), None, b"a split");
-        let version = new.expect("room").finish().expect("room");
-        chain.publish(version).expect("room");
-    }
-
-    /// A service cannot kill a chain; another process drops it and begins one of the same name.
-    #[test]
-    fn a_chain_that_was_dropped_beside_a_service_is_not_killed_under_its_new_id() {
-        let disk = Memory::new();
-        let both = [(); 2]
-            .map(|()| Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room"));
-        let [service, command] = &both;
-        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-        let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
-        let chain = open(service).expect("room");
-        begin(&chain, 7);
-        disk.refuse_commits(true);
-        let killed = service.kill_chain(&chain, "a circuit was wrong");
-        killed.expect_err("no room");
-        disk.refuse_commits(false);
-        // The run still has the chain.
-        let kept = command.chains().expect("a folder");
-        let error = command.drop_chain(&kept[0]).expect_err("it is in use");
-        assert_eq!(error.category(), crate::Category::Stock, "{error}");
-        drop(chain);
-        command.drop_chain(&kept[0]).expect("nobody has it");
-        begin(&open(command).expect("nobody has it"), 8);
-        // What was read of the old one does not drop the new one.
-        command.drop_chain(&kept[0]).expect_err("it is another one");
-        let chain = open(service).expect("it is another one");
-        assert_eq!(chain.marks().expect("a record").status, ChainStatus::Live);
-    }
-}
+mod tests;

@@ -156,6 +156,22 @@ impl Stocks {
         self.stocks.list()?.iter().map(StockName::of).collect()
     }
 
+    /// The stocks that can be read, and why others cannot.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn list_each(&self) -> Result<(Vec<StockName>, Vec<Error>), Error> {
+        let (mut names, mut failures) = (Vec::new(), Vec::new());
+        for id in self.stocks.list_each()? {
+            match id.map_err(Error::from).and_then(|id| StockName::of(&id)) {
+                Ok(name) => names.push(name),
+                Err(error) => failures.push(error),
+            }
+        }
+        Ok((names, failures))
+    }
+
     /// What a stock holds.
     ///
     /// # Errors

@@ -266,7 +266,7 @@ impl OpenedStock {
             wait_for(session, || match self.stock.prepare() {
                 Ok(right) => Ok(Ok(right)),
                 Err(busy @ StockError::Busy { .. }) => Ok(Err(busy)),
-                Err(error) => Err(error),
+                Err(error) => Err(error.into()),
             })
         };
         let record = |right: &Preparation| Ok(Some(right.marks()?));
@@ -415,9 +415,9 @@ fn right_to_meet(session: &mut Session, stocks: &Stocks, id: &StockId) -> Result
 }
 
 /// Tries again while another session has what is wanted: as long as for a message.
-fn wait_for<R>(
+pub(crate) fn wait_for<R>(
     session: &mut Session,
-    mut tried: impl FnMut() -> Result<Result<R, StockError>, StockError>,
+    mut tried: impl FnMut() -> Result<Result<R, StockError>, Error>,
 ) -> Result<R, Error> {
     let end = Instant::now() + session.channel().timeout();
     loop {

@@ -14,7 +14,7 @@ use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::{drive, seed};
-use crate::kept::{self, Agreed, ChainInUse, ChainPlace, Past};
+use crate::kept::{Agreed, ChainInUse, ChainPlace, Past, check_place};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
 
@@ -65,10 +65,10 @@ impl<V: StoredValue> Taken<V> {
     /// load the same. `state` says what this party would.
     fn take_up(run: &mut PreparedRun<'_>, state: StateOf<V>) -> Result<Self, Error> {
         let (session, function, tag) = (&mut *run.session, run.function, run.tag);
-        let keepers = (session.own(), session.peer());
         let role = (Protocol::Prepared, run.opened.role);
         let stock = run.opened.stock.clone();
-        let Some(opened) = kept::open(run.place, function, keepers, role)? else {
+        check_place(function, run.place.is_some())?;
+        let Some(place) = run.place else {
             return Ok(Self {
                 stock,
                 kept: None,
@@ -78,7 +78,7 @@ impl<V: StoredValue> Taken<V> {
                 tag,
             });
         };
-        let agreed = Agreed::on(opened, (function, tag), session, |past| {
+        let agreed = Agreed::on(place, (function, tag), session, role, |past| {
             state(past.chain.as_ref().map(PairChain::place), &past.loads)
         })?;
         let Agreed {

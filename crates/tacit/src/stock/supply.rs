@@ -83,6 +83,8 @@ pub(super) fn lease_of_one_lot(
 pub(crate) struct LeaseOrder<'a> {
     /// At the evaluator: for how many runs after this one of the same session.
     pub(crate) ahead: u64,
+    /// Nothing is made on the spot.
+    pub(crate) needs_stock: bool,
     /// Told what the run takes, when that is durable and before anything rests on it.
     pub(crate) watch: &'a mut dyn FnMut(&TakenNumbers),
 }
@@ -142,6 +144,9 @@ impl Supplies {
             };
             match attempt {
                 Attempt::Leased | Attempt::Behind => {}
+                Attempt::Short { .. } if order.needs_stock => {
+                    return Err(Error::stock_lacks(function));
+                }
                 Attempt::Short { runs } => {
                     drop(right.take());
                     let later = u64::from(runs) - 1;

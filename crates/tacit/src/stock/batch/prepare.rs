@@ -7,6 +7,7 @@ use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeId};
 use tacit_kernels::Block;
 use tacit_ot::Security;
+use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{
     Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
     PreparingGarbler, held_bits,
@@ -72,6 +73,12 @@ impl<'w> BatchPreparation<'w> {
             function,
             count,
         })
+    }
+
+    /// The largest order there is: what it cannot do, no batch of the function can.
+    #[must_use]
+    pub fn largest(role: Role, function: &'w Function) -> Self {
+        Self::new(role, function, MAX_EXECUTIONS)
     }
 
     /// Bits of statistical security of runs that take the executions: s, or fewer where an

@@ -10,7 +10,7 @@ use tacit::stock::{Preparation, Stocks};
 use tacit::{Function, Identity, Role};
 use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
 
-use super::{CHAIN, Parties, ROLES, add, begin_by, both};
+use super::{BY_TWO, CHAIN, Parties, ROLES, add, begin_by, both};
 
 /// Whoever destroys a stock has reason to think that the peer knows its Δ. From the rows that bring
 /// a value into a run, that peer would learn the next Δ, too.
@@ -32,6 +32,22 @@ fn a_chain_ends_with_the_stock_that_is_destroyed() {
             error.contains("was destroyed") || error.contains("stopped"),
             "{error}"
         );
+    }
+}
+
+/// Runs of one chain at a time take turns, whichever party's chain each of them has first.
+#[test]
+fn a_second_run_of_a_busy_chain_waits_for_the_first() {
+    for protocol in BY_TWO {
+        let parties = &Parties::under(protocol);
+        both(parties.begin(10));
+        std::thread::scope(|scope| {
+            let runs = [(); 4].map(|()| scope.spawn(|| both(parties.add(1))));
+            for run in runs {
+                run.join().expect("it had its turn");
+            }
+        });
+        assert_eq!(parties.look(), 14, "{}", protocol.name());
     }
 }
 

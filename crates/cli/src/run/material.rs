@@ -1,0 +1,93 @@
+//! What a run takes from this party's folder, and at which security.
+
+use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
+use tacit::session::KeptOts;
+use tacit::stock::{StockName, Stocks};
+use tacit::{Function, Role};
+
+use crate::args::RunArgs;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::function::scheme;
+use crate::log::Log;
+use crate::party::Party;
+use crate::stock;
+
+/// This party's stocks, where the protocol takes from them or counts tries in them.
+pub(super) fn stocks(
+    args: &RunArgs,
+    config: &Config,
+    protocol: Protocol,
+) -> Result<Option<Stocks>, Failure> {
+    let has_stock = protocol.stock_use() != StockUse::Nothing;
+    if args.plain_loopback && has_stock {
+        return Err(Failure::Usage(
+            "what is in stock belongs to two identities, and --plain-loopback has none; leave it \
+             out, and give --identity and --peer, or --with once you have paired"
+                .to_owned(),
+        ));
+    }
+    // Without identities there is nobody whose tries could be counted.
+    let counts_tries = protocol == Protocol::Authenticated && !args.plain_loopback;
+    match has_stock || counts_tries {
+        true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
+        false => Ok(None),
+    }
+}
+
+/// Base OTs that this party keeps for later sessions, where the protocol takes them and the parties
+/// are known to each other. No run needs them, so that a folder that cannot be used stops none.
+pub(super) fn kept_ots(
+    args: &RunArgs,
+    config: &Config,
+    protocol: Protocol,
+    log: Log,
+) -> Option<KeptOts> {
+    if protocol != Protocol::Direct || args.plain_loopback || !config.keep_base_ots.unwrap_or(true)
+    {
+        return None;
+    }
+    let folder = stock::folder(args.stock.stock.as_deref(), config);
+    let kept = folder.and_then(|folder| Ok(KeptOts::open(&folder)?));
+    kept.inspect_err(|error| log.step(format_args!("no base OTs are kept: {error}")))
+        .ok()
+}
+
+/// Whether the arguments leave open by which protocol against a malicious party is run.
+pub(super) fn is_open(args: &RunArgs) -> bool {
+    args.protocol.is_none() && args.security == ThreatModel::Malicious
+}
+
+/// Whether a checked execution of `function` is in stock, which `batch` would run. Both parties
+/// have their halves of it, and so both say the same.
+pub(super) fn checked_in_stock(
+    args: &RunArgs,
+    config: &Config,
+    party: &Party,
+    function: &Function,
+    role: Role,
+) -> Result<bool, Failure> {
+    let Some([own, peer]) = party.fingerprints() else {
+        return Ok(false);
+    };
+    let stock = StockName {
+        own,
+        peer,
+        role,
+        scheme: scheme(args.runs.scheme.as_deref(), Some(function))?.id,
+    };
+    let stocks = stock::open(args.stock.stock.as_deref(), config)?;
+    match security(Protocol::Batch, args) {
+        Ok(security) => Ok(stocks.executions_left(&stock, function, security)? > 0),
+        // Nor is anything in stock at an s that there is not.
+        Err(_) => Ok(false),
+    }
+}
+
+/// s of a run by `protocol`.
+pub(super) fn security(
+    protocol: Protocol,
+    args: &RunArgs,
+) -> Result<StatisticalSecurity, tacit::Error> {
+    super::statistical_security(protocol, args.security_bits, args.insecure_for_measurements)
+}

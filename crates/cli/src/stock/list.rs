@@ -1,0 +1,120 @@
+//! What `tacit stock list` tells of a stock, and of base OTs.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+use tacit::session::KeptBaseOts;
+use tacit::stock::{ComponentDigest, StockSummary};
+
+use super::Told;
+use crate::config::Config;
+use crate::report::shown_bytes;
+
+/// A stock: its epoch, its bytes, and a line for each kind.
+pub(super) fn list(summary: &StockSummary) -> Told {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "epoch {}, {} of {}",
+        summary.epoch,
+        shown_bytes(summary.bytes),
+        shown_bytes(summary.max_bytes)
+    );
+    let digests = shown_digests(summary.kinds.iter().map(|kind| &kind.digest));
+    let width = digests.iter().map(String::len).max().unwrap_or_default();
+    if !summary.kinds.is_empty() {
+        let _ = writeln!(
+            text,
+            "{:>10} {:>10} {:>12} {:>10} {:>8}  {:width$}  component",
+            "usable", "damaged", "bytes", "used/day", "lasts", "digest"
+        );
+    }
+    for (kind, digest) in summary.kinds.iter().zip(digests) {
+        let (usable, damaged) = (kind.available, kind.withdrawn);
+        let _ = write!(
+            text,
+            "{usable:>10} {damaged:>10} {:>12} {:>10} {:>8}  {digest:width$}  {}",
+            kind.bytes,
+            kind.taken_per_day()
+                .map_or("-".to_owned(), |count| format!("{count:.0}")),
+            kind.lasts().map_or("-".to_owned(), shown_time),
+            kind.names().collect::<Vec<_>>().join(", ")
+        );
+        if kind.pending > 0 {
+            let _ = write!(text, " ({} more wait for the next meeting)", kind.pending);
+        }
+        text.push('\n');
+    }
+    let kinds = summary.kinds.iter().map(|kind| {
+        json!({
+            "name": kind.name,
+            "other_names": kind.other_names,
+            "digest": kind.digest.to_string(),
+            "usable": kind.available,
+            "pending": kind.pending,
+            "damaged": kind.withdrawn,
+            "bytes": kind.bytes,
+            "taken": kind.taken,
+            "taken_within_s": kind.taken_within.as_secs(),
+            "lasts_s": kind.lasts().map(|lasts| lasts.as_secs()),
+        })
+    });
+    let json = json!({
+        "epoch": summary.epoch.to_string(),
+        "bytes": summary.bytes,
+        "max_bytes": summary.max_bytes,
+        "kinds": kinds.collect::<Vec<_>>(),
+    });
+    (text, json)
+}
+
+/// What is told of base OTs that sessions keep.
+pub(super) fn base_ots_told(kept: &KeptBaseOts, config: &Config) -> Told {
+    let KeptBaseOts {
+        peer,
+        role,
+        base,
+        sessions,
+        ..
+    } = kept;
+    let (role, name) = (role.name(), config.shown(peer));
+    let text = format!(
+        "{role} with {name}, base OTs by {base}\n  for {sessions} more sessions by direct\n"
+    );
+    let json = json!({
+        "peer": peer.to_string(),
+        "peer_name": config.peer_name(peer),
+        "role": role,
+        "base_ot": base.name(),
+        "sessions": sessions,
+    });
+    (text, json)
+}
+
+/// The beginnings of these digests, as long as it takes to tell them apart.
+pub(super) fn shown_digests<'d>(digests: impl Iterator<Item = &'d ComponentDigest>) -> Vec<String> {
+    const DIGITS: usize = 12;
+    let whole: Vec<_> = digests.map(ComponentDigest::to_string).collect();
+    let is_clear = |digest: &String, length: usize| {
+        let mut alike = whole
+            .iter()
+            .filter(|other| other.starts_with(&digest[..length]));
+        alike.all(|other| other == digest)
+    };
+    let shown = whole.iter().map(|digest| {
+        let length = (DIGITS..digest.len()).find(|&length| is_clear(digest, length));
+        digest[..length.unwrap_or(digest.len())].to_owned()
+    });
+    shown.collect()
+}
+
+/// A time in the largest unit that leaves a whole number.
+fn shown_time(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds / 60),
+        seconds @ ..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}

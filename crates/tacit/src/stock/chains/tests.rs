@@ -1,0 +1,171 @@
+//! Chains that must end, and what is in the way of that.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tacit_stock::{ChainStatus, Memory, Policy, Storage as _};
+
+use super::*;
+
+const CLOUD: (Protocol, Role) = (Protocol::Outsourced, Role::Evaluator);
+
+#[test]
+fn what_the_disk_does_not_let_be_killed_is_not_used() {
+    let disk = Memory::new();
+    let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
+    let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+    let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
+    let chain = open(&stocks).expect("room");
+    let new = chain.create([7; 16], &Policy::default(), None, b"a split");
+    let version = new.expect("room").finish().expect("room");
+    chain.publish(version).expect("room");
+    disk.refuse_commits(true);
+    let killed = stocks.kill_chain(&chain, "a circuit was wrong");
+    drop(chain);
+    for refused in [killed, open(&stocks.clone()).map(drop)] {
+        let error = refused.expect_err("no room").to_string();
+        assert!(error.contains("a circuit was wrong"), "{error}");
+    }
+    disk.refuse_commits(false);
+    let chain = open(&stocks).expect("room");
+    assert_eq!(chain.marks().expect("a record").status, ChainStatus::Killed);
+    chain.remove().expect("room");
+    drop(chain);
+    let chain = open(&stocks).expect("room");
+    assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
+}
+
+/// A chain with somebody else whose folder was damaged is no reason to let one live on.
+#[test]
+fn an_unreadable_chain_with_another_saves_none() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let stocks = Stocks::open(folder.path(), 1 << 20).expect("room");
+    let [own, peer, other] = [1, 2, 3].map(|party| Fingerprint([party; 32]));
+    let place = (Protocol::Prepared, Role::Garbler);
+    let open = |peer| stocks.chain_with(own, peer, place, "total").expect("room");
+    begin(&open(other), 7);
+    let chains = stocks.chains_folder();
+    let entries = std::fs::read_dir(&chains).expect("a folder");
+    let entries = entries.map(|entry| entry.expect("an entry").path());
+    let of_other: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    begin(&open(peer), 8);
+    for folder in of_other {
+        for file in std::fs::read_dir(folder).expect("a folder") {
+            let file = file.expect("an entry").path();
+            if file.is_file() {
+                std::fs::write(file, "not an index").expect("room");
+            }
+        }
+    }
+    stocks.chains().expect_err("one cannot be read");
+    let killed = stocks.kill_chains_with(own, peer, Role::Garbler);
+    assert_eq!(killed.expect("one that can be read"), ["total"]);
+    let marks = open(peer).marks().expect("a record");
+    assert_eq!(marks.status, ChainStatus::Killed);
+}
+
+fn begin(chain: &Chain, id: u8) {
+    let new = chain.create([id; 16], &Policy::default(), None, b"a split");
+    let version = new.expect("room").finish().expect("room");
+    chain.publish(version).expect("room");
+}
+
+/// A service cannot kill a chain; another process drops it and begins one of the same name.
+#[test]
+fn a_chain_that_was_dropped_beside_a_service_is_not_killed_under_its_new_id() {
+    let disk = Memory::new();
+    let both = [(); 2]
+        .map(|()| Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room"));
+    let [service, command] = &both;
+    let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+    let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
+    let chain = open(service).expect("room");
+    begin(&chain, 7);
+    disk.refuse_commits(true);
+    let killed = service.kill_chain(&chain, "a circuit was wrong");
+    killed.expect_err("no room");
+    disk.refuse_commits(false);
+    // The run still has the chain.
+    let kept = command.chains().expect("a folder");
+    let error = command.drop_chain(&kept[0]).expect_err("it is in use");
+    assert_eq!(error.category(), crate::Category::Stock, "{error}");
+    drop(chain);
+    command.drop_chain(&kept[0]).expect("nobody has it");
+    begin(&open(command).expect("nobody has it"), 8);
+    // What was read of the old one does not drop the new one.
+    command.drop_chain(&kept[0]).expect_err("it is another one");
+    let chain = open(service).expect("it is another one");
+    assert_eq!(chain.marks().expect("a record").status, ChainStatus::Live);
+}
+
+/// What the message of another version's stock advises works on it, and others are not affected.
+#[test]
+fn a_new_epoch_removes_what_another_version_wrote() {
+    let disk = Memory::new();
+    let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
+    let [own, peer, other] = [1, 2, 3].map(|party| Fingerprint([party; 32]));
+    let place = (Protocol::Prepared, Role::Garbler);
+    let name = |peer| StockName {
+        own,
+        peer,
+        role: Role::Garbler,
+        scheme: tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
+    };
+    for party in [other, peer] {
+        let epoch = EpochId::generate(0).expect("randomness");
+        let stock = stocks
+            .stocks
+            .create(name(party).id(), epoch, &[], stocks.limits);
+        drop(stock.expect("room"));
+        begin(
+            &stocks.chain_with(own, party, place, "total").expect("room"),
+            7,
+        );
+    }
+    let is_other = |error: Error| match error {
+        Error::Stock(error) => matches!(*error, StockError::Incompatible { found: 9, .. }),
+        _ => false,
+    };
+    let of_chains = id(own, peer, place);
+    become_version_9(&disk, Path::new("s"), &name(peer).id());
+    become_version_9(&disk, Path::new("s/chains"), &of_chains);
+    assert!(is_other(
+        stocks.summary(&name(peer)).expect_err("of another version")
+    ));
+    assert_eq!(stocks.list().expect("a folder").len(), 2);
+    stocks.summary(&name(other)).expect("of this version");
+    let (chains, failures) = stocks.chains_by_peer().expect("a folder");
+    assert_eq!((chains.len(), chains[0].peer), (1, other));
+    assert!(failures.into_iter().all(is_other));
+    stocks
+        .end_epoch(&name(peer))
+        .expect("what its message advises");
+    assert_eq!(stocks.list().expect("a folder"), [name(other)]);
+    assert_eq!(stocks.chains().expect("of this version").len(), 1);
+}
+
+/// Makes a stock one that a later program wrote.
+fn become_version_9(disk: &Memory, folder: &Path, id: &StockId) {
+    let digest = id.digest();
+    let name: String = digest[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let index = folder.join(format!("stock-{name}")).join("index.db");
+    let mut index = disk.open_index(&index).expect("an index");
+    let changed = index.update(&mut |entries| {
+        let (key, record_bytes) = (b"h", 4 + 32 + 32 + 1 + 4);
+        let mut value = entries.get(key).expect("room").expect("a record");
+        value[..4].copy_from_slice(&9_u32.to_le_bytes());
+        let (record, sum) = value.split_at_mut(record_bytes);
+        let hash = Sha256::new()
+            .chain_update(1_u32.to_le_bytes())
+            .chain_update(key)
+            .chain_update(record);
+        sum.copy_from_slice(&hash.finalize()[..sum.len()]);
+        entries.put(key, &value).expect("room");
+        Ok(())
+    });
+    changed.expect("room");
+}
