@@ -1,0 +1,91 @@
+//! What a program may look like, and that it means the same wherever it is looked at.
+
+use tacit_language::lower::NoCircuitFiles;
+use tacit_language::program::EntryId;
+use tacit_language::{Loaded, NoFiles, ParamValues};
+
+use crate::both::{lower, program_of, rendered, told};
+
+/// What `check` accepts, `test` and a run between two parties accept, too.
+#[test]
+fn a_program_that_is_right_is_lowered() {
+    let long = "a".repeat(64);
+    for text in [
+        "parties a, b;\nstate total: u32 = 0;\nrun set(x: u32 of a) { total = x; }\n\
+         run get() -> (now: u32 to b) { total }\n\
+         test \"set\" { set(7); set(9); assert get() == 9; }\n",
+        "parties a, b;\nmain(x: u32 public) -> (y: u32 to b) { x + 1 }\n\
+         test \"public\" { assert main(7) == 8; }\n",
+        "parties a, b;\nuse std::random::random;\n\
+         main(random_of_a: u8 of a, random_of_b_: u8 of b) -> (y: u8 to b) {\n\
+         random_of_a ^ random_of_b_ ^ (random::<u8>() & 0)\n}\n\
+         test \"names\" { assert main(7, 1) == 6; }\n",
+        "parties a, b;\nstate x: u32 = 0;\nrun hidden(x: u32 of a) -> (y: u32 to b) { x }\n\
+         test \"hidden\" { assert hidden(7) == 7; }\n",
+        &format!(
+            "parties a, b;\nstate {long}: u8 = 0;\nrun {long}{long}({long}{long}{long}: u8 of a) \
+             {{ {long} = 1; }}\n"
+        )
+        .replace(&format!("{long}{long}{long}"), &long.replace('a', "b")),
+    ] {
+        let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
+        let found = told(&loaded);
+        assert!(found.is_empty(), "{}", rendered(&loaded, &found));
+        let program = program_of(text);
+        for (number, entry) in program.entries.iter().enumerate() {
+            if entry.inputs.iter().any(|input| input.owner.is_none()) {
+                continue;
+            }
+            let id = EntryId(number as u32);
+            let lowered = program.lower(entry.name.as_str(), id, &NoCircuitFiles);
+            assert!(lowered.is_ok(), "{}: {lowered:?}", entry.name);
+        }
+        for report in loaded.run_tests(&ParamValues::new(), &NoCircuitFiles) {
+            assert!(
+                report.errors.is_empty(),
+                "{}",
+                rendered(&loaded, &report.errors)
+            );
+        }
+    }
+}
+
+/// A chain's state that a run sets without reading it is loaded and saved, so that no party takes
+/// the run for one that discards what the chain keeps. A `start` loads nothing.
+#[test]
+fn a_run_that_sets_a_state_goes_on_with_its_chain() {
+    let program = program_of(
+        "parties a, b;\nstate total: u32 = 0;\nstate other: u32 = 0;\n\
+         run set(x: u32 of a) { total = x; }\n",
+    );
+    let names = |run: &str| {
+        let function = lower(&program, run).1.function;
+        let names = |ports: &[tacit_circuit::Port]| -> Vec<String> {
+            ports.iter().map(|port| port.name.clone()).collect()
+        };
+        (names(function.loads()), names(function.saves()))
+    };
+    let (total, both) = (
+        vec!["total".to_owned()],
+        vec!["total".to_owned(), "other".to_owned()],
+    );
+    assert_eq!(names("set"), (total.clone(), total));
+    assert_eq!(names("start"), (Vec::new(), both));
+}
+
+/// A name that a function cannot have is refused by `check`.
+#[test]
+fn names_of_ports_have_at_most_64_bytes() {
+    let long = "a".repeat(65);
+    for text in [
+        format!("parties a, b;\nmain({long}: u8 of a) -> (y: u8 to b) {{ {long} }}\n"),
+        format!("parties a, b;\nmain(x: u8 of a) -> ({long}: u8 to b) {{ x }}\n"),
+        format!("parties a, b;\nstate {long}: u8 = 0;\nrun set(x: u8 of a) {{ {long} = x; }}\n"),
+    ] {
+        let errors = Loaded::new("snippet.tacit", &text, &NoFiles).check(&ParamValues::new());
+        let is_told = errors
+            .iter()
+            .any(|error| error.message.contains("64 bytes"));
+        assert!(is_told, "{errors:?}");
+    }
+}
