@@ -178,7 +178,10 @@ impl Lexer<'_> {
         if digits_end < self.at || bad_digit || digits.chars().all(|c| c == '_') {
             let (number, suffix) = text.split_at(digits_end - start);
             let mut error = Diagnostic::new(span, format!("`{text}` is not a number"));
-            if !suffix.is_empty() && !bad_digit {
+            let exponent = suffix.strip_prefix(['e', 'E']);
+            if exponent.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
+                error = error.help("a number has no exponent; write it out, as `1_000` or `0.001`");
+            } else if !suffix.is_empty() && !bad_digit {
                 error = error.help(format!(
                     "a number has no suffix; write `{number} as {suffix}` for one of that type"
                 ));

@@ -203,7 +203,7 @@ impl<'a> Elaborator<'a> {
                 terms.push(None);
                 continue;
             }
-            let expected = self.known_type(key, function, &bound, &parameter.ty);
+            let expected = self.known_type(key, &function.generics, &bound, &parameter.ty);
             let term = self.expression(argument, expected)?;
             if let Some(ty) = term.ty() {
                 self.unify(key, &function.generics, &parameter.ty, ty, &mut bound);

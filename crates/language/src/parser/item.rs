@@ -259,6 +259,7 @@ impl Parser<'_> {
     fn function(&mut self, is_component: bool) -> Parsed<ItemKind> {
         self.expect(T::Fn)?;
         let name = self.ident("the function's name")?;
+        let is_main = name.as_str() == "main";
         let generics = self.generics()?;
         let parameters = self.list(T::OpenParen, T::CloseParen, |parser| {
             let is_mutable = parser.take(T::Mut).is_some();
@@ -270,6 +271,9 @@ impl Parser<'_> {
             }
             parser.skip();
             let ty = parser.ty()?;
+            if parser.is_word("of") || parser.is_word("public") {
+                return parser.input_of_function(is_main);
+            }
             let sorted = parser.sorted()?;
             Ok(Parameter {
                 is_mutable,
@@ -299,6 +303,18 @@ impl Parser<'_> {
             result_sorted,
             body,
         }))
+    }
+
+    /// Reports the owner of a parameter.
+    fn input_of_function<K>(&mut self, is_main: bool) -> Parsed<K> {
+        let owner = self.span();
+        let error = match is_main {
+            true => Diagnostic::new(owner, "`main` is written without `fn`")
+                .help("write `main(x: u32 of alice) -> (y: u32 to both) { … }`"),
+            false => Diagnostic::new(owner, "a parameter of a `fn` has no owner")
+                .help("only inputs of `main` and of runs do; leave it out here"),
+        };
+        self.report(error)
     }
 
     /// `library "NAME"(PARAMETER: NUMBER);` or `file "PATH" order lsb_first;`

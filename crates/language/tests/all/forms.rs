@@ -4,7 +4,16 @@ use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::EntryId;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
-use crate::both::{lower, program_of, rendered, told};
+use crate::both::{lower, program_of, rendered, run_tests, told};
+
+/// The program is right, nothing is told of it, and its tests pass.
+#[track_caller]
+fn right(text: &str) {
+    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
+    let found = told(&loaded);
+    assert!(found.is_empty(), "{}", rendered(&loaded, &found));
+    run_tests(&loaded);
+}
 
 /// What `check` accepts, `test` and a run between two parties accept, too.
 #[test]
@@ -88,4 +97,31 @@ fn names_of_ports_have_at_most_64_bytes() {
             .any(|error| error.message.contains("64 bytes"));
         assert!(is_told, "{errors:?}");
     }
+}
+
+#[test]
+fn a_conversion_is_compared() {
+    right(
+        "parties a, b;\ntype Wide = u16;\ntype Sized<const N> = u<N>;\n\
+         main(x: u8 of a, y: u16 of b) -> (r: [bool; 6] to both) {\n\
+         let z = x as Sized<9> < 300;\n\
+         let up = if x as Wide < y { true } else { false };\n\
+         [x as u16 < y, x as Wide < y && x as u16 > 3, y > x as u16, (x as u12) < 9, z, up]\n}\n\
+         test \"compares\" { assert main(5, 6) == [true, true, true, true, true, true]; }\n",
+    );
+}
+
+/// What stands in a struct's braces tells its generics, as arguments tell those of a function.
+#[test]
+fn the_fields_of_a_struct_tell_its_generics() {
+    right(
+        "parties a, b;\nstruct Pair<T, const N> { all: [T; N], one: T }\n\
+         fn maybe<T>(some: bool, value: T) -> Maybe<Maybe<T>> {\n\
+         let inner = Maybe { some, value };\nMaybe { value: inner, some: true }\n}\n\
+         main(x: u8 of a) -> (r: [u8; 2] to both) {\n\
+         let pair = Pair { one: x, all: [x + 1, x, x] };\n\
+         let twice = maybe(x == 3, Pair::<u8, 3> { all: [0; 3], one: pair.all[1] });\n\
+         [pair.all[0], twice.value.value.one]\n}\n\
+         test \"told\" { assert main(3) == [4, 3]; }\n",
+    );
 }
