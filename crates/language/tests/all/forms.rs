@@ -125,3 +125,20 @@ fn the_fields_of_a_struct_tell_its_generics() {
          test \"told\" { assert main(3) == [4, 3]; }\n",
     );
 }
+
+#[test]
+fn a_comment_between_signs_changes_nothing() {
+    let text = "/* of/* a */\n   program */\nparties a, b; /* two */\n\n\
+                main(/* x */ x: u8 of a, y: u8 of b /* b's */) -> (r: u8 to both) {\n\
+                \x20   /* a\n  sum */\n    x /* and */ + y /* last */\n}\n\n\
+                test \"sum\" { assert main(1, 2) /**/ == 3; } // the end\n";
+    right(text);
+    let formatted = tacit_language::format("comments.tacit", text).expect("a right program");
+    assert_eq!(formatted, text);
+    let wide = text
+        .replace(" /*", "   /*")
+        .replace("*/ ", "*/   ")
+        .replace("(/*", "(  /*");
+    let formatted = tacit_language::format("comments.tacit", &wide).expect("a right program");
+    assert_eq!(formatted, text);
+}
