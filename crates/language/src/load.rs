@@ -66,6 +66,8 @@ pub(crate) struct Module {
     pub(crate) path: String,
     pub(crate) items: Vec<Item>,
     names: HashMap<Symbol, Definition>,
+    /// The names of the modules that it uses as wholes, by which it names what is in them.
+    modules: HashMap<Symbol, String>,
 }
 
 /// A program as it is written: all its files.
@@ -195,10 +197,34 @@ impl Loaded {
         own.get(name).or_else(|| prelude.get(name)).copied()
     }
 
-    /// What `name` means in the module of this path.
-    pub(crate) fn lookup_in(&self, path: &str, name: &str) -> Option<Definition> {
+    /// What `name` means in the module of this path, or to which `from` gives this name.
+    pub(crate) fn lookup_in(&self, from: FileId, path: &str, name: &str) -> Option<Definition> {
+        let used = &self.modules[from.0 as usize].modules;
+        let path = used.get(path).map_or(path, String::as_str);
         let module = self.modules.iter().find(|module| module.path == path)?;
         module.names.get(name).copied()
+    }
+
+    /// The path of a module that a program calls `module`, which may be of the standard library, and
+    /// whether it may have an item `name`.
+    pub(crate) fn module_with(module: &str, name: &str) -> (String, bool) {
+        let of_std = module.strip_prefix("std::").unwrap_or(module);
+        let Some((_, text)) = STD.iter().find(|(known, _)| *known == of_std) else {
+            return (module.to_owned(), true);
+        };
+        let is_builtin = BUILTINS.contains(&(of_std, name));
+        let declares = |word: &str| {
+            let mut lines = text
+                .lines()
+                .map(|line| line.trim_start_matches("component "));
+            let declared = |line: &str| {
+                let rest = line.strip_prefix(word)?.strip_prefix(name)?;
+                rest.starts_with(['<', '(', ' ']).then_some(())
+            };
+            lines.any(|line| declared(line).is_some())
+        };
+        let has = is_builtin || declares("fn ") || declares("struct ");
+        (format!("std::{of_std}"), has)
     }
 
     /// All names that mean something in a module.
@@ -214,6 +240,7 @@ impl Loaded {
             path,
             items,
             names: HashMap::new(),
+            modules: HashMap::new(),
         });
     }
 
@@ -231,9 +258,10 @@ impl Loaded {
         let uses: Vec<UseItem> = items
             .iter()
             .filter_map(|item| match &item.kind {
-                ItemKind::Use(used) => Some(used.clone()),
+                ItemKind::Use(used) => Some(used.modules()),
                 _ => None,
             })
+            .flatten()
             .collect();
         for used in uses {
             let path = path_text(&used);
@@ -313,10 +341,18 @@ impl Loaded {
                 &mut self.errors,
             );
         }
+        let mut modules = HashMap::new();
         for item in &self.modules[number].items {
             let ItemKind::Use(used) = &item.kind else {
                 continue;
             };
+            if used.is_of_modules() {
+                let named = used.names.iter();
+                modules.extend(
+                    named.map(|name| (name.name.clone(), format!("std::{name}", name = name.name))),
+                );
+                continue;
+            }
             let path = path_text(used);
             let Some(module) = self.modules.iter().position(|module| module.path == path) else {
                 continue;
@@ -338,6 +374,7 @@ impl Loaded {
             }
         }
         self.modules[number].names = names;
+        self.modules[number].modules = modules;
     }
 
     /// What another module may use of a module: not its params, states and runs.

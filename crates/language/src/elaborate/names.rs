@@ -2,7 +2,7 @@
 
 use super::{Binding, Done, Elaborator, most_like};
 use crate::diagnostic::{Diagnostic, Reported};
-use crate::load::Definition;
+use crate::load::{Definition, Loaded};
 use crate::program::ItemKey;
 use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, Path};
@@ -52,12 +52,19 @@ impl Elaborator<'_> {
         }
         let module: Vec<&str> = before.iter().map(|name| name.as_str()).collect();
         let module = module.join("::");
-        match self.loaded.lookup_in(&module, last.as_str()) {
+        let from = self.context.module;
+        match self.loaded.lookup_in(from, &module, last.as_str()) {
             Some(definition) => Ok(Meaning::Definition(definition)),
             None => {
-                let message = format!("there is no `{module}::{}` here", last.name);
+                let name = last.name.as_str();
+                let (of, has) = Loaded::module_with(&module, name);
+                if !has {
+                    let message = format!("`{of}` has no `{name}`");
+                    return self.fail(Diagnostic::new(path.span, message));
+                }
+                let message = format!("there is no `{module}::{name}` here");
                 let error = Diagnostic::new(path.span, message);
-                self.fail(error.help(format!("`use {module}::{};` brings it in", last.name)))
+                self.fail(error.help(format!("`use {of}::{name};` brings it in")))
             }
         }
     }

@@ -127,6 +127,17 @@ fn the_fields_of_a_struct_tell_its_generics() {
 }
 
 #[test]
+fn modules_of_the_standard_library_are_used_as_wholes() {
+    right(
+        "parties a, b;\nuse std::psi;\nuse std::{order, tree};\nuse std::order::sort;\n\
+         main(x: [u8; 2] of a sorted, node: tree::Node<2, u8> of b) -> (r: [u8; 3] to both) {\n\
+         [psi::count(x, x) as u8, order::median(sort(x)), node.threshold]\n}\n\
+         test \"used\" { assert main([3, 4], tree::Node::<2, u8> { feature: 1, threshold: 9 }) \
+         == [2, 3, 9]; }\n",
+    );
+}
+
+#[test]
 fn a_comment_between_signs_changes_nothing() {
     let text = "/* of/* a */\n   program */\nparties a, b; /* two */\n\n\
                 main(/* x */ x: u8 of a, y: u8 of b /* b's */) -> (r: u8 to both) {\n\
