@@ -1,8 +1,8 @@
 //! What a program may look like, and that it means the same wherever it is looked at.
 
-use tacit_language::lower::NoCircuitFiles;
-use tacit_language::program::EntryId;
-use tacit_language::{Loaded, NoFiles, ParamValues};
+use tacit_language::lower::{CircuitFiles, NoCircuitFiles};
+use tacit_language::program::{BitOrder, EntryId};
+use tacit_language::{Loaded, NoFiles, ParamValues, ProgramFolder};
 
 use crate::both::{lower, program_of, rendered, run_tests, told};
 
@@ -152,4 +152,23 @@ fn a_comment_between_signs_changes_nothing() {
         .replace("(/*", "(  /*");
     let formatted = tacit_language::format("comments.tacit", &wide).expect("a right program");
     assert_eq!(formatted, text);
+}
+
+/// A file in the program's folder is named as a shell does, too, and none outside it.
+#[test]
+fn a_circuit_file_may_be_named_from_its_folder() {
+    let name = format!("tacit-folder-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let text = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n";
+    std::fs::write(folder.join("and.txt"), text).expect("to write a circuit");
+    let files = ProgramFolder::new(&folder);
+    for path in ["and.txt", "./and.txt", "././and.txt"] {
+        let circuit = files.circuit(path, BitOrder::LsbFirst);
+        assert!(circuit.is_ok(), "{path}: {circuit:?}");
+    }
+    for path in ["../and.txt", "./../and.txt", "/and.txt", "."] {
+        assert!(files.circuit(path, BitOrder::LsbFirst).is_err(), "{path}");
+    }
+    std::fs::remove_dir_all(&folder).expect("to remove the folder");
 }
