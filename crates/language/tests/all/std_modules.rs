@@ -168,7 +168,68 @@ fn edit_distances_of_all_lengths() {
     }
 }
 
-fn distance(a: &[bool], b: &[bool]) -> usize {
+/// A text of at most this many bytes, as bits.
+fn text_bits(text: &str, size: usize) -> Vec<bool> {
+    let bytes = text.bytes().chain(std::iter::repeat(0)).take(size);
+    let bits = bytes.flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+    bits.collect()
+}
+
+/// What fills a text up is no part of it, and an accent is a byte more but no letter more.
+#[test]
+fn edit_distances_of_texts() {
+    let (m, n) = (17, 20);
+    let text = format!(
+        "parties alice, bob;\n\
+         use std::edit::{{text_distance_in_bytes, text_distance_in_code_points}};\n\
+         main(a: text<{m}> of alice, b: text<{n}> of bob) -> (bytes: u5 to both, points: u5 to both) {{\n\
+         (text_distance_in_bytes(a, b), text_distance_in_code_points(a, b))\n}}\n\
+         test \"names\" {{\n\
+         assert main(\"jon smith\", \"john smyth\") == (2, 2);\n\
+         assert main(\"bjorn\", \"björn\") == (2, 1);\n\
+         assert main(\"\", \"\") == (0, 0);\n\
+         assert main(\"\", \"日本\") == (6, 2);\n\
+         assert main(\"kitten\", \"sitting\") == (3, 3);\n\
+         assert main(\"12345678901234567\", \"12345678901234567890\") == (3, 3);\n}}\n"
+    );
+    let program = program_of(&text);
+    run_tests(&Loaded::new("snippet.tacit", &text, &NoFiles));
+    let (_, lowered) = lower(&program, "main");
+    let mut chance = Chance(11);
+    let letters: Vec<char> = "abö日é🦀\u{80}\u{7ff}\u{ffff}".chars().collect();
+    for _ in 0..60 {
+        let mut drawn = |size: usize| {
+            let mut text = String::new();
+            for _ in 0..chance.below(size + 1) {
+                let letter = letters[chance.below(letters.len())];
+                if text.len() + letter.len_utf8() <= size {
+                    text.push(letter);
+                }
+            }
+            text
+        };
+        let (a, b) = (drawn(m), drawn(n));
+        let given = [text_bits(&a, m), text_bits(&b, n)].concat();
+        let bits = lowered.function.evaluate(&given);
+        let number = |bits: &[bool]| {
+            let bits = bits.iter().rev();
+            bits.fold(0, |sum, &bit| 2 * sum + usize::from(bit))
+        };
+        let points = |text: &str| text.chars().collect::<Vec<char>>();
+        assert_eq!(
+            number(&bits[..5]),
+            distance(a.as_bytes(), b.as_bytes()),
+            "{a:?} {b:?}"
+        );
+        assert_eq!(
+            number(&bits[5..]),
+            distance(&points(&a), &points(&b)),
+            "{a:?} {b:?}"
+        );
+    }
+}
+
+fn distance<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);
