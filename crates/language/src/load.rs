@@ -47,6 +47,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("prelude", "leading_ones"),
     ("prelude", "count_ones"),
     ("prelude", "zero"),
+    ("prelude", "debug"),
     ("random", "random"),
 ];
 

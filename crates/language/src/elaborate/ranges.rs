@@ -83,7 +83,8 @@ impl Walk<'_> {
         match &statement.kind {
             StatementKind::Let(_, value)
             | StatementKind::Evaluate(value)
-            | StatementKind::Assert(value) => self.expression(value),
+            | StatementKind::Assert(value)
+            | StatementKind::Debug(value) => self.expression(value),
             StatementKind::Assign(place, value) => {
                 self.expression(value);
                 self.place(place);

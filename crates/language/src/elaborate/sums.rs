@@ -126,7 +126,9 @@ impl<'p> Walk<'p> {
                         walk.statements(&each.body);
                     });
                 }
-                StatementKind::Evaluate(value) | StatementKind::Assert(value) => {
+                StatementKind::Evaluate(value)
+                | StatementKind::Assert(value)
+                | StatementKind::Debug(value) => {
                     self.expression(value);
                 }
             }

@@ -2,7 +2,7 @@
 
 use tacit_language::lower::{CircuitFiles, NoCircuitFiles};
 use tacit_language::program::{BitOrder, EntryId};
-use tacit_language::{Loaded, NoFiles, ParamValues, ProgramFolder};
+use tacit_language::{Loaded, NoFiles, ParamValues, ProgramFolder, Signature};
 
 use crate::both::{lower, program_of, rendered, run_tests, told};
 
@@ -171,4 +171,67 @@ fn a_circuit_file_may_be_named_from_its_folder() {
         assert!(files.circuit(path, BitOrder::LsbFirst).is_err(), "{path}");
     }
     std::fs::remove_dir_all(&folder).expect("to remove the folder");
+}
+
+const DEBUGGED: &str = "parties a, b;\nuse std::random::random;\n\
+    fn twice(x: u8) -> u8 { debug(x); x + x }\n\
+    main(x: u8 of a, name: text<8> of b) -> (y: u8 to b) {\n\
+    debug(name);\nlet y = twice(x);\n\
+    if y > 9 { debug((x, y)); } else { debug(1); }\n\
+    for i in 0..2 { debug(i + 1); }\n\
+    y ^ (random::<u8>() & 0)\n}\n\
+    test \"shown\" { debug(main(7, \"Ann\")); assert main(1, \"Ben\") == 2; }\n";
+
+/// A test and an evaluation show what `debug` is given, of the branch that is taken alone.
+#[test]
+fn debug_shows_values_in_tests() {
+    let loaded = Loaded::new("shown.tacit", DEBUGGED, &NoFiles);
+    let reports = loaded.run_tests(&ParamValues::new(), &NoCircuitFiles);
+    assert!(
+        reports[0].errors.is_empty(),
+        "{}",
+        rendered(&loaded, &reports[0].errors)
+    );
+    let expected = [
+        "shown.tacit:5: name = \"Ann\"",
+        "shown.tacit:3: x = 7",
+        "shown.tacit:7: (x, y) = (7, 14)",
+        "shown.tacit:8: i + 1 = 1",
+        "shown.tacit:8: i + 1 = 2",
+        "shown.tacit:11: main(7, \"Ann\") = 14",
+        "shown.tacit:5: name = \"Ben\"",
+        "shown.tacit:3: x = 1",
+        "shown.tacit:7: 1 = 1",
+        "shown.tacit:8: i + 1 = 1",
+        "shown.tacit:8: i + 1 = 2",
+    ];
+    assert_eq!(reports[0].debugged, expected);
+}
+
+/// A program that is run has nothing of `debug`: it is the program without it, and is warned of.
+#[test]
+fn debug_is_in_no_run() {
+    let loaded = Loaded::new("shown.tacit", DEBUGGED, &NoFiles);
+    let program = program_of(DEBUGGED);
+    let shown = "`debug` shows nothing in a run";
+    assert!(
+        program
+            .warnings
+            .iter()
+            .all(|warning| warning.message == shown)
+    );
+    assert_eq!(program.warnings.len(), 5);
+    assert!(!format!("{:?}", program.functions).contains("Debug("));
+    let without: String = DEBUGGED
+        .replace("debug(x); ", "")
+        .replace("debug(name);", "")
+        .replace("debug((x, y)); ", "")
+        .replace("debug(1); ", "")
+        .replace("debug(i + 1); ", "");
+    let other = Loaded::new("other.tacit", &without, &NoFiles);
+    let meaning = |loaded: &Loaded| {
+        let signature = Signature::new(loaded, &ParamValues::new(), None).expect("a program");
+        signature.meaning(&NoCircuitFiles).expect("no files")
+    };
+    assert_eq!(meaning(&loaded), meaning(&other));
 }
