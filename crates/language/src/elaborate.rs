@@ -107,6 +107,8 @@ pub(crate) struct Elaborator<'a> {
     folded: Vec<order::Folded>,
     /// The names of the results of the run whose body is made.
     result_names: Vec<Symbol>,
+    /// What a method is called on, and its term, until the call takes it up.
+    receiver: Option<(&'a syntax::Expression, Term)>,
     /// Whether the program shows what `debug` is given.
     keeps_debug: bool,
     /// Calls of `debug` that it does not have.
@@ -197,6 +199,7 @@ impl<'a> Elaborator<'a> {
             computed: HashMap::new(),
             folded: Vec::new(),
             result_names: Vec::new(),
+            receiver: None,
             keeps_debug: false,
             left_out: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),

@@ -8,7 +8,7 @@ use crate::elaborate::most_like;
 use crate::parser;
 use crate::program::{EntryKind, ItemKey};
 use crate::source::{FileId, SourceMap, Sources, Span, Symbol};
-use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem};
+use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem, method_name};
 
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
@@ -191,6 +191,22 @@ impl Loaded {
         self.items_of(module).iter().any(broken)
     }
 
+    /// The method of this name of a struct.
+    pub(crate) fn method(&self, of: ItemKey, name: &str) -> Option<Definition> {
+        let declared = self.item(of).kind.name()?;
+        let names = &self.modules[of.0.0 as usize].names;
+        names
+            .get(method_name(declared.as_str(), name).as_str())
+            .copied()
+    }
+
+    /// Whether some struct has a method of this name.
+    pub(crate) fn has_method(&self, name: &str) -> bool {
+        let items = self.modules.iter().flat_map(|module| &module.items);
+        let mut methods = items.filter_map(method_of);
+        methods.any(|(of, method)| method.as_str()[of.len() + 2..] == *name)
+    }
+
     /// What `name` means in a module: its own items, what it uses, and the prelude.
     pub(crate) fn lookup(&self, module: FileId, name: &str) -> Option<Definition> {
         let own = &self.modules[module.0 as usize].names;
@@ -342,6 +358,19 @@ impl Loaded {
                 &mut self.errors,
             );
         }
+        for (of, method) in self.modules[number].items.iter().filter_map(method_of) {
+            let is_struct = |item: &&Item| matches!(&item.kind, ItemKind::Struct(item) if item.name.as_str() == of);
+            if !self.modules[number]
+                .items
+                .iter()
+                .any(|item| is_struct(&item))
+            {
+                let message = format!("this file declares no struct `{of}`");
+                let error = Diagnostic::new(method.span, message);
+                let help = "a method stands in the file of its struct; elsewhere write a `fn`";
+                self.errors.report(error.help(help));
+            }
+        }
         let mut modules = HashMap::new();
         for item in &self.modules[number].items {
             let ItemKind::Use(used) = &item.kind else {
@@ -395,6 +424,13 @@ impl Loaded {
             .map(|(_, name)| (*name, Definition::Builtin(name)));
         items.chain(builtins)
     }
+}
+
+/// The struct whose method an item is, and the method's name with it.
+fn method_of(item: &Item) -> Option<(&str, &Ident)> {
+    let name = item.kind.name()?;
+    let (of, _) = name.as_str().split_once("::")?;
+    Some((of, name))
 }
 
 fn path_text(used: &UseItem) -> String {

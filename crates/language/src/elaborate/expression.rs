@@ -23,6 +23,9 @@ impl<'a> Elaborator<'a> {
         from: &'a syntax::Expression,
         hint: Option<TypeId>,
     ) -> Done<Term> {
+        if let Some((_, term)) = self.receiver.take_if(|(at, _)| std::ptr::eq(*at, from)) {
+            return Ok(term);
+        }
         self.burn(from.span)?;
         self.deeper(from.span, |this| this.expression_inside(from, hint))
     }

@@ -50,6 +50,18 @@ impl Elaborator<'_> {
                 }
             };
         }
+        if let [of] = before
+            && let Some(Definition::Item(key)) =
+                self.declaration(of.as_str(), |kind| matches!(kind, ItemKind::Struct(_)))
+        {
+            return match self.loaded.method(key, last.as_str()) {
+                Some(definition) => Ok(Meaning::Definition(definition)),
+                None => {
+                    let message = format!("`{}` has no method `{}`", of.name, last.name);
+                    self.fail(Diagnostic::new(last.span, message))
+                }
+            };
+        }
         let module: Vec<&str> = before.iter().map(|name| name.as_str()).collect();
         let module = module.join("::");
         let from = self.context.module;
@@ -71,6 +83,11 @@ impl Elaborator<'_> {
 
     /// The enum that a name means, also as another name of its type.
     fn enum_named(&self, name: &str) -> Option<Definition> {
+        self.declaration(name, |kind| matches!(kind, ItemKind::Enum(_)))
+    }
+
+    /// The item of a kind that a name means, also as another name of its type.
+    fn declaration(&self, name: &str, is_meant: fn(&ItemKind) -> bool) -> Option<Definition> {
         let mut definition = self.loaded.lookup(self.context.module, name)?;
         // An alias of an alias ends somewhere, or its declaration is reported.
         for _ in 0..8 {
@@ -78,12 +95,15 @@ impl Elaborator<'_> {
                 return None;
             };
             match &self.loaded.item(key).kind {
-                ItemKind::Enum(_) => return Some(definition),
+                kind if is_meant(kind) => return Some(definition),
                 ItemKind::Type(_, _, ty) => {
                     let crate::syntax::TypeExpressionKind::Named(path) = &ty.kind else {
                         return None;
                     };
-                    definition = self.loaded.lookup(key.0, path.as_name()?.as_str())?;
+                    let [name] = &path.segments[..] else {
+                        return None;
+                    };
+                    definition = self.loaded.lookup(key.0, name.as_str())?;
                 }
                 _ => return None,
             }

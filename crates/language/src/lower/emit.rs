@@ -320,7 +320,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
 
     /// A name for the next component, whose results have these widths.
     fn free_name(&mut self, wanted: &str, widths: Vec<usize>) -> String {
-        let wanted = wanted.trim_start_matches('_');
+        let wanted = wanted.trim_start_matches('_').replace("::", "_");
         let wanted: String = wanted.chars().take(40).collect();
         let mut name = wanted.clone();
         let mut number = 1;

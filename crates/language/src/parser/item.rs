@@ -5,8 +5,9 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
 use crate::source::Symbol;
 use crate::syntax::{
-    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Input, Item, ItemKind, Output,
-    ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
+    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Ident, Input, Item, ItemKind,
+    Output, ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
+    method_name,
 };
 
 /// The words that items begin with, those that are names elsewhere among them.
@@ -258,7 +259,7 @@ impl Parser<'_> {
 
     fn function(&mut self, is_component: bool) -> Parsed<ItemKind> {
         self.expect(T::Fn)?;
-        let name = self.ident("the function's name")?;
+        let name = self.function_name()?;
         let is_main = name.as_str() == "main";
         let generics = self.generics()?;
         let parameters = self.list(T::OpenParen, T::CloseParen, |parser| {
@@ -303,6 +304,19 @@ impl Parser<'_> {
             result_sorted,
             body,
         }))
+    }
+
+    /// `norm`, or `Point::norm` of a method.
+    fn function_name(&mut self) -> Parsed<Ident> {
+        let first = self.ident("the function's name")?;
+        if self.take(T::ColonColon).is_none() {
+            return Ok(first);
+        }
+        let second = self.ident("the method's name")?;
+        Ok(Ident {
+            name: method_name(first.as_str(), second.as_str()),
+            span: first.span.to(second.span),
+        })
     }
 
     /// Reports the owner of a parameter.

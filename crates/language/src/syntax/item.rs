@@ -143,6 +143,11 @@ pub(crate) struct Function {
     pub(crate) body: FunctionBody,
 }
 
+/// The name under which a method of a struct is declared, which is no name of anything else.
+pub(crate) fn method_name(of: &str, name: &str) -> Symbol {
+    Symbol::new(&format!("{of}::{name}"))
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum FunctionBody {
     Block(Block),

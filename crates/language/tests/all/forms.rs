@@ -137,6 +137,29 @@ fn modules_of_the_standard_library_are_used_as_wholes() {
     );
 }
 
+/// Two structs may have methods of one name; a method of a struct goes before a function of its name.
+#[test]
+fn structs_have_methods() {
+    let text = "parties a, b;\n\nstruct Point { x: u8, y: u8 }\nstruct Line { from: Point, to: Point }\n\
+        struct Pair<T> { one: T, two: T }\ntype Bytes = Pair<u8>;\n\n\
+        fn Point::size(p: Point) -> u8 {\n    p.x + p.y\n}\n\
+        component fn Line::size(l: Line) -> u8 {\n    l.to.size() - l.from.size()\n}\n\
+        fn Pair::swap<T>(p: Pair<T>) -> Pair<T> {\n    Pair { one: p.two, two: p.one }\n}\n\
+        fn size(x: u8) -> u8 {\n    x ^ 1\n}\n\
+        fn moved(p: Point, by: u8) -> Point {\n    Point { x: p.x + by, y: p.y }\n}\n\n\
+        main(a: u8 of a, b: u8 of b) -> (r: [u8; 5] to both) {\n    \
+        let p = Point { x: a, y: b };\n    \
+        let line = Line { from: p, to: p.moved(3).moved(1) };\n    \
+        let pair = Pair { one: a, two: b }.swap();\n    \
+        [p.size(), line.size(), a.size(), Point::size(line.to), Bytes::swap(pair).one]\n}\n\n\
+        test \"sizes\" {\n    assert main(2, 5) == [7, 4, 3, 11, 2];\n}\n";
+    right(text);
+    let formatted = tacit_language::format("methods.tacit", text).expect("a right program");
+    assert_eq!(formatted, text);
+    let program = program_of(text);
+    assert!(lower(&program, "main").1.function.call_count() > 0);
+}
+
 #[test]
 fn a_comment_between_signs_changes_nothing() {
     let text = "/* of/* a */\n   program */\nparties a, b; /* two */\n\n\
