@@ -358,19 +358,6 @@ impl Loaded {
                 &mut self.errors,
             );
         }
-        for (of, method) in self.modules[number].items.iter().filter_map(method_of) {
-            let is_struct = |item: &&Item| matches!(&item.kind, ItemKind::Struct(item) if item.name.as_str() == of);
-            if !self.modules[number]
-                .items
-                .iter()
-                .any(|item| is_struct(&item))
-            {
-                let message = format!("this file declares no struct `{of}`");
-                let error = Diagnostic::new(method.span, message);
-                let help = "a method stands in the file of its struct; elsewhere write a `fn`";
-                self.errors.report(error.help(help));
-            }
-        }
         let mut modules = HashMap::new();
         for item in &self.modules[number].items {
             let ItemKind::Use(used) = &item.kind else {
@@ -405,6 +392,24 @@ impl Loaded {
         }
         self.modules[number].names = names;
         self.modules[number].modules = modules;
+        self.check_methods(number);
+    }
+
+    /// Reports methods of what is no struct of their file.
+    fn check_methods(&mut self, number: usize) {
+        for (of, method) in self.modules[number].items.iter().filter_map(method_of) {
+            let is_struct = |item: &&Item| matches!(&item.kind, ItemKind::Struct(item) if item.name.as_str() == of);
+            if !self.modules[number]
+                .items
+                .iter()
+                .any(|item| is_struct(&item))
+            {
+                let message = format!("this file declares no struct `{of}`");
+                let error = Diagnostic::new(method.span, message);
+                let help = "a method stands in the file of its struct; elsewhere write a `fn`";
+                self.errors.report(error.help(help));
+            }
+        }
     }
 
     /// What another module may use of a module: not its params, states and runs.

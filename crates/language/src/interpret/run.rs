@@ -53,7 +53,7 @@ pub(crate) struct Machine<'p> {
     /// What a failed assertion compared.
     pub(crate) compared: Option<(Value, Value, TypeId)>,
     /// Is given the values that `debug` shows, and where each is written.
-    pub(crate) debug: Option<&'p mut dyn FnMut(Span, &str)>,
+    pub(crate) debug: Option<Show<'p>>,
     /// Whether a branch is run that is not taken.
     is_other_branch: bool,
 }
@@ -72,6 +72,9 @@ pub(crate) struct Ran<'r> {
 
 /// Says what is wrong with a run that is over.
 type Watch<'p> = &'p mut dyn FnMut(&Ran<'_>) -> Result<(), String>;
+
+/// Shows a value that stands at a place of the program.
+type Show<'p> = &'p mut dyn FnMut(Span, &str);
 
 /// Where random bits come from.
 #[derive(Clone, Debug)]
