@@ -222,8 +222,8 @@ impl Loaded {
         module.names.get(name).copied()
     }
 
-    /// The path of a module that a program calls `module`, which may be of the standard library, and
-    /// whether it may have an item `name`.
+    /// The path of a module that a program calls `module`, which may be of the standard library,
+    /// and whether it may have an item `name`.
     pub(crate) fn module_with(module: &str, name: &str) -> (String, bool) {
         let of_std = module.strip_prefix("std::").unwrap_or(module);
         let Some((_, text)) = STD.iter().find(|(known, _)| *known == of_std) else {
@@ -398,12 +398,12 @@ impl Loaded {
     /// Reports methods of what is no struct of their file.
     fn check_methods(&mut self, number: usize) {
         for (of, method) in self.modules[number].items.iter().filter_map(method_of) {
-            let is_struct = |item: &&Item| matches!(&item.kind, ItemKind::Struct(item) if item.name.as_str() == of);
-            if !self.modules[number]
-                .items
-                .iter()
-                .any(|item| is_struct(&item))
-            {
+            let is_struct = |item: &Item| match &item.kind {
+                ItemKind::Struct(item) => item.name.as_str() == of,
+                _ => false,
+            };
+            let mut items = self.modules[number].items.iter();
+            if !items.any(is_struct) {
                 let message = format!("this file declares no struct `{of}`");
                 let error = Diagnostic::new(method.span, message);
                 let help = "a method stands in the file of its struct; elsewhere write a `fn`";

@@ -205,8 +205,8 @@ impl Signature {
         self.evaluate_with(values, seed, &NoCircuitFiles, &mut |_, _| {})
     }
 
-    /// As [`Signature::evaluate`], of a program that may call circuits of these files. `debug` is given
-    /// what the `debug` of the program shows, and where it is written.
+    /// As [`Signature::evaluate`], of a program that may call circuits of these files. `debug` is
+    /// given what the `debug` of the program shows, and where it is written.
     ///
     /// # Errors
     ///

@@ -334,8 +334,8 @@ impl<'a> Elaborator<'a> {
         Ok(self.intrinsic(intrinsic, vec![value], ty, span))
     }
 
-    /// `debug(x)`, which shows `x` where the program is evaluated or tested. Elsewhere the program has
-    /// nothing of it, so that no run can print a secret.
+    /// `debug(x)`, which shows `x` where the program is evaluated or tested. Elsewhere the program
+    /// has nothing of it, so that no run can print a secret.
     fn debug(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
         let [value] = self.positional("debug", given, span)?;
         let term = match self.expression(value, None)? {

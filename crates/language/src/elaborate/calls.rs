@@ -46,7 +46,8 @@ impl<'a> Elaborator<'a> {
         self.call_meaning(meaning, path.last(), &path.generics, given, hint, span)
     }
 
-    /// `a.f(b)`, which is `f(a, b)`: a method of the struct that `a` is, or else what `f` means here.
+    /// `a.f(b)`, which is `f(a, b)`: a method of the struct that `a` is, or else what `f` means
+    /// here.
     pub(super) fn method(
         &mut self,
         name: &'a Ident,

@@ -175,8 +175,8 @@ impl<'a> Elaborator<'a> {
     /// Reports what no port of a function can be.
     fn check_port(&mut self, ty: TypeId, name: &Ident) -> Done<()> {
         if !Port::is_valid_name(name.as_str()) {
-            let message = "an input, a result or a state has a name of at most 64 bytes that begins \
-                           with a letter";
+            let message = "an input, a result or a state has a name of at most 64 bytes that \
+                           begins with a letter";
             return self.fail(Diagnostic::new(name.span, message));
         }
         if self.program.types.width(ty) > 0 {

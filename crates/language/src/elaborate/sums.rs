@@ -10,13 +10,15 @@
 
 mod facts;
 mod means;
+mod turns;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use num_bigint::BigInt;
 use num_traits::Zero;
 
 use facts::Fact;
+use turns::counters_of;
 
 use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
@@ -27,12 +29,13 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// Most turns that are looked at one by one.
-const MAX_TURNS: u128 = 1 << 12;
+/// Most turns of a program that are looked at one by one.
+const MAX_TURNS: u128 = 1 << 16;
 
 /// A warning for each sum that may wrap.
 pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let mut left = MAX_TURNS;
     for function in &program.functions {
         let Body::Block(block) = &function.body else {
             continue;
@@ -49,8 +52,10 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
             known: HashMap::new(),
             sums: HashMap::new(),
             means: Vec::new(),
+            left,
         };
         walk.block(block);
+        left = walk.left;
         found.append(&mut walk.means);
         let sums = walk.sums.iter();
         found.extend(sums.filter_map(|((local, _, span), sum)| walk.warning(*local, *span, sum)));
@@ -90,6 +95,8 @@ struct Walk<'p> {
     sums: HashMap<(LocalId, Part, Span), Sum>,
     /// Warnings of sums that are divided.
     means: Vec<Diagnostic>,
+    /// Turns that may still be looked at one by one.
+    left: u128,
 }
 
 impl<'p> Walk<'p> {
@@ -295,86 +302,6 @@ impl<'p> Walk<'p> {
         sum.greatest += greatest;
     }
 
-    /// How often these loops add a value, and the range of what they add together. Turns are looked
-    /// at one by one where what is added, or whether it is, depends on their counters.
-    fn over_turns(
-        &mut self,
-        loops: &[(usize, u128)],
-        added: &'p Expression,
-        once: Range,
-    ) -> Option<(u128, BigInt, BigInt)> {
-        let mut counters = BTreeSet::new();
-        self.counters_in(added, &mut counters);
-        for (guard, _) in &self.guards {
-            counters.extend(counters_of(guard));
-        }
-        let (named, others): (Vec<_>, Vec<_>) = loops
-            .iter()
-            .copied()
-            .partition(|(counter, _)| counters.contains(counter));
-        let product = |loops: &[(usize, u128)]| {
-            loops
-                .iter()
-                .fold(1_u128, |all, (_, turns)| all.saturating_mul(*turns))
-        };
-        let again = product(&others);
-        if product(&named) > MAX_TURNS {
-            let turns = again.saturating_mul(product(&named));
-            return Some((turns, once.0 * turns, once.1 * turns));
-        }
-        let mut total = (0, BigInt::zero(), BigInt::zero());
-        self.each_turn(&named, added, &mut total)?;
-        let (turns, least, greatest) = total;
-        Some((again.saturating_mul(turns), least * again, greatest * again))
-    }
-
-    fn each_turn(
-        &mut self,
-        loops: &[(usize, u128)],
-        added: &'p Expression,
-        total: &mut (u128, BigInt, BigInt),
-    ) -> Option<()> {
-        let Some(((counter, _), rest)) = loops.split_first() else {
-            let fails = |(guard, holds): &(&Number, bool)| match bounds(guard, &self.bounds) {
-                Some((0, 0)) => *holds,
-                Some((low, high)) => !holds && (low > 0 || high < 0),
-                None => false,
-            };
-            if !self.guards.iter().any(fails) {
-                let (least, greatest) = self.range(added)?;
-                *total = (total.0 + 1, &total.1 + least, &total.2 + greatest);
-            }
-            return Some(());
-        };
-        let range = self.bounds[*counter];
-        for value in range.0..=range.1 {
-            self.bounds[*counter] = (value, value);
-            if self.each_turn(rest, added, total).is_none() {
-                self.bounds[*counter] = range;
-                return None;
-            }
-        }
-        self.bounds[*counter] = range;
-        Some(())
-    }
-
-    /// The counters on which the range of a value depends.
-    fn counters_in(&self, value: &Expression, found: &mut BTreeSet<usize>) {
-        match &value.kind {
-            K::Number(number) => found.extend(counters_of(number)),
-            K::Cast(of) => self.counters_in(of, found),
-            K::If(_, a, b) | K::Binary(BinaryOperator::Add, a, b) => {
-                self.counters_in(a, found);
-                self.counters_in(b, found);
-            }
-            K::Block(block) => self.counters_in(&block.value, found),
-            K::Intrinsic(Intrinsic::WideMul, parts) => {
-                parts.iter().for_each(|part| self.counters_in(part, found));
-            }
-            _ => {}
-        }
-    }
-
     /// The least and greatest value, where these show.
     fn range(&self, value: &Expression) -> Option<Range> {
         let types = &self.program.types;
@@ -477,14 +404,6 @@ fn is_zero(value: &Expression) -> bool {
         K::Block(block) => block.statements.is_empty() && is_zero(&block.value),
         _ => false,
     }
-}
-
-fn counters_of(number: &Number) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    number.counters(&mut |counter| {
-        found.insert(counter.0 as usize);
-    });
-    found
 }
 
 fn part_of(path: &[Step]) -> Option<Part> {

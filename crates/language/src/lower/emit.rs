@@ -190,8 +190,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
     }
 
     /// Declares inputs and copies them to their places. A state that the run neither reads nor
-    /// changes is not loaded. One that it sets without reading it is: what a chain keeps is replaced
-    /// by the next run as the program says, and by no `start`.
+    /// changes is not loaded. One that it sets without reading it is: what a chain keeps is
+    /// replaced by the next run as the program says, and by no `start`.
     fn give(&mut self, used: &[bool]) {
         let mut start = 0;
         let saved = self.run.saved.iter();

@@ -137,10 +137,12 @@ fn modules_of_the_standard_library_are_used_as_wholes() {
     );
 }
 
-/// Two structs may have methods of one name; a method of a struct goes before a function of its name.
+/// Two structs may have methods of one name; a method of a struct goes before a function of its
+/// name.
 #[test]
 fn structs_have_methods() {
-    let text = "parties a, b;\n\nstruct Point { x: u8, y: u8 }\nstruct Line { from: Point, to: Point }\n\
+    let text = "parties a, b;\n\nstruct Point { x: u8, y: u8 }\n\
+        struct Line { from: Point, to: Point }\n\
         struct Pair<T> { one: T, two: T }\ntype Bytes = Pair<u8>;\n\n\
         fn Point::size(p: Point) -> u8 {\n    p.x + p.y\n}\n\
         component fn Line::size(l: Line) -> u8 {\n    l.to.size() - l.from.size()\n}\n\

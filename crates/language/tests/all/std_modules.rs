@@ -69,8 +69,8 @@ fn quantiles() {
 #[test]
 fn numbers_are_rotated() {
     let text = "parties alice, bob;\n\
-        main(a: u8 of alice, b: u5 of alice, by: u32 of bob) -> (free: [u8; 4] to both, five: u5 to both, \
-        secret: [u5; 2] to both) {\n\
+        main(a: u8 of alice, b: u5 of alice, by: u32 of bob) -> (free: [u8; 4] to both, \
+        five: u5 to both, secret: [u5; 2] to both) {\n\
         let mut turned = a;\nfor i in 0..5 { turned = a.rotate_left(3 * i); }\n\
         ([a.rotate_left(3), a.rotate_right(3), rotate_left(a, 11), turned], b.rotate_right(2),\n\
         [rotate_left(b, by & 7), rotate_right(b, by & 7)])\n}\n\
@@ -201,7 +201,8 @@ fn edit_distances_of_all_lengths() {
 fn tables_are_joined_many_to_many() {
     let text = "parties alice, bob;\nuse std::table::{join_many, repeats_at_most};\n\
         main(ids: [u4; 5] of alice sorted, a: [u8; 5] of alice, keys: [u4; 4] of bob sorted, \
-        b: [u8; 4] of bob)\n -> (pairs: [u16; 2] to both, sound: [bool; 2] to both, one: u16 to both) {\n\
+        b: [u8; 4] of bob)\n -> (pairs: [u16; 2] to both, sound: [bool; 2] to both, \
+        one: u16 to both) {\n\
         let mut pairs: [u16; 2] = [0; 2];\n\
         for row in join_many::<2>(ids, a, keys, b) {\n\
         for pair in row {\n\
@@ -235,7 +236,8 @@ fn edit_distances_of_texts() {
     let text = format!(
         "parties alice, bob;\n\
          use std::edit::{{text_distance_in_bytes, text_distance_in_code_points}};\n\
-         main(a: text<{m}> of alice, b: text<{n}> of bob) -> (bytes: u5 to both, points: u5 to both) {{\n\
+         main(a: text<{m}> of alice, b: text<{n}> of bob)\n\
+         -> (bytes: u5 to both, points: u5 to both) {{\n\
          (text_distance_in_bytes(a, b), text_distance_in_code_points(a, b))\n}}\n\
          test \"names\" {{\n\
          assert main(\"jon smith\", \"john smyth\") == (2, 2);\n\
