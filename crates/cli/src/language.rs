@@ -112,6 +112,10 @@ fn print_report(path: &Path, report: &TestReport, map: &SourceMap) -> Result<(),
     };
     let mut text = String::new();
     let _ = writeln!(text, "{}: {word}: {}", shown(path), report.name);
+    report
+        .debugged
+        .iter()
+        .for_each(|line| tell(&format!("{line}\n")));
     output::print(text.as_bytes())?;
     if !report.errors.is_empty() {
         tell(&rendered(&report.errors, map));
@@ -125,6 +129,7 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
         "name": report.name.as_str(),
         "passed": report.errors.is_empty(),
         "errors": all_json(&report.errors, map),
+        "debug": report.debugged,
     })
 }
 
@@ -135,14 +140,17 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
 /// The program cannot be read or is wrong, or an input is missing or not of its type.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let program = Program::read(&args.file)?;
-    let signature = program.signature(&args.params, args.entry.as_deref())?;
+    let signature = program.debugged(&args.params, args.entry.as_deref())?;
     let files = typed::OutputFiles::new(&args.outputs, Some(&signature), None)?;
     let wanted = typed::OfAll(&signature);
     let values = inputs::gather(&wanted, &args.inputs, args.input_file.as_deref())?;
     values
         .iter()
         .for_each(|(name, value)| typed::tell_filled(name, value));
-    let results = signature.evaluate_with(&values, args.seed, program.folder());
+    let results =
+        signature.evaluate_with(&values, args.seed, program.folder(), &mut |span, value| {
+            tell(&(program.loaded.debug_line(span, value) + "\n"));
+        });
     let results = results.map_err(|error| program.failure(error))?;
     let names = signature
         .results()

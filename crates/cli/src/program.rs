@@ -62,7 +62,23 @@ impl Program {
         given: &[(String, String)],
         entry: Option<&str>,
     ) -> Result<Signature, Failure> {
-        let signature = Signature::new(&self.loaded, &params(given)?, entry);
+        self.warned(Signature::new(&self.loaded, &params(given)?, entry))
+    }
+
+    /// The same, of the program with what its `debug` shows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::signature`].
+    pub(crate) fn debugged(
+        &self,
+        given: &[(String, String)],
+        entry: Option<&str>,
+    ) -> Result<Signature, Failure> {
+        self.warned(Signature::debugged(&self.loaded, &params(given)?, entry))
+    }
+
+    fn warned(&self, signature: Result<Signature, BorderError>) -> Result<Signature, Failure> {
         let signature = signature.map_err(|error| self.failure(error))?;
         warn(&self.loaded, signature.program());
         Ok(signature)

@@ -140,7 +140,12 @@ impl<'l> Names<'l> {
             let mut variants = item.variants.iter();
             return variants.find(|v| v.as_str() == name).map(|v| v.span);
         }
-        let is_used = self.loaded.lookup_in(whole, name);
+        if let Some(Definition::Item(key)) = self.loaded.lookup(self.file, whole)
+            && let Some(method) = self.loaded.method(key, name)
+        {
+            return self.item(method);
+        }
+        let is_used = self.loaded.lookup_in(self.file, whole, name);
         self.item(is_used.or_else(|| self.loaded.lookup(self.file, name))?)
     }
 

@@ -63,9 +63,14 @@ const MAX_FUEL: u64 = 10_000_000;
 /// Deepest nesting of expressions, through the functions that consts call.
 const MAX_DEPTH: usize = 400;
 
-/// Elaborates all of a program but its tests.
-pub(crate) fn elaborate(loaded: &Loaded, given: &ParamValues) -> Result<Program, Diagnostics> {
+/// Elaborates all of a program but its tests, with what `debug` shows or without it.
+pub(crate) fn elaborate(
+    loaded: &Loaded,
+    given: &ParamValues,
+    keeps_debug: bool,
+) -> Result<Program, Diagnostics> {
     let mut elaborator = Elaborator::new(loaded, given);
+    elaborator.keeps_debug = keeps_debug;
     elaborator.program();
     elaborator.finish()
 }
@@ -102,6 +107,12 @@ pub(crate) struct Elaborator<'a> {
     folded: Vec<order::Folded>,
     /// The names of the results of the run whose body is made.
     result_names: Vec<Symbol>,
+    /// What a method is called on, and its term, until the call takes it up.
+    receiver: Option<(&'a syntax::Expression, Term)>,
+    /// Whether the program shows what `debug` is given.
+    keeps_debug: bool,
+    /// Calls of `debug` that it does not have.
+    left_out: Vec<Span>,
     context: Context,
 }
 
@@ -188,6 +199,9 @@ impl<'a> Elaborator<'a> {
             computed: HashMap::new(),
             folded: Vec::new(),
             result_names: Vec::new(),
+            receiver: None,
+            keeps_debug: false,
+            left_out: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }
     }
@@ -209,6 +223,10 @@ impl<'a> Elaborator<'a> {
         if self.errors.is_empty() {
             let mut warnings = sums::warnings(&self.program);
             warnings.extend(narrow::warnings(&self.program, self.loaded));
+            warnings.extend(self.left_out.iter().map(|span| {
+                let warning = Diagnostic::warning(*span, "`debug` shows nothing in a run");
+                warning.help("`tacit eval` and `tacit test` show it; remove it when you are done")
+            }));
             warnings.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
             warnings.dedup_by_key(|warning| warning.span);
             self.program.warnings = warnings;

@@ -32,7 +32,8 @@ impl ProgramFolder {
     /// would wait.
     fn path_of(&self, name: &str) -> Result<PathBuf, String> {
         let mut parts = Path::new(name).components();
-        if !parts.all(|part| matches!(part, Component::Normal(_))) {
+        // `./and.txt` is in the folder as well.
+        if !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
             return Err("a file that a program names is in its folder or below".to_owned());
         }
         let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());

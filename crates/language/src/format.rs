@@ -273,7 +273,16 @@ fn is_binary(kind: T) -> bool {
 /// Whether a space stands between two words of a line.
 fn is_spaced(left: &Word<'_>, right: &Word<'_>) -> bool {
     let (Some(a), Some(b)) = (left.kind, right.kind) else {
-        return true;
+        // A comment between brackets stands as a value would.
+        let is_inside = |word: &Word<'_>| word.text.starts_with("/*");
+        let opens = matches!(left.kind, Some(T::OpenParen | T::OpenBracket));
+        let ends = right.kind.is_some_and(|kind| {
+            matches!(
+                kind,
+                T::CloseParen | T::CloseBracket | T::Comma | T::Semicolon
+            )
+        });
+        return !(opens && is_inside(right) || ends && is_inside(left));
     };
     match (left.role, right.role) {
         (Some(Role::Prefix | Role::OpenAngle | Role::OpenLambda), _) => return false,

@@ -8,10 +8,10 @@ use crate::border::acts_on_a_terminal;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{FileId, SourceMap, Span};
 
-/// A comment: `// …` to the end of the line.
+/// A comment: `// …` to the end of the line, or `/* … */`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Comment {
-    /// Where it stands, both slashes included and the line's end not.
+    /// Where it stands, its signs included and the end of a line with `//` not.
     pub(crate) span: Span,
     /// Whether it begins with three slashes and documents what follows.
     pub(crate) is_doc: bool,
@@ -93,6 +93,7 @@ impl Lexer<'_> {
         let start = self.at;
         match self.peek(0) {
             b'/' if self.peek(1) == b'/' => self.comment(),
+            b'/' if self.peek(1) == b'*' => self.block_comment(),
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
             b'0'..=b'9' => self.number(),
             b'"' => self.string(),
@@ -118,6 +119,55 @@ impl Lexer<'_> {
             span.end -= 1;
         }
         self.lexed.comments.push(Comment { span, is_doc });
+        self.check_shown(span);
+    }
+
+    /// A comment from `/*` to its `*/`, with others inside.
+    fn block_comment(&mut self) {
+        let start = self.at;
+        let mut open = 0_usize;
+        let mut line = start;
+        loop {
+            match (self.peek(0), self.peek(1)) {
+                _ if self.at >= self.text.len() => {
+                    let end = (start + 2) as u32;
+                    let span = self.span(start);
+                    let error = Diagnostic::new(Span { end, ..span }, "this comment does not end");
+                    self.errors
+                        .report(error.help("close it with `*/`, one for each `/*`"));
+                    break;
+                }
+                (b'/', b'*') => {
+                    open += 1;
+                    self.at += 2;
+                }
+                (b'*', b'/') => {
+                    open -= 1;
+                    self.at += 2;
+                    if open == 0 {
+                        break;
+                    }
+                }
+                (b'\n', _) => {
+                    self.check_line(line);
+                    self.at += 1;
+                    line = self.at;
+                }
+                _ => self.at += 1,
+            }
+        }
+        self.check_line(line);
+        let span = self.span(start);
+        let is_doc = false;
+        self.lexed.comments.push(Comment { span, is_doc });
+    }
+
+    /// Checks what a line of a comment shows.
+    fn check_line(&mut self, start: usize) {
+        let mut span = self.span(start);
+        if self.text[start..self.at].ends_with('\r') {
+            span.end -= 1;
+        }
         self.check_shown(span);
     }
 
@@ -178,7 +228,10 @@ impl Lexer<'_> {
         if digits_end < self.at || bad_digit || digits.chars().all(|c| c == '_') {
             let (number, suffix) = text.split_at(digits_end - start);
             let mut error = Diagnostic::new(span, format!("`{text}` is not a number"));
-            if !suffix.is_empty() && !bad_digit {
+            let exponent = suffix.strip_prefix(['e', 'E']);
+            if exponent.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
+                error = error.help("a number has no exponent; write it out, as `1_000` or `0.001`");
+            } else if !suffix.is_empty() && !bad_digit {
                 error = error.help(format!(
                     "a number has no suffix; write `{number} as {suffix}` for one of that type"
                 ));
@@ -292,5 +345,23 @@ mod tests {
             assert!(told.len() == 1 && told[0].contains(name), "{told:?}");
         }
         assert!(told("/// a\tb — é ≤ 日本\r\n// c\r\ntest \"a\tü\" {}\r\n").is_empty());
+        assert_eq!(told("/* a\n\u{1b}[1A */").len(), 1);
+        assert!(told("/* a\r\n\tb — é */").is_empty());
+    }
+
+    #[test]
+    fn comments_stand_in_each_other() {
+        let mut errors = Diagnostics::default();
+        let text = "a /* b /* c */ d // e */ f /**/ g /* */ /";
+        let lexed = lex(FileId(0), text, &mut errors);
+        assert!(errors.is_empty());
+        let of = |span: Span| &text[span.start as usize..span.end as usize];
+        let tokens: Vec<&str> = lexed.tokens.iter().map(|token| of(token.span)).collect();
+        assert_eq!(tokens, ["a", "f", "g", "/", ""]);
+        let comments: Vec<&str> = lexed.comments.iter().map(|c| of(c.span)).collect();
+        assert_eq!(comments, ["/* b /* c */ d // e */", "/**/", "/* */"]);
+        for open in ["/*", "/* /* */", "a /*/", "/* ü"] {
+            assert_eq!(told(open), ["this comment does not end"]);
+        }
     }
 }

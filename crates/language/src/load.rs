@@ -8,7 +8,7 @@ use crate::elaborate::most_like;
 use crate::parser;
 use crate::program::{EntryKind, ItemKey};
 use crate::source::{FileId, SourceMap, Sources, Span, Symbol};
-use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem};
+use crate::syntax::{Block, Entry, Ident, Item, ItemKind, UseItem, method_name};
 
 /// The standard library: modules and their texts.
 const STD: &[(&str, &str)] = &[
@@ -47,6 +47,7 @@ const BUILTINS: &[(&str, &str)] = &[
     ("prelude", "leading_ones"),
     ("prelude", "count_ones"),
     ("prelude", "zero"),
+    ("prelude", "debug"),
     ("random", "random"),
 ];
 
@@ -66,6 +67,8 @@ pub(crate) struct Module {
     pub(crate) path: String,
     pub(crate) items: Vec<Item>,
     names: HashMap<Symbol, Definition>,
+    /// The names of the modules that it uses as wholes, by which it names what is in them.
+    modules: HashMap<Symbol, String>,
 }
 
 /// A program as it is written: all its files.
@@ -188,6 +191,22 @@ impl Loaded {
         self.items_of(module).iter().any(broken)
     }
 
+    /// The method of this name of a struct.
+    pub(crate) fn method(&self, of: ItemKey, name: &str) -> Option<Definition> {
+        let declared = self.item(of).kind.name()?;
+        let names = &self.modules[of.0.0 as usize].names;
+        names
+            .get(method_name(declared.as_str(), name).as_str())
+            .copied()
+    }
+
+    /// Whether some struct has a method of this name.
+    pub(crate) fn has_method(&self, name: &str) -> bool {
+        let items = self.modules.iter().flat_map(|module| &module.items);
+        let mut methods = items.filter_map(method_of);
+        methods.any(|(of, method)| method.as_str()[of.len() + 2..] == *name)
+    }
+
     /// What `name` means in a module: its own items, what it uses, and the prelude.
     pub(crate) fn lookup(&self, module: FileId, name: &str) -> Option<Definition> {
         let own = &self.modules[module.0 as usize].names;
@@ -195,10 +214,34 @@ impl Loaded {
         own.get(name).or_else(|| prelude.get(name)).copied()
     }
 
-    /// What `name` means in the module of this path.
-    pub(crate) fn lookup_in(&self, path: &str, name: &str) -> Option<Definition> {
+    /// What `name` means in the module of this path, or to which `from` gives this name.
+    pub(crate) fn lookup_in(&self, from: FileId, path: &str, name: &str) -> Option<Definition> {
+        let used = &self.modules[from.0 as usize].modules;
+        let path = used.get(path).map_or(path, String::as_str);
         let module = self.modules.iter().find(|module| module.path == path)?;
         module.names.get(name).copied()
+    }
+
+    /// The path of a module that a program calls `module`, which may be of the standard library,
+    /// and whether it may have an item `name`.
+    pub(crate) fn module_with(module: &str, name: &str) -> (String, bool) {
+        let of_std = module.strip_prefix("std::").unwrap_or(module);
+        let Some((_, text)) = STD.iter().find(|(known, _)| *known == of_std) else {
+            return (module.to_owned(), true);
+        };
+        let is_builtin = BUILTINS.contains(&(of_std, name));
+        let declares = |word: &str| {
+            let mut lines = text
+                .lines()
+                .map(|line| line.trim_start_matches("component "));
+            let declared = |line: &str| {
+                let rest = line.strip_prefix(word)?.strip_prefix(name)?;
+                rest.starts_with(['<', '(', ' ']).then_some(())
+            };
+            lines.any(|line| declared(line).is_some())
+        };
+        let has = is_builtin || declares("fn ") || declares("struct ");
+        (format!("std::{of_std}"), has)
     }
 
     /// All names that mean something in a module.
@@ -214,6 +257,7 @@ impl Loaded {
             path,
             items,
             names: HashMap::new(),
+            modules: HashMap::new(),
         });
     }
 
@@ -231,9 +275,10 @@ impl Loaded {
         let uses: Vec<UseItem> = items
             .iter()
             .filter_map(|item| match &item.kind {
-                ItemKind::Use(used) => Some(used.clone()),
+                ItemKind::Use(used) => Some(used.modules()),
                 _ => None,
             })
+            .flatten()
             .collect();
         for used in uses {
             let path = path_text(&used);
@@ -313,10 +358,18 @@ impl Loaded {
                 &mut self.errors,
             );
         }
+        let mut modules = HashMap::new();
         for item in &self.modules[number].items {
             let ItemKind::Use(used) = &item.kind else {
                 continue;
             };
+            if used.is_of_modules() {
+                let named = used.names.iter();
+                modules.extend(
+                    named.map(|name| (name.name.clone(), format!("std::{name}", name = name.name))),
+                );
+                continue;
+            }
             let path = path_text(used);
             let Some(module) = self.modules.iter().position(|module| module.path == path) else {
                 continue;
@@ -338,6 +391,25 @@ impl Loaded {
             }
         }
         self.modules[number].names = names;
+        self.modules[number].modules = modules;
+        self.check_methods(number);
+    }
+
+    /// Reports methods of what is no struct of their file.
+    fn check_methods(&mut self, number: usize) {
+        for (of, method) in self.modules[number].items.iter().filter_map(method_of) {
+            let is_struct = |item: &Item| match &item.kind {
+                ItemKind::Struct(item) => item.name.as_str() == of,
+                _ => false,
+            };
+            let mut items = self.modules[number].items.iter();
+            if !items.any(is_struct) {
+                let message = format!("this file declares no struct `{of}`");
+                let error = Diagnostic::new(method.span, message);
+                let help = "a method stands in the file of its struct; elsewhere write a `fn`";
+                self.errors.report(error.help(help));
+            }
+        }
     }
 
     /// What another module may use of a module: not its params, states and runs.
@@ -357,6 +429,13 @@ impl Loaded {
             .map(|(_, name)| (*name, Definition::Builtin(name)));
         items.chain(builtins)
     }
+}
+
+/// The struct whose method an item is, and the method's name with it.
+fn method_of(item: &Item) -> Option<(&str, &Ident)> {
+    let name = item.kind.name()?;
+    let (of, _) = name.as_str().split_once("::")?;
+    Some((of, name))
 }
 
 fn path_text(used: &UseItem) -> String {

@@ -230,6 +230,8 @@ pub enum StatementKind {
     Evaluate(Expression),
     /// Fails a test unless the value is true.
     Assert(Expression),
+    /// Shows a value, in `tacit eval` and tests alone. No other program has it.
+    Debug(Expression),
 }
 
 /// A loop.

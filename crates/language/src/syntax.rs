@@ -12,7 +12,7 @@ pub use item::{BitOrder, EntryKind};
 pub(crate) use item::{
     Entry, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input, Item, ItemKind,
     Output, ParamItem, Parameter, Party, Path, Sorted, StateItem, StructItem, TestItem,
-    TypeExpression, TypeExpressionKind, UseItem,
+    TypeExpression, TypeExpressionKind, UseItem, method_name,
 };
 
 use crate::source::{Span, Symbol};

@@ -9,7 +9,7 @@ use crate::interpret::{MAX_STEPS, Machine, Ran, Random};
 use crate::load::Loaded;
 use crate::lower::{CircuitFiles, Lowered};
 use crate::program::{EntryId, Program, Value};
-use crate::source::Symbol;
+use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, TestItem};
 
 /// What became of a test.
@@ -19,13 +19,18 @@ pub struct TestReport {
     pub name: Symbol,
     /// Why it failed; nothing where it passed.
     pub errors: Vec<Diagnostic>,
+    /// The first lines that `debug` shows.
+    pub debugged: Vec<String>,
 }
+
+/// Most lines of a test that `debug` shows.
+const MAX_DEBUGGED: usize = 1000;
 
 impl Loaded {
     /// Errors of the program and its tests, in the order of their places; none where it is right.
     #[must_use]
     pub fn check(&self, params: &ParamValues) -> Vec<Diagnostic> {
-        match elaborate::elaborate(self, params) {
+        match elaborate::elaborate(self, params, false) {
             Err(errors) => errors.into_list(),
             Ok(_) => {
                 let failures = self.tests().filter_map(|test| {
@@ -47,7 +52,21 @@ impl Loaded {
     ///
     /// What is wrong with it.
     pub fn program(&self, params: &ParamValues) -> Result<Program, Vec<Diagnostic>> {
-        elaborate::elaborate(self, params).map_err(Diagnostics::into_list)
+        elaborate::elaborate(self, params, false).map_err(Diagnostics::into_list)
+    }
+
+    /// The program with what `debug` shows, which is evaluated in the clear and never run.
+    pub(crate) fn debugged(&self, params: &ParamValues) -> Result<Program, Vec<Diagnostic>> {
+        elaborate::elaborate(self, params, true).map_err(Diagnostics::into_list)
+    }
+
+    /// A line that says what `debug` shows: `gap.tacit:9: total = 5`.
+    #[must_use]
+    pub fn debug_line(&self, span: Span, value: &str) -> String {
+        let map = self.source_map();
+        let (line, _) = map.line_and_column(span);
+        let name = &map.file(span.file).name;
+        format!("{name}:{line}: {} = {value}", map.text(span))
     }
 
     /// Runs the tests in order, each on fresh states; `params` are for what a test does not set.
@@ -73,15 +92,29 @@ impl Loaded {
         files: &dyn CircuitFiles,
     ) -> TestReport {
         let name = test.name.clone();
+        let mut debugged = Vec::new();
+        let mut debug = |span: Span, value: &str| {
+            if debugged.len() < MAX_DEBUGGED {
+                debugged.push(self.debug_line(span, value));
+            }
+        };
         let errors = match elaborate::elaborate_test(self, params, test) {
             Err(errors) => errors.into_list(),
-            Ok(of) => run(&of, files).into_iter().collect(),
+            Ok(of) => run(&of, files, &mut debug).into_iter().collect(),
         };
-        TestReport { name, errors }
+        TestReport {
+            name,
+            errors,
+            debugged,
+        }
     }
 }
 
-fn run(test: &TestProgram, files: &dyn CircuitFiles) -> Option<Diagnostic> {
+fn run<'t>(
+    test: &'t TestProgram,
+    files: &'t dyn CircuitFiles,
+    debug: &'t mut dyn FnMut(Span, &str),
+) -> Option<Diagnostic> {
     let types = &test.program.types;
     let mut functions = Functions {
         program: &test.program,
@@ -90,6 +123,7 @@ fn run(test: &TestProgram, files: &dyn CircuitFiles) -> Option<Diagnostic> {
     };
     let mut machine = Machine::new(&test.program, MAX_STEPS, Random::Seed(test.seed));
     machine.files = files;
+    machine.debug = Some(debug);
     let mut compare = |ran: &Ran<'_>| functions.compare(ran);
     machine.after_run = Some(&mut compare);
     let failure = machine.call(test.function, Vec::new()).err()?;

@@ -21,6 +21,10 @@ run spend(amount: u24 of customer, percent: u8 of shop) -> (reached: bool to bot
 run look() -> (shown: u32 to both) {
     total
 }
+
+run set(to: u32 of shop) {
+    total = to;
+}
 ";
 
 /// By which protocol both run, and in which chain.
@@ -142,6 +146,14 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
         }
     }
     assert_eq!(look(run), 100);
+    // A run may set the total without reading it, since the program says so.
+    for to in [7, 100] {
+        let given = format!("to={to}");
+        for ended in both(run, "set", [&["--input", &given], &[]], None) {
+            assert_eq!(ended.succeeded(), "");
+        }
+        assert_eq!(look(run), to);
+    }
     // A second start would lose the total.
     let ended = both(run, "start", [&[]; 2], None);
     assert!(ended.iter().all(|ended| ended.code != 0), "{ended:?}");

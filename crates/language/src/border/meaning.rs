@@ -261,6 +261,7 @@ impl Walk<'_> {
             }
             StatementKind::Evaluate(value) => self.word("evaluate").expression(value),
             StatementKind::Assert(value) => self.word("assert").expression(value),
+            StatementKind::Debug(value) => self.word("debug").expression(value),
         };
     }
 

@@ -33,6 +33,24 @@ impl Signature {
         run: Option<&str>,
     ) -> Result<Self, BorderError> {
         let program = loaded.program(params).map_err(BorderError::Program)?;
+        Self::of(loaded, program, run)
+    }
+
+    /// The same, of a program that shows what `debug` is given: to evaluate, and not to run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Signature::new`].
+    pub fn debugged(
+        loaded: &Loaded,
+        params: &ParamValues,
+        run: Option<&str>,
+    ) -> Result<Self, BorderError> {
+        let program = loaded.debugged(params).map_err(BorderError::Program)?;
+        Self::of(loaded, program, run)
+    }
+
+    fn of(loaded: &Loaded, program: Program, run: Option<&str>) -> Result<Self, BorderError> {
         let id = find(&program, run).map_err(BorderError::Request)?;
         let entry = &program.entries[id.0 as usize];
         let documentation = documentation(loaded, entry.span);

@@ -10,6 +10,7 @@ use super::{BorderError, CsvTexts, PortValue, Signature, table, write};
 use crate::interpret::{self, MAX_STEPS, Machine, Random};
 use crate::lower::{CircuitFiles, NoCircuitFiles};
 use crate::program::{InputPort, TypeId, TypeKind};
+use crate::source::Span;
 
 impl Signature {
     /// The value of an input from JSON. The elements of a `sorted` input come in their order, and
@@ -201,10 +202,11 @@ impl Signature {
         values: &BTreeMap<String, PortValue>,
         seed: u64,
     ) -> Result<Vec<PortValue>, BorderError> {
-        self.evaluate_with(values, seed, &NoCircuitFiles)
+        self.evaluate_with(values, seed, &NoCircuitFiles, &mut |_, _| {})
     }
 
-    /// As [`Signature::evaluate`], of a program that may call circuits of these files.
+    /// As [`Signature::evaluate`], of a program that may call circuits of these files. `debug` is
+    /// given what the `debug` of the program shows, and where it is written.
     ///
     /// # Errors
     ///
@@ -214,6 +216,7 @@ impl Signature {
         values: &BTreeMap<String, PortValue>,
         seed: u64,
         circuits: &dyn CircuitFiles,
+        debug: &mut dyn FnMut(Span, &str),
     ) -> Result<Vec<PortValue>, BorderError> {
         let types = &self.program.types;
         let mut inputs = Vec::new();
@@ -225,6 +228,7 @@ impl Signature {
         }
         let mut machine = Machine::new(&self.program, MAX_STEPS, Random::Seed(seed));
         machine.files = circuits;
+        machine.debug = Some(debug);
         let result = machine.run(self.id, inputs).map_err(|failure| {
             let error = crate::Diagnostic::new(failure.span, failure.message);
             BorderError::Program(vec![error])

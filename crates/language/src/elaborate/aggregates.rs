@@ -5,9 +5,10 @@ use super::names::Meaning;
 use super::term::{Term, aggregate};
 use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
-use crate::program::{Expression, ExpressionKind, Root, TypeId, TypeKind, Value};
+use crate::load::Definition;
+use crate::program::{Expression, ExpressionKind, ItemKey, Root, TypeId, TypeKind, Value};
 use crate::source::Span;
-use crate::syntax::{self, FieldValue, Path};
+use crate::syntax::{self, FieldValue, Ident, ItemKind, Path, StructItem};
 
 impl<'a> Elaborator<'a> {
     pub(super) fn tuple(
@@ -124,6 +125,9 @@ impl<'a> Elaborator<'a> {
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
+        if let Some((key, item)) = self.open_struct(path, hint)? {
+            return self.struct_told_by_fields((key, item), path, given, span);
+        }
         let ty = self.struct_named(path, hint)?;
         let &TypeKind::Struct(number) = self.program.types.kind(ty) else {
             let message = format!("`{}` is not a struct", path.last().name);
@@ -137,14 +141,11 @@ impl<'a> Elaborator<'a> {
                 .iter()
                 .position(|(name, _)| *name == field.name.name)
             else {
-                let names: Vec<&str> = declared.iter().map(|(name, _)| name.as_str()).collect();
-                let message = format!("`{}` has no field `{}`", path.last().name, field.name.name);
-                let error = Diagnostic::new(field.name.span, message);
-                return self.fail(error.help(format!("its fields are {}", names.join(", "))));
+                let names = declared.iter().map(|(name, _)| name.as_str());
+                return self.no_such_field(path, &field.name, names.collect());
             };
             if values[place].is_some() {
-                let message = format!("`{}` is given twice", field.name.name);
-                return self.fail(Diagnostic::new(field.name.span, message));
+                return self.given_twice(&field.name);
             }
             match self.field_value(field, declared[place].1) {
                 Ok(value) => values[place] = Some(value),
@@ -167,27 +168,124 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(aggregate(values, ty, span)))
     }
 
+    /// The generic struct whose generics neither a struct's value nor the expected type says.
+    fn open_struct(
+        &mut self,
+        path: &'a Path,
+        hint: Option<TypeId>,
+    ) -> Done<Option<(ItemKey, &'a StructItem)>> {
+        let Meaning::Definition(Definition::Item(key)) = self.meaning(path)? else {
+            return Ok(None);
+        };
+        let ItemKind::Struct(item) = &self.loaded.item(key).kind else {
+            return Ok(None);
+        };
+        let origin = hint.and_then(|ty| self.program.types.origin(ty));
+        let is_told = item.generics.is_empty()
+            || !path.generics.is_empty()
+            || origin.is_some_and(|(origin, _)| *origin == key);
+        Ok((!is_told).then_some((key, item)))
+    }
+
+    /// A struct's value whose generics are learned from its fields, as a call learns them from its
+    /// arguments.
+    fn struct_told_by_fields(
+        &mut self,
+        (key, item): (ItemKey, &'a StructItem),
+        path: &'a Path,
+        given: &'a [FieldValue],
+        span: Span,
+    ) -> Done<Term> {
+        let mut bound = vec![None; item.generics.len()];
+        let mut terms: Vec<Option<(Term, Span)>> = vec![None; item.fields.len()];
+        for field in given {
+            let mut fields = item.fields.iter();
+            let Some(place) = fields.position(|(name, _)| name.name == field.name.name) else {
+                let names = item.fields.iter().map(|(name, _)| name.as_str());
+                return self.no_such_field(path, &field.name, names.collect());
+            };
+            let declared = &item.fields[place].1;
+            let expected = self.known_type(key, &item.generics, &bound, declared);
+            let term = self.field_term(field, expected)?;
+            if let Some(ty) = term.ty() {
+                self.unify(key, &item.generics, declared, ty, &mut bound);
+            }
+            let at = field
+                .value
+                .as_ref()
+                .map_or(field.name.span, |value| value.span);
+            if terms[place].replace((term, at)).is_some() {
+                return self.given_twice(&field.name);
+            }
+        }
+        if let Some((name, _)) = item
+            .fields
+            .iter()
+            .zip(&terms)
+            .find_map(|(field, term)| term.is_none().then_some(field))
+        {
+            let message = format!("this `{}` lacks {}", path.last().name, name.name);
+            return self.fail(Diagnostic::new(span, message));
+        }
+        if let Some((generic, _)) = item.generics.iter().zip(&bound).find(|(_, b)| b.is_none()) {
+            let name = &path.last().name;
+            let message = format!(
+                "the fields do not tell the `{}` of `{name}`",
+                generic.name.name
+            );
+            let names: Vec<&str> = item.generics.iter().map(|g| g.name.as_str()).collect();
+            let help = format!("write `{name}::<{}> {{ … }}`", names.join(", "));
+            return self.fail(Diagnostic::new(path.span, message).help(help));
+        }
+        let ty = self.instance_type(key, bound.into_iter().flatten().collect(), path.span)?;
+        let types = self.program.types.fields(ty);
+        let mut values = Vec::with_capacity(types.len());
+        for ((term, at), ty) in terms.into_iter().flatten().zip(types) {
+            values.push(self.meet(term, ty, at)?);
+        }
+        Ok(Term::Value(aggregate(values, ty, span)))
+    }
+
+    fn no_such_field<T>(&mut self, path: &Path, field: &Ident, names: Vec<&str>) -> Done<T> {
+        let message = format!("`{}` has no field `{}`", path.last().name, field.name);
+        let error = Diagnostic::new(field.span, message);
+        self.fail(error.help(format!("its fields are {}", names.join(", "))))
+    }
+
+    fn given_twice<T>(&mut self, field: &Ident) -> Done<T> {
+        let message = format!("`{}` is given twice", field.name);
+        self.fail(Diagnostic::new(field.span, message))
+    }
+
     fn field_value(&mut self, field: &'a FieldValue, ty: TypeId) -> Done<Expression> {
+        let span = field
+            .value
+            .as_ref()
+            .map_or(field.name.span, |value| value.span);
+        let term = self.field_term(field, Some(ty))?;
+        self.meet(term, ty, span)
+    }
+
+    fn field_term(&mut self, field: &'a FieldValue, hint: Option<TypeId>) -> Done<Term> {
         if let Some(value) = &field.value {
-            return self.value(value, ty);
+            return self.expression(value, hint);
         }
         let path = Path {
             segments: vec![field.name.clone()],
             generics: Vec::new(),
             span: field.name.span,
         };
-        let term = match self.meaning(&path)? {
+        match self.meaning(&path)? {
             Meaning::Binding(Binding::Local(local, _)) => {
                 let ty = self.context.locals[local.0 as usize].ty;
-                read_of(Root::Local(local), ty, path.span)
+                Ok(read_of(Root::Local(local), ty, path.span))
             }
-            Meaning::Binding(Binding::Term(term)) => term,
+            Meaning::Binding(Binding::Term(term)) => Ok(term),
             _ => {
                 let message = format!("`{}` is not a variable", field.name.name);
                 let error = Diagnostic::new(path.span, message);
-                return self.fail(error.help(format!("write `{}: …`", field.name.name)));
+                self.fail(error.help(format!("write `{}: …`", field.name.name)))
             }
-        };
-        self.meet(term, ty, path.span)
+        }
     }
 }

@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 use num_traits::Signed;
 
 use super::calls::Given;
+use super::expression::block_of;
 use super::operators::Operands;
 use super::term::Term;
 use super::{Done, Elaborator, Surroundings};
@@ -11,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::interpret;
 use crate::program::{
     BinaryOperator, Expression, ExpressionKind, GenericValue, Intrinsic, Number, NumberOperator,
-    TypeId, TypeKind, Value, bits_of,
+    Statement, StatementKind, TypeId, TypeKind, Value, bits_of,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Generic, GenericArgument, Ident};
@@ -50,6 +51,7 @@ impl<'a> Elaborator<'a> {
                 let value = self.program.types.zero(ty);
                 Ok(Term::constant(value, ty, span))
             }
+            "debug" => self.debug(given, span),
             _ => self.random(name, generics, given, hint, span),
         }
     }
@@ -330,6 +332,36 @@ impl<'a> Elaborator<'a> {
         let width = bits_of(self.program.types.width(value.ty));
         let ty = self.program.types.unsigned(width);
         Ok(self.intrinsic(intrinsic, vec![value], ty, span))
+    }
+
+    /// `debug(x)`, which shows `x` where the program is evaluated or tested. Elsewhere the program
+    /// has nothing of it, so that no run can print a secret.
+    fn debug(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+        let [value] = self.positional("debug", given, span)?;
+        let term = match self.expression(value, None)? {
+            Term::Number(number) => {
+                let ty = self.program.types.add(TypeKind::Signed(128));
+                self.meet(Term::Number(number), ty, value.span)?
+            }
+            Term::Integer(number) => {
+                let bits = (number.bits() + 1) as u32;
+                let ty = self.program.types.add(TypeKind::Signed(bits));
+                self.meet(Term::Integer(number), ty, value.span)?
+            }
+            term => self.typed(term, value.span)?,
+        };
+        // No test is in a run; elsewhere a program without `debug` does the same.
+        if term.has_effects() && self.context.surroundings != Surroundings::Test {
+            let error = Diagnostic::new(value.span, "`debug` of what assigns or draws random bits");
+            return self.fail(error.help("write `let x = …;` before, and `debug(x)` here"));
+        }
+        if !self.keeps_debug {
+            self.left_out.push(span);
+            return Ok(self.unit(span));
+        }
+        let kind = StatementKind::Debug(term);
+        let value = self.unit_expression(span);
+        Ok(Term::Value(block_of(vec![Statement { kind, span }], value)))
     }
 
     fn random(

@@ -46,8 +46,37 @@ impl<'a> Elaborator<'a> {
         self.call_meaning(meaning, path.last(), &path.generics, given, hint, span)
     }
 
-    /// `a.f(b)`, which is `f(a, b)`.
+    /// `a.f(b)`, which is `f(a, b)`: a method of the struct that `a` is, or else what `f` means
+    /// here.
     pub(super) fn method(
+        &mut self,
+        name: &'a Ident,
+        generics: &'a [GenericArgument],
+        given: Vec<Given<'a>>,
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
+        if self.loaded.has_method(name.as_str()) {
+            let receiver = given[0].value;
+            let term = self.expression(receiver, None)?;
+            let origin = term.ty().and_then(|ty| self.program.types.origin(ty));
+            let method = origin.and_then(|(key, _)| self.loaded.method(*key, name.as_str()));
+            // The call takes it up in place of computing it again.
+            self.receiver = Some((receiver, term));
+            let called = match method {
+                Some(method) => {
+                    let meaning = Meaning::Definition(method);
+                    self.call_meaning(meaning, name, generics, given, hint, span)
+                }
+                None => self.call_plain(name, generics, given, hint, span),
+            };
+            self.receiver = None;
+            return called;
+        }
+        self.call_plain(name, generics, given, hint, span)
+    }
+
+    fn call_plain(
         &mut self,
         name: &'a Ident,
         generics: &'a [GenericArgument],
@@ -203,7 +232,7 @@ impl<'a> Elaborator<'a> {
                 terms.push(None);
                 continue;
             }
-            let expected = self.known_type(key, function, &bound, &parameter.ty);
+            let expected = self.known_type(key, &function.generics, &bound, &parameter.ty);
             let term = self.expression(argument, expected)?;
             if let Some(ty) = term.ty() {
                 self.unify(key, &function.generics, &parameter.ty, ty, &mut bound);

@@ -1,5 +1,7 @@
 //! Parties, states, `main` and runs, and tests.
 
+use tacit_circuit::Port;
+
 use super::generics::{BodyProgress, Instance, InstanceKey};
 use super::{Binding, Context, Done, Elaborator, Surroundings, most_like, order};
 use crate::diagnostic::{Diagnostic, Reported};
@@ -9,6 +11,9 @@ use crate::program::{
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, ItemKind, Output, Party, StateItem, TypeExpressionKind};
+
+/// Longest name of a party, which the inputs of random bits have in theirs.
+const MAX_PARTY_BYTES: usize = 48;
 
 impl<'a> Elaborator<'a> {
     /// Elaborates all of the program but its tests.
@@ -104,6 +109,10 @@ impl<'a> Elaborator<'a> {
                 let error = Diagnostic::new(party.name.span, message);
                 self.report(error.help("parties have two names, and neither is `both`"));
             }
+            if party.name.as_str().len() > MAX_PARTY_BYTES {
+                let message = format!("a party's name has at most {MAX_PARTY_BYTES} bytes");
+                self.report(Diagnostic::new(party.name.span, message));
+            }
             if party.garbles {
                 self.program.garbler = number;
             }
@@ -151,7 +160,7 @@ impl<'a> Elaborator<'a> {
         });
         let (ty, value) = declared?;
         let name = &item.name;
-        self.port_width(ty, name)?;
+        self.check_port(ty, name)?;
         self.program.states.push(StateVariable {
             name: name.name.clone(),
             ty,
@@ -163,8 +172,13 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Reports a port without bits.
-    fn port_width(&mut self, ty: TypeId, name: &Ident) -> Done<()> {
+    /// Reports what no port of a function can be.
+    fn check_port(&mut self, ty: TypeId, name: &Ident) -> Done<()> {
+        if !Port::is_valid_name(name.as_str()) {
+            let message = "an input, a result or a state has a name of at most 64 bytes that \
+                           begins with a letter";
+            return self.fail(Diagnostic::new(name.span, message));
+        }
         if self.program.types.width(ty) > 0 {
             return Ok(());
         }
@@ -293,7 +307,7 @@ impl<'a> Elaborator<'a> {
         let owner = input.owner.as_ref();
         let owner = owner.map(|party| self.party(party)).transpose()?;
         let ty = ty?;
-        self.port_width(ty, name)?;
+        self.check_port(ty, name)?;
         let sorted = match &input.sorted {
             None => None,
             Some(sorted) => {
@@ -334,7 +348,7 @@ impl<'a> Elaborator<'a> {
         let to = output.to.as_ref();
         let to = to.map(|party| self.party(party)).transpose()?;
         let ty = ty?;
-        self.port_width(ty, &output.name)?;
+        self.check_port(ty, &output.name)?;
         Ok(OutputPort {
             name: output.name.name.clone(),
             ty,
@@ -363,6 +377,16 @@ impl<'a> Elaborator<'a> {
             EntryKind::Main if entry.outputs.is_empty() => {
                 let error = Diagnostic::new(name.span, "`main` has no results");
                 self.fail(error.help("write `-> (total: u32 to both)` before its block"))
+            }
+            EntryKind::Run if entry.outputs.is_empty() && context.assigned.is_empty() => {
+                let message = format!("`{}` has no results and changes no state", name.name);
+                let error = Diagnostic::new(name.span, message);
+                self.fail(error.help("write `-> (total: u32 to both)` before its block"))
+            }
+            EntryKind::Start if entry.outputs.is_empty() && self.program.states.is_empty() => {
+                let message = format!("`{}` has no results and begins no state", name.name);
+                let error = Diagnostic::new(name.span, message);
+                self.fail(error.help("declare one, such as `state total: u64 = 0;`"))
             }
             EntryKind::Start => {
                 let states = self.program.states.iter().enumerate();

@@ -23,6 +23,9 @@ impl<'a> Elaborator<'a> {
         from: &'a syntax::Expression,
         hint: Option<TypeId>,
     ) -> Done<Term> {
+        if let Some((_, term)) = self.receiver.take_if(|(at, _)| std::ptr::eq(*at, from)) {
+            return Ok(term);
+        }
         self.burn(from.span)?;
         self.deeper(from.span, |this| this.expression_inside(from, hint))
     }
@@ -256,11 +259,13 @@ impl<'a> Elaborator<'a> {
         if value.as_constant() != least.map(Value::Integer).as_ref() {
             return Ok(());
         }
-        let name = self.type_name(value.ty);
-        self.fail(Diagnostic::new(
-            span,
-            format!("this const of type `{name}` overflows"),
-        ))
+        let types = &self.program.types;
+        let (least, greatest) = narrow::ends(types, value.ty);
+        let name = types.name(value.ty);
+        let message =
+            format!("the opposite of {least} does not fit into the const's type `{name}`");
+        let label = format!("`{name}` has {least} to {greatest}");
+        self.fail(Diagnostic::new(span, message).label(label))
     }
 
     fn cast(

@@ -309,12 +309,11 @@ impl<'a> Elaborator<'a> {
     pub(super) fn known_type(
         &mut self,
         key: ItemKey,
-        function: &'a syntax::Function,
+        generics: &[Generic],
         bound: &[Option<GenericValue>],
         ty: &'a TypeExpression,
     ) -> Option<TypeId> {
-        let is_known = function
-            .generics
+        let is_known = generics
             .iter()
             .zip(bound)
             .all(|(generic, value)| value.is_some() || !mentions(ty, generic.name.as_str()));
@@ -326,7 +325,7 @@ impl<'a> Elaborator<'a> {
             .iter()
             .map(|value| value.clone().unwrap_or(zero.clone()))
             .collect();
-        let context = generic_context(key.0, &function.generics, &values);
+        let context = generic_context(key.0, generics, &values);
         self.within(context, |this| this.ty(ty)).0.ok()
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Binding, Done, Elaborator, most_like};
 use crate::diagnostic::{Diagnostic, Reported};
-use crate::load::Definition;
+use crate::load::{Definition, Loaded};
 use crate::program::ItemKey;
 use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, Path};
@@ -50,20 +50,44 @@ impl Elaborator<'_> {
                 }
             };
         }
+        if let [of] = before
+            && let Some(Definition::Item(key)) =
+                self.declaration(of.as_str(), |kind| matches!(kind, ItemKind::Struct(_)))
+        {
+            return match self.loaded.method(key, last.as_str()) {
+                Some(definition) => Ok(Meaning::Definition(definition)),
+                None => {
+                    let message = format!("`{}` has no method `{}`", of.name, last.name);
+                    self.fail(Diagnostic::new(last.span, message))
+                }
+            };
+        }
         let module: Vec<&str> = before.iter().map(|name| name.as_str()).collect();
         let module = module.join("::");
-        match self.loaded.lookup_in(&module, last.as_str()) {
+        let from = self.context.module;
+        match self.loaded.lookup_in(from, &module, last.as_str()) {
             Some(definition) => Ok(Meaning::Definition(definition)),
             None => {
-                let message = format!("there is no `{module}::{}` here", last.name);
+                let name = last.name.as_str();
+                let (of, has) = Loaded::module_with(&module, name);
+                if !has {
+                    let message = format!("`{of}` has no `{name}`");
+                    return self.fail(Diagnostic::new(path.span, message));
+                }
+                let message = format!("there is no `{module}::{name}` here");
                 let error = Diagnostic::new(path.span, message);
-                self.fail(error.help(format!("`use {module}::{};` brings it in", last.name)))
+                self.fail(error.help(format!("`use {of}::{name};` brings it in")))
             }
         }
     }
 
     /// The enum that a name means, also as another name of its type.
     fn enum_named(&self, name: &str) -> Option<Definition> {
+        self.declaration(name, |kind| matches!(kind, ItemKind::Enum(_)))
+    }
+
+    /// The item of a kind that a name means, also as another name of its type.
+    fn declaration(&self, name: &str, is_meant: fn(&ItemKind) -> bool) -> Option<Definition> {
         let mut definition = self.loaded.lookup(self.context.module, name)?;
         // An alias of an alias ends somewhere, or its declaration is reported.
         for _ in 0..8 {
@@ -71,12 +95,15 @@ impl Elaborator<'_> {
                 return None;
             };
             match &self.loaded.item(key).kind {
-                ItemKind::Enum(_) => return Some(definition),
+                kind if is_meant(kind) => return Some(definition),
                 ItemKind::Type(_, _, ty) => {
                     let crate::syntax::TypeExpressionKind::Named(path) = &ty.kind else {
                         return None;
                     };
-                    definition = self.loaded.lookup(key.0, path.as_name()?.as_str())?;
+                    let [name] = &path.segments[..] else {
+                        return None;
+                    };
+                    definition = self.loaded.lookup(key.0, name.as_str())?;
                 }
                 _ => return None,
             }

@@ -4,12 +4,14 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
+use super::narrow::ends;
 use super::term::Term;
 use super::{Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
 use crate::program::{
     BinaryOperator, Expression, ExpressionKind, Number, NumberOperator, TypeId, TypeKind,
+    TypeTable, Value,
 };
 use crate::source::Span;
 use crate::syntax;
@@ -310,9 +312,8 @@ impl<'a> Elaborator<'a> {
         if let (Some(a), Some(b)) = (left.as_constant(), right.as_constant()) {
             let types = &self.program.types;
             if operators::is_const_error(types, of.operator, ty, a, b) {
-                let name = self.type_name(ty);
-                let message = format!("this const of type `{name}` overflows or divides by zero");
-                return self.fail(Diagnostic::new(of.span, message));
+                let error = const_error(types, of, ty, (a, b));
+                return self.fail(error);
             }
             let folded = operators::binary(types, of.operator, ty, a, b);
             return Ok(Term::constant(folded, result, of.span));
@@ -382,6 +383,27 @@ pub(super) struct Operands {
     pub(super) sign: Span,
     pub(super) spans: (Span, Span),
     pub(super) span: Span,
+}
+
+/// What is wrong with an operator between consts of a type.
+fn const_error(
+    types: &TypeTable,
+    of: Operands,
+    ty: TypeId,
+    (a, b): (&Value, &Value),
+) -> Diagnostic {
+    let is_division = matches!(of.operator, B::Divide | B::Remainder);
+    if is_division && *b == types.zero(ty) {
+        return Diagnostic::new(of.span, "a const is divided by zero");
+    }
+    let text = |value| types.value_text(ty, value);
+    let (a, sign, b) = (text(a), of.operator.sign(), text(b));
+    let name = types.name(ty);
+    let message = format!("`{a} {sign} {b}` does not fit into the consts' type `{name}`");
+    let (least, greatest) = ends(types, ty);
+    let label = format!("`{name}` has {least} to {greatest}");
+    let help = "convert the consts to a wider type first, or leave their type out";
+    Diagnostic::new(of.span, message).label(label).help(help)
 }
 
 fn rational(term: &Term) -> BigRational {

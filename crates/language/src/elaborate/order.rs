@@ -22,7 +22,7 @@ use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
     Body, COMPUTED, Expression, ExpressionKind as K, Function, FunctionId, LocalId, Number,
-    Program, Root, SortKey, Step, TypeId, TypeKind, Value, ValuePath,
+    Program, Root, SortKey, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
 };
 
 /// Most parts that one key is taken apart into.
@@ -68,7 +68,8 @@ pub(super) fn check(
                 "the result of `{}` is not known to be sorted",
                 function.name
             );
-            errors.report(Diagnostic::new(at, message).help(help(key)));
+            let help = help(&program.types, function.result, key);
+            errors.report(Diagnostic::new(at, message).help(help));
         }
     }
 }
@@ -95,11 +96,14 @@ pub(super) fn is_computed(key: &SortKey) -> bool {
     key.iter().any(|part| part.first() == Some(&COMPUTED))
 }
 
-/// What puts an array in this order.
-fn help(key: &SortKey) -> String {
+/// What puts an array of type `ty` in this order.
+fn help(types: &TypeTable, ty: TypeId, key: &SortKey) -> String {
+    let element = types.element(ty).map_or(ty, |(element, _)| element);
+    let is_whole = *key == leaves(types, element, &[]);
     let (by, function) = match is_computed(key) {
-        true => ("_by", ", …"),
-        false => ("", ""),
+        true => ("_by", ", …".to_owned()),
+        false if is_whole => ("", String::new()),
+        false => ("_by", format!(", |v| {}", keys::text(types, element, key))),
     };
     format!(
         "`sort{by}(…{function})` of `std::order` sorts it; `assume_sorted{by}(…{function})` takes \
@@ -322,7 +326,7 @@ impl<'p> Known<'p> {
             }
             _ => None,
         };
-        error.help(declared.unwrap_or_else(|| help(&key)))
+        error.help(declared.unwrap_or_else(|| help(&self.program.types, argument.ty, &key)))
     }
 
     /// The parameter whose elements an array has, and the part of each.

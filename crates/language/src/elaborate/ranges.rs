@@ -83,7 +83,8 @@ impl Walk<'_> {
         match &statement.kind {
             StatementKind::Let(_, value)
             | StatementKind::Evaluate(value)
-            | StatementKind::Assert(value) => self.expression(value),
+            | StatementKind::Assert(value)
+            | StatementKind::Debug(value) => self.expression(value),
             StatementKind::Assign(place, value) => {
                 self.expression(value);
                 self.place(place);
@@ -377,6 +378,10 @@ pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128
         ranges.push(bounds(operand, counters)?);
     }
     match (operator, &ranges[..]) {
+        // The factors of a square move together.
+        (N::Multiply, &[a, _]) if operands[0] == operands[1] && a.0 < 0 && a.1 > 0 => {
+            Some((0, a.0.checked_mul(a.0)?.max(a.1.checked_mul(a.1)?)))
+        }
         (
             N::Add
             | N::Subtract

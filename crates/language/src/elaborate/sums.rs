@@ -1,29 +1,41 @@
-//! Sums in loops that are wider than the variable that they are added up in.
+//! Sums that are wider than their type: those in loops, wider than the variable that they are added
+//! up in, and those that are divided, since what a sum of two wraps to is no mean.
 //!
 //! What is added up counts where it is read, converted, selected or itself a sum, and a
 //! `wide_mul`. Other values, such as products and results of calls, may be small for reasons that
 //! do not show here, and so nothing is said of them: what an order book pays is `got * price`, and
 //! all of `got` is what was ordered. Nor of sums that a function gives back, as in
-//! `total = add(total, x)`: of 2n values of a merge, n may count.
+//! `total = add(total, x)`: of 2n values of a merge, n may count. A condition counts where it is of
+//! counters, or compares the sum itself with a bound.
 
-use std::collections::HashMap;
+mod facts;
+mod means;
+mod turns;
+
+use std::collections::{HashMap, HashSet};
 
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use super::narrow::ends;
+use facts::Fact;
+use turns::counters_of;
+
 use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Block, Body, Expression, ExpressionKind as K, Function, Intrinsic, LocalId,
-    Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value,
-    ValuePath,
+    BinaryOperator, Block, Body, Condition, Expression, ExpressionKind as K, Function, Intrinsic,
+    LocalId, Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId,
+    TypeKind, Value, ValuePath,
 };
 use crate::source::Span;
 
-/// A warning for each sum of a loop that may wrap.
+/// Most turns of a program that are looked at one by one.
+const MAX_TURNS: u128 = 1 << 16;
+
+/// A warning for each sum that may wrap.
 pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let mut left = MAX_TURNS;
     for function in &program.functions {
         let Body::Block(block) = &function.body else {
             continue;
@@ -31,12 +43,20 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
         let mut walk = Walk {
             program,
             function,
+            changed: function.values().1,
             bounds: vec![(0, 0); function.counters.len()],
             loops: Vec::new(),
+            guards: Vec::new(),
+            facts: Vec::new(),
             first: HashMap::new(),
+            known: HashMap::new(),
             sums: HashMap::new(),
+            means: Vec::new(),
+            left,
         };
         walk.block(block);
+        left = walk.left;
+        found.append(&mut walk.means);
         let sums = walk.sums.iter();
         found.extend(sums.filter_map(|((local, _, span), sum)| walk.warning(*local, *span, sum)));
     }
@@ -53,38 +73,59 @@ struct Sum {
     greatest: BigInt,
 }
 
+/// The least and greatest value.
+type Range = (BigInt, BigInt);
+
 struct Walk<'p> {
     program: &'p Program,
     function: &'p Function,
+    /// Variables that are assigned.
+    changed: HashSet<LocalId>,
     bounds: Vec<(i128, i128)>,
     /// The loops that are open: the number of each counter, and how often it turns.
     loops: Vec<(usize, u128)>,
+    /// The conditions of counters that are open, and whether each holds.
+    guards: Vec<(&'p Number, bool)>,
+    facts: Vec<Fact>,
     /// In how many loops each variable is given a value that is no sum.
     first: HashMap<LocalId, usize>,
+    /// The values of variables that nothing assigns, and sums that they are.
+    known: HashMap<LocalId, (&'p Expression, Option<Range>)>,
     /// What is added to a part of a variable at a place of the text.
     sums: HashMap<(LocalId, Part, Span), Sum>,
+    /// Warnings of sums that are divided.
+    means: Vec<Diagnostic>,
+    /// Turns that may still be looked at one by one.
+    left: u128,
 }
 
-impl Walk<'_> {
-    fn block(&mut self, block: &Block) {
+impl<'p> Walk<'p> {
+    fn block(&mut self, block: &'p Block) {
         self.statements(&block.statements);
         self.expression(&block.value);
     }
 
-    fn statements(&mut self, statements: &[Statement]) {
+    fn statements(&mut self, statements: &'p [Statement]) {
         for statement in statements {
             match &statement.kind {
                 StatementKind::Let(local, value) => {
                     self.expression(value);
                     self.first.insert(*local, self.loops.len());
+                    if !self.changed.contains(local) {
+                        let range = self.range(value);
+                        self.known.insert(*local, (value, range));
+                    }
                 }
                 StatementKind::Assign(place, value) => {
                     self.expression(value);
                     self.assign(place, value, statement.span);
                 }
-                StatementKind::If(_, then, otherwise) => {
-                    self.statements(then);
-                    self.statements(otherwise);
+                StatementKind::If(condition, then, otherwise) => {
+                    if let Condition::Secret(condition) = condition {
+                        self.expression(condition);
+                    }
+                    self.under(condition, true, |walk| walk.statements(then));
+                    self.under(condition, false, |walk| walk.statements(otherwise));
                 }
                 StatementKind::For(each) => {
                     let ends = (&each.from, &each.to);
@@ -92,14 +133,21 @@ impl Walk<'_> {
                         walk.statements(&each.body);
                     });
                 }
-                StatementKind::Evaluate(value) | StatementKind::Assert(value) => {
+                StatementKind::Evaluate(value)
+                | StatementKind::Assert(value)
+                | StatementKind::Debug(value) => {
                     self.expression(value);
                 }
             }
         }
     }
 
-    fn turns(&mut self, counter: usize, (from, to): (&Number, &Number), turn: impl Fn(&mut Self)) {
+    fn turns(
+        &mut self,
+        counter: usize,
+        (from, to): (&Number, &Number),
+        turn: impl FnOnce(&mut Self),
+    ) {
         let ends = (bounds(from, &self.bounds), bounds(to, &self.bounds));
         let (Some(from), Some(to)) = ends else {
             return;
@@ -114,7 +162,7 @@ impl Walk<'_> {
     }
 
     /// Blocks and arrays inside expressions have statements of their own.
-    fn expression(&mut self, expression: &Expression) {
+    fn expression(&mut self, expression: &'p Expression) {
         match &expression.kind {
             K::Block(block) => self.block(block),
             K::Comprehension(counter, from, of) => {
@@ -125,33 +173,54 @@ impl Walk<'_> {
                 let to = Number::apply(NumberOperator::Add, parts);
                 self.turns(counter.0 as usize, (from, &to), |walk| walk.expression(of));
             }
-            K::If(_, a, b) | K::Binary(_, a, b) => {
+            K::If(condition, a, b) => {
+                if let Condition::Secret(condition) = &**condition {
+                    self.expression(condition);
+                }
+                self.under(condition, true, |walk| walk.expression(a));
+                self.under(condition, false, |walk| walk.expression(b));
+            }
+            K::Binary(operator, a, b) => {
                 self.expression(a);
                 self.expression(b);
+                if *operator == BinaryOperator::Divide {
+                    self.mean(a, None);
+                }
             }
-            K::Cast(of) | K::Unary(_, of) => self.expression(of),
-            K::Aggregate(parts) | K::Call(_, parts) | K::Intrinsic(_, parts) => {
+            K::Shift(operator, of, amount) => {
+                self.expression(of);
+                if *operator == BinaryOperator::ShiftRight {
+                    self.mean(of, amount.as_constant());
+                }
+            }
+            K::Cast(of) | K::Unary(_, of) | K::Repeat(of) => self.expression(of),
+            K::Aggregate(parts) | K::Call(_, parts) | K::Intrinsic(_, parts) | K::Run(_, parts) => {
                 parts.iter().for_each(|part| self.expression(part));
             }
-            _ => {}
+            K::Read(place) => {
+                if let Root::Value(value) = &place.root {
+                    self.expression(value);
+                }
+            }
+            K::Constant(_) | K::Number(_) => {}
         }
     }
 
-    fn assign(&mut self, place: &ValuePath, value: &Expression, span: Span) {
-        let (Root::Local(local), Some(part)) = (&place.root, part(place)) else {
+    fn assign(&mut self, place: &'p ValuePath, value: &'p Expression, span: Span) {
+        let Root::Local(local) = &place.root else {
             return;
         };
-        let is_read = |side: &Expression| match &side.kind {
-            K::Read(ValuePath {
-                root: Root::Local(from),
-                path,
-            }) => from == local && part_of(path).as_ref() == Some(&part),
-            _ => false,
+        let Some(part) = part_of(&place.path) else {
+            return self.forget(*local);
+        };
+        let is_read = |side: &Expression| {
+            place_of(side).is_some_and(|(from, of)| from == *local && of == part)
         };
         let added = match &value.kind {
             K::Binary(BinaryOperator::Add, a, b) if is_read(a) => b,
             K::Binary(BinaryOperator::Add, a, b) if is_read(b) => a,
             _ => {
+                self.forget(*local);
                 self.first.insert(*local, self.loops.len());
                 return;
             }
@@ -160,38 +229,84 @@ impl Walk<'_> {
             self.program.types.kind(value.ty),
             TypeKind::Unsigned(_) | TypeKind::Signed(_) | TypeKind::Fixed(..)
         );
-        let Some((least, greatest)) = self.range(added).filter(|_| is_number) else {
+        if is_number {
+            self.add((*local, &part), added, (value.ty, span));
+        }
+        self.forget(*local);
+    }
+
+    /// Takes up what a statement adds to a variable, over all turns of the loops that add to it.
+    fn add(
+        &mut self,
+        (local, part): (LocalId, &Part),
+        added: &'p Expression,
+        (ty, span): (TypeId, Span),
+    ) {
+        if let K::If(condition, a, b) = &added.kind {
+            let is_guard = matches!(**condition, Condition::Guard(_));
+            // A selection that adds in one case alone is an addition under a condition.
+            if is_guard || is_zero(a) || is_zero(b) {
+                self.under(condition, true, |walk| {
+                    walk.add((local, part), a, (ty, span))
+                });
+                self.under(condition, false, |walk| {
+                    walk.add((local, part), b, (ty, span))
+                });
+                return;
+            }
+        }
+        if let K::Cast(of) = &added.kind
+            && *self.program.types.kind(of.ty) == TypeKind::Bool
+        {
+            let facts = self.facts.len();
+            self.learn(of, true);
+            self.add_range((local, part), added, (ty, span));
+            self.facts.truncate(facts);
+            return;
+        }
+        self.add_range((local, part), added, (ty, span));
+    }
+
+    fn add_range(
+        &mut self,
+        (local, part): (LocalId, &Part),
+        added: &'p Expression,
+        (ty, span): (TypeId, Span),
+    ) {
+        let Some(once) = self.range(added) else {
             return;
         };
-        let outer = self.first.get(local).copied().unwrap_or(0);
+        let is_nothing = once.0.is_zero() && once.1.is_zero();
+        if is_nothing || self.is_kept_within((local, part), &once, ty) {
+            return;
+        }
+        let outer = self.first.get(&local).copied().unwrap_or(0);
         let is_in_part = |counter: usize| {
-            let mut found = false;
-            part.iter().flatten().for_each(|number| {
-                number.counters(&mut |other| found |= other.0 as usize == counter);
-            });
-            found
+            let mut numbers = part.iter().flatten();
+            numbers.any(|number| counters_of(number).contains(&counter))
         };
         let inner = self.loops.get(outer..).unwrap_or_default().iter();
-        let turns = inner
-            .filter(|(counter, _)| !is_in_part(*counter))
-            .fold(1_u128, |all, (_, turns)| all.saturating_mul(*turns));
-        let sum = self.sums.entry((*local, part, span)).or_insert(Sum {
-            ty: value.ty,
+        let inner: Vec<(usize, u128)> = inner.filter(|(c, _)| !is_in_part(*c)).copied().collect();
+        let Some((turns, least, greatest)) = self.over_turns(&inner, added, once) else {
+            return;
+        };
+        let sum = self.sums.entry((local, part.clone(), span)).or_insert(Sum {
+            ty,
             turns: 0,
             least: BigInt::zero(),
             greatest: BigInt::zero(),
         });
         // A loop that is written out comes here once for each of its turns.
         sum.turns = sum.turns.saturating_add(turns);
-        sum.least += least * turns;
-        sum.greatest += greatest * turns;
+        sum.least += least;
+        sum.greatest += greatest;
     }
 
     /// The least and greatest value, where these show.
-    fn range(&self, value: &Expression) -> Option<(BigInt, BigInt)> {
+    fn range(&self, value: &Expression) -> Option<Range> {
         let types = &self.program.types;
         let of_type = || types.range(value.ty);
-        let within = |range: (BigInt, BigInt)| {
+        let within = |range: Range| {
             let (least, greatest) = of_type()?;
             (least <= range.0 && range.1 <= greatest).then_some(range)
         };
@@ -200,6 +315,13 @@ impl Walk<'_> {
             K::Number(number) => {
                 let (least, greatest) = bounds(number, &self.bounds)?;
                 Some((least.into(), greatest.into()))
+            }
+            K::Read(ValuePath {
+                root: Root::Local(local),
+                path,
+            }) if path.is_empty() => {
+                let known = self.known.get(local).and_then(|(_, range)| range.clone());
+                known.or_else(of_type)
             }
             K::Read(_) => of_type(),
             K::Cast(of) => match types.kind(of.ty) {
@@ -220,15 +342,31 @@ impl Walk<'_> {
                 [a, b] => within(self.product(a, b)?),
                 _ => None,
             },
-            K::Intrinsic(Intrinsic::Min | Intrinsic::Max, _) => of_type(),
+            K::Intrinsic(which @ (Intrinsic::Min | Intrinsic::Max), parts) => {
+                let [a, b] = &parts[..] else {
+                    return None;
+                };
+                let (Some(a), Some(b)) = (self.range(a), self.range(b)) else {
+                    return of_type();
+                };
+                Some(match which {
+                    Intrinsic::Min => (a.0.min(b.0), a.1.min(b.1)),
+                    _ => (a.0.max(b.0), a.1.max(b.1)),
+                })
+            }
             _ => None,
         }
     }
 
-    fn product(&self, a: &Expression, b: &Expression) -> Option<(BigInt, BigInt)> {
+    fn product(&self, a: &Expression, b: &Expression) -> Option<Range> {
+        let is_square = place_of(a).is_some_and(|of| place_of(b) == Some(of));
         let (a, b) = (self.range(a)?, self.range(b)?);
         let corners = [&a.0 * &b.0, &a.0 * &b.1, &a.1 * &b.0, &a.1 * &b.1];
-        Some((corners.iter().min()?.clone(), corners.iter().max()?.clone()))
+        let least = match is_square {
+            true => BigInt::zero(),
+            false => corners.iter().min()?.clone(),
+        };
+        Some((least, corners.iter().max()?.clone()))
     }
 
     fn warning(&self, local: LocalId, span: Span, sum: &Sum) -> Option<Diagnostic> {
@@ -237,23 +375,10 @@ impl Walk<'_> {
         if sum.turns < 2 || (least <= sum.least && sum.greatest <= greatest) {
             return None;
         }
-        let is_above = sum.greatest > greatest;
-        let end = if is_above { &sum.greatest } else { &sum.least };
-        let bits = sum.greatest.bits().max(sum.least.bits()) + 1;
-        let (wide, end) = match types.kind(sum.ty) {
-            TypeKind::Unsigned(_) => (format!("u{}", sum.greatest.bits()), end.clone()),
-            TypeKind::Fixed(_, fraction) => {
-                let wide = format!("fixed<{}, {fraction}>", bits - u64::from(*fraction));
-                (wide, end >> *fraction)
-            }
-            _ => (format!("i{bits}"), end.clone()),
-        };
-        let (least, greatest) = ends(types, sum.ty);
-        let name = types.name(sum.ty);
+        let (wide, end) = self.wide_enough(sum.ty, &(sum.least.clone(), sum.greatest.clone()));
         let local = &self.function.locals[local.0 as usize].name;
         let message = format!("this sum may wrap: {} turns may add up to {end}", sum.turns);
-        let warning = Diagnostic::warning(span, message);
-        let warning = warning.label(format!("`{name}` holds {least} to {greatest}"));
+        let warning = self.too_wide(sum.ty, span, message);
         Some(warning.help(format!(
             "`{wide}` is wide enough: declare `{local}` with it and convert what is added, `… as \
              {wide}`; where it is to wrap or never gets that far, write `add_wrap({local}, …)`"
@@ -261,8 +386,24 @@ impl Walk<'_> {
     }
 }
 
-fn part(place: &ValuePath) -> Option<Part> {
-    part_of(&place.path)
+/// The variable or the part of one that a value is read from.
+fn place_of(value: &Expression) -> Option<(LocalId, Part)> {
+    match &value.kind {
+        K::Read(ValuePath {
+            root: Root::Local(local),
+            path,
+        }) => Some((*local, part_of(path)?)),
+        _ => None,
+    }
+}
+
+fn is_zero(value: &Expression) -> bool {
+    match &value.kind {
+        K::Constant(Value::Integer(number)) => number.is_zero(),
+        K::Number(number) => number.as_constant() == Some(0),
+        K::Block(block) => block.statements.is_empty() && is_zero(&block.value),
+        _ => false,
+    }
 }
 
 fn part_of(path: &[Step]) -> Option<Part> {

@@ -46,6 +46,7 @@ pub(super) fn test_program(
         return Err(reader.errors);
     }
     let mut elaborator = Elaborator::new(loaded, &values);
+    elaborator.keeps_debug = true;
     elaborator.program();
     if !elaborator.errors.is_empty() {
         return Err(elaborator.errors);

@@ -113,7 +113,7 @@ impl<'a> Elaborator<'a> {
     fn numbered_type(&mut self, name: &str, path: &Path) -> Option<Done<TypeId>> {
         let digits = name.strip_prefix(['u', 'i'])?;
         let plain = !digits.is_empty()
-            && !digits.starts_with('0')
+            && (!digits.starts_with('0') || digits == "0")
             && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !plain || !path.generics.is_empty() {
             return None;

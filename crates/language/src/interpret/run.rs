@@ -52,6 +52,10 @@ pub(crate) struct Machine<'p> {
     pub(crate) after_run: Option<Watch<'p>>,
     /// What a failed assertion compared.
     pub(crate) compared: Option<(Value, Value, TypeId)>,
+    /// Is given the values that `debug` shows, and where each is written.
+    pub(crate) debug: Option<Show<'p>>,
+    /// Whether a branch is run that is not taken.
+    is_other_branch: bool,
 }
 
 /// A run that is over.
@@ -68,6 +72,9 @@ pub(crate) struct Ran<'r> {
 
 /// Says what is wrong with a run that is over.
 type Watch<'p> = &'p mut dyn FnMut(&Ran<'_>) -> Result<(), String>;
+
+/// Shows a value that stands at a place of the program.
+type Show<'p> = &'p mut dyn FnMut(Span, &str);
 
 /// Where random bits come from.
 #[derive(Clone, Debug)]
@@ -115,6 +122,8 @@ impl<'p> Machine<'p> {
             drawn: Vec::new(),
             after_run: None,
             compared: None,
+            debug: None,
+            is_other_branch: false,
         }
     }
 
@@ -245,6 +254,12 @@ impl<'p> Machine<'p> {
                 self.expression(frame, value)?;
             }
             StatementKind::Assert(value) => self.assert(frame, value)?,
+            StatementKind::Debug(value) => {
+                let shown = self.expression(frame, value)?;
+                if let Some(debug) = self.debug.as_mut().filter(|_| !self.is_other_branch) {
+                    debug(value.span, &self.program.types.value_text(value.ty, &shown));
+                }
+            }
         }
         Ok(())
     }
@@ -298,7 +313,10 @@ impl<'p> Machine<'p> {
         branch: impl FnOnce(&mut Self, &mut Frame) -> Run<T>,
     ) -> Run<()> {
         let (locals, states) = (frame.locals.clone(), self.states.clone());
-        branch(self, frame)?;
+        let outer = std::mem::replace(&mut self.is_other_branch, true);
+        let done = branch(self, frame);
+        self.is_other_branch = outer;
+        done?;
         frame.locals = locals;
         self.states = states;
         Ok(())

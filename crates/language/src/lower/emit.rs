@@ -189,16 +189,24 @@ impl<'r, 'p> Emitter<'r, 'p> {
         used
     }
 
-    /// Declares inputs and copies them to their places. A state that nothing reads is not loaded.
+    /// Declares inputs and copies them to their places. A state that the run neither reads nor
+    /// changes is not loaded. One that it sets without reading it is: what a chain keeps is
+    /// replaced by the next run as the program says, and by no `start`.
     fn give(&mut self, used: &[bool]) {
         let mut start = 0;
+        let saved = self.run.saved.iter();
+        let saved: Vec<&str> = saved
+            .map(|state| self.program.states[*state].name.as_str())
+            .collect();
         for given in &self.run.given {
             let end = start + given.width;
             match given.from {
                 Origin::Party(owner) | Origin::Random(owner) => {
                     self.builder.input(&given.name, &given.ty, self.role(owner));
                 }
-                Origin::State if used[start..end].contains(&true) => {
+                Origin::State
+                    if used[start..end].contains(&true) || saved.contains(&given.name.as_str()) =>
+                {
                     self.builder.load(&given.name, &given.ty);
                 }
                 Origin::State | Origin::Nobody => {
@@ -312,7 +320,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
 
     /// A name for the next component, whose results have these widths.
     fn free_name(&mut self, wanted: &str, widths: Vec<usize>) -> String {
-        let wanted = wanted.trim_start_matches('_');
+        let wanted = wanted.trim_start_matches('_').replace("::", "_");
         let wanted: String = wanted.chars().take(40).collect();
         let mut name = wanted.clone();
         let mut number = 1;

@@ -76,8 +76,13 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
     }
     if random > 0 {
         for (number, party) in program.parties.iter().enumerate() {
+            let mut name = format!("random_of_{party}");
+            let is_state = |name: &str| program.states.iter().any(|s| s.name.as_str() == name);
+            while is_state(&name) || all.iter().any(|given| given.name == name) {
+                name.push('_');
+            }
             all.push(Given {
-                name: format!("random_of_{party}"),
+                name,
                 ty: format!("bits[{random}]"),
                 width: random,
                 from: Origin::Random(number),

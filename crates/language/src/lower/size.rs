@@ -128,7 +128,7 @@ impl<'p> Counting<'p> {
                     this.statements(counters, &each.body)
                 })
             }
-            StatementKind::Assert(_) => Some(Results::default()),
+            StatementKind::Assert(_) | StatementKind::Debug(_) => Some(Results::default()),
         }
     }
 

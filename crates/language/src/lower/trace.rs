@@ -225,7 +225,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             StatementKind::Evaluate(value) => {
                 self.expression(frame, value)?;
             }
-            StatementKind::Assert(_) => {}
+            StatementKind::Assert(_) | StatementKind::Debug(_) => {}
         }
         Ok(())
     }

@@ -131,7 +131,7 @@ impl Parser<'_> {
         let mut length = 0;
         while self.take(T::As).is_some() {
             length = self.longer(length)?;
-            let ty = self.ty()?;
+            let ty = self.cast_type()?;
             let span = expression.span.to(ty.span);
             let kind = ExpressionKind::Cast(Box::new(expression), ty);
             expression = Expression { kind, span };
@@ -282,11 +282,24 @@ impl Parser<'_> {
         let is_struct = self.struct_allowed
             && self.is(T::OpenBrace)
             && (names_field || self.kind_after(1) == T::CloseBrace);
-        if !is_struct {
-            let kind = ExpressionKind::Path(path);
-            return Ok(Expression { kind, span });
+        if is_struct {
+            return self.struct_value(path);
         }
-        self.struct_value(path)
+        // No block begins so.
+        if names_field && self.is(T::OpenBrace) && self.kind_after(2) == T::Colon {
+            let value = self.struct_value(path)?;
+            let message = "a struct's value stands in parentheses before a block";
+            let error = Diagnostic::new(value.span, message);
+            let written = self.text_of(value.span);
+            let help = match written.contains('\n') {
+                true => "write `(…)` around it".to_owned(),
+                false => format!("write `({written})`"),
+            };
+            self.errors.report(error.help(help));
+            return Ok(value);
+        }
+        let kind = ExpressionKind::Path(path);
+        Ok(Expression { kind, span })
     }
 
     fn struct_value(&mut self, path: Path) -> Parsed<Expression> {

@@ -5,8 +5,9 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
 use crate::source::Symbol;
 use crate::syntax::{
-    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Input, Item, ItemKind, Output,
-    ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
+    BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Ident, Input, Item, ItemKind,
+    Output, ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
+    method_name,
 };
 
 /// The words that items begin with, those that are names elsewhere among them.
@@ -258,7 +259,8 @@ impl Parser<'_> {
 
     fn function(&mut self, is_component: bool) -> Parsed<ItemKind> {
         self.expect(T::Fn)?;
-        let name = self.ident("the function's name")?;
+        let name = self.function_name()?;
+        let is_main = name.as_str() == "main";
         let generics = self.generics()?;
         let parameters = self.list(T::OpenParen, T::CloseParen, |parser| {
             let is_mutable = parser.take(T::Mut).is_some();
@@ -270,6 +272,9 @@ impl Parser<'_> {
             }
             parser.skip();
             let ty = parser.ty()?;
+            if parser.is_word("of") || parser.is_word("public") {
+                return parser.input_of_function(is_main);
+            }
             let sorted = parser.sorted()?;
             Ok(Parameter {
                 is_mutable,
@@ -299,6 +304,31 @@ impl Parser<'_> {
             result_sorted,
             body,
         }))
+    }
+
+    /// `norm`, or `Point::norm` of a method.
+    fn function_name(&mut self) -> Parsed<Ident> {
+        let first = self.ident("the function's name")?;
+        if self.take(T::ColonColon).is_none() {
+            return Ok(first);
+        }
+        let second = self.ident("the method's name")?;
+        Ok(Ident {
+            name: method_name(first.as_str(), second.as_str()),
+            span: first.span.to(second.span),
+        })
+    }
+
+    /// Reports the owner of a parameter.
+    fn input_of_function<K>(&mut self, is_main: bool) -> Parsed<K> {
+        let owner = self.span();
+        let error = match is_main {
+            true => Diagnostic::new(owner, "`main` is written without `fn`")
+                .help("write `main(x: u32 of alice) -> (y: u32 to both) { … }`"),
+            false => Diagnostic::new(owner, "a parameter of a `fn` has no owner")
+                .help("only inputs of `main` and of runs do; leave it out here"),
+        };
+        self.report(error)
     }
 
     /// `library "NAME"(PARAMETER: NUMBER);` or `file "PATH" order lsb_first;`

@@ -67,6 +67,36 @@ impl Parser<'_> {
         })
     }
 
+    /// The type after `as`. A `<` behind its name compares, unless it opens generics: in
+    /// `a as u16 < b` it does not.
+    pub(super) fn cast_type(&mut self) -> Parsed<TypeExpression> {
+        let names = self.is(T::Name) && self.kind_after(1) == T::Less;
+        let name = self.text_of(self.span());
+        let is_sized = ["u", "i", "fixed", "bytes", "text"].contains(&name);
+        if !names || is_sized {
+            return self.ty();
+        }
+        // No generics follow `u16` and `bool`.
+        let is_number =
+            name.starts_with(['u', 'i']) && name[1..].bytes().all(|byte| byte.is_ascii_digit());
+        let mark = self.mark();
+        if !is_number
+            && name != "bool"
+            && let Ok(ty) = self.ty()
+        {
+            return Ok(ty);
+        }
+        self.go_back(mark);
+        let name = self.ident("a type")?;
+        let span = name.span;
+        let kind = TypeExpressionKind::Named(Path {
+            segments: vec![name],
+            generics: Vec::new(),
+            span,
+        });
+        Ok(TypeExpression { kind, span })
+    }
+
     fn array_type(&mut self) -> Parsed<TypeExpressionKind> {
         self.skip();
         let element = Box::new(self.ty()?);

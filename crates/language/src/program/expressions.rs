@@ -116,7 +116,8 @@ fn in_statement<'f>(statement: &'f Statement, see: &mut impl FnMut(Node<'f>)) {
     match &statement.kind {
         StatementKind::Let(_, value)
         | StatementKind::Evaluate(value)
-        | StatementKind::Assert(value) => in_expression(value, see),
+        | StatementKind::Assert(value)
+        | StatementKind::Debug(value) => in_expression(value, see),
         StatementKind::Assign(place, value) => {
             in_place(place, see);
             in_expression(value, see);

@@ -60,13 +60,35 @@ pub(crate) struct Party {
     pub(crate) garbles: bool,
 }
 
-/// `use PATH;` or `use PATH::{NAME, …};`
+/// `use PATH;` or `use PATH::{NAME, …};`; of `std` alone, the names are modules.
 #[derive(Clone, Debug)]
 pub(crate) struct UseItem {
     /// The module: `std::order`, or a file's name.
     pub(crate) module: Vec<Ident>,
     /// What is used of it.
     pub(crate) names: Vec<Ident>,
+}
+
+impl UseItem {
+    /// Whether it names modules of the standard library and nothing in them: `use std::psi;`.
+    pub(crate) fn is_of_modules(&self) -> bool {
+        matches!(&self.module[..], [only] if only.as_str() == "std")
+    }
+
+    /// A use of each module that it names.
+    pub(crate) fn modules(&self) -> Vec<Self> {
+        if !self.is_of_modules() {
+            return vec![self.clone()];
+        }
+        let names = self.names.iter();
+        let module = |name: &Ident| vec![self.module[0].clone(), name.clone()];
+        names
+            .map(|name| Self {
+                module: module(name),
+                names: Vec::new(),
+            })
+            .collect()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -119,6 +141,11 @@ pub(crate) struct Function {
     /// Whether its result is in order.
     pub(crate) result_sorted: Option<Sorted>,
     pub(crate) body: FunctionBody,
+}
+
+/// The name under which a method of a struct is declared, which is no name of anything else.
+pub(crate) fn method_name(of: &str, name: &str) -> Symbol {
+    Symbol::new(&format!("{of}::{name}"))
 }
 
 #[derive(Clone, Debug)]

@@ -44,6 +44,52 @@ fn expressions_are_nested_at_most_128_deep() {
 }
 
 #[test]
+fn at_most_256_operators_stand_in_a_row() {
+    let sum = |count: usize| main("", &("a".to_owned() + &" ^ b".repeat(count)));
+    assert!(errors(&sum(256)).is_empty());
+    refused(&sum(257), "more than 256 operators in a row");
+    let fields = |count: usize| main("", &("a".to_owned() + &".min(b)".repeat(count)));
+    assert!(errors(&fields(100)).is_empty());
+    refused(&fields(257), "more than 256 operators in a row");
+}
+
+#[test]
+fn a_number_has_at_most_2048_digits_and_a_const_2_to_the_14_bits() {
+    let number = |digits: usize| main(&format!("const K = {};", "9".repeat(digits)), "a ^ b");
+    assert!(errors(&number(2048)).is_empty());
+    refused(&number(2049), "more than 2048 digits");
+    let shifted = |by: usize| main(&format!("const K = 1 << {by};"), "a ^ b");
+    assert!(errors(&shifted((1 << 14) - 1)).is_empty());
+    refused(&shifted(1 << 14), "beyond 2^16384");
+}
+
+/// `main` and its 63 calls are 64.
+#[test]
+fn at_most_64_functions_call_each_other_in_a_row() {
+    let item = "fn sum<const N>(x: u8) -> u8 { if N == 1 { x } else { x ^ sum::<N - 1>(x) } }";
+    assert!(errors(&main(item, "sum::<63>(a ^ b)")).is_empty());
+    refused(&main(item, "sum::<64>(a ^ b)"), "more than 64 functions");
+}
+
+#[test]
+fn a_party_has_a_name_of_at_most_48_bytes() {
+    let named = |bytes: usize| main("", "a ^ b").replace("bob", &"b".repeat(bytes));
+    assert!(errors(&named(48)).is_empty());
+    refused(&named(49), "at most 48 bytes");
+}
+
+#[test]
+fn a_run_has_at_most_2_to_the_26_steps() {
+    let text = main("", "let mut x = a; for i in 0..100_000_000 { x = b; } x");
+    let program = program_of(&text);
+    let lowered = program.lower("main", EntryId(0), &NoCircuitFiles);
+    let Err(error) = lowered else {
+        panic!("too many steps");
+    };
+    assert!(error.message.contains("steps"), "{error:?}");
+}
+
+#[test]
 fn generics_have_at_most_2_to_the_14_instances() {
     let item = "fn more<const K>(x: u8) -> u8 { x ^ (K & 255) as u8 }";
     let body = |count: u32| {

@@ -5,6 +5,7 @@ mod bounds;
 mod differential;
 mod editor;
 mod errors;
+mod forms;
 mod lowering;
 mod programs;
 mod shipped;

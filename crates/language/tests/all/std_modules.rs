@@ -53,6 +53,34 @@ fn the_median_and_the_greatest() {
     check(text, 416);
 }
 
+/// The quartiles by nearest rank, of counts that four does and does not divide.
+#[test]
+fn quantiles() {
+    let text = "parties alice, bob;\nuse std::order::quantiles;\n\
+        main(a: [i8; 8] of alice, b: [i8; 5] of bob) -> (quartiles: [i8; 3] to both, more: [i8; 3] \
+        to both, middle: i8 to both) {\n\
+        (quantiles::<4>(a), quantiles::<4>(b), quantiles::<2>(b)[0])\n}\n\
+        test \"ranks\" {\n\
+        assert main([8, 6, 7, 5, -3, 0, 9, 1], [50, 10, 30, 20, 40]) == \
+        ([0, 5, 7], [20, 30, 40], 30);\n}\n";
+    check(text, 576);
+}
+
+#[test]
+fn numbers_are_rotated() {
+    let text = "parties alice, bob;\n\
+        main(a: u8 of alice, b: u5 of alice, by: u32 of bob) -> (free: [u8; 4] to both, \
+        five: u5 to both, secret: [u5; 2] to both) {\n\
+        let mut turned = a;\nfor i in 0..5 { turned = a.rotate_left(3 * i); }\n\
+        ([a.rotate_left(3), a.rotate_right(3), rotate_left(a, 11), turned], b.rotate_right(2),\n\
+        [rotate_left(b, by & 7), rotate_right(b, by & 7)])\n}\n\
+        test \"rotated\" {\n\
+        assert main(0b1000_0110, 0b10011, 7) ==\n\
+        ([0b0011_0100, 0b1101_0000, 0b0011_0100, 0b0110_1000], 0b11100, [0b01110, 0b11100]);\n\
+        assert main(1, 1, 0) == ([8, 32, 8, 16], 8, [1, 1]);\n}\n";
+    check(text, 25);
+}
+
 #[test]
 fn rows_are_brought_together() {
     let text = "parties alice, bob;\nuse std::order::{compact, prefix_sums};\n\
@@ -168,7 +196,95 @@ fn edit_distances_of_all_lengths() {
     }
 }
 
-fn distance(a: &[bool], b: &[bool]) -> usize {
+/// Each pair of rows of one key, where keys repeat on both sides, and none of the key 0.
+#[test]
+fn tables_are_joined_many_to_many() {
+    let text = "parties alice, bob;\nuse std::table::{join_many, repeats_at_most};\n\
+        main(ids: [u4; 5] of alice sorted, a: [u8; 5] of alice, keys: [u4; 4] of bob sorted, \
+        b: [u8; 4] of bob)\n -> (pairs: [u16; 2] to both, sound: [bool; 2] to both, \
+        one: u16 to both) {\n\
+        let mut pairs: [u16; 2] = [0; 2];\n\
+        for row in join_many::<2>(ids, a, keys, b) {\n\
+        for pair in row {\n\
+        pairs[0] = add_wrap(pairs[0], pair.some as u16);\n\
+        pairs[1] = add_wrap(pairs[1], pair.value.0 as u16 * pair.value.1 as u16);\n}\n}\n\
+        let mut one: u16 = 0;\n\
+        for pair in join_many::<1>(ids, a, keys, b) {\n\
+        one = add_wrap(one, pair[0].value.0 as u16 * pair[0].value.1 as u16);\n}\n\
+        (pairs, [repeats_at_most::<2>(ids), repeats_at_most::<1>(ids)], one)\n}\n\
+        test \"pairs\" {\n\
+        assert main([0, 3, 3, 7, 9], [1, 2, 5, 11, 13], [0, 3, 3, 7], [100, 10, 1, 3]) ==\n\
+        ([5, 2 * 10 + 5 * 10 + 2 + 5 + 33], [true, false], 20 + 2 + 33);\n\
+        assert main([3, 3, 3, 4, 5], [5, 5, 5, 0, 0], [3, 4, 5, 6], [1, 1, 1, 1]) ==\n\
+        ([4, 10], [false, false], 5);\n\
+        assert main([0, 0, 0, 0, 1], [9, 9, 9, 9, 1], [0, 0, 0, 1], [9, 9, 9, 4]) ==\n\
+        ([1, 4], [true, true], 4);\n}\n";
+    check(text, 5811);
+}
+
+/// A text of at most this many bytes, as bits.
+fn text_bits(text: &str, size: usize) -> Vec<bool> {
+    let bytes = text.bytes().chain(std::iter::repeat(0)).take(size);
+    let bits = bytes.flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+    bits.collect()
+}
+
+/// What fills a text up is no part of it, and an accent is a byte more but no letter more.
+#[test]
+fn edit_distances_of_texts() {
+    let (m, n) = (17, 20);
+    let text = format!(
+        "parties alice, bob;\n\
+         use std::edit::{{text_distance_in_bytes, text_distance_in_code_points}};\n\
+         main(a: text<{m}> of alice, b: text<{n}> of bob)\n\
+         -> (bytes: u5 to both, points: u5 to both) {{\n\
+         (text_distance_in_bytes(a, b), text_distance_in_code_points(a, b))\n}}\n\
+         test \"names\" {{\n\
+         assert main(\"jon smith\", \"john smyth\") == (2, 2);\n\
+         assert main(\"bjorn\", \"björn\") == (2, 1);\n\
+         assert main(\"\", \"\") == (0, 0);\n\
+         assert main(\"\", \"日本\") == (6, 2);\n\
+         assert main(\"kitten\", \"sitting\") == (3, 3);\n\
+         assert main(\"12345678901234567\", \"12345678901234567890\") == (3, 3);\n}}\n"
+    );
+    let program = program_of(&text);
+    run_tests(&Loaded::new("snippet.tacit", &text, &NoFiles));
+    let (_, lowered) = lower(&program, "main");
+    let mut chance = Chance(11);
+    let letters: Vec<char> = "abö日é🦀\u{80}\u{7ff}\u{ffff}".chars().collect();
+    for _ in 0..60 {
+        let mut drawn = |size: usize| {
+            let mut text = String::new();
+            for _ in 0..chance.below(size + 1) {
+                let letter = letters[chance.below(letters.len())];
+                if text.len() + letter.len_utf8() <= size {
+                    text.push(letter);
+                }
+            }
+            text
+        };
+        let (a, b) = (drawn(m), drawn(n));
+        let given = [text_bits(&a, m), text_bits(&b, n)].concat();
+        let bits = lowered.function.evaluate(&given);
+        let number = |bits: &[bool]| {
+            let bits = bits.iter().rev();
+            bits.fold(0, |sum, &bit| 2 * sum + usize::from(bit))
+        };
+        let points = |text: &str| text.chars().collect::<Vec<char>>();
+        assert_eq!(
+            number(&bits[..5]),
+            distance(a.as_bytes(), b.as_bytes()),
+            "{a:?} {b:?}"
+        );
+        assert_eq!(
+            number(&bits[5..]),
+            distance(&points(&a), &points(&b)),
+            "{a:?} {b:?}"
+        );
+    }
+}
+
+fn distance<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);

@@ -200,3 +200,25 @@ fn take_apart(types: &TypeTable, ty: TypeId, path: &mut Vec<u32>, found: &mut So
             is_few
         })
 }
+
+/// What a lambda of `v` gives that orders elements by these parts.
+pub(super) fn text(types: &TypeTable, element: TypeId, key: &SortKey) -> String {
+    let part = |path: &Vec<u32>| {
+        let (mut text, mut ty) = ("v".to_owned(), element);
+        for &field in path {
+            text += &match types.kind(ty) {
+                TypeKind::Struct(number) => {
+                    format!(".{}", types.struct_type(*number).fields[field as usize].0)
+                }
+                _ => format!(".{field}"),
+            };
+            ty = types.fields(ty)[field as usize];
+        }
+        text
+    };
+    let parts: Vec<String> = key.iter().map(part).collect();
+    match &parts[..] {
+        [one] => one.clone(),
+        parts => format!("({})", parts.join(", ")),
+    }
+}

@@ -1,0 +1,122 @@
+//! What conditions on secrets say of a sum: `if n < 10 { n += 1; }` keeps `n` within its type.
+
+use num_bigint::BigInt;
+use num_traits::Signed;
+
+use super::{Part, Range, Walk, place_of};
+use crate::program::{
+    BinaryOperator, Condition, Expression, ExpressionKind as K, LocalId, TypeId, UnaryOperator,
+};
+
+/// What a condition says of a variable or a part of it, until that is assigned.
+pub(super) struct Fact {
+    local: LocalId,
+    part: Part,
+    /// It is no greater, where that is said.
+    greatest: Option<BigInt>,
+    /// It is no less, where that is said.
+    least: Option<BigInt>,
+    /// How many loops were open: in a further one, an earlier turn may have assigned it.
+    loops: usize,
+    /// Whether it was assigned since.
+    is_stale: bool,
+}
+
+impl<'p> Walk<'p> {
+    /// Looks at what is done where a condition holds, or where it does not.
+    pub(super) fn under<T>(
+        &mut self,
+        condition: &'p Condition,
+        holds: bool,
+        look: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let (guards, facts) = (self.guards.len(), self.facts.len());
+        match condition {
+            Condition::Guard(number) => self.guards.push((number, holds)),
+            Condition::Secret(value) => self.learn(value, holds),
+        }
+        let result = look(self);
+        self.guards.truncate(guards);
+        self.facts.truncate(facts);
+        result
+    }
+
+    /// Notes what a secret condition says of variables.
+    pub(super) fn learn(&mut self, condition: &'p Expression, holds: bool) {
+        use BinaryOperator as B;
+        let (operator, a, b) = match &condition.kind {
+            K::Unary(UnaryOperator::Not, of) => return self.learn(of, !holds),
+            K::Binary(operator, a, b) => (*operator, &**a, &**b),
+            _ => return,
+        };
+        match (operator, holds) {
+            (B::LogicalAnd | B::And, true) | (B::LogicalOr | B::Or, false) => {
+                self.learn(a, holds);
+                self.learn(b, holds);
+            }
+            (B::Less, true) | (B::GreaterEqual, false) => self.learn_order(a, b, 1),
+            (B::LessEqual, true) | (B::Greater, false) => self.learn_order(a, b, 0),
+            (B::Greater, true) | (B::LessEqual, false) => self.learn_order(b, a, 1),
+            (B::GreaterEqual, true) | (B::Less, false) => self.learn_order(b, a, 0),
+            _ => {}
+        }
+    }
+
+    /// Notes that one value is less than another one by at least `by`.
+    fn learn_order(&mut self, less: &'p Expression, more: &'p Expression, by: u8) {
+        let loops = self.loops.len();
+        if let (Some((local, part)), Some((_, greatest))) = (place_of(less), self.range(more)) {
+            let (greatest, least) = (Some(greatest - by), None);
+            self.facts.push(Fact {
+                local,
+                part,
+                greatest,
+                least,
+                loops,
+                is_stale: false,
+            });
+        }
+        if let (Some((local, part)), Some((least, _))) = (place_of(more), self.range(less)) {
+            let (greatest, least) = (None, Some(least + by));
+            self.facts.push(Fact {
+                local,
+                part,
+                greatest,
+                least,
+                loops,
+                is_stale: false,
+            });
+        }
+    }
+
+    /// Whether a condition keeps a variable within its type when this is added to it.
+    pub(super) fn is_kept_within(
+        &self,
+        (local, part): (LocalId, &Part),
+        added: &Range,
+        ty: TypeId,
+    ) -> bool {
+        let Some((least, greatest)) = self.program.types.range(ty) else {
+            return false;
+        };
+        let facts = || {
+            let facts = self.facts.iter();
+            facts.filter(|fact| {
+                let is_of = fact.local == local && fact.part == *part;
+                is_of && fact.loops == self.loops.len() && !fact.is_stale
+            })
+        };
+        let mut greatest_known = facts().filter_map(|fact| fact.greatest.as_ref());
+        let mut least_known = facts().filter_map(|fact| fact.least.as_ref());
+        let is_below =
+            !added.1.is_positive() || greatest_known.any(|known| known + &added.1 <= greatest);
+        let is_above = !added.0.is_negative() || least_known.any(|known| known + &added.0 >= least);
+        is_below && is_above
+    }
+
+    /// Forgets what conditions say of a variable, since it is assigned.
+    pub(super) fn forget(&mut self, local: LocalId) {
+        let facts = self.facts.iter_mut();
+        facts.for_each(|fact| fact.is_stale |= fact.local == local);
+    }
+}
