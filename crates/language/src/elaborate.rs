@@ -7,7 +7,7 @@
 //! | `names` | paths |
 //! | `types` | types |
 //! | `constants` | params, consts, numbers where a const is needed |
-//! | `expression`, `aggregates`, `operators`, `control`, `access` | expressions |
+//! | `expression`, `aggregates`, `operators`, `control`, `patterns`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
 //! | `entries`, `tests` | states, `main`, runs, tests |
@@ -29,6 +29,7 @@ mod names;
 mod narrow;
 mod operators;
 mod order;
+mod patterns;
 mod ranges;
 mod statements;
 mod sums;

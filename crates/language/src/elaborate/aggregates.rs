@@ -99,7 +99,7 @@ impl<'a> Elaborator<'a> {
             (term @ Term::Value(_), _) => self.typed(term, element.span)?,
             (term, Some(ty)) => self.meet(term, ty, element.span)?,
             // Each of a few parts meets its type later.
-            (term, None) if count <= 1 << 16 => {
+            (term, None) if count <= 1 << 16 && !term.has_effects() => {
                 return Ok(Term::List(
                     vec![(term, element.span); count as usize],
                     false,

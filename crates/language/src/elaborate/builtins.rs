@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 use num_traits::Signed;
 
 use super::calls::Given;
+use super::expression::block_of;
 use super::operators::Operands;
 use super::term::Term;
 use super::{Done, Elaborator, Surroundings};
@@ -307,7 +308,10 @@ impl<'a> Elaborator<'a> {
         let index = self.index_value(index)?;
         let other = self.value(other, element)?;
         if length == 0 {
-            return Ok(Term::Value(other));
+            let mut statements = Vec::new();
+            self.emit(Term::Value(values), &mut statements);
+            self.emit(Term::Value(index), &mut statements);
+            return Ok(Term::Value(block_of(statements, other)));
         }
         let arguments = vec![values, index, other];
         Ok(self.intrinsic(Intrinsic::GetOr, arguments, element, span))

@@ -177,7 +177,15 @@ impl<'a> Elaborator<'a> {
         }
         let term = self.expression(&each.over, None)?;
         if let Term::List(parts, false) = term {
-            return Ok(Some(parts.into_iter().map(|(part, _)| part).collect()));
+            let mut turns = Vec::with_capacity(parts.len());
+            for (part, span) in parts {
+                turns.push(match part.is_const() {
+                    true => part,
+                    // Each is computed before the first turn, which may assign what it reads.
+                    false => self.settled(part, span, out)?,
+                });
+            }
+            return Ok(Some(turns));
         }
         let value = self.typed(term, span)?;
         let place = self.array_place(value, span, out)?;

@@ -5,8 +5,8 @@ use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Expression, ExpressionKind, Root, Statement, StatementKind, Step, TypeId,
-    TypeKind, ValuePath,
+    BinaryOperator, Expression, ExpressionKind, Statement, StatementKind, Step, TypeId, TypeKind,
+    ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -102,9 +102,7 @@ impl<'a> Elaborator<'a> {
             }
             None => self.expression(value, None)?,
         };
-        if let Term::Value(value) = &term
-            && value.as_constant().is_none()
-        {
+        if !term.is_const() {
             let message = format!("`{}` is const, and this is a secret", name.name);
             let error = Diagnostic::new(value.span, message).label("depends on the inputs");
             return self.fail(error.help(format!("write `let {} = …`", name.name)));
@@ -124,12 +122,16 @@ impl<'a> Elaborator<'a> {
         match &pattern.kind {
             PatternKind::Name(is_mutable, name) => {
                 // A number without a type is that number wherever its name stands.
-                let has_type = matches!(term, Term::Value(_));
-                if !is_mutable && !has_type {
+                let is_typed = match &term {
+                    Term::Guard(_) | Term::List(_, true) => false,
+                    term => term.tells_type(),
+                };
+                if !is_mutable && !is_typed {
+                    let term = self.settled(term, span, out)?;
                     self.bind(name.name.clone(), Binding::Term(term));
                     return Ok(());
                 }
-                if !has_type && matches!(term, Term::Integer(_) | Term::Number(_)) {
+                if matches!(term, Term::Integer(_) | Term::Number(_)) {
                     let message = format!("the variable `{}` has no type", name.name);
                     let error = Diagnostic::new(name.span, message);
                     return self
@@ -159,6 +161,43 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// A term that a name may stand for: its values are computed here, into variables.
+    pub(super) fn settled(
+        &mut self,
+        term: Term,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<Term> {
+        match term {
+            Term::List(parts, is_tuple) if is_tuple || !parts.iter().any(|p| p.0.tells_type()) => {
+                let mut settled = Vec::with_capacity(parts.len());
+                for (part, span) in parts {
+                    settled.push((self.settled(part, span, out)?, span));
+                }
+                Ok(Term::List(settled, is_tuple))
+            }
+            Term::Block(branch) => {
+                out.extend(branch.statements);
+                self.settled(branch.term, branch.span, out)
+            }
+            Term::Value(_) | Term::Choice(_) | Term::List(..) => {
+                let value = self.typed(term, span)?;
+                Ok(self.in_new_variable(value, out))
+            }
+            Term::Integer(_) | Term::Fraction(_) | Term::Text(_) => Ok(term),
+            Term::Number(_) | Term::Guard(_) => Ok(term),
+        }
+    }
+
+    /// Computes a value into a variable, and reads that.
+    fn in_new_variable(&mut self, value: Expression, out: &mut Vec<Statement>) -> Term {
+        let (ty, span) = (value.ty, value.span);
+        let local = self.unnamed(ty);
+        let kind = StatementKind::Let(local, value);
+        out.push(Statement { kind, span });
+        self.read_local(local, span)
+    }
+
     /// A value that is taken apart is computed once, into a variable of its own.
     pub(super) fn in_variable(&mut self, term: Term, out: &mut Vec<Statement>) -> Term {
         match term {
@@ -168,11 +207,7 @@ impl<'a> Elaborator<'a> {
                     ExpressionKind::Constant(_) | ExpressionKind::Aggregate(_)
                 ) =>
             {
-                let (ty, span) = (value.ty, value.span);
-                let local = self.unnamed(ty);
-                let kind = StatementKind::Let(local, value);
-                out.push(Statement { kind, span });
-                self.read_local(local, span)
+                self.in_new_variable(value, out)
             }
             term => term,
         }
@@ -234,12 +269,10 @@ impl<'a> Elaborator<'a> {
             return;
         }
         for index in indices {
-            let (ty, span) = (index.ty, index.span);
-            let local = self.unnamed(ty);
-            let (root, path) = (Root::Local(local), Vec::new());
-            let read = read_place(ValuePath { root, path }, ty, span);
-            let kind = StatementKind::Let(local, std::mem::replace(index, read));
-            out.push(Statement { kind, span });
+            let value = std::mem::replace(index, self.unit_expression(index.span));
+            if let Term::Value(read) = self.in_new_variable(value, out) {
+                *index = read;
+            }
         }
     }
 

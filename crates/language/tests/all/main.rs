@@ -4,6 +4,7 @@ mod both;
 mod bounds;
 mod differential;
 mod editor;
+mod effects;
 mod errors;
 mod lowering;
 mod programs;
