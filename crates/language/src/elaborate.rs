@@ -10,7 +10,7 @@
 //! | `expression`, `aggregates`, `operators`, `control`, `patterns`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
-//! | `entries`, `tests` | states, `main`, runs, tests |
+//! | `entries`, `opened`, `tests` | states, `main`, runs, their results, tests |
 //! | `ranges` | indices and counters against lengths and types |
 //! | `order` | arguments against parameters that are `sorted` |
 //! | `sums`, `narrow` | warnings: sums in loops and conversions to `fixed` that may wrap |
@@ -27,6 +27,7 @@ mod generics;
 mod loops;
 mod names;
 mod narrow;
+mod opened;
 mod operators;
 mod order;
 mod patterns;

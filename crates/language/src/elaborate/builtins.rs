@@ -56,13 +56,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Constant where all arguments are.
-    fn intrinsic(
+    pub(super) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,
         arguments: Vec<Expression>,
         ty: TypeId,
         span: Span,
-    ) -> Term {
+    ) -> Expression {
         let constants: Option<Vec<Value>> = arguments
             .iter()
             .map(|value| value.as_constant().cloned())
@@ -71,11 +71,12 @@ impl<'a> Elaborator<'a> {
         if let Some(constants) = constants {
             let table = &self.program.types;
             if let Some(value) = interpret::intrinsic(table, intrinsic, ty, &types, &constants) {
-                return Term::constant(value, ty, span);
+                let kind = ExpressionKind::Constant(value);
+                return Expression { kind, ty, span };
             }
         }
         let kind = ExpressionKind::Intrinsic(intrinsic, arguments);
-        Term::Value(Expression { kind, ty, span })
+        Expression { kind, ty, span }
     }
 
     /// `T` of `zero::<T>()`, or the type that is expected.
@@ -139,7 +140,12 @@ impl<'a> Elaborator<'a> {
         }
         let (left, right) = self.one_number_type(name, (a, left), (b, right), hint, span)?;
         let ty = left.ty;
-        Ok(self.intrinsic(intrinsic, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            intrinsic,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     /// Both arguments as numbers of one type.
@@ -180,7 +186,12 @@ impl<'a> Elaborator<'a> {
                 match self.program.types.kind(ty) {
                     TypeKind::Signed(_) | TypeKind::Fixed(..) => {
                         self.has_opposite(&value, span)?;
-                        Ok(self.intrinsic(Intrinsic::Abs, vec![value], ty, span))
+                        Ok(Term::Value(self.intrinsic(
+                            Intrinsic::Abs,
+                            vec![value],
+                            ty,
+                            span,
+                        )))
                     }
                     _ => {
                         let message = format!("`abs` of a `{}`", self.type_name(ty));
@@ -220,7 +231,12 @@ impl<'a> Elaborator<'a> {
             let message = "this product has more than 4096 bits";
             return self.fail(Diagnostic::new(span, message));
         }
-        Ok(self.intrinsic(Intrinsic::WideMul, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::WideMul,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     fn wide_dot(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
@@ -246,7 +262,12 @@ impl<'a> Elaborator<'a> {
             let message = "this sum has more than 4096 bits";
             return self.fail(Diagnostic::new(span, message));
         }
-        Ok(self.intrinsic(Intrinsic::WideDot, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::WideDot,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     fn add_sat(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {
@@ -255,7 +276,12 @@ impl<'a> Elaborator<'a> {
         let right = self.expression(b, left.ty().or(hint))?;
         let (left, right) = self.one_number_type("add_sat", (a, left), (b, right), hint, span)?;
         let ty = left.ty;
-        Ok(self.intrinsic(Intrinsic::AddSat, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::AddSat,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     fn one_hot(
@@ -280,7 +306,12 @@ impl<'a> Elaborator<'a> {
         };
         let index = self.index_value(index)?;
         let ty = self.sized(TypeKind::Array(bool, length), span)?;
-        Ok(self.intrinsic(Intrinsic::OneHot, vec![index], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::OneHot,
+            vec![index],
+            ty,
+            span,
+        )))
     }
 
     /// An index that may be a secret.
@@ -314,7 +345,12 @@ impl<'a> Elaborator<'a> {
             return Ok(Term::Value(block_of(statements, other)));
         }
         let arguments = vec![values, index, other];
-        Ok(self.intrinsic(Intrinsic::GetOr, arguments, element, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::GetOr,
+            arguments,
+            element,
+            span,
+        )))
     }
 
     fn bit_count(
@@ -333,7 +369,12 @@ impl<'a> Elaborator<'a> {
         }
         let width = bits_of(self.program.types.width(value.ty));
         let ty = self.program.types.unsigned(width);
-        Ok(self.intrinsic(intrinsic, vec![value], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            intrinsic,
+            vec![value],
+            ty,
+            span,
+        )))
     }
 
     fn random(
