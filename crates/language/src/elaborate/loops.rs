@@ -188,6 +188,12 @@ impl<'a> Elaborator<'a> {
             return Ok(Some(turns));
         }
         let value = self.typed(term, span)?;
+        if let Some(Value::List(parts)) = value.as_constant()
+            && let Some((element, _)) = self.program.types.element(value.ty)
+        {
+            let turn = |part: &Value| Term::constant(part.clone(), element, span);
+            return Ok(Some(parts.iter().map(turn).collect()));
+        }
         let place = self.array_place(value, span, out)?;
         let (place, element_type, length) = place;
         let turns = (0..length).map(|i| {

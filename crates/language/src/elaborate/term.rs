@@ -84,6 +84,15 @@ impl Term {
         }
     }
 
+    /// Whether the counters of loops are in it.
+    pub(super) fn has_counters(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Guard(_) => true,
+            Self::List(parts, _) => parts.iter().any(|(part, _)| part.has_counters()),
+            _ => false,
+        }
+    }
+
     /// Whether it may assign or draw random bits.
     pub(super) fn has_effects(&self) -> bool {
         match self {
