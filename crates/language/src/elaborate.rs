@@ -10,6 +10,7 @@
 //! | `expression`, `aggregates`, `operators`, `control`, `patterns`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
+//! | `exhaustive` | whether a `match` is for all values |
 //! | `entries`, `opened`, `tests` | states, `main`, runs, their results, tests |
 //! | `ranges` | indices and counters against lengths and types |
 //! | `order` | arguments against parameters that are `sorted` |
@@ -22,6 +23,7 @@ mod calls;
 mod constants;
 mod control;
 mod entries;
+mod exhaustive;
 mod expression;
 mod generics;
 mod loops;

@@ -1,17 +1,16 @@
 //! `match` and its patterns.
 
-use std::ops::Range;
-
 use super::control::Branch;
 use super::expression::read_of;
 use super::names::habit;
 use super::operators::Operands;
 use super::term::Term;
-use super::{Done, Elaborator};
+use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
+use crate::load::Definition;
 use crate::program::{BinaryOperator, Root, Statement, StatementKind, TypeId, TypeKind, Value};
 use crate::source::Span;
-use crate::syntax::{self, Arm, ExpressionKind as Syntax, Pattern, PatternKind};
+use crate::syntax::{self, Arm, ExpressionKind as Syntax, Ident, ItemKind, Pattern, PatternKind};
 
 impl<'a> Elaborator<'a> {
     pub(super) fn match_expression(
@@ -41,8 +40,11 @@ impl<'a> Elaborator<'a> {
             }
             term => term,
         };
-        for pattern in arms.iter().flat_map(|arm| &arm.patterns) {
-            self.check_names(pattern, term.ty())?;
+        for arm in arms {
+            for pattern in &arm.patterns {
+                self.check_names(pattern, term.ty())?;
+            }
+            self.check_bound(arm)?;
         }
         self.check_exhaustive(&term, arms, span)?;
         let chosen = self.arms(&term, arms, hint, span)?;
@@ -64,23 +66,15 @@ impl<'a> Elaborator<'a> {
         let Some((arm, rest)) = arms.split_first() else {
             return self.fail(Diagnostic::new(span, "this `match` has no arms"));
         };
-        let branch = |this: &mut Self, of: &'a syntax::Expression| match &of.kind {
-            Syntax::Block(block) => this.block(block, hint),
-            _ => Ok(Branch {
-                statements: Vec::new(),
-                term: this.expression(of, hint)?,
-                span: of.span,
-            }),
-        };
         if rest.is_empty() {
             // The patterns together cover all values, so that the last needs no test.
             let _ = self.arm_condition(value, arm)?;
-            let last = branch(self, &arm.value)?;
+            let last = self.arm_branch(value, arm, hint)?;
             return self.close(last, hint);
         }
         let condition = self.arm_condition(value, arm)?;
         let condition_span = arm.patterns[0].span;
-        let mut first = |this: &mut Self| branch(this, &arm.value);
+        let mut first = |this: &mut Self| this.arm_branch(value, arm, hint);
         let mut second = |this: &mut Self| {
             Ok(Branch {
                 statements: Vec::new(),
@@ -95,6 +89,108 @@ impl<'a> Elaborator<'a> {
             hint,
             span,
         )
+    }
+
+    /// What an arm gives, with the names of its pattern.
+    fn arm_branch(&mut self, value: &Term, arm: &'a Arm, hint: Option<TypeId>) -> Done<Branch> {
+        self.scoped(|this| {
+            let mut statements = Vec::new();
+            for pattern in &arm.patterns {
+                this.bind_parts(value, pattern, &mut statements)?;
+            }
+            let branch = match &arm.value.kind {
+                Syntax::Block(block) => this.block(block, hint)?,
+                _ => Branch {
+                    statements: Vec::new(),
+                    term: this.expression(&arm.value, hint)?,
+                    span: arm.value.span,
+                },
+            };
+            statements.extend(branch.statements);
+            Ok(Branch {
+                statements,
+                ..branch
+            })
+        })
+    }
+
+    fn bind_parts(
+        &mut self,
+        value: &Term,
+        pattern: &'a Pattern,
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        if let PatternKind::Tuple(parts) = &pattern.kind {
+            for (place, part) in parts.iter().enumerate() {
+                let value = self.part_of(value, place, parts.len(), pattern.span)?;
+                self.bind_parts(&value, part, out)?;
+            }
+        } else if let Some(name) = self.bound_name(pattern) {
+            self.bind_name(
+                (name, false),
+                value.clone(),
+                (pattern.span, pattern.span),
+                out,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The name that a pattern gives to what stands there: it begins with a small letter, and no
+    /// const is called so.
+    pub(super) fn bound_name(&self, pattern: &'a Pattern) -> Option<&'a Ident> {
+        let PatternKind::Value(value) = &pattern.kind else {
+            return None;
+        };
+        let Syntax::Path(path) = &value.kind else {
+            return None;
+        };
+        let name = path.as_name()?;
+        if !name
+            .as_str()
+            .starts_with(|first: char| first.is_lowercase())
+        {
+            return None;
+        }
+        let is_new = match self.binding(name.as_str()) {
+            Some(Binding::Local(..)) => true,
+            Some(Binding::Term(term)) => !term.is_const(),
+            Some(_) => false,
+            None => match self.loaded.lookup(self.context.module, name.as_str()) {
+                Some(Definition::Item(key)) => {
+                    let kind = &self.loaded.item(key).kind;
+                    !matches!(kind, ItemKind::Const(..) | ItemKind::Param(_))
+                }
+                _ => true,
+            },
+        };
+        is_new.then_some(name)
+    }
+
+    /// Reports names that one arm gives twice, or in one of several patterns.
+    fn check_bound(&mut self, arm: &'a Arm) -> Done<()> {
+        let mut names: Vec<&Ident> = Vec::new();
+        let mut open: Vec<&'a Pattern> = arm.patterns.iter().collect();
+        while let Some(pattern) = open.pop() {
+            if let PatternKind::Tuple(parts) = &pattern.kind {
+                open.extend(parts);
+            }
+            let Some(name) = self.bound_name(pattern) else {
+                continue;
+            };
+            if names.iter().any(|other| other.name == name.name) {
+                let message = format!("this pattern gives the name `{}` twice", name.name);
+                return self.fail(Diagnostic::new(name.span, message));
+            }
+            if arm.patterns.len() > 1 {
+                let message = format!("`{}` stands in one of several patterns", name.name);
+                let error = Diagnostic::new(name.span, message);
+                return self
+                    .fail(error.help("an arm with `|` gives no names: write `_`, or two arms"));
+            }
+            names.push(name);
+        }
+        Ok(())
     }
 
     /// Whether one of an arm's patterns holds.
@@ -127,100 +223,85 @@ impl<'a> Elaborator<'a> {
                 }
                 Ok(condition)
             }
+            PatternKind::Value(_) if self.bound_name(pattern).is_some() => {
+                Ok(self.bool_term(true, span))
+            }
             PatternKind::Value(bound) => match &bound.kind {
                 Syntax::Range(from, to, is_inclusive) => {
-                    let last = match is_inclusive {
-                        true => BinaryOperator::LessEqual,
-                        false => BinaryOperator::Less,
-                    };
-                    let lower = self.bound(value, BinaryOperator::GreaterEqual, from)?;
-                    let upper = self.bound(value, last, to)?;
+                    let first = self.pattern_const(from, value.ty())?;
+                    let last = self.pattern_const(to, value.ty())?;
+                    let lower = self.compared(value, BinaryOperator::GreaterEqual, first, from)?;
+                    let upper = self.up_to(value, last, *is_inclusive, to)?;
                     let of = operands(BinaryOperator::LogicalAnd, span);
                     self.apply(of, lower, upper, None)
                 }
-                _ => self.bound(value, BinaryOperator::Equal, bound),
+                _ => {
+                    let term = self.pattern_const(bound, value.ty())?;
+                    self.compared(value, BinaryOperator::Equal, term, bound)
+                }
             },
         }
     }
 
+    /// The const that stands in a pattern.
+    fn pattern_const(&mut self, of: &'a syntax::Expression, ty: Option<TypeId>) -> Done<Term> {
+        let term = self.expression(of, ty)?;
+        if term.is_const() {
+            return Ok(term);
+        }
+        let error = Diagnostic::new(of.span, "a pattern is const, and this is a secret");
+        self.fail(error.help("use `if` to compare secrets"))
+    }
+
     /// How a value stands to a const.
-    fn bound(
+    fn compared(
         &mut self,
         value: &Term,
         operator: BinaryOperator,
-        bound: &'a syntax::Expression,
+        to: Term,
+        at: &'a syntax::Expression,
     ) -> Done<Term> {
-        let term = self.expression(bound, value.ty())?;
-        let is_const = !matches!(&term, Term::Value(value) if value.as_constant().is_none());
-        if !is_const {
-            let error = Diagnostic::new(bound.span, "a pattern is const, and this is a secret");
-            return self.fail(error.help("use `if` to compare secrets"));
-        }
-        self.apply(operands(operator, bound.span), value.clone(), term, None)
+        self.apply(operands(operator, at.span), value.clone(), to, None)
     }
 
-    /// Reports values that no arm is for.
-    fn check_exhaustive(&mut self, value: &Term, arms: &'a [Arm], span: Span) -> Done<()> {
-        let patterns = || arms.iter().flat_map(|arm| &arm.patterns);
-        if patterns().any(|pattern| matches!(pattern.kind, PatternKind::Any)) {
-            return Ok(());
+    /// Whether a value is at most the last of a range. One that ends before a number ends with the
+    /// number before that, so that both mean the same.
+    fn up_to(
+        &mut self,
+        value: &Term,
+        to: Term,
+        is_inclusive: bool,
+        at: &'a syntax::Expression,
+    ) -> Done<Term> {
+        if is_inclusive {
+            return self.compared(value, BinaryOperator::LessEqual, to, at);
         }
-        let names: Vec<String> = match value.ty().map(|ty| self.program.types.kind(ty).clone()) {
-            Some(TypeKind::Enum(number)) => {
-                let ty = self.program.types.enum_type(number);
-                ty.variants.iter().map(ToString::to_string).collect()
-            }
-            Some(TypeKind::Bool) => vec!["false".to_owned(), "true".to_owned()],
-            Some(TypeKind::Unsigned(1)) => vec!["0".to_owned(), "1".to_owned()],
-            _ => {
-                let error = Diagnostic::new(span, "this `match` is not for all values");
-                return self.fail(error.help("add `_ => …` for the others"));
-            }
-        };
-        let mut covered = vec![false; names.len()];
-        for pattern in patterns() {
-            let PatternKind::Value(value) = &pattern.kind else {
-                continue;
-            };
-            if let Some(codes) = self.codes(value)? {
-                for (code, covered) in covered.iter_mut().enumerate() {
-                    *covered |= codes.contains(&code);
+        let last = match (value.ty(), to) {
+            (Some(ty), to) => {
+                let met = self.meet(to, ty, at.span)?;
+                let least = self.program.types.range(ty).map(|(least, _)| least);
+                match (met.as_constant(), least) {
+                    (Some(Value::Integer(end)), Some(least)) if *end > least => {
+                        Term::constant(Value::Integer(end - 1), ty, at.span)
+                    }
+                    (Some(Value::Integer(_)), Some(_)) => return Ok(self.bool_term(false, at.span)),
+                    _ => return self.compared(value, BinaryOperator::Less, Term::Value(met), at),
                 }
             }
-        }
-        let missing = names.iter().zip(covered).filter(|(_, covered)| !covered);
-        let missing: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let message = format!("this `match` has no arm for {}", missing.join(", "));
-        let error = Diagnostic::new(span, message);
-        self.fail(error.help("add an arm, or `_ => …` for all others"))
-    }
-
-    /// The codes of the values that a pattern is for.
-    fn codes(&mut self, pattern: &'a syntax::Expression) -> Done<Option<Range<usize>>> {
-        let (from, to, is_inclusive) = match &pattern.kind {
-            Syntax::Range(from, to, is_inclusive) => (&**from, &**to, *is_inclusive),
-            _ => (pattern, pattern, true),
+            (None, Term::Integer(end)) if !matches!(value, Term::Fraction(_)) => {
+                Term::Integer(end - 1)
+            }
+            (None, to) => return self.compared(value, BinaryOperator::Less, to, at),
         };
-        let mut code = |of: &'a syntax::Expression| -> Done<Option<usize>> {
-            let term = self.expression(of, None)?;
-            Ok(match (&term, term.as_constant()) {
-                (Term::Integer(code), _) | (_, Some(Value::Integer(code))) => {
-                    usize::try_from(code).ok()
-                }
-                (_, Some(Value::Bool(value))) => Some(usize::from(*value)),
-                _ => None,
-            })
-        };
-        let ends = code(from)?.zip(code(to)?);
-        Ok(ends.map(|(from, to)| from..to.saturating_add(usize::from(is_inclusive))))
+        self.compared(value, BinaryOperator::LessEqual, last, at)
     }
 
     /// Reports names in a pattern that mean nothing.
     fn check_names(&mut self, pattern: &'a Pattern, ty: Option<TypeId>) -> Done<()> {
         let kind = ty.map(|ty| self.program.types.kind(ty).clone());
+        if self.bound_name(pattern).is_some() {
+            return Ok(());
+        }
         let path = match (&pattern.kind, &kind) {
             (PatternKind::Tuple(parts), Some(TypeKind::Tuple(types))) => {
                 let mut parts = parts.iter().zip(types);
@@ -253,8 +334,8 @@ impl<'a> Elaborator<'a> {
                 error.help(format!("a variant is written `{of}::{variant}`, {help}"))
             }
             None if self.is_new(path) && habit(name.as_str()).is_none() => {
-                let error = Diagnostic::new(path.span, "a pattern gives no names");
-                error.help("write `_ => …`")
+                let error = Diagnostic::new(path.span, format!("nothing here is called `{name}`"));
+                error.help("a name that a pattern gives begins with a small letter")
             }
             _ => return Ok(()),
         };

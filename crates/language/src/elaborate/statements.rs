@@ -5,8 +5,8 @@ use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Expression, ExpressionKind, Statement, StatementKind, Step, TypeId, TypeKind,
-    ValuePath,
+    BinaryOperator, Expression, ExpressionKind, Intrinsic, Root, Statement, StatementKind, Step,
+    TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -121,29 +121,7 @@ impl<'a> Elaborator<'a> {
     ) -> Done<()> {
         match &pattern.kind {
             PatternKind::Name(is_mutable, name) => {
-                // A number without a type is that number wherever its name stands.
-                let is_typed = match &term {
-                    Term::Guard(_) | Term::List(_, true) => false,
-                    term => term.tells_type(),
-                };
-                if !is_mutable && !is_typed {
-                    let term = self.settled(term, span, out)?;
-                    self.bind(name.name.clone(), Binding::Term(term));
-                    return Ok(());
-                }
-                if matches!(term, Term::Integer(_) | Term::Number(_)) {
-                    let message = format!("the variable `{}` has no type", name.name);
-                    let error = Diagnostic::new(name.span, message);
-                    return self
-                        .fail(error.help(format!("write `let mut {}: u32 = …`", name.name)));
-                }
-                let value = self.typed(term, span)?;
-                let local = self.local(name.name.clone(), value.ty);
-                self.bind(name.name.clone(), Binding::Local(local, *is_mutable));
-                let kind = StatementKind::Let(local, value);
-                let span = pattern.span.to(span);
-                out.push(Statement { kind, span });
-                Ok(())
+                self.bind_name((name, *is_mutable), term, (pattern.span, span), out)
             }
             PatternKind::Any => {
                 self.emit(term, out);
@@ -159,6 +137,38 @@ impl<'a> Elaborator<'a> {
             }
             PatternKind::Value(_) => self.fail(Diagnostic::new(pattern.span, "expected a name")),
         }
+    }
+
+    /// Gives a name to a value; the spans are those of the pattern and of the value.
+    pub(super) fn bind_name(
+        &mut self,
+        (name, is_mutable): (&Ident, bool),
+        term: Term,
+        (pattern, span): (Span, Span),
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        // A number without a type is that number wherever its name stands.
+        let is_typed = match &term {
+            Term::Guard(_) | Term::List(_, true) => false,
+            term => term.tells_type(),
+        };
+        if !is_mutable && !is_typed {
+            let term = self.settled(term, span, out)?;
+            self.bind(name.name.clone(), Binding::Term(term));
+            return Ok(());
+        }
+        if matches!(term, Term::Integer(_) | Term::Number(_)) {
+            let message = format!("the variable `{}` has no type", name.name);
+            let error = Diagnostic::new(name.span, message);
+            return self.fail(error.help(format!("write `let mut {}: u32 = …`", name.name)));
+        }
+        let value = self.typed(term, span)?;
+        let local = self.local(name.name.clone(), value.ty);
+        self.bind(name.name.clone(), Binding::Local(local, is_mutable));
+        let kind = StatementKind::Let(local, value);
+        let span = pattern.to(span);
+        out.push(Statement { kind, span });
+        Ok(())
     }
 
     /// A term that a name may stand for: its values are computed here, into variables.
@@ -230,7 +240,10 @@ impl<'a> Elaborator<'a> {
         }
         let (mut place, ty) = self.assignable(target)?;
         let assigned = match operator {
-            None => self.value(value, ty)?,
+            None => {
+                let assigned = self.value(value, ty)?;
+                self.assigned_length(&place, assigned)
+            }
             Some((operator, sign)) => {
                 let is_shift = matches!(
                     operator,
@@ -247,7 +260,8 @@ impl<'a> Elaborator<'a> {
                     span,
                 };
                 let term = self.apply(of, left, right, Some(ty))?;
-                self.meet(term, ty, span)?
+                let assigned = self.meet(term, ty, span)?;
+                self.assigned_length(&place, assigned)
             }
         };
         let kind = StatementKind::Assign(place, assigned);
@@ -276,6 +290,47 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// What becomes the `len` of a table when this is assigned to it: past the greatest, the
+    /// greatest. To other places it is as it is.
+    fn assigned_length(&mut self, place: &ValuePath, value: Expression) -> Expression {
+        let Some(size) = self.size_of_length(place) else {
+            return value;
+        };
+        let (ty, span) = (value.ty, value.span);
+        let greatest = self.program.types.range(ty).map(|(_, greatest)| greatest);
+        if greatest.is_some_and(|greatest| greatest <= size.into()) {
+            return value;
+        }
+        let kind = ExpressionKind::Constant(Value::Integer(size.into()));
+        let size = Expression { kind, ty, span };
+        self.intrinsic(Intrinsic::Min, vec![value, size], ty, span)
+    }
+
+    /// The greatest length of the table whose `len` a place is.
+    fn size_of_length(&self, place: &ValuePath) -> Option<u32> {
+        let types = &self.program.types;
+        let (Step::Field(0), steps) = place.path.split_last()? else {
+            return None;
+        };
+        let mut ty = match &place.root {
+            Root::Local(local) => self.context.locals[local.0 as usize].ty,
+            Root::State(state) => self.program.states[state.0 as usize].ty,
+            Root::Value(value) => value.ty,
+        };
+        for step in steps {
+            ty = match step {
+                Step::Field(field) => types.fields(ty)[*field as usize],
+                Step::At(..) | Step::AtSecret(_) => types.element(ty)?.0,
+                // A part of an array has the same elements.
+                Step::Slice(..) => ty,
+            };
+        }
+        match types.kind(ty) {
+            TypeKind::Table(_, size) => Some(*size),
+            _ => None,
+        }
+    }
+
     fn tuple_assignment(
         &mut self,
         parts: &'a [syntax::Expression],
@@ -298,6 +353,7 @@ impl<'a> Elaborator<'a> {
         for (number, (place, ty)) in places.into_iter().enumerate() {
             let part = self.part_of(&whole, number, parts.len(), span)?;
             let part = self.meet(part, ty, span)?;
+            let part = self.assigned_length(&place, part);
             let kind = StatementKind::Assign(place, part);
             out.push(Statement { kind, span });
         }

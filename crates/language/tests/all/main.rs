@@ -8,6 +8,7 @@ mod effects;
 mod errors;
 mod lowering;
 mod programs;
+mod rules;
 mod shipped;
 mod std_modules;
 mod writer;
