@@ -7,10 +7,11 @@
 //! | `names` | paths |
 //! | `types` | types |
 //! | `constants` | params, consts, numbers where a const is needed |
-//! | `expression`, `aggregates`, `operators`, `control`, `access` | expressions |
+//! | `expression`, `aggregates`, `operators`, `control`, `patterns`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
-//! | `entries`, `tests` | states, `main`, runs, tests |
+//! | `exhaustive` | whether a `match` is for all values |
+//! | `entries`, `opened`, `tests` | states, `main`, runs, their results, tests |
 //! | `ranges` | indices and counters against lengths and types |
 //! | `order` | arguments against parameters that are `sorted` |
 //! | `sums`, `narrow` | warnings: sums in loops and conversions to `fixed` that may wrap |
@@ -22,13 +23,16 @@ mod calls;
 mod constants;
 mod control;
 mod entries;
+mod exhaustive;
 mod expression;
 mod generics;
 mod loops;
 mod names;
 mod narrow;
+mod opened;
 mod operators;
 mod order;
+mod patterns;
 mod ranges;
 mod statements;
 mod sums;

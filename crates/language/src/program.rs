@@ -358,6 +358,8 @@ pub enum Intrinsic {
     LeadingOnes,
     /// How many bits are one.
     CountOnes,
+    /// A value as it is opened: zero in each `Maybe` that holds none.
+    Opened,
     /// Fresh random bits.
     Random,
 }

@@ -82,7 +82,7 @@ impl<'a> Elaborator<'a> {
 
     fn field(&mut self, access: Access, name: &Ident, span: Span) -> Done<Access> {
         if let Access::Term(list @ Term::List(parts, is_tuple)) = &access
-            && !has_effects(list)
+            && !list.has_effects()
         {
             let place = name.as_str().parse::<usize>().ok().filter(|_| *is_tuple);
             if let Some((part, _)) = place.and_then(|place| parts.get(place)) {
@@ -144,7 +144,7 @@ impl<'a> Elaborator<'a> {
     fn index(&mut self, access: Access, index: &'a syntax::Expression, span: Span) -> Done<Access> {
         let term = self.expression(index, None)?;
         if let (Access::Term(list @ Term::List(parts, false)), Term::Integer(at)) = (&access, &term)
-            && !has_effects(list)
+            && !list.has_effects()
         {
             let part = at.to_usize().and_then(|at| parts.get(at));
             return match part {
@@ -364,7 +364,7 @@ impl<'a> Elaborator<'a> {
         {
             return Ok(Number::Constant(number));
         }
-        if let Term::Value(_) = term {
+        if !term.is_const() {
             if let Some(public) = self.public_input(&term) {
                 let message = format!("{what} is const, and `{public}` is a public input");
                 let error = Diagnostic::new(from.span, message);
@@ -406,15 +406,6 @@ impl<'a> Elaborator<'a> {
     pub(super) fn read_local(&self, local: crate::program::LocalId, span: Span) -> Term {
         let ty = self.context.locals[local.0 as usize].ty;
         read_of(Root::Local(local), ty, span)
-    }
-}
-
-/// Whether a part of what has no type yet assigns or draws random bits.
-fn has_effects(term: &Term) -> bool {
-    match term {
-        Term::Value(value) => value.has_effects(),
-        Term::List(parts, _) => parts.iter().any(|(part, _)| has_effects(part)),
-        _ => false,
     }
 }
 

@@ -39,12 +39,22 @@ impl<'a> Elaborator<'a> {
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
+        let expected = hint;
         let mut hint = hint.and_then(|ty| self.element_hint(ty));
         let mut terms = Vec::with_capacity(parts.len());
         for part in parts {
             let term = self.expression(part, hint)?;
             hint = hint.or(term.ty());
             terms.push((term, part.span));
+        }
+        if let Some(ty) = expected
+            && matches!(self.program.types.kind(ty), TypeKind::Table(..))
+        {
+            return Ok(Term::Value(self.meet(
+                Term::List(terms, false),
+                ty,
+                span,
+            )?));
         }
         self.parts(terms, false, span)
     }
@@ -100,7 +110,7 @@ impl<'a> Elaborator<'a> {
             (term @ Term::Value(_), _) => self.typed(term, element.span)?,
             (term, Some(ty)) => self.meet(term, ty, element.span)?,
             // Each of a few parts meets its type later.
-            (term, None) if count <= 1 << 16 => {
+            (term, None) if count <= 1 << 16 && !term.has_effects() => {
                 return Ok(Term::List(
                     vec![(term, element.span); count as usize],
                     false,
@@ -135,6 +145,7 @@ impl<'a> Elaborator<'a> {
         };
         let declared = self.program.types.struct_type(number).fields.clone();
         let mut values: Vec<Option<Expression>> = vec![None; declared.len()];
+        let mut fields: Vec<Option<&FieldValue>> = vec![None; declared.len()];
         let mut last_error = None;
         for field in given {
             let Some(place) = declared
@@ -144,12 +155,17 @@ impl<'a> Elaborator<'a> {
                 let names = declared.iter().map(|(name, _)| name.as_str());
                 return self.no_such_field(path, &field.name, names.collect());
             };
-            if values[place].is_some() {
+            if fields[place].is_some() {
                 return self.given_twice(&field.name);
             }
-            match self.field_value(field, declared[place].1) {
-                Ok(value) => values[place] = Some(value),
-                Err(reported) => last_error = Some(reported),
+            fields[place] = Some(field);
+        }
+        // In the order of the declaration, in which they are computed.
+        for ((value, field), (_, ty)) in values.iter_mut().zip(fields).zip(&declared) {
+            match field.map(|field| self.field_value(field, *ty)) {
+                Some(Ok(made)) => *value = Some(made),
+                Some(Err(reported)) => last_error = Some(reported),
+                None => {}
             }
         }
         if let Some(reported) = last_error {

@@ -57,13 +57,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Constant where all arguments are.
-    fn intrinsic(
+    pub(super) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,
         arguments: Vec<Expression>,
         ty: TypeId,
         span: Span,
-    ) -> Term {
+    ) -> Expression {
         let constants: Option<Vec<Value>> = arguments
             .iter()
             .map(|value| value.as_constant().cloned())
@@ -72,11 +72,12 @@ impl<'a> Elaborator<'a> {
         if let Some(constants) = constants {
             let table = &self.program.types;
             if let Some(value) = interpret::intrinsic(table, intrinsic, ty, &types, &constants) {
-                return Term::constant(value, ty, span);
+                let kind = ExpressionKind::Constant(value);
+                return Expression { kind, ty, span };
             }
         }
         let kind = ExpressionKind::Intrinsic(intrinsic, arguments);
-        Term::Value(Expression { kind, ty, span })
+        Expression { kind, ty, span }
     }
 
     /// `T` of `zero::<T>()`, or the type that is expected.
@@ -140,7 +141,12 @@ impl<'a> Elaborator<'a> {
         }
         let (left, right) = self.one_number_type(name, (a, left), (b, right), hint, span)?;
         let ty = left.ty;
-        Ok(self.intrinsic(intrinsic, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            intrinsic,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     /// Both arguments as numbers of one type.
@@ -181,7 +187,12 @@ impl<'a> Elaborator<'a> {
                 match self.program.types.kind(ty) {
                     TypeKind::Signed(_) | TypeKind::Fixed(..) => {
                         self.has_opposite(&value, span)?;
-                        Ok(self.intrinsic(Intrinsic::Abs, vec![value], ty, span))
+                        Ok(Term::Value(self.intrinsic(
+                            Intrinsic::Abs,
+                            vec![value],
+                            ty,
+                            span,
+                        )))
                     }
                     _ => {
                         let message = format!("`abs` of a `{}`", self.type_name(ty));
@@ -221,7 +232,12 @@ impl<'a> Elaborator<'a> {
             let message = "this product has more than 4096 bits";
             return self.fail(Diagnostic::new(span, message));
         }
-        Ok(self.intrinsic(Intrinsic::WideMul, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::WideMul,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     fn wide_dot(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
@@ -247,7 +263,12 @@ impl<'a> Elaborator<'a> {
             let message = "this sum has more than 4096 bits";
             return self.fail(Diagnostic::new(span, message));
         }
-        Ok(self.intrinsic(Intrinsic::WideDot, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::WideDot,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     fn add_sat(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {
@@ -256,7 +277,12 @@ impl<'a> Elaborator<'a> {
         let right = self.expression(b, left.ty().or(hint))?;
         let (left, right) = self.one_number_type("add_sat", (a, left), (b, right), hint, span)?;
         let ty = left.ty;
-        Ok(self.intrinsic(Intrinsic::AddSat, vec![left, right], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::AddSat,
+            vec![left, right],
+            ty,
+            span,
+        )))
     }
 
     fn one_hot(
@@ -281,7 +307,12 @@ impl<'a> Elaborator<'a> {
         };
         let index = self.index_value(index)?;
         let ty = self.sized(TypeKind::Array(bool, length), span)?;
-        Ok(self.intrinsic(Intrinsic::OneHot, vec![index], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::OneHot,
+            vec![index],
+            ty,
+            span,
+        )))
     }
 
     /// An index that may be a secret.
@@ -309,10 +340,18 @@ impl<'a> Elaborator<'a> {
         let index = self.index_value(index)?;
         let other = self.value(other, element)?;
         if length == 0 {
-            return Ok(Term::Value(other));
+            let mut statements = Vec::new();
+            self.emit(Term::Value(values), &mut statements);
+            self.emit(Term::Value(index), &mut statements);
+            return Ok(Term::Value(block_of(statements, other)));
         }
         let arguments = vec![values, index, other];
-        Ok(self.intrinsic(Intrinsic::GetOr, arguments, element, span))
+        Ok(Term::Value(self.intrinsic(
+            Intrinsic::GetOr,
+            arguments,
+            element,
+            span,
+        )))
     }
 
     fn bit_count(
@@ -331,7 +370,12 @@ impl<'a> Elaborator<'a> {
         }
         let width = bits_of(self.program.types.width(value.ty));
         let ty = self.program.types.unsigned(width);
-        Ok(self.intrinsic(intrinsic, vec![value], ty, span))
+        Ok(Term::Value(self.intrinsic(
+            intrinsic,
+            vec![value],
+            ty,
+            span,
+        )))
     }
 
     /// `debug(x)`, which shows `x` where the program is evaluated or tested. Elsewhere the program

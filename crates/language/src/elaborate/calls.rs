@@ -14,8 +14,8 @@ use crate::program::{
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{
-    self, Argument, ExpressionKind as Syntax, Function, GenericArgument, Ident, ItemKind, Path,
-    TypeExpressionKind,
+    self, Argument, ExpressionKind as Syntax, Function, Generic, GenericArgument, Ident, ItemKind,
+    Path, TypeExpression, TypeExpressionKind,
 };
 
 /// An argument as it is given.
@@ -234,9 +234,7 @@ impl<'a> Elaborator<'a> {
             }
             let expected = self.known_type(key, &function.generics, &bound, &parameter.ty);
             let term = self.expression(argument, expected)?;
-            if let Some(ty) = term.ty() {
-                self.unify(key, &function.generics, &parameter.ty, ty, &mut bound);
-            }
+            self.unify_term(key, &function.generics, &parameter.ty, &term, &mut bound);
             terms.push(Some((term, argument.span)));
         }
         if let (Some(hint), Some(result)) = (hint, &function.result) {
@@ -255,6 +253,38 @@ impl<'a> Elaborator<'a> {
         }
         let kind = ExpressionKind::Call(id, values);
         Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// Learns what generics stand for from an argument, which may have no type yet.
+    fn unify_term(
+        &mut self,
+        key: ItemKey,
+        generics: &[Generic],
+        pattern: &TypeExpression,
+        term: &Term,
+        bound: &mut [Option<GenericValue>],
+    ) {
+        match (term, &pattern.kind) {
+            (Term::Value(value), _) => self.unify(key, generics, pattern, value.ty, bound),
+            (Term::List(parts, false), TypeExpressionKind::Array(element, size)) => {
+                if let Syntax::Path(path) = &size.kind
+                    && let Some(name) = path.as_name()
+                    && let Some(place) = generics.iter().position(|g| g.name.name == name.name)
+                {
+                    let length = GenericValue::Number(parts.len().into());
+                    bound[place].get_or_insert(length);
+                }
+                for (part, _) in parts {
+                    self.unify_term(key, generics, element, part, bound);
+                }
+            }
+            (Term::List(parts, true), TypeExpressionKind::Tuple(patterns)) => {
+                for ((part, _), pattern) in parts.iter().zip(patterns) {
+                    self.unify_term(key, generics, pattern, part, bound);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The generics of a call, all of which must be known.
@@ -288,8 +318,12 @@ impl<'a> Elaborator<'a> {
         match &argument.kind {
             Syntax::Lambda(parameters, body) => {
                 let scopes = self.context.scopes.iter().flatten();
-                // A lambda captures no variable.
-                let names = scopes.filter(|(_, binding)| !matches!(binding, Binding::Local(..)));
+                // A lambda captures no variable and no counter: its body stands in another function.
+                let names = scopes.filter(|(_, binding)| match binding {
+                    Binding::Local(..) => false,
+                    Binding::Term(term) => term.is_const() && !term.has_counters(),
+                    _ => true,
+                });
                 let names = names.cloned().collect();
                 self.lambdas.push(Lambda {
                     parameters,
@@ -425,8 +459,7 @@ impl<'a> Elaborator<'a> {
         values: &[Expression],
         span: Span,
     ) -> Done<Option<Value>> {
-        let is_plain =
-            !function.is_component && matches!(function.body, syntax::FunctionBody::Block(_));
+        let is_plain = matches!(function.body, syntax::FunctionBody::Block(_));
         let constants: Option<Vec<Value>> = values
             .iter()
             .map(|value| value.as_constant().cloned())

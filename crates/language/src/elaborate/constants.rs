@@ -68,6 +68,10 @@ impl<'a> Elaborator<'a> {
                 Diagnostic::new(span, message)
                     .help("`for const` unrolls the loop, and its counter is const")
             }
+            Term::Choice(_) | Term::Block(_) => {
+                let message = format!("{what} must be const, and this is a secret");
+                Diagnostic::new(span, message).label("depends on the inputs")
+            }
             _ => Diagnostic::new(span, format!("{what} is a whole number")),
         };
         self.fail(error)

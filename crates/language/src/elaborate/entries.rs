@@ -227,7 +227,7 @@ impl<'a> Elaborator<'a> {
         self.check_outputs(entry, &context)?;
         let assigned = context.assigned.iter();
         let assigns = assigned.map(|state| state.0 as usize).collect();
-        let function = Function {
+        let mut function = Function {
             name: entry.name.name.clone(),
             is_component: false,
             parameters,
@@ -242,6 +242,7 @@ impl<'a> Elaborator<'a> {
             body,
             span,
         };
+        self.open_results(&mut function);
         let id = self.add_function(key, function, result);
         self.program.entries.push(Entry {
             kind: entry.kind,

@@ -453,7 +453,7 @@ fn bare_name(argument: &GenericArgument) -> Option<&Ident> {
 }
 
 /// Whether a generic's name may be in a type.
-fn mentions(ty: &TypeExpression, name: &str) -> bool {
+pub(super) fn mentions(ty: &TypeExpression, name: &str) -> bool {
     let in_number = |number: &syntax::Expression| names_in(number, name);
     match &ty.kind {
         TypeExpressionKind::Named(path) => {

@@ -177,9 +177,23 @@ impl<'a> Elaborator<'a> {
         }
         let term = self.expression(&each.over, None)?;
         if let Term::List(parts, false) = term {
-            return Ok(Some(parts.into_iter().map(|(part, _)| part).collect()));
+            let mut turns = Vec::with_capacity(parts.len());
+            for (part, span) in parts {
+                turns.push(match part.is_const() {
+                    true => part,
+                    // Each is computed before the first turn, which may assign what it reads.
+                    false => self.settled(part, span, out)?,
+                });
+            }
+            return Ok(Some(turns));
         }
         let value = self.typed(term, span)?;
+        if let Some(Value::List(parts)) = value.as_constant()
+            && let Some((element, _)) = self.program.types.element(value.ty)
+        {
+            let turn = |part: &Value| Term::constant(part.clone(), element, span);
+            return Ok(Some(parts.iter().map(turn).collect()));
+        }
         let place = self.array_place(value, span, out)?;
         let (place, element_type, length) = place;
         let turns = (0..length).map(|i| {

@@ -338,7 +338,7 @@ impl<'a> Elaborator<'a> {
         let kind = self.program.types.kind(ty).clone();
         let fits = match of.operator {
             B::Equal | B::NotEqual => true,
-            B::Less | B::LessEqual | B::Greater | B::GreaterEqual => self.is_ordered(ty, false),
+            B::Less | B::LessEqual | B::Greater | B::GreaterEqual => self.is_ordered(ty),
             B::LogicalAnd | B::LogicalOr => kind == K::Bool,
             B::And | B::Or | B::Xor => {
                 matches!(kind, K::Bool | K::Unsigned(_) | K::Signed(_) | K::Bytes(_))
@@ -355,23 +355,22 @@ impl<'a> Elaborator<'a> {
         let mut error = Diagnostic::new(of.sign, format!("`{sign}` of values of type `{name}`"));
         if kind == K::Bool && matches!(of.operator, B::Add) {
             error = error.help("convert a bool to add it: `hit as u8`");
-        } else if matches!(kind, K::Enum(_)) && of.operator.is_comparison() {
-            error = error.help("compare the codes: `a as u8 < b as u8`");
         }
         self.fail(error)
     }
 
-    /// Whether a type has an order; bools have one as parts of tuples.
-    fn is_ordered(&self, ty: TypeId, is_part: bool) -> bool {
+    /// Whether a type has an order.
+    fn is_ordered(&self, ty: TypeId) -> bool {
         match self.program.types.kind(ty) {
-            TypeKind::Unsigned(_)
+            TypeKind::Bool
+            | TypeKind::Enum(_)
+            | TypeKind::Unsigned(_)
             | TypeKind::Signed(_)
             | TypeKind::Fixed(..)
             | TypeKind::Bytes(_)
             | TypeKind::Text(_) => true,
-            TypeKind::Tuple(parts) => parts.iter().all(|part| self.is_ordered(*part, true)),
-            TypeKind::Bool => is_part,
-            _ => false,
+            TypeKind::Tuple(parts) => parts.iter().all(|part| self.is_ordered(*part)),
+            TypeKind::Array(..) | TypeKind::Table(..) | TypeKind::Struct(_) => false,
         }
     }
 }

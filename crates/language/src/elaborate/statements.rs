@@ -5,8 +5,8 @@ use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Expression, ExpressionKind, Root, Statement, StatementKind, Step, TypeId,
-    TypeKind, ValuePath,
+    BinaryOperator, Expression, ExpressionKind, Intrinsic, Root, Statement, StatementKind, Step,
+    TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -102,9 +102,7 @@ impl<'a> Elaborator<'a> {
             }
             None => self.expression(value, None)?,
         };
-        if let Term::Value(value) = &term
-            && value.as_constant().is_none()
-        {
+        if !term.is_const() {
             let message = format!("`{}` is const, and this is a secret", name.name);
             let error = Diagnostic::new(value.span, message).label("depends on the inputs");
             return self.fail(error.help(format!("write `let {} = …`", name.name)));
@@ -123,25 +121,7 @@ impl<'a> Elaborator<'a> {
     ) -> Done<()> {
         match &pattern.kind {
             PatternKind::Name(is_mutable, name) => {
-                // A number without a type is that number wherever its name stands.
-                let has_type = matches!(term, Term::Value(_));
-                if !is_mutable && !has_type {
-                    self.bind(name.name.clone(), Binding::Term(term));
-                    return Ok(());
-                }
-                if !has_type && matches!(term, Term::Integer(_) | Term::Number(_)) {
-                    let message = format!("the variable `{}` has no type", name.name);
-                    let error = Diagnostic::new(name.span, message);
-                    return self
-                        .fail(error.help(format!("write `let mut {}: u32 = …`", name.name)));
-                }
-                let value = self.typed(term, span)?;
-                let local = self.local(name.name.clone(), value.ty);
-                self.bind(name.name.clone(), Binding::Local(local, *is_mutable));
-                let kind = StatementKind::Let(local, value);
-                let span = pattern.span.to(span);
-                out.push(Statement { kind, span });
-                Ok(())
+                self.bind_name((name, *is_mutable), term, (pattern.span, span), out)
             }
             PatternKind::Any => {
                 self.emit(term, out);
@@ -159,6 +139,75 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// Gives a name to a value; the spans are those of the pattern and of the value.
+    pub(super) fn bind_name(
+        &mut self,
+        (name, is_mutable): (&Ident, bool),
+        term: Term,
+        (pattern, span): (Span, Span),
+        out: &mut Vec<Statement>,
+    ) -> Done<()> {
+        // A number without a type is that number wherever its name stands.
+        let is_typed = match &term {
+            Term::Guard(_) | Term::List(_, true) => false,
+            term => term.tells_type(),
+        };
+        if !is_mutable && !is_typed {
+            let term = self.settled(term, span, out)?;
+            self.bind(name.name.clone(), Binding::Term(term));
+            return Ok(());
+        }
+        if matches!(term, Term::Integer(_) | Term::Number(_)) {
+            let message = format!("the variable `{}` has no type", name.name);
+            let error = Diagnostic::new(name.span, message);
+            return self.fail(error.help(format!("write `let mut {}: u32 = …`", name.name)));
+        }
+        let value = self.typed(term, span)?;
+        let local = self.local(name.name.clone(), value.ty);
+        self.bind(name.name.clone(), Binding::Local(local, is_mutable));
+        let kind = StatementKind::Let(local, value);
+        let span = pattern.to(span);
+        out.push(Statement { kind, span });
+        Ok(())
+    }
+
+    /// A term that a name may stand for: its values are computed here, into variables.
+    pub(super) fn settled(
+        &mut self,
+        term: Term,
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> Done<Term> {
+        match term {
+            Term::List(parts, is_tuple) if is_tuple || !parts.iter().any(|p| p.0.tells_type()) => {
+                let mut settled = Vec::with_capacity(parts.len());
+                for (part, span) in parts {
+                    settled.push((self.settled(part, span, out)?, span));
+                }
+                Ok(Term::List(settled, is_tuple))
+            }
+            Term::Block(branch) => {
+                out.extend(branch.statements);
+                self.settled(branch.term, branch.span, out)
+            }
+            Term::Value(_) | Term::Choice(_) | Term::List(..) => {
+                let value = self.typed(term, span)?;
+                Ok(self.in_new_variable(value, out))
+            }
+            Term::Integer(_) | Term::Fraction(_) | Term::Text(_) => Ok(term),
+            Term::Number(_) | Term::Guard(_) => Ok(term),
+        }
+    }
+
+    /// Computes a value into a variable, and reads that.
+    fn in_new_variable(&mut self, value: Expression, out: &mut Vec<Statement>) -> Term {
+        let (ty, span) = (value.ty, value.span);
+        let local = self.unnamed(ty);
+        let kind = StatementKind::Let(local, value);
+        out.push(Statement { kind, span });
+        self.read_local(local, span)
+    }
+
     /// A value that is taken apart is computed once, into a variable of its own.
     pub(super) fn in_variable(&mut self, term: Term, out: &mut Vec<Statement>) -> Term {
         match term {
@@ -168,11 +217,7 @@ impl<'a> Elaborator<'a> {
                     ExpressionKind::Constant(_) | ExpressionKind::Aggregate(_)
                 ) =>
             {
-                let (ty, span) = (value.ty, value.span);
-                let local = self.unnamed(ty);
-                let kind = StatementKind::Let(local, value);
-                out.push(Statement { kind, span });
-                self.read_local(local, span)
+                self.in_new_variable(value, out)
             }
             term => term,
         }
@@ -195,7 +240,10 @@ impl<'a> Elaborator<'a> {
         }
         let (mut place, ty) = self.assignable(target)?;
         let assigned = match operator {
-            None => self.value(value, ty)?,
+            None => {
+                let assigned = self.value(value, ty)?;
+                self.assigned_length(&place, assigned)
+            }
             Some((operator, sign)) => {
                 let is_shift = matches!(
                     operator,
@@ -212,7 +260,8 @@ impl<'a> Elaborator<'a> {
                     span,
                 };
                 let term = self.apply(of, left, right, Some(ty))?;
-                self.meet(term, ty, span)?
+                let assigned = self.meet(term, ty, span)?;
+                self.assigned_length(&place, assigned)
             }
         };
         let kind = StatementKind::Assign(place, assigned);
@@ -234,12 +283,51 @@ impl<'a> Elaborator<'a> {
             return;
         }
         for index in indices {
-            let (ty, span) = (index.ty, index.span);
-            let local = self.unnamed(ty);
-            let (root, path) = (Root::Local(local), Vec::new());
-            let read = read_place(ValuePath { root, path }, ty, span);
-            let kind = StatementKind::Let(local, std::mem::replace(index, read));
-            out.push(Statement { kind, span });
+            let value = std::mem::replace(index, self.unit_expression(index.span));
+            if let Term::Value(read) = self.in_new_variable(value, out) {
+                *index = read;
+            }
+        }
+    }
+
+    /// What becomes the `len` of a table when this is assigned to it: past the greatest, the
+    /// greatest. To other places it is as it is.
+    fn assigned_length(&mut self, place: &ValuePath, value: Expression) -> Expression {
+        let Some(size) = self.size_of_length(place) else {
+            return value;
+        };
+        let (ty, span) = (value.ty, value.span);
+        let greatest = self.program.types.range(ty).map(|(_, greatest)| greatest);
+        if greatest.is_some_and(|greatest| greatest <= size.into()) {
+            return value;
+        }
+        let kind = ExpressionKind::Constant(Value::Integer(size.into()));
+        let size = Expression { kind, ty, span };
+        self.intrinsic(Intrinsic::Min, vec![value, size], ty, span)
+    }
+
+    /// The greatest length of the table whose `len` a place is.
+    fn size_of_length(&self, place: &ValuePath) -> Option<u32> {
+        let types = &self.program.types;
+        let (Step::Field(0), steps) = place.path.split_last()? else {
+            return None;
+        };
+        let mut ty = match &place.root {
+            Root::Local(local) => self.context.locals[local.0 as usize].ty,
+            Root::State(state) => self.program.states[state.0 as usize].ty,
+            Root::Value(value) => value.ty,
+        };
+        for step in steps {
+            ty = match step {
+                Step::Field(field) => types.fields(ty)[*field as usize],
+                Step::At(..) | Step::AtSecret(_) => types.element(ty)?.0,
+                // A part of an array has the same elements.
+                Step::Slice(..) => ty,
+            };
+        }
+        match types.kind(ty) {
+            TypeKind::Table(_, size) => Some(*size),
+            _ => None,
         }
     }
 
@@ -265,6 +353,7 @@ impl<'a> Elaborator<'a> {
         for (number, (place, ty)) in places.into_iter().enumerate() {
             let part = self.part_of(&whole, number, parts.len(), span)?;
             let part = self.meet(part, ty, span)?;
+            let part = self.assigned_length(&place, part);
             let kind = StatementKind::Assign(place, part);
             out.push(Statement { kind, span });
         }

@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
+use super::control::{Branch, Choice};
 use super::expression::block_of;
 use super::{Done, Elaborator};
 use crate::diagnostic::Diagnostic;
@@ -26,6 +27,10 @@ pub(super) enum Term {
     Guard(Number),
     /// Parts of an array (`false`) or tuple (`true`), some of which have no type yet.
     List(Vec<(Term, Span)>, bool),
+    /// A choice between two terms of no type.
+    Choice(Box<Choice>),
+    /// Statements, and a term of no type after them.
+    Block(Box<Branch>),
     /// A value of a type.
     Value(Expression),
 }
@@ -52,6 +57,49 @@ impl Term {
         match self {
             Self::Value(expression) => Some(expression.ty),
             _ => None,
+        }
+    }
+
+    /// Whether it has a type wherever it stands.
+    pub(super) fn tells_type(&self) -> bool {
+        match self {
+            Self::Value(_) | Self::Guard(_) => true,
+            Self::List(parts, true) => parts.iter().all(|(part, _)| part.tells_type()),
+            Self::List(parts, false) => parts.iter().any(|(part, _)| part.tells_type()),
+            Self::Choice(choice) => {
+                choice.then.term.tells_type() || choice.otherwise.term.tells_type()
+            }
+            Self::Block(branch) => branch.term.tells_type(),
+            Self::Integer(_) | Self::Fraction(_) | Self::Text(_) | Self::Number(_) => false,
+        }
+    }
+
+    /// Whether it depends on no input and assigns nothing.
+    pub(super) fn is_const(&self) -> bool {
+        match self {
+            Self::Value(value) => value.as_constant().is_some(),
+            Self::List(parts, _) => parts.iter().all(|(part, _)| part.is_const()),
+            Self::Choice(_) | Self::Block(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether the counters of loops are in it.
+    pub(super) fn has_counters(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Guard(_) => true,
+            Self::List(parts, _) => parts.iter().any(|(part, _)| part.has_counters()),
+            _ => false,
+        }
+    }
+
+    /// Whether it may assign or draw random bits.
+    pub(super) fn has_effects(&self) -> bool {
+        match self {
+            Self::Value(value) => value.has_effects(),
+            Self::List(parts, _) => parts.iter().any(|(part, _)| part.has_effects()),
+            Self::Choice(_) | Self::Block(_) => true,
+            _ => false,
         }
     }
 
@@ -124,6 +172,11 @@ impl Elaborator<'_> {
                 ExpressionKind::Number(number)
             }
             Term::List(parts, is_tuple) => return self.meet_list(parts, is_tuple, ty, span),
+            Term::Choice(choice) => return self.meet_choice(*choice, ty),
+            Term::Block(branch) => {
+                let value = self.meet(branch.term, ty, branch.span)?;
+                return Ok(block_of(branch.statements, value));
+            }
         };
         Ok(Expression { kind, ty, span })
     }
@@ -137,6 +190,15 @@ impl Elaborator<'_> {
                 self.meet(term, bool, span)
             }
             Term::List(parts, is_tuple) => self.typed_list(parts, is_tuple, span),
+            Term::Choice(choice) => {
+                let first = &choice.then;
+                let ty = self.typed(first.term.clone(), first.span)?.ty;
+                self.meet_choice(*choice, ty)
+            }
+            Term::Block(branch) => {
+                let value = self.typed(branch.term, branch.span)?;
+                Ok(block_of(branch.statements, value))
+            }
             Term::Integer(_) | Term::Fraction(_) | Term::Number(_) => {
                 let error = Diagnostic::new(span, "this number meets no type")
                     .label("of which type is it?");
@@ -164,14 +226,11 @@ impl Elaborator<'_> {
             let ty = self.sized(TypeKind::Tuple(types), span)?;
             return Ok(aggregate(values, ty, span));
         }
-        let typed = parts.iter().find_map(|(part, _)| part.ty());
-        let element = match (typed, parts.first()) {
-            (Some(ty), _) => ty,
-            (None, Some((first, first_span))) => {
-                let (first, first_span) = (first.clone(), *first_span);
-                self.typed(first, first_span)?.ty
-            }
-            (None, None) => {
+        let typed = parts.iter().find(|(part, _)| part.tells_type());
+        let element = match typed.or(parts.first()) {
+            Some((Term::Value(value), _)) => value.ty,
+            Some((told, told_span)) => self.typed(told.clone(), *told_span)?.ty,
+            None => {
                 let error = Diagnostic::new(span, "this array has no element to tell its type");
                 return self.fail(error.help("say it: `let x: [u32; 0] = [];`"));
             }

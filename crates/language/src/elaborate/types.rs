@@ -312,6 +312,7 @@ impl<'a> Elaborator<'a> {
             name: item.name.name.clone(),
             generics: id.1.clone(),
             fields,
+            is_maybe: item.name.as_str() == "Maybe" && self.loaded.is_std(id.0.0),
         };
         let ty = self.program.types.add_struct(id, ty);
         self.small_enough(ty, item.name.span)

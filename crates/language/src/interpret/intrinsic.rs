@@ -43,6 +43,23 @@ pub(crate) fn intrinsic(
         }
         (Intrinsic::LeadingOnes, [a]) => count(operators::leading_ones(width, a.as_integer())),
         (Intrinsic::CountOnes, [a]) => count(operators::count_ones(width, a.as_integer())),
+        (Intrinsic::Opened, [a]) => Some(opened(types, ty, a)),
         _ => None,
     }
+}
+
+/// A value with zero in each `Maybe` that holds none.
+fn opened(types: &TypeTable, ty: TypeId, value: &Value) -> Value {
+    let Value::List(parts) = value else {
+        return value.clone();
+    };
+    if types.is_maybe(ty) && !parts[0].as_bool() {
+        return types.zero(ty);
+    }
+    let part_types = match types.element(ty) {
+        Some((element, n)) => vec![element; n as usize],
+        None => types.fields(ty),
+    };
+    let parts = part_types.into_iter().zip(parts);
+    Value::List(parts.map(|(ty, part)| opened(types, ty, part)).collect())
 }

@@ -8,15 +8,16 @@ use crate::program::{LocalId, Root, Step, Value, ValuePath};
 
 impl<'p> Machine<'p> {
     pub(super) fn read(&mut self, frame: &mut Frame, place: &'p ValuePath) -> Run<Value> {
+        // What is in no variable is computed before the indices.
+        let computed = match &place.root {
+            Root::Value(root) => self.expression(frame, root)?,
+            Root::Local(_) | Root::State(_) => Value::UNIT,
+        };
         let steps = self.steps(frame, place)?;
-        let computed;
         let mut value = match &place.root {
             Root::Local(local) => &frame.locals[local.0 as usize],
             Root::State(state) => &self.states[state.0 as usize],
-            Root::Value(root) => {
-                computed = self.expression(frame, root)?;
-                &computed
-            }
+            Root::Value(_) => &computed,
         };
         for step in &steps {
             let parts = value.as_list();

@@ -360,8 +360,32 @@ impl<'b> Operators<'b, '_> {
                 let count = self.bus(a).count_ones();
                 self.of(count.resize(self.types.width(ty) as usize).bus())
             }
+            (Intrinsic::Opened, [a]) => self.opened(ty, a),
             _ => unreachable!("the checker gives an intrinsic its arguments"),
         }
+    }
+
+    /// A value with zero in each `Maybe` that holds none.
+    fn opened(self, ty: TypeId, bits: &[Bit<'b>]) -> Bits<'b> {
+        if !self.types.has_maybe(ty) {
+            return bits.to_vec();
+        }
+        let part_types = match self.types.element(ty) {
+            Some((element, n)) => vec![element; n as usize],
+            None => self.types.fields(ty),
+        };
+        let mut all = Vec::with_capacity(bits.len());
+        let mut rest = bits;
+        for part in part_types {
+            let (here, after) = rest.split_at(self.types.width(part) as usize);
+            rest = after;
+            all.extend(self.opened(part, here));
+        }
+        if self.types.is_maybe(ty) {
+            let some = all[0];
+            all.iter_mut().skip(1).for_each(|bit| *bit = some & *bit);
+        }
+        all
     }
 
     /// The sum of the products, none of which is resolved by itself.

@@ -48,6 +48,8 @@ pub struct StructType {
     pub generics: Vec<GenericValue>,
     /// Its fields, in order.
     pub fields: Vec<(Symbol, TypeId)>,
+    /// Whether it is the `Maybe` of the prelude.
+    pub is_maybe: bool,
 }
 
 /// An enum.
@@ -348,6 +350,23 @@ impl TypeTable {
                 let fields = self.fields(id);
                 Value::List(fields.into_iter().map(|ty| self.zero(ty)).collect())
             }
+        }
+    }
+
+    /// Whether it is a `Maybe`: a bool, and a value that there is if it holds.
+    pub(crate) fn is_maybe(&self, id: TypeId) -> bool {
+        matches!(self.kind(id), TypeKind::Struct(number) if self.struct_type(*number).is_maybe)
+    }
+
+    /// Whether a `Maybe` is in it.
+    pub(crate) fn has_maybe(&self, id: TypeId) -> bool {
+        match self.kind(id) {
+            TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.has_maybe(*element),
+            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
+                let mut fields = self.fields(id).into_iter();
+                self.is_maybe(id) || fields.any(|field| self.has_maybe(field))
+            }
+            _ => false,
         }
     }
 

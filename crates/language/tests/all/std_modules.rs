@@ -93,7 +93,7 @@ fn rows_are_brought_together() {
         let none = (false, 0 as u4);\n\
         assert main([false, true, false, false, true, true], [1, 2, 3, 4, 5, 15]) ==\n\
         ([(true, 2), (true, 5), (true, 15), none, none, none], [1, 3, 6, 10, 15, 30]);\n}\n";
-    check(text, 186);
+    check(text, 210);
 }
 
 #[test]
