@@ -61,7 +61,7 @@ pub(crate) trait ExpectedInputs {
     /// What is said of values that are missing.
     fn missing(&self, inputs: &str) -> Failure;
 
-    /// Whether tables are read from files that end in `.csv`.
+    /// Whether tables are read from files that end in `.csv`, in either case.
     fn has_tables(&self) -> bool;
 }
 
@@ -272,13 +272,12 @@ fn from_file<W: ExpectedInputs>(
 fn table_path(path: &str) -> Option<(&str, Option<&str>)> {
     if Path::new(path)
         .extension()
-        .is_some_and(|ending| ending == "csv")
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
     {
         return Some((path, None));
     }
-    let (start, column) = path.rsplit_once(".csv:")?;
-    let path = &path[..start.len() + ".csv".len()];
-    Some((path, Some(column)))
+    let end = path.to_ascii_lowercase().rfind(".csv:")? + ".csv".len();
+    Some((&path[..end], Some(&path[end + 1..])))
 }
 
 /// Whether a text is the path of a file, or of one and a column.
@@ -428,6 +427,8 @@ mod tests {
             ("a.csv", Some(("a.csv", None))),
             ("a/b.csv:id", Some(("a/b.csv", Some("id")))),
             ("a.csv:b.csv:id", Some(("a.csv:b.csv", Some("id")))),
+            ("DATA.CSV", Some(("DATA.CSV", None))),
+            ("Ü/Data.Csv:Größe", Some(("Ü/Data.Csv", Some("Größe")))),
             ("a.json", None),
             ("csv", None),
         ] {

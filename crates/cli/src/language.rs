@@ -33,7 +33,10 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
     let (mut all, mut warnings) = (Vec::new(), Vec::new());
     for path in &args.files {
         let loaded = load(path)?;
-        let (errors, map) = (loaded.check(&params), loaded.source_map());
+        let (errors, map) = (
+            loaded.check(&params, &ProgramFolder::of(path)),
+            loaded.source_map(),
+        );
         wrong += errors.len();
         if let Ok(program) = loaded.program(&params) {
             match args.json {
@@ -70,7 +73,8 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.files {
         let loaded = load(path)?;
-        let errors = loaded.check(&params);
+        let files = ProgramFolder::of(path);
+        let errors = loaded.check(&params, &files);
         if !errors.is_empty() {
             let map = loaded.source_map();
             tell(&rendered(&errors, map));
@@ -80,7 +84,7 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
                 [("errors", errors_json), ("tests", all)],
             ));
         }
-        let reports = loaded.run_tests(&params, &ProgramFolder::of(path));
+        let reports = loaded.run_tests(&params, &files);
         if reports.is_empty() && !args.json {
             output::print(format!("{}: no tests\n", shown(path)).as_bytes())?;
         }

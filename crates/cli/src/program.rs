@@ -16,7 +16,8 @@ use crate::terminal::shown;
 
 /// Whether a name is that of a program.
 pub(crate) fn is_program(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "tacit")
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("tacit"))
 }
 
 /// A program and where its files are.

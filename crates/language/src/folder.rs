@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use tacit_circuit::Circuit;
-use tacit_circuit::formats::{self, Import, read_bristol_file};
+use tacit_circuit::formats::{Import, read_bristol_file};
 
 use crate::lower::CircuitFiles;
 use crate::program::BitOrder;
@@ -57,12 +57,8 @@ impl Sources for ProgramFolder {
 impl CircuitFiles for ProgramFolder {
     fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String> {
         let path = self.path_of(path)?;
-        let order = match order {
-            BitOrder::LsbFirst => formats::BitOrder::AsGiven,
-            BitOrder::MsbFirst => formats::BitOrder::Reversed,
-        };
         let import = Import {
-            order,
+            order: order.of_file(),
             ..Import::default()
         };
         read_bristol_file(&path, &import).map_err(|error| error.to_string())

@@ -1,14 +1,14 @@
 //! Checks of a program and runs of its tests, in the clear and through the lowered functions.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::elaborate::{self, ParamValues, TestProgram};
 use crate::interpret::{MAX_STEPS, Machine, Ran, Random};
 use crate::load::Loaded;
-use crate::lower::{CircuitFiles, Lowered};
-use crate::program::{EntryId, Program, Value};
+use crate::lower::{CircuitFiles, Lowered, external};
+use crate::program::{Body, EntryId, Program, Value};
 use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, TestItem};
 
@@ -27,23 +27,27 @@ pub struct TestReport {
 const MAX_DEBUGGED: usize = 1000;
 
 impl Loaded {
-    /// Errors of the program and its tests, in the order of their places; none where it is right.
+    /// Errors of the program, its tests and the circuits that they name, in the order of their
+    /// places; none where it is right.
     #[must_use]
-    pub fn check(&self, params: &ParamValues) -> Vec<Diagnostic> {
-        match elaborate::elaborate(self, params, false) {
-            Err(errors) => errors.into_list(),
-            Ok(_) => {
-                let failures = self.tests().filter_map(|test| {
-                    let program = elaborate::elaborate_test(self, params, test);
-                    program.err()
-                });
-                let mut all = Diagnostics::default();
-                for error in failures.flat_map(Diagnostics::into_list) {
-                    all.report(error);
+    pub fn check(&self, params: &ParamValues, files: &dyn CircuitFiles) -> Vec<Diagnostic> {
+        let program = match elaborate::elaborate(self, params, false) {
+            Err(errors) => return errors.into_list(),
+            Ok(program) => program,
+        };
+        let (mut all, mut seen) = (Diagnostics::default(), HashSet::new());
+        check_circuits(&program, files, &mut seen, &mut all);
+        for test in self.tests() {
+            match elaborate::elaborate_test(self, params, test) {
+                Ok(test) => check_circuits(&test.program, files, &mut seen, &mut all),
+                Err(errors) => {
+                    for error in errors.into_list() {
+                        all.report(error);
+                    }
                 }
-                all.into_list()
             }
         }
+        all.into_list()
     }
 
     /// The program with these params, those that are left out at their defaults.
@@ -106,6 +110,29 @@ impl Loaded {
             name,
             errors,
             debugged,
+        }
+    }
+}
+
+/// Reports the functions that stand for a circuit which there is not, or which has other ports. One
+/// that was `seen` under other params is not read again.
+fn check_circuits(
+    program: &Program,
+    files: &dyn CircuitFiles,
+    seen: &mut HashSet<(Span, String)>,
+    all: &mut Diagnostics,
+) {
+    for function in &program.functions {
+        if matches!(function.body, Body::Block(_)) {
+            continue;
+        }
+        let types = function.parameters.iter();
+        let types = types.map(|local| function.locals[local.0 as usize].ty);
+        let widths = types.chain([function.result]);
+        let widths: Vec<u64> = widths.map(|ty| program.types.width(ty).into()).collect();
+        let is_new = seen.insert((function.span, format!("{:?} {widths:?}", function.body)));
+        if is_new && let Err(error) = external(program, function, files) {
+            all.report(error);
         }
     }
 }

@@ -187,7 +187,7 @@ pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
 /// What is wrong with a program.
 pub(crate) fn check(program: &str) -> Result<Json, Refused> {
     let given = Given::new(&parsed(program)?)?;
-    let errors = given.loaded.check(&given.params);
+    let errors = given.loaded.check(&given.params, &NoCircuitFiles);
     let errors = errors.iter().map(|error| error_json(given.map(), error));
     Ok(errors.collect())
 }

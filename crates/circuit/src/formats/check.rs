@@ -54,7 +54,8 @@ impl FileReport {
     }
 }
 
-/// Checks every file of a directory whose name ends in `.txt` or `.bristol`, by name; see
+/// Checks every file of a directory whose name ends in `.txt` or `.bristol`, in upper or lower
+/// case, by name; see
 /// [`check_file`]. Directories within it are left out.
 ///
 /// # Errors
@@ -69,9 +70,11 @@ pub fn check_directory(directory: &Path, limits: &Limits) -> Result<Vec<FileRepo
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        let is_circuit = path
-            .extension()
-            .is_some_and(|end| end == "txt" || end == "bristol");
+        let is_circuit = path.extension().is_some_and(|end| {
+            ["txt", "bristol"]
+                .iter()
+                .any(|known| end.eq_ignore_ascii_case(known))
+        });
         if is_circuit && path.is_file() {
             paths.push(path);
         }

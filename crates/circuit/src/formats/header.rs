@@ -12,8 +12,6 @@ const MAX_FILE_WIRES: u32 = 1 << 28;
 
 /// What a file announces.
 pub(super) struct Header {
-    /// The line of the counts.
-    pub(super) line: u64,
     /// Gate lines.
     pub(super) gates: u32,
     /// Wires, those of the inputs among them.
@@ -35,6 +33,7 @@ impl Header {
         lexer: &mut Lexer<R>,
         import: &Import,
     ) -> Result<Self, CircuitError> {
+        lexer.skip_mark()?;
         lexer.skip_empty_lines()?;
         let line = lexer.line();
         let gates = lexer.number("number of gates")?;
@@ -56,7 +55,6 @@ impl Header {
             });
         }
         Ok(Self {
-            line,
             gates,
             wires,
             inputs,
@@ -149,6 +147,7 @@ fn is_old_header<R: Read>(lexer: &mut Lexer<R>, second: &[u32]) -> Result<bool, 
     if !is_undecided {
         return Ok(second.len() == 3);
     }
+    lexer.skip_comment_lines()?;
     Ok(lexer.is_end_of_line()? || lexer.line_has_a_letter()?)
 }
 

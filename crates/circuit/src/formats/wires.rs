@@ -33,11 +33,6 @@ impl DrivenWires {
         }
     }
 
-    /// How many are driven.
-    pub(super) fn count(&self) -> u32 {
-        self.count
-    }
-
     /// The circuit's wire for a file's wire, if one drives it.
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<Wire> {
@@ -117,7 +112,7 @@ mod tests {
                 assert!(wires.drive(order(i), i));
                 assert!(!wires.drive(order(i), 5));
             }
-            assert_eq!(wires.count(), n);
+            assert_eq!(wires.count, n);
             assert!((0..n).all(|i| wires.get(order(i)) == Some(i)));
             assert!(wires.dense.len() <= n as usize);
         }
@@ -130,7 +125,7 @@ mod tests {
         assert!(wires.drive(1 << 29, 1));
         assert!(!wires.drive(1 << 29, 2));
         assert_eq!(
-            (wires.get(1 << 29), wires.get(0), wires.count()),
+            (wires.get(1 << 29), wires.get(0), wires.count),
             (Some(1), None, 2)
         );
         assert!(wires.dense.len() <= FIRST);

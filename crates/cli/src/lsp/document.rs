@@ -137,10 +137,16 @@ impl Document {
             .collect()
     }
 
+    /// What is wrong with the program.
+    pub(super) fn errors(&self) -> Vec<Diagnostic> {
+        let files = ProgramFolder::of(&self.path);
+        self.loaded.check(&ParamValues::new(), &files)
+    }
+
     /// What is wrong with the program, by file.
     pub(super) fn diagnostics(&self) -> BTreeMap<PathBuf, Vec<lsp_types::Diagnostic>> {
         let params = ParamValues::new();
-        let mut told = self.loaded.check(&params);
+        let mut told = self.errors();
         if let Ok(program) = self.loaded.program(&params) {
             told.extend(program.warnings);
         }

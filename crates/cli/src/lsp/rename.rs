@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lsp_types::Position;
-use tacit_language::{ParamValues, Span, read_source};
+use tacit_language::{Span, read_source};
 
 use super::document::{Document, Texts};
 
@@ -67,7 +67,7 @@ pub(super) fn rename(
     let new = start..start + name.len() as u32;
     let after = programs(folder, &renamed);
     for (program, other) in before.iter().zip(&after) {
-        let is_right = |program: &Document| program.loaded.check(&ParamValues::new()).is_empty();
+        let is_right = |program: &Document| program.errors().is_empty();
         let old = declared.start..declared.end;
         let is_same =
             uses_in(program, &path, old).len() == uses_in(other, &path, new.clone()).len();

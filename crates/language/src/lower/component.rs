@@ -8,7 +8,7 @@ use super::lines::{LineCosts, Recorder, SiteCosts, SiteId};
 use super::operators::Bits;
 use super::trace::{Components, Tracer};
 use super::{CircuitFiles, Error, Lower};
-use crate::program::{Body, Function, FunctionId, Program};
+use crate::program::{BitOrder, Body, Function, FunctionId, Program};
 
 /// The circuit of a component: a port for each parameter that has bits, and one for the result.
 /// Where `recorded`, also what its lines cost.
@@ -73,9 +73,11 @@ pub(super) fn external(
         Body::Library(name, parameters) => {
             library::find(name.as_str(), parameters).map_err(|error| at(error.to_string()))?
         }
-        Body::File(path, order) => files
-            .circuit(path.as_str(), *order)
-            .map_err(|reason| at(format!("`{path}` cannot be used: {reason}")))?,
+        Body::File(path, order) => {
+            check_order(program, function, *order)?;
+            let circuit = files.circuit(path.as_str(), *order);
+            circuit.map_err(|reason| at(format!("`{path}` cannot be used: {reason}")))?
+        }
         Body::Block(_) => return Err(at("this function has a body".to_owned())),
     };
     let types = &program.types;
@@ -106,4 +108,23 @@ pub(super) fn external(
         return Err(at(message));
     }
     Ok(circuit)
+}
+
+/// Refuses bytes under the order of numbers, which says neither which byte of the file comes first
+/// nor which bit of it: the circuit would compute, and of other values.
+fn check_order(program: &Program, function: &Function, order: BitOrder) -> Lower<()> {
+    let types = &program.types;
+    let parameters = function.parameters.iter();
+    let parameters = parameters.map(|local| function.locals[local.0 as usize].ty);
+    let mut all = parameters.chain([function.result]);
+    if order.is_of_numbers() && all.any(|ty| types.has_bytes(ty)) {
+        let message = format!(
+            "`{}` takes or gives bytes, and `lsb_first` and `msb_first` are orders of numbers: \
+             write `reversed_bytes` if the file is in Bristol Fashion, `reversed_bits` if it is in \
+             the old Bristol format, and test it with a known answer",
+            function.name
+        );
+        return Err(Error::At(function.span, message));
+    }
+    Ok(())
 }

@@ -346,12 +346,12 @@ impl Parser<'_> {
             if self.take_word("order").is_none() {
                 return self.unexpected("`order`");
             }
-            let order = if self.take_word("lsb_first").is_some() {
-                BitOrder::LsbFirst
-            } else if self.take_word("msb_first").is_some() {
-                BitOrder::MsbFirst
-            } else {
-                return self.unexpected("`lsb_first` or `msb_first`");
+            let mut orders = BitOrder::WORDS.into_iter();
+            let Some((_, order)) = orders.find(|(word, _)| self.take_word(word).is_some()) else {
+                return self.unexpected(
+                    "`lsb_first` or `msb_first` for numbers, `reversed_bytes` or `reversed_bits` \
+                     for bytes, `as_given` or `reversed`",
+                );
             };
             FunctionBody::File(path, order, start.to(self.previous()))
         } else {

@@ -285,6 +285,21 @@ impl TypeTable {
         }
     }
 
+    /// Whether some part of it is `bytes<n>` or `text<n>`.
+    #[must_use]
+    pub fn has_bytes(&self, id: TypeId) -> bool {
+        match self.kind(id) {
+            TypeKind::Bytes(_) | TypeKind::Text(_) => true,
+            TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.has_bytes(*element),
+            TypeKind::Tuple(parts) => parts.iter().any(|part| self.has_bytes(*part)),
+            TypeKind::Struct(number) => {
+                let mut fields = self.struct_type(*number).fields.iter();
+                fields.any(|(_, ty)| self.has_bytes(*ty))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it is an integer, signed or not.
     #[must_use]
     pub fn is_integer(&self, id: TypeId) -> bool {

@@ -1,5 +1,7 @@
 //! Items and types.
 
+use tacit_circuit::formats;
+
 use super::{Argument, Block, Expression, Ident};
 use crate::source::{Span, Symbol};
 
@@ -157,13 +159,47 @@ pub(crate) enum FunctionBody {
     File(Symbol, BitOrder, Span),
 }
 
-/// In which order a circuit file has the bits of a number.
+/// In which order a circuit file has the bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOrder {
-    /// The least significant first.
+    /// `lsb_first`: those of a number, the least significant first.
     LsbFirst,
-    /// The most significant first.
+    /// `msb_first`: those of a number, the most significant first.
     MsbFirst,
+    /// As `tacit --bit-order` names it, with `_` for `-`.
+    Named(formats::BitOrder),
+}
+
+impl BitOrder {
+    /// Every order, and its word.
+    pub(crate) const WORDS: [(&'static str, Self); 6] = [
+        ("lsb_first", Self::LsbFirst),
+        ("msb_first", Self::MsbFirst),
+        (
+            "reversed_bytes",
+            Self::Named(formats::BitOrder::ReversedBytes),
+        ),
+        (
+            "reversed_bits",
+            Self::Named(formats::BitOrder::ReversedBits),
+        ),
+        ("as_given", Self::Named(formats::BitOrder::AsGiven)),
+        ("reversed", Self::Named(formats::BitOrder::Reversed)),
+    ];
+
+    /// The order of the file.
+    pub(crate) fn of_file(self) -> formats::BitOrder {
+        match self {
+            Self::LsbFirst => formats::BitOrder::AsGiven,
+            Self::MsbFirst => formats::BitOrder::Reversed,
+            Self::Named(order) => order,
+        }
+    }
+
+    /// Whether the order says nothing of bytes: in which order they come, and where each begins.
+    pub(crate) fn is_of_numbers(self) -> bool {
+        matches!(self, Self::LsbFirst | Self::MsbFirst)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -32,7 +32,7 @@ pub(crate) fn programs_in(folder: &str) -> Vec<PathBuf> {
 
 /// What is wrong with a program, or else what it is warned of.
 pub(crate) fn told(loaded: &Loaded) -> Vec<Diagnostic> {
-    let mut found = loaded.check(&ParamValues::new());
+    let mut found = loaded.check(&ParamValues::new(), &NoCircuitFiles);
     if let Ok(program) = loaded.program(&ParamValues::new()) {
         found.extend(program.warnings);
     }

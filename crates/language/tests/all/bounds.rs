@@ -8,7 +8,7 @@ use tacit_language::{Diagnostic, Loaded, NoFiles, ParamValues};
 use crate::both::program_of;
 
 fn errors(text: &str) -> Vec<Diagnostic> {
-    Loaded::new("snippet.tacit", text, &NoFiles).check(&ParamValues::new())
+    Loaded::new("snippet.tacit", text, &NoFiles).check(&ParamValues::new(), &NoCircuitFiles)
 }
 
 /// A `main` with this body.

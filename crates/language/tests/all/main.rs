@@ -2,6 +2,7 @@
 
 mod both;
 mod bounds;
+mod circuits;
 mod differential;
 mod editor;
 mod effects;

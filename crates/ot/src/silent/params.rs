@@ -25,12 +25,12 @@ pub(crate) const SECURITY_BITS: u32 = 128;
 /// N = 3,891,200: the round that gives OTs away.
 ///
 /// Source: sizes at which all attacks of `estimate`, which says where they come from, keep
-/// [`SECURITY_BITS`], among which the least is that of information sets inside the densest subset
-/// of the secret. An attack must guess which of k outputs are noisy: k over the leaves of a tree,
+/// [`SECURITY_BITS`], among which the least is that of information sets inside a peeled subset of
+/// the secret. An attack must guess which of k outputs are noisy: k over the leaves of a tree,
 /// here 128. Both twice as large would send half of the bytes and read a secret of 8 MiB all over,
 /// at half of the speed. Deeper trees alone have fewer bits: the set `b13` of emp-ot 1.0.0-alpha.1
-/// (t = 1900, k = 2^19, trees of depth 13) has 88 under the same attacks, since outputs have ten
-/// elements each and an attack need not look at all of the secret.
+/// (t = 1900, k = 2^19, trees of depth 13) has 87 under the same attacks on random subsets, since
+/// outputs have ten elements each and an attack need not look at all of the secret.
 pub(super) const ROUND: Params = Params {
     trees: 1900,
     batch_trees: 380,

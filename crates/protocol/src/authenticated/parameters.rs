@@ -297,6 +297,29 @@ mod tests {
         assert_eq!([58, 64].map(held), [51, 51]);
     }
 
+    /// Both terms of the page in W, and their sum with what the folds take.
+    #[test]
+    fn queries_leave_what_the_page_says() {
+        // Bits 0 and 1 of a Δ are public.
+        let secret_bits = 128 - 2;
+        // Of a gate the hashes of the two labels that the evaluator does not have.
+        let hidden = 2_u32 << tacit_kernels::hash::EPOCH_BITS;
+        let guess = f64::from(hidden).log2() - f64::from(secret_bits);
+        assert_eq!(guess, -115.0);
+        let transfers = transfers_log2() - 64.0;
+        assert!((-115.02..-115.0).contains(&transfers), "{transfers}");
+        let folds = -128.0;
+        assert!(log2_sum([guess, transfers, folds]) <= -114.0);
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/protocols/authenticated.md"
+        );
+        let page = std::fs::read_to_string(path).unwrap();
+        for said in ["W · 2^-115** is guessing", "> 2^-s + W · 2^-114,"] {
+            assert!(page.contains(said), "{said}");
+        }
+    }
+
     /// All epochs with a peer, for ever, are lost with 2^-s at most: what the first one may lose,
     /// and the sum over 2^20 further ones with its tail, below the integral of 1/(64 t^2).
     #[test]

@@ -7,6 +7,7 @@ use tacit_circuit::formats::{
     BitOrder, BristolFormat, Import, Limits, read_bristol, write_bristol,
 };
 use tacit_circuit::{Type, Value};
+use tacit_language::lower::NoCircuitFiles;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 use tacit_net::{Fingerprint, Link};
 use tacit_protocol::authenticated::SharedChain;
@@ -130,7 +131,7 @@ pub fn language(data: &[u8]) {
         return;
     }
     let loaded = Loaded::new("fuzzed.tacit", text, &NoFiles);
-    for error in loaded.check(&ParamValues::new()) {
+    for error in loaded.check(&ParamValues::new(), &NoCircuitFiles) {
         let _ = error.render(loaded.source_map(), false);
     }
     if let Ok(formatted) = tacit_language::format("fuzzed.tacit", text) {

@@ -92,6 +92,82 @@ fn eq_and_eqw_and_mand_become_gates_and_aliases() {
     assert_eq!(circuit.evaluate(&bits("1110")), bits("1100"));
 }
 
+/// What MOTION's circuits of floating-point numbers have.
+#[test]
+fn or_and_not_are_read() {
+    let circuit = read("2 4\n1 2\n1 2\n\n2 1 0 1 2 OR\n1 1 0 3 NOT\n").unwrap();
+    for (inputs, outputs) in [("00", "01"), ("01", "11"), ("10", "10"), ("11", "10")] {
+        assert_eq!(circuit.evaluate(&bits(inputs)), bits(outputs), "{inputs}");
+    }
+    assert_eq!(circuit.statistics().and, 1);
+}
+
+/// A header, a gate line and the end of a file with comments, as mpz's have them, and one that is
+/// longer than what is buffered.
+#[test]
+fn comments_are_skipped_wherever_they_stand() {
+    let plain = "2 4\n2 1 1\n1 2\n\n2 1 0 1 2 XOR\n2 1 0 1 3 AND\n";
+    let long = format!("# {}", "2 1 0 1 2 XOR ".repeat(20_000));
+    let texts = [
+        format!("// half adder\n{plain}# end"),
+        format!("{long}\n{plain}{long}"),
+        plain.replace('\n', " // two 2\r\n"),
+        plain.replace('\n', "\t# 3\n#\n//x\n"),
+        plain.replace("\n\n", "\n#\n"),
+    ];
+    for text in &texts {
+        let shown = &text[..text.len().min(60)];
+        assert_eq!(read(text), read(plain), "{shown:?}");
+    }
+    assert!(read(&plain.replace("XOR", "XOR / 1")).is_err());
+    assert!(read(&plain.replace("2 4", "2 // 4")).is_err());
+}
+
+/// A comment between header and gates is neither the empty line nor the gate that tells the old
+/// format.
+#[test]
+fn comments_tell_no_formats_apart() {
+    let comment = "// AND\n  # XOR\n";
+    let fashion = read("1 3\n2 1 1\n1 1\n2 1 0 1 2 AND\n").unwrap();
+    let text = format!("1 3\n2 1 1\n{comment}1 1 # XOR\n2 1 0 1 2 AND\n");
+    assert_eq!(read(&text), Ok(fashion));
+    let old = read("1 4\n2 1 1\n\n2 1 0 2 3 AND\n").unwrap();
+    for text in [
+        format!("1 4\n2 1 1\n{comment}\n2 1 0 2 3 AND\n"),
+        format!("1 4\n2 1 1\n{comment}2 1 0 2 3 AND\n"),
+    ] {
+        assert_eq!(read(&text).as_ref(), Ok(&old), "{text:?}");
+    }
+}
+
+/// Outputs are the last wires announced, whatever wires before them nothing drives.
+#[test]
+fn a_wire_that_nothing_drives_and_nothing_reads_is_no_error() {
+    let circuit = read("2 9\n2 1 1\n1 2\n\n2 1 0 1 7 XOR\n2 1 0 1 8 AND\n").unwrap();
+    for (inputs, outputs) in [("00", "00"), ("01", "10"), ("10", "10"), ("11", "01")] {
+        assert_eq!(circuit.evaluate(&bits(inputs)), bits(outputs), "{inputs}");
+    }
+    let mut file = Vec::new();
+    write_bristol(
+        &circuit,
+        &mut file,
+        BristolFormat::Fashion,
+        BitOrder::AsGiven,
+    )
+    .unwrap();
+    assert!(
+        file.starts_with(b"2 4\n"),
+        "what is written stays the standard form"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let plain = "1 3\n2 1 1\n1 1\n2 1 0 1 2 AND\n";
+    assert_eq!(read(&format!("\u{feff}{plain}")), read(plain));
+    assert!(read(&format!("\u{feff}\u{feff}{plain}")).is_err());
+}
+
 #[test]
 fn a_mand_of_one_is_an_and() {
     let circuit = read("1 3\n1 2\n1 1\n\n2 1 0 1 2 MAND\n").unwrap();
@@ -138,8 +214,9 @@ x | line 1, number of gates | "x"
 H | line 5, gate: expected gate line 1 of 2 | the end of the file
 H2 1 0 1 2 XOR/ | line 6, gate: expected gate line 2 of 2 | the end of the file
 H2 1 0 1 2 XOR/2 1 0 1 3 | line 6, name of the gate | the end of the file
-H2 1 0 1 2/ | line 5, name of the gate: expected XOR or AND | the end of the line
-H2 1 0 1 2 OR/ | line 5, name of the gate: expected XOR or AND | "OR"
+H2 1 0 1 2/ | line 5, name of the gate: expected XOR, AND or OR | the end of the line
+H2 1 0 1 2 NOR/ | line 5, name of the gate: expected XOR, AND or OR | "NOR"
+H2 1 0 1 2 OR#/ | line 5, name of the gate: expected XOR, AND or OR | "OR#"
 H1 1 0 2 XOR/ | line 5, name of the gate: expected INV, EQ or EQW | "XOR"
 H2 1 0 1 2 XOR 3/ | line 5, end of line | "3"
 H3 1 0 1 0 2 AND/ | line 5, numbers of inputs and outputs | 3 and 1
@@ -153,7 +230,8 @@ H1 1 0 2 INV/1 1 0 2 INV/ | line 6, output wire | wire 2, which an earlier line
 H1 1 2 2 EQ/ | line 5, constant: expected 0 or 1 | 2
 H4 2 0 1 1 0 2 3 AND/ | line 5, name of the gate: expected MAND | "AND"
 H1 1 0 2 INV/1 1 0 3 INV/1 1 0 3 INV/ | line 7, end of file | "1"
-2 5/2 1 1/1 1/1 1 0 2 INV/1 1 0 3 INV/ | line 1, number of wires: expected 4 | 5
+2 5/2 1 1/1 1/1 1 0 2 INV/1 1 0 3 INV/ | line 6, output value: expected a wire that | wire 4
+2 6/2 1 1/1 1/1 1 0 2 INV/2 1 2 3 5 AND/ | line 5, second input wire: expected a wire that | wire 3
 "#;
 
 #[test]
@@ -321,7 +399,7 @@ proptest! {
 
     #[test]
     fn any_text_gives_a_circuit_or_an_error(
-        text in "[0-9]{1,2} [0-9]{1,2}\n([0-9 \nXORANDINVEQWM]|[0-2] 1 [0-9] ){0,60}"
+        text in "[0-9]{1,2} [0-9]{1,2}\n([0-9 \n#/XORANDINVEQWMT]|[0-2] 1 [0-9] ){0,60}"
     ) {
         let _ = read(&text);
     }

@@ -1,6 +1,7 @@
 //! The attack on a subset of the secret, carried out at a small size: the guesses that it takes
 //! are those that the estimate predicts.
 
+use super::peeling::{below, peel};
 use super::{Instance, Subset, WEIGHT};
 use tacit_kernels::{Block, Prg};
 
@@ -15,10 +16,6 @@ struct Sample {
     columns: Vec<[usize; WEIGHT]>,
     outputs: Vec<bool>,
     secret: Vec<bool>,
-}
-
-fn below(prg: &mut Prg, bound: usize) -> usize {
-    (prg.next_block().to_u128() % bound as u128) as usize
 }
 
 fn sample(secret: usize, trees: usize, block: usize, prg: &mut Prg) -> Sample {
@@ -91,7 +88,7 @@ fn errors(signatures: &[u64], failed: u64, most: usize) -> Option<Vec<usize>> {
     None
 }
 
-/// One guess: a random subset of the secret, as many of its outputs as it has elements and
+/// One guess: a random 95 % of the secret, peeled, as many of its outputs as it has elements and
 /// [`CHECKS`] more, of which up to `most` may be noisy. Returns the subset's values if they
 /// explain other outputs, and how many outputs were taken.
 fn guess(sample: &Sample, most: usize, prg: &mut Prg) -> (Option<Vec<(usize, bool)>>, usize) {
@@ -99,19 +96,18 @@ fn guess(sample: &Sample, most: usize, prg: &mut Prg) -> (Option<Vec<(usize, boo
     for i in (1..order.len()).rev() {
         order.swap(i, below(prg, i + 1));
     }
-    let mut rank = vec![0; order.len()];
+    let mut is_kept = vec![true; order.len()];
+    order[..order.len() / 20]
+        .iter()
+        .for_each(|&i| is_kept[i] = false);
+    peel(&sample.columns, &mut is_kept, |elements, outputs| {
+        outputs >= elements + CHECKS + CONFIRMING
+    });
+    order.retain(|&i| is_kept[i]);
+    let (size, mut rank) = (order.len(), vec![0; is_kept.len()]);
     order.iter().enumerate().for_each(|(at, &i)| rank[i] = at);
-    // An output is inside once its last element is: the smallest subset that has enough.
-    let last = |columns: &[usize; WEIGHT]| columns.iter().map(|&i| rank[i]).max().unwrap();
-    let lasts: Vec<usize> = sample.columns.iter().map(last).collect();
-    let mut inside = vec![0; order.len()];
-    lasts.iter().for_each(|&last| inside[last] += 1);
-    let (mut size, mut count) = (0, 0);
-    while count < size + CHECKS + CONFIRMING {
-        count += inside[size];
-        size += 1;
-    }
-    let mut taken: Vec<usize> = (0..lasts.len()).filter(|&i| lasts[i] < size).collect();
+    let is_whole = |output: &usize| sample.columns[*output].iter().all(|&i| is_kept[i]);
+    let mut taken: Vec<usize> = (0..sample.outputs.len()).filter(is_whole).collect();
     for i in (1..taken.len()).rev() {
         taken.swap(i, below(prg, i + 1));
     }
@@ -198,7 +194,7 @@ fn the_attack_takes_the_guesses_that_the_estimate_predicts() {
             assert!(known + 12 > found.len(), "{known} of {}", found.len());
             expected += predicted(instance, taken as f64, most).exp2();
             // The subset is the predicted one, but for what the checks take.
-            let subset = instance.fraction(Subset::Random) * instance.secret;
+            let subset = instance.fraction(Subset::Peeled) * instance.secret;
             let size = found.len() as f64;
             assert!((size / subset - 1.0).abs() < 0.06, "{size}, {subset}");
         }

@@ -19,7 +19,8 @@ const CONSTANT: u32 = u32::MAX;
 /// When the garbler sends what leads to a wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaves {
-    /// With what it opens: the wire carries an output of an instance.
+    /// With what it opens: the wire carries an output of an instance. Where constants alone decide
+    /// it, the evaluator has its label by then; no input is in that (claim 8 on the page).
     Early,
     /// When the evaluator's inputs are fixed: the wire carries an input or a constant, whose active
     /// label is public.
