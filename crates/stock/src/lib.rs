@@ -74,6 +74,7 @@ mod memory;
 mod names;
 mod passed;
 mod policy;
+mod process;
 mod records;
 mod seal;
 mod sets;
@@ -97,6 +98,7 @@ pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
 pub use names::{ComponentDigest, EpochId, PeerId, Role, SchemeId, Shape, Span, StockId};
 pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name};
+pub use process::OfProcess;
 pub use records::{
     FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
     MAX_PENDING_LOTS,

@@ -70,6 +70,8 @@ pub(crate) struct KindRecord {
     pub(crate) published: u64,
     /// A hash over the published lots in their order.
     pub(crate) chain: [u8; 32],
+    /// Every number below was given up, also where a process passed over it and has its key.
+    pub(crate) given_up: u64,
 }
 
 /// Where a kept value is.
@@ -186,6 +188,7 @@ impl KindRecord {
             leased: fields.u64()?,
             published: fields.u64()?,
             chain: fields.array()?,
+            given_up: fields.later_u64()?,
         };
         fields.end()?;
         Ok(record)
@@ -200,6 +203,7 @@ impl KindRecord {
             &self.leased.to_le_bytes(),
             &self.published.to_le_bytes(),
             &self.chain,
+            &self.given_up.to_le_bytes(),
         ]
         .concat()
     }

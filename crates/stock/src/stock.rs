@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use crate::error::{BEGIN_ANEW, CHECK};
 use crate::keys::{self, KeyFile, Move, Slot};
 use crate::passed::Passed;
+use crate::process::OfProcess;
 use crate::records::{
     EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
 };
@@ -51,7 +52,8 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) keys: KeyFile,
     place: StockLocation,
-    index: Mutex<Box<dyn Index>>,
+    /// SQLite is for the process that opened it.
+    index: OfProcess<Mutex<Box<dyn Index>>>,
     /// Files of lots that leases have open, by slot and first number.
     open: Mutex<BTreeMap<(u32, u64), Weak<LotFile>>>,
 }
@@ -164,7 +166,7 @@ impl Stock {
             limits,
             keys,
             place,
-            index: Mutex::new(index),
+            index: OfProcess::new(Mutex::new(index)),
             open: Mutex::default(),
         };
         Self {
@@ -285,8 +287,11 @@ impl Inner {
         mut work: impl FnMut(&mut Records<'_>) -> Result<T, StockError>,
     ) -> Result<T, StockError> {
         let path = self.index_path();
+        let index = self.index.get().ok_or_else(|| {
+            StockError::misuse("a stock serves the process that opened it; open it after the fork")
+        })?;
         let mut result = None;
-        locked(&self.index).update(&mut |entries| {
+        locked(index).update(&mut |entries| {
             let mut records = Records::new(entries, &path);
             if !records.is_epoch(&self.epoch)? {
                 return Err(StockError::EpochEnded { epoch: self.epoch });
@@ -321,7 +326,7 @@ impl Inner {
     }
 
     /// What this process has passed over.
-    pub(crate) fn passed(&self) -> MutexGuard<'_, Passed> {
+    pub(crate) fn passed(&self) -> MutexGuard<'_, OfProcess<Passed>> {
         locked(&self.place.passed)
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::REMOVE;
-use crate::passed::{Passed, PassedOfStocks};
+use crate::passed::{PassedOfStocks, SharedPassed};
 use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key};
 use crate::stock::locked;
@@ -214,7 +214,7 @@ pub(crate) struct StockLocation {
     pub(crate) folder: PathBuf,
     pub(crate) key: Key,
     pub(crate) digest: [u8; 32],
-    pub(crate) passed: Arc<Mutex<Passed>>,
+    pub(crate) passed: SharedPassed,
 }
 
 /// Reads the root key, or makes it where the folder is new.

@@ -4,6 +4,7 @@ mod chains;
 mod crash;
 mod first_opening;
 mod forget;
+mod given_up;
 mod leases;
 mod modes;
 mod one_sided;
