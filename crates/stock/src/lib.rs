@@ -83,6 +83,7 @@ mod stocks;
 mod storage;
 mod tries;
 mod values;
+mod witness;
 
 pub use chains::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, ChainSummary, MAX_CHAINS, MAX_VALUES,
@@ -109,3 +110,4 @@ pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, UpdateWork};
 pub use tries::{Tried, TryKey, TryRecord};
 pub use values::MAX_VALUE_BYTES;
+pub use witness::Witness;

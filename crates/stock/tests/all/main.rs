@@ -13,3 +13,4 @@ mod remedies;
 mod rollback;
 mod sets;
 mod stolen;
+mod witnessed;
