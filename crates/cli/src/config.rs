@@ -72,6 +72,9 @@ pub(crate) struct StockPlace {
     /// The folder of all stocks.
     #[serde(default)]
     pub(crate) folder: Option<PathBuf>,
+    /// The folder that notes how far the stocks are, outside of theirs.
+    #[serde(default)]
+    pub(crate) witness: Option<PathBuf>,
     /// Most GiB of each stock.
     #[serde(default, deserialize_with = "fields::limit")]
     pub(crate) limit_gib: Option<u64>,
@@ -154,6 +157,7 @@ impl Config {
         };
         config.identity = config.identity.map(beside);
         config.stock.folder = config.stock.folder.map(beside);
+        config.stock.witness = config.stock.witness.map(beside);
         if let (Some(serve), Some(folder)) = (&mut config.serve, path.parent()) {
             serve.beside(folder);
         }
@@ -324,7 +328,10 @@ mod tests {
             "timeouts",
         ];
         assert_eq!(names("/properties"), top);
-        assert_eq!(names("/$defs/stock/properties"), ["folder", "limit_gib"]);
+        assert_eq!(
+            names("/$defs/stock/properties"),
+            ["folder", "limit_gib", "witness"]
+        );
         let peer = [
             "address",
             "fingerprint",

@@ -60,6 +60,7 @@ struct Fixed {
     metrics: String,
     identity: PathBuf,
     stock: Option<PathBuf>,
+    witness: Option<PathBuf>,
     stock_bytes: u64,
 }
 
@@ -72,6 +73,7 @@ impl Fixed {
             ("metrics", self.metrics != other.metrics),
             ("identity", self.identity != other.identity),
             ("[stock] folder", self.stock != other.stock),
+            ("[stock] witness", self.witness != other.witness),
             ("[stock] limit_gib", self.stock_bytes != other.stock_bytes),
         ];
         let differing = fields.iter().filter(|(_, differs)| *differs);
@@ -104,6 +106,7 @@ impl ServeConfig {
             metrics: said(&args.metrics, &serve.metrics, METRICS),
             identity: party::identity_path(args.identity.as_ref(), &config)?,
             stock: args.stock.stock.clone().or(config.stock.folder.clone()),
+            witness: config.stock.witness.clone(),
             stock_bytes: stock::limit_bytes(&config),
         };
         let policy = policy::policy(&config, serve)?;

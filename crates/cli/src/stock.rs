@@ -40,8 +40,18 @@ type OfOwn = (Fingerprint, Told);
 ///
 /// The system names no home directory, or the folder cannot be used.
 pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, Failure> {
-    let folder = folder(explicit, config)?;
-    Ok(Stocks::open(&folder, limit_bytes(config))?)
+    let (folder, limit) = (folder(explicit, config)?, limit_bytes(config));
+    let stocks = match &config.stock.witness {
+        Some(notes) => Stocks::open_witnessed(&folder, limit, notes)?,
+        None => Stocks::open(&folder, limit)?,
+    };
+    if let Some(why) = stocks.why_unwitnessed() {
+        eprintln!(
+            "note: a stock that is restored from a copy goes unnoticed if the peer's is, too: {why}; \
+             set witness under [stock] to a folder that can be written"
+        );
+    }
+    Ok(stocks)
 }
 
 /// The folder of this party's stocks.

@@ -43,15 +43,15 @@ pub fn keeps_under(scheme: SchemeId) -> bool {
     })
 }
 
-/// Attempts that a chain may be forwarded by at once.
-pub const MAX_FORWARD: u64 = 1 << 16;
+/// Attempts that a chain is forwarded by at once, at most: under `outsourced` each is a hash a key.
+pub const MAX_FORWARD: u64 = 64;
 
 /// How many attempts a chain goes on from `attempt` to `later`.
 pub(crate) fn steps_to(attempt: u64, later: u64) -> Result<u64, Error> {
     match later.checked_sub(attempt) {
         Some(steps @ 1..=MAX_FORWARD) => Ok(steps),
         _ => Err(Error::ApiMisuse(
-            "a chain is forwarded to a later attempt, and by at most 65536 of them at once",
+            "a chain is forwarded to a later attempt, and by at most 64 of them at once",
         )),
     }
 }

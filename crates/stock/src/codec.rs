@@ -59,6 +59,14 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
+    /// A field that records had not always; 0 in those that end before it.
+    pub(crate) fn later_u64(&mut self) -> Result<u64, Malformed> {
+        if self.rest.is_empty() {
+            return Ok(0);
+        }
+        self.u64()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

@@ -64,9 +64,9 @@ pub enum StockError {
     },
     /// The two records show that one party's stock was restored from an older copy.
     #[error(
-        "{whose} stock is older than what was recorded when the parties met: {what} is {found}, \
-         expected {expected}; it was restored from an old copy, and what was used since could be \
-         used again. Both parties drop it and begin anew with `tacit stock new-epoch --peer PEER`"
+        "{whose} stock is older than what was seen of it: {what} is {found}, expected {expected}; \
+         it was restored from an old copy, and what was used since could be used again. Both \
+         parties drop it and begin anew with `tacit stock new-epoch --peer PEER`"
     )]
     RolledBack {
         /// Whose stock is too old.
@@ -240,6 +240,20 @@ pub enum StockError {
         why: String,
         /// What the disk says.
         reason: Box<StockError>,
+    },
+    /// The chain has changed more often than its record says.
+    #[error(
+        "chain {chain:?} was restored from an old copy: it has changed {found} times here, and \
+         {expected} was seen; both parties run `tacit stock drop-chain {chain}` and \
+         begin it anew"
+    )]
+    ChainRolledBack {
+        /// The chain.
+        chain: String,
+        /// The changes that the record says.
+        found: u64,
+        /// The changes that were seen.
+        expected: String,
     },
     /// The two parties' records of a chain do not fit together.
     #[error(

@@ -16,7 +16,7 @@ use crate::passed::Passed;
 use crate::records::{KindRecord, Records};
 use crate::seal::TAG_BYTES;
 use crate::stock::{Inner, LotFile};
-use crate::{ComponentDigest, Instance, Role, Shape, Span, Stock, StockError, lots};
+use crate::{ComponentDigest, Instance, OfProcess, Role, Shape, Span, Stock, StockError, lots};
 use zeroize::Zeroizing;
 
 /// Small instances are read this many bytes at a time.
@@ -30,10 +30,11 @@ struct Source {
     cover: Cover,
 }
 
-/// Leased instances of one kind, each to be used at most once; dropped, they are wasted.
+/// Leased instances of one kind, each to be used at most once; dropped, they are wasted. In a
+/// process that was forked there are none.
 pub struct Lease {
     kind: ComponentDigest,
-    parts: VecDeque<(Arc<Source>, Span)>,
+    parts: OfProcess<VecDeque<(Arc<Source>, Span)>>,
 }
 
 impl std::fmt::Debug for Lease {
@@ -134,7 +135,8 @@ impl Stock {
 
     /// Gives up all instances of some kinds, durably and in one transaction, and returns how many
     /// of them could be leased. Their keys are destroyed, also of lots that are pending or being
-    /// written and of instances that this process passed over. No file of a lot is opened, so that
+    /// written and of instances that this process passed over; those that another process passed
+    /// over are leased no more. No file of a lot is opened, so that
     /// none that is damaged or missing prevents it.
     ///
     /// # Errors
@@ -145,14 +147,15 @@ impl Stock {
         let inner = &self.inner;
         let forget = |passed: &mut Passed| kinds.iter().for_each(|kind| passed.forget(kind));
         // Also if the disk fails then.
-        forget(&mut inner.passed());
+        forget(inner.passed().or_cleared());
         let (count, unreadable) = inner.move_forward(|records, forward| {
             forget(&mut forward.passed);
             let (mut count, mut unreadable) = (0, Ok(()));
             for kind in kinds {
-                let Some(record) = records.kind(kind)? else {
+                let Some(mut record) = records.kind(kind)? else {
                     continue;
                 };
+                record.given_up = record.end();
                 let (record, slot) = match inner.with_keys(kind, record) {
                     Ok(found) => found,
                     Err(error @ StockError::Corrupted { .. }) => {
@@ -263,7 +266,8 @@ fn follow(
     let all = published(records, kind, 0)?;
     refuse_withdrawn(inner, &record, spans, &all)?;
     for span in passed {
-        let keys = match covered(*span, &all) {
+        let is_there = span.first >= record.given_up && covered(*span, &all);
+        let keys = match is_there {
             true => forward.passed.take(inner.epoch, kind, *span)?,
             false => None,
         };
@@ -370,7 +374,7 @@ fn leased(
     let parts = spans.iter().map(|span| (Arc::clone(&source), *span));
     Ok(Lease {
         kind: *kind,
-        parts: parts.collect(),
+        parts: OfProcess::new(parts.collect()),
     })
 }
 
@@ -492,13 +496,13 @@ impl Inner {
         let (done, left) = self.update(|records| {
             let mut forward = Forward {
                 moves: Vec::new(),
-                passed: passed.clone(),
+                passed: passed.or_cleared().clone(),
             };
             let done = work(records, &mut forward)?;
             self.keys.write(&forward.moves)?;
             Ok((done, forward.passed))
         })?;
-        *passed = left;
+        *passed.or_cleared() = left;
         Ok(done)
     }
 }
@@ -537,7 +541,7 @@ impl Lease {
     pub fn empty(kind: ComponentDigest) -> Self {
         Self {
             kind,
-            parts: VecDeque::new(),
+            parts: OfProcess::default(),
         }
     }
 
@@ -549,7 +553,8 @@ impl Lease {
 
     /// The numbers, in order.
     pub fn spans(&self) -> impl Iterator<Item = Span> {
-        self.parts.iter().map(|(_, span)| *span)
+        let parts = self.parts.get().into_iter().flatten();
+        parts.map(|(_, span)| *span)
     }
 
     /// How many instances are left.
@@ -570,7 +575,7 @@ impl Lease {
                 "{self:?} extended by {later:?}"
             )));
         }
-        self.parts.extend(later.parts);
+        self.parts.or_cleared().extend(later.parts.into_inner());
         Ok(())
     }
 
@@ -588,10 +593,11 @@ impl Lease {
                 available,
             });
         }
+        let parts = self.parts.or_cleared();
         let mut taken = VecDeque::new();
         let mut wanted = count;
         while wanted > 0 {
-            let Some((source, span)) = self.parts.front_mut() else {
+            let Some((source, span)) = parts.front_mut() else {
                 break;
             };
             let part = Span {
@@ -603,12 +609,12 @@ impl Lease {
             span.first += part.count;
             span.count -= part.count;
             if span.count == 0 {
-                self.parts.pop_front();
+                parts.pop_front();
             }
         }
         Ok(Self {
             kind: self.kind,
-            parts: taken,
+            parts: OfProcess::new(taken),
         })
     }
 
@@ -618,7 +624,7 @@ impl Lease {
     pub fn instances(self) -> Instances {
         Instances {
             lease: self,
-            ready: VecDeque::new(),
+            ready: OfProcess::default(),
         }
     }
 
@@ -628,9 +634,9 @@ impl Lease {
     ///
     /// [`StockError::Corrupted`] where one is damaged; then none is given.
     pub fn secrets(self) -> Result<Zeroizing<Vec<u8>>, StockError> {
-        let width = self
-            .parts
-            .front()
+        let parts = self.parts.get();
+        let width = parts
+            .and_then(VecDeque::front)
             .map_or(0, |(source, _)| source.shape.secret_bytes);
         let mut secrets =
             Zeroizing::new(Vec::with_capacity(width as usize * self.count() as usize));
@@ -645,13 +651,13 @@ impl Lease {
 #[derive(Debug)]
 pub struct Instances {
     lease: Lease,
-    ready: VecDeque<Instance>,
+    ready: OfProcess<VecDeque<Instance>>,
 }
 
 impl Instances {
     /// Reads the next few small instances, or the next large one.
     fn read(&mut self) -> Option<Result<(), StockError>> {
-        let (source, span) = self.lease.parts.front()?;
+        let (source, span) = self.lease.parts.get()?.front()?;
         let source = Arc::clone(source);
         let lot = source
             .lots
@@ -662,7 +668,7 @@ impl Instances {
         let count = span.count.min(in_lot).min(at_once);
         // What cannot be read together is read one by one, to name what is damaged.
         let taken = self.lease.take(count).ok()?;
-        let (_, span) = taken.parts.front()?;
+        let (_, span) = taken.parts.get()?.front()?;
         let Some((lot, file)) = lot else {
             return Some(Err(StockError::misuse(format!(
                 "a lease of {span} without its lot"
@@ -670,16 +676,19 @@ impl Instances {
         };
         let read = |span| Instance::read(file, &source.shape, lot, &source.cover, span);
         match read(*span) {
-            Ok(instances) => self.ready.extend(instances),
+            Ok(instances) => self.ready.or_cleared().extend(instances),
             Err(error) if span.count == 1 => return Some(Err(error)),
             Err(_) => {
                 let rest = Span {
                     first: span.first + 1,
                     count: span.count - 1,
                 };
-                self.lease.parts.push_front((Arc::clone(&source), rest));
+                self.lease
+                    .parts
+                    .or_cleared()
+                    .push_front((Arc::clone(&source), rest));
                 let one = read(Span { count: 1, ..*span });
-                return Some(one.map(|instances| self.ready.extend(instances)));
+                return Some(one.map(|instances| self.ready.or_cleared().extend(instances)));
             }
         }
         Some(Ok(()))
@@ -690,12 +699,12 @@ impl Iterator for Instances {
     type Item = Result<Instance, StockError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ready.is_empty()
+        if self.ready.or_cleared().is_empty()
             && let Err(error) = self.read()?
         {
             return Some(Err(error));
         }
-        self.ready.pop_front().map(Ok)
+        self.ready.or_cleared().pop_front().map(Ok)
     }
 }
 

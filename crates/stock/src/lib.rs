@@ -75,6 +75,7 @@ mod names;
 mod passed;
 mod policy;
 mod probe;
+mod process;
 mod records;
 mod seal;
 mod sets;
@@ -83,6 +84,7 @@ mod stocks;
 mod storage;
 mod tries;
 mod values;
+mod witness;
 
 pub use chains::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, ChainSummary, MAX_CHAINS, MAX_VALUES,
@@ -98,6 +100,7 @@ pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
 pub use names::{ComponentDigest, EpochId, PeerId, Role, SchemeId, Shape, Span, StockId};
 pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name};
+pub use process::OfProcess;
 pub use records::{
     FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
     MAX_PENDING_LOTS,
@@ -108,3 +111,4 @@ pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, UpdateWork};
 pub use tries::{Tried, TryKey, TryRecord};
 pub use values::MAX_VALUE_BYTES;
+pub use witness::Witness;

@@ -408,6 +408,7 @@ fn reserve(
             leased: 0,
             published: 0,
             chain: [0; 32],
+            given_up: 0,
         };
         let cover = Cover::from_root(seal::random_key()?);
         let begun = Move::begin(record.slot, kind, cover.clone());

@@ -13,13 +13,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use crate::cover::Cover;
-use crate::{ComponentDigest, EpochId, Span, StockError};
+use crate::{ComponentDigest, EpochId, OfProcess, Span, StockError};
 
 /// Ranges that are kept of a stock; the oldest go first.
 const MAX_RANGES: usize = 64;
 
-/// What a process has passed over, by the digest of the stock.
-pub(crate) type PassedOfStocks = Arc<Mutex<BTreeMap<[u8; 32], Arc<Mutex<Passed>>>>>;
+/// What a process has passed over in one stock, for all that have it open there.
+pub(crate) type SharedPassed = Arc<Mutex<OfProcess<Passed>>>;
+
+/// The same, by the digest of the stock.
+pub(crate) type PassedOfStocks = Arc<Mutex<BTreeMap<[u8; 32], SharedPassed>>>;
 
 /// What a process has passed over in one stock.
 #[derive(Clone, Default)]

@@ -33,6 +33,8 @@ const CHECKSUM_BYTES: usize = 8;
 
 pub(crate) const STOCK_KEY: &[u8] = b"h";
 pub(crate) const EPOCH_KEY: &[u8] = b"e";
+/// How often the stock has changed.
+const CHANGES_KEY: &[u8] = b"u";
 
 /// What the stock is: written once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,8 @@ pub(crate) struct KindRecord {
     pub(crate) published: u64,
     /// A hash over the published lots in their order.
     pub(crate) chain: [u8; 32],
+    /// Every number below was given up, also where a process passed over it and has its key.
+    pub(crate) given_up: u64,
 }
 
 /// Where a kept value is.
@@ -96,6 +100,8 @@ pub(crate) struct ChainRecord {
     pub(crate) policy: Policy,
     /// The program whose runs may use the chain; without one, functions of none.
     pub(crate) program: Option<[u8; 32]>,
+    /// How often the record has changed.
+    pub(crate) changes: u64,
 }
 
 impl StockRecord {
@@ -186,6 +192,7 @@ impl KindRecord {
             leased: fields.u64()?,
             published: fields.u64()?,
             chain: fields.array()?,
+            given_up: fields.later_u64()?,
         };
         fields.end()?;
         Ok(record)
@@ -200,6 +207,7 @@ impl KindRecord {
             &self.leased.to_le_bytes(),
             &self.published.to_le_bytes(),
             &self.chain,
+            &self.given_up.to_le_bytes(),
         ]
         .concat()
     }
@@ -254,6 +262,7 @@ impl ChainRecord {
             1 => Some(fields.array()?),
             _ => return Err(Malformed::Value("program")),
         };
+        let changes = fields.later_u64()?;
         fields.end()?;
         Ok(Self {
             id,
@@ -263,6 +272,7 @@ impl ChainRecord {
             killed: is_killed.then_some(reason),
             policy,
             program,
+            changes,
         })
     }
 
@@ -279,6 +289,7 @@ impl ChainRecord {
             &self.policy.to_bytes(),
             &[u8::from(self.program.is_some())],
             self.program.as_ref().map_or(&[], |program| &program[..]),
+            &self.changes.to_le_bytes(),
         ]
         .concat()
     }
@@ -328,11 +339,27 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
 pub(crate) struct Records<'a> {
     entries: &'a mut dyn Entries,
     file: &'a Path,
+    has_changed: bool,
+    /// Chains whose records have changed: their changes in all, or none where they are removed.
+    chains: Vec<([u8; 16], Option<u64>)>,
+}
+
+/// What a transaction has changed.
+pub(crate) struct Changed {
+    /// Changes of the stock, this one included.
+    pub(crate) count: u64,
+    /// Chains and how often they have changed, or none where they are removed.
+    pub(crate) chains: Vec<([u8; 16], Option<u64>)>,
 }
 
 impl<'a> Records<'a> {
     pub(crate) fn new(entries: &'a mut dyn Entries, file: &'a Path) -> Self {
-        Self { entries, file }
+        Self {
+            entries,
+            file,
+            has_changed: false,
+            chains: Vec::new(),
+        }
     }
 
     fn parsed<T>(
@@ -370,6 +397,7 @@ impl<'a> Records<'a> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StockError> {
+        self.has_changed = true;
         let value = [value, &checksum(key, value)].concat();
         self.entries
             .put(key, &value)
@@ -377,6 +405,7 @@ impl<'a> Records<'a> {
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<(), StockError> {
+        self.has_changed = true;
         self.entries
             .remove(key)
             .map_err(StockError::io(self.file, "write it"))
@@ -386,6 +415,27 @@ impl<'a> Records<'a> {
         self.entries
             .scan(prefix)
             .map_err(StockError::io(self.file, "read it"))
+    }
+
+    /// How often the stock has changed.
+    pub(crate) fn changes(&self) -> Result<u64, StockError> {
+        let count = |bytes: &[u8]| {
+            let mut fields = Fields::of(bytes);
+            let count = fields.u64()?;
+            fields.end().map(|()| count)
+        };
+        Ok(self.get(CHANGES_KEY, count)?.unwrap_or(0))
+    }
+
+    /// Counts what this transaction has changed, as its last step.
+    pub(crate) fn count_changes(mut self) -> Result<Option<Changed>, StockError> {
+        if !self.has_changed {
+            return Ok(None);
+        }
+        let count = self.changes()? + 1;
+        self.put(CHANGES_KEY, &count.to_le_bytes())?;
+        let chains = self.chains;
+        Ok(Some(Changed { count, chains }))
     }
 
     pub(crate) fn stock(&self) -> Result<Option<StockRecord>, StockError> {
@@ -486,10 +536,16 @@ impl<'a> Records<'a> {
         chain: &str,
         record: &ChainRecord,
     ) -> Result<(), StockError> {
+        let mut record = record.clone();
+        record.changes += 1;
+        self.chains.push((record.id, Some(record.changes)));
         self.put(&chain_key(chain), &record.to_bytes())
     }
 
     pub(crate) fn remove_chain(&mut self, chain: &str) -> Result<(), StockError> {
+        if let Some(record) = self.chain(chain)? {
+            self.chains.push((record.id, None));
+        }
         self.remove(&chain_key(chain))
     }
 

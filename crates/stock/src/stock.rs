@@ -10,13 +10,15 @@ use zeroize::Zeroizing;
 use crate::error::{BEGIN_ANEW, CHECK};
 use crate::keys::{self, KeyFile, Move, Slot};
 use crate::passed::Passed;
+use crate::process::OfProcess;
 use crate::records::{
     EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
 };
 use crate::stocks::StockLocation;
 use crate::storage::{Index, Storage, StoredFile};
+use crate::witness::Notes;
 use crate::{ComponentDigest, EpochId, Role, StockError, StockId, Whose};
-use crate::{lots, seal, values};
+use crate::{lots, seal, values, witness};
 
 const INDEX_NAME: &str = "index.db";
 const KEYS_NAME: &str = "keys";
@@ -51,7 +53,8 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) keys: KeyFile,
     place: StockLocation,
-    index: Mutex<Box<dyn Index>>,
+    /// SQLite is for the process that opened it.
+    index: OfProcess<Mutex<Box<dyn Index>>>,
     /// Files of lots that leases have open, by slot and first number.
     open: Mutex<BTreeMap<(u32, u64), Weak<LotFile>>>,
 }
@@ -133,6 +136,7 @@ impl Stock {
             };
             check_owner(&path, &found, &id)?;
             let epoch = records.epoch()?.id;
+            check_noted(&place, &epoch, records.changes()?)?;
             let file = epoch_folder(&folder, &epoch).join(KEYS_NAME);
             let keys = KeyFile::open(storage.as_ref(), &file, &place.key, &place.digest, &epoch)?;
             settle(&mut records, &keys)?;
@@ -164,7 +168,7 @@ impl Stock {
             limits,
             keys,
             place,
-            index: Mutex::new(index),
+            index: OfProcess::new(Mutex::new(index)),
             open: Mutex::default(),
         };
         Self {
@@ -239,12 +243,14 @@ impl Stock {
             records.put_epoch(&record)
         })?;
         keys::destroy(storage, &inner.folder.join(KEYS_NAME))?;
+        inner.place.notes.end_epoch(&inner.epoch);
         remove_other_epochs(storage, stock, &epoch)?;
         let place = StockLocation {
             folder: stock.clone(),
             key: inner.place.key.clone(),
             digest: inner.place.digest,
             passed: Arc::clone(&inner.place.passed),
+            notes: inner.place.notes.clone(),
         };
         Self::open(Arc::clone(&inner.storage), place, inner.id, inner.limits)
     }
@@ -257,12 +263,12 @@ impl Inner {
 
     /// Removes the whole stock, its keys first. The caller has the right to prepare.
     pub(crate) fn destroy(&self) -> Result<(), StockError> {
-        destroy(self.storage.as_ref(), &self.place.folder)
+        destroy(self.storage.as_ref(), &self.place)
     }
 
     /// Ends the stock without removing it. The caller has the right to prepare.
     pub(crate) fn destroy_keys(&self) -> Result<(), StockError> {
-        destroy_keys(self.storage.as_ref(), &self.place.folder)
+        destroy_keys(self.storage.as_ref(), &self.place)
     }
 
     pub(crate) fn lock_path(&self) -> PathBuf {
@@ -285,16 +291,33 @@ impl Inner {
         mut work: impl FnMut(&mut Records<'_>) -> Result<T, StockError>,
     ) -> Result<T, StockError> {
         let path = self.index_path();
-        let mut result = None;
-        locked(&self.index).update(&mut |entries| {
+        let index = self.index.get().ok_or_else(|| {
+            StockError::misuse("a stock serves the process that opened it; open it after the fork")
+        })?;
+        let (mut result, mut changed) = (None, None);
+        locked(index).update(&mut |entries| {
             let mut records = Records::new(entries, &path);
             if !records.is_epoch(&self.epoch)? {
                 return Err(StockError::EpochEnded { epoch: self.epoch });
             }
             result = Some(work(&mut records)?);
+            changed = records.count_changes()?;
             Ok(())
         })?;
+        // Not before it is durable: a note must never be ahead of the record.
+        if let Some(changed) = changed {
+            let notes = &self.place.notes;
+            notes.raise_epoch(&self.epoch, changed.count);
+            for (chain, count) in &changed.chains {
+                notes.raise_chain(chain, *count);
+            }
+        }
         Ok(result.expect("the transaction ran"))
+    }
+
+    /// What was noted outside of the stock's folder.
+    pub(crate) fn notes(&self) -> &Notes {
+        &self.place.notes
     }
 
     /// A kind's record, its mark at least that of its keys, and its keys. Inside a transaction.
@@ -321,7 +344,7 @@ impl Inner {
     }
 
     /// What this process has passed over.
-    pub(crate) fn passed(&self) -> MutexGuard<'_, Passed> {
+    pub(crate) fn passed(&self) -> MutexGuard<'_, OfProcess<Passed>> {
         locked(&self.place.passed)
     }
 
@@ -453,6 +476,20 @@ fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), Sto
     Ok(())
 }
 
+/// Refuses a stock of which was noted that it has changed more often.
+fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(), StockError> {
+    let noted = place.notes.epoch(epoch)?;
+    if changes >= noted {
+        return Ok(());
+    }
+    Err(StockError::RolledBack {
+        whose: Whose::Ours,
+        what: "its last change".to_owned(),
+        found: witness::in_words(changes),
+        expected: format!("{} or later", witness::in_words(noted)),
+    })
+}
+
 /// Heals what a crash in a lease left: keys are moved first, so the mark follows them.
 fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
     let mut unsettled = Vec::new();
@@ -539,10 +576,10 @@ pub(crate) fn identify(
 /// the folder is.
 pub(crate) fn remove<T, E: From<StockError>>(
     storage: &dyn Storage,
-    folder: &Path,
+    place: &StockLocation,
     between: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
-    let lock_path = folder.join("prepare.lock");
+    let lock_path = place.folder.join("prepare.lock");
     let lock = match storage.try_lock(&lock_path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return between(),
         lock => lock.map_err(StockError::io(&lock_path, "lock it"))?,
@@ -551,17 +588,18 @@ pub(crate) fn remove<T, E: From<StockError>>(
         return Err(StockError::Busy { file: lock_path }.into());
     };
     // What fails here is done once more below, and told there.
-    let _ = destroy_keys(storage, folder);
+    let _ = destroy_keys(storage, place);
     let done = between()?;
-    destroy(storage, folder)?;
+    destroy(storage, place)?;
     Ok(done)
 }
 
 /// The same, where the caller has the right to prepare.
-fn destroy(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
+    let folder = &place.folder;
     overwrite_keys(storage, folder)?;
     // A full disk takes no commit, and has room once the folder is gone.
-    let told = end_epoch(storage, folder);
+    let told = end_epoch(storage, place);
     storage
         .remove_folder(folder)
         .map_err(StockError::io(folder, "remove it"))?;
@@ -569,9 +607,9 @@ fn destroy(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
 }
 
 /// Destroys a stock's keys, and tells whoever has it open that its epoch has ended.
-fn destroy_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
-    overwrite_keys(storage, folder)?;
-    end_epoch(storage, folder)
+fn destroy_keys(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
+    overwrite_keys(storage, &place.folder)?;
+    end_epoch(storage, place)
 }
 
 fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
@@ -584,7 +622,8 @@ fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError
 }
 
 /// Tells whoever has the stock open that its epoch has ended.
-fn end_epoch(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
+fn end_epoch(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
+    let folder = &place.folder;
     let path = folder.join(INDEX_NAME);
     if !has_index(storage, folder) {
         return Ok(());
@@ -593,7 +632,14 @@ fn end_epoch(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
     let ended = opened
         .map_err(StockError::io(&path, "open it"))
         .and_then(|mut index| {
-            index.update(&mut |entries| Records::new(entries, &path).remove_epoch())
+            index.update(&mut |entries| {
+                let mut records = Records::new(entries, &path);
+                // None that is damaged was ever opened.
+                if let Ok(epoch) = records.epoch() {
+                    place.notes.end_epoch(&epoch.id);
+                }
+                records.remove_epoch()
+            })
         });
     match ended {
         // Nobody can have a damaged index open.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,12 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::REMOVE;
-use crate::passed::{Passed, PassedOfStocks};
+use crate::passed::{PassedOfStocks, SharedPassed};
 use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key};
 use crate::stock::locked;
 use crate::storage::Storage;
+use crate::witness::{Notes, Witness};
 use crate::{EpochId, Limits, Stock, StockError, StockId};
 
 const MAGIC: [u8; 8] = *b"TACITROT";
@@ -44,6 +45,7 @@ pub struct Stocks {
     /// Whether the key is in a file of the folder.
     pub(crate) has_key_file: bool,
     passed: PassedOfStocks,
+    witness: Option<Witness>,
 }
 
 impl Stocks {
@@ -87,7 +89,20 @@ impl Stocks {
             root,
             has_key_file,
             passed: PassedOfStocks::default(),
+            witness: None,
         })
+    }
+
+    /// The stocks, which from now on are compared with what `witness` notes of them.
+    #[must_use]
+    pub fn witnessed(mut self, witness: Witness) -> Self {
+        self.witness = Some(witness);
+        self
+    }
+
+    /// The notes about tries.
+    pub(crate) fn notes(&self) -> Notes {
+        Notes::new(self.witness.as_ref(), &self.root)
     }
 
     /// Makes a stock that does not exist, with its first epoch; `secret` is the caller's record of
@@ -113,7 +128,8 @@ impl Stocks {
     /// # Errors
     ///
     /// [`StockError::Missing`], [`StockError::WrongStock`], [`StockError::Incompatible`],
-    /// [`StockError::Corrupted`].
+    /// [`StockError::Corrupted`]; [`StockError::RolledBack`] where the [`Witness`] has seen it
+    /// further.
     pub fn stock(&self, id: StockId, limits: Limits) -> Result<Stock, StockError> {
         Stock::open(Arc::clone(&self.storage), self.place(&id), id, limits)
     }
@@ -163,7 +179,7 @@ impl Stocks {
         id: &StockId,
         ends: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        crate::stock::remove(self.storage.as_ref(), &self.place(id).folder, ends)
+        crate::stock::remove(self.storage.as_ref(), &self.place(id), ends)
     }
 
     /// The right to let a stock, which need not be there yet, meet the peer's: `None` while
@@ -191,9 +207,11 @@ impl Stocks {
 
     fn place(&self, id: &StockId) -> StockLocation {
         let digest = id.digest();
+        let key = seal::derive(b"tacit stock root", &self.root, &digest);
         StockLocation {
             folder: self.folder.join(format!("stock-{}", name(&digest))),
-            key: seal::derive(b"tacit stock root", &self.root, &digest),
+            notes: Notes::new(self.witness.as_ref(), &key),
+            key,
             digest,
             passed: Arc::clone(locked(&self.passed).entry(digest).or_default()),
         }
@@ -228,7 +246,8 @@ pub(crate) struct StockLocation {
     pub(crate) folder: PathBuf,
     pub(crate) key: Key,
     pub(crate) digest: [u8; 32],
-    pub(crate) passed: Arc<Mutex<Passed>>,
+    pub(crate) passed: SharedPassed,
+    pub(crate) notes: Notes,
 }
 
 /// Reads the root key, or makes it where the folder is new.

@@ -11,13 +11,17 @@
 //! The records are an index of their own, `batches.index` in the folder of the stocks, which every
 //! process of this party shares. A key is this party, the peer (32 bytes each), the role (1) and,
 //! but for batches, the protocol (1); its value is the tries, the cheats, how often they were
-//! cleared (8 each, little-endian) and 8 bytes of SHA-256 over key and all of these. A value
-//! without the third number was never cleared.
+//! cleared, how often the record has changed (8 each, little-endian) and 8 bytes of SHA-256 over key
+//! and all of these. A value without the third number was never cleared.
+//!
+//! A record is also noted outside of the folder, and the one that has changed more often counts:
+//! whoever restores the folder from a copy restores no tries.
 
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::witness::Note;
 use crate::{PeerId, Role, StockError, Stocks};
 
 const FILE_NAME: &str = "batches.index";
@@ -100,31 +104,78 @@ impl TryRecord {
         };
         before
     }
+}
 
+/// A record, and how often it has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counted {
+    record: TryRecord,
+    changes: u64,
+}
+
+impl Counted {
     fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
         let (fields, sum) = value.split_last_chunk::<CHECKSUM_BYTES>()?;
         let (numbers, []) = fields.as_chunks::<8>() else {
             return None;
         };
-        let number = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-        let (unfinished, cheats, clearings) = match numbers {
-            [unfinished, cheats] => (unfinished, cheats, &[0; 8]),
-            [unfinished, cheats, clearings] => (unfinished, cheats, clearings),
-            _ => return None,
+        let number = |place: usize| numbers.get(place).map_or(0, |it| u64::from_le_bytes(*it));
+        let counted = Self {
+            record: TryRecord {
+                unfinished: number(0),
+                cheats: number(1),
+                clearings: number(2),
+            },
+            changes: number(3),
         };
-        let record = Self {
-            unfinished: number(unfinished),
-            cheats: number(cheats),
-            clearings: number(clearings),
-        };
-        (checksum(key, fields) == *sum).then_some(record)
+        let is_one = (2..=4).contains(&numbers.len()) && checksum(key, fields) == *sum;
+        is_one.then_some(counted)
     }
 
     fn to_bytes(self, key: &[u8]) -> Vec<u8> {
-        let numbers = [self.unfinished, self.cheats, self.clearings];
+        let record = &self.record;
+        let numbers = [
+            record.unfinished,
+            record.cheats,
+            record.clearings,
+            self.changes,
+        ];
         let fields = numbers.map(u64::to_le_bytes).concat();
         let sum = checksum(key, &fields);
         [&fields[..], &sum].concat()
+    }
+
+    fn of(note: Note) -> Self {
+        let [unfinished, cheats, clearings] = note.rest;
+        Self {
+            record: TryRecord {
+                unfinished,
+                cheats,
+                clearings,
+            },
+            changes: note.count,
+        }
+    }
+
+    fn note(self) -> Note {
+        let record = self.record;
+        Note {
+            count: self.changes,
+            rest: [record.unfinished, record.cheats, record.clearings],
+        }
+    }
+
+    /// What is known of tries of which the folder says `value`: that, or what was noted of them
+    /// where it has changed more often.
+    fn latest(stocks: &Stocks, key: &[u8], value: Option<&[u8]>) -> Result<Self, StockError> {
+        let path = stocks.folder.join(FILE_NAME);
+        let kept = match value {
+            None => Self::default(),
+            Some(value) => Self::parse(key, value).ok_or_else(|| damaged(&path))?,
+        };
+        let noted = stocks.notes().tries(key)?.map(Self::of);
+        let later = noted.filter(|noted| noted.changes > kept.changes);
+        Ok(later.unwrap_or(kept))
     }
 }
 
@@ -153,22 +204,23 @@ impl Stocks {
         let path = self.folder.join(FILE_NAME);
         let index = self.storage.open_index(&path);
         let mut index = index.map_err(StockError::io(&path, "open it"))?;
-        let mut changed = TryRecord::default();
+        let mut changed = Counted::default();
         index.update(&mut |entries| {
-            let value = entries.get(&key);
-            let before = match value.map_err(StockError::io(&path, "read it"))? {
-                None => TryRecord::default(),
-                Some(value) => TryRecord::parse(&key, &value).ok_or_else(|| damaged(&path))?,
-            };
+            let value = entries
+                .get(&key)
+                .map_err(StockError::io(&path, "read it"))?;
+            let before = Counted::latest(self, &key, value.as_deref())?;
             changed = before;
-            change(&mut changed);
+            change(&mut changed.record);
             if changed == before {
                 return Ok(());
             }
+            changed.changes += 1;
             let put = entries.put(&key, &changed.to_bytes(&key));
             put.map_err(StockError::io(&path, "write it"))
         })?;
-        Ok(changed)
+        self.notes().raise_tries(&key, changed.note());
+        Ok(changed.record)
     }
 
     /// Every record of tries that is not empty, with whomever.
@@ -185,9 +237,9 @@ impl Stocks {
             records.clear();
             let found = entries.scan(&[]);
             for (key, value) in found.map_err(StockError::io(&path, "read it"))? {
-                let record = TryRecord::parse(&key, &value);
-                let record = TryKey::parse(&key).zip(record);
-                records.push(record.ok_or_else(|| damaged(&path))?);
+                let latest = Counted::latest(self, &key, Some(&value))?;
+                let name = TryKey::parse(&key).ok_or_else(|| damaged(&path))?;
+                records.push((name, latest.record));
             }
             Ok(())
         })?;
@@ -211,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_of_before_there_were_clearings_are_read() {
+    fn older_records_are_read() {
         let (key, record) = (
             [7; 65],
             TryRecord {
@@ -220,13 +272,14 @@ mod tests {
                 clearings: 0,
             },
         );
+        let counted = |changes| Some(Counted { record, changes });
         let fields = [3_u64, 1].map(u64::to_le_bytes).concat();
         let old = [&fields[..], &checksum(&key, &fields)].concat();
-        assert_eq!(TryRecord::parse(&key, &old), Some(record));
-        let new = record.to_bytes(&key);
-        assert_eq!(TryRecord::parse(&key, &new), Some(record));
+        assert_eq!(Counted::parse(&key, &old), counted(0));
+        let new = Counted { record, changes: 5 }.to_bytes(&key);
+        assert_eq!(Counted::parse(&key, &new), counted(5));
         for wrong in [&old[1..], &new[8..], &old[..16]] {
-            assert_eq!(TryRecord::parse(&key, wrong), None);
+            assert_eq!(Counted::parse(&key, wrong), None);
         }
     }
 

@@ -8,7 +8,7 @@ mod by_two;
 use tacit_circuit::Port;
 use tacit_function::{Function, Role};
 use tacit_protocol::message::Kind;
-use tacit_protocol::saved::{ChainVersion, StoredChain, StoredValue};
+use tacit_protocol::saved::{ChainVersion, MAX_FORWARD, StoredChain, StoredValue};
 use tacit_protocol::{Incompatibility, Misbehaviour};
 use tacit_stock::{
     Access, Chain, ChainAgreement, ChainMarks, ChainStatus, PeerId, Policy, Stock, StockError,
@@ -181,12 +181,7 @@ impl ChainInUse {
         let mut past = Past::default();
         if let Some((latest, mut state)) = state {
             check_replaced(&chain, place, function)?;
-            // What was kept here is in reach: only the other party's word can be so far ahead.
-            state.forward_to(agreed.next_attempt).map_err(|_| {
-                let (kind, field) = (Kind::ChainMarks, "attempt");
-                other.blame(Misbehaviour::InvalidField { kind, field }.into())
-            })?;
-            chain.begin_attempt(agreed.next_attempt, &state.to_bytes())?;
+            go_forward(&chain, &mut state, agreed.next_attempt, other.name())?;
             past.chain = Some(state.at_version(latest));
         }
         for port in function.loads() {
@@ -291,6 +286,37 @@ fn meet(
     }
     let theirs = ChainMarks::parse(theirs).map_err(|error| other.blame(error.into()));
     Ok(chain.reconcile(&theirs?)?)
+}
+
+/// Goes on to the attempt `next`, durably, before anything rests on it.
+///
+/// An honest party comes to be far ahead if the other's disk took no attempt for a while. A dishonest
+/// one may say that it is. Each run goes a bounded part of the way, so that its word costs little.
+fn go_forward<C: StoredChain>(
+    chain: &Chain,
+    state: &mut C,
+    next: u64,
+    other: &str,
+) -> Result<(), Error> {
+    let before = chain.marks()?.attempt;
+    let ahead = next.saturating_sub(before);
+    // One less, so that a party which is not ahead after all can follow at once.
+    let reached = match ahead > MAX_FORWARD {
+        true => before + MAX_FORWARD - 1,
+        false => next,
+    };
+    state.forward_to(reached)?;
+    chain.begin_attempt(reached, &state.to_bytes())?;
+    if reached < next {
+        return Err(Error::ChainsDiffer(format!(
+            "the {other} says that it has started {} attempts more of {:?} than this party, which \
+             has gone on by {} of them; run again, or drop the chain at both",
+            ahead - 1,
+            chain.name(),
+            reached - before
+        )));
+    }
+    Ok(())
 }
 
 fn program(function: &Function) -> Option<[u8; 32]> {
@@ -411,6 +437,35 @@ mod tests {
         fn blame(&self, error: Error) -> Error {
             error
         }
+    }
+
+    /// A peer that says it has started a million attempts more does not make this party hash for
+    /// all of them, in each session anew.
+    #[test]
+    fn a_claimed_attempt_costs_a_few_dozen_steps() {
+        let disk = Arc::new(Memory::new());
+        let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let place = (Protocol::Prepared, Role::Garbler);
+        let chain = stocks.chain_with(own, peer, place, "total").expect("room");
+        let mut state = PairChain::from_bytes(&[&[1, 3][..], &[7; 16], &[0; 8]].concat());
+        let state = state.as_mut().expect("a chain");
+        let new = chain.create([7; 16], &Policy::default(), None, &state.to_bytes());
+        let version = new.expect("room").finish().expect("room");
+        chain.publish(version).expect("room");
+        let attempt = || chain.marks().expect("a record").attempt;
+        for claimed in [1 << 20, u64::MAX] {
+            let before = attempt();
+            let told = go_forward(&chain, state, claimed, "other party");
+            assert!(matches!(told, Err(Error::ChainsDiffer(_))), "{told:?}");
+            assert!(attempt() > before && attempt() - before <= 64);
+            // The other party, which is where this one was, can follow.
+            assert!(attempt() + 1 - before <= 64);
+        }
+        // One that is ahead for good reason is reached.
+        let ahead = attempt() + 150;
+        let runs = (1..10).find(|_| go_forward(&chain, state, ahead, "other party").is_ok());
+        assert_eq!((runs, attempt()), (Some(3), ahead));
     }
 
     /// A party that called a version its latest alone could not go on with the other, ever.

@@ -19,6 +19,7 @@ use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
 use tacit_protocol::session::{Opening, RunTag, SessionTag, SpareOffer};
+use tacit_stock::OfProcess;
 
 use crate::Error;
 use crate::driver::{abort, flush, receive, send};
@@ -26,7 +27,6 @@ use crate::stock::OpenedStock;
 
 pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
-use process::Process;
 use spares::Offered;
 pub use spares::{BaseOtSource, KeptBaseOts, KeptOts};
 pub use tacit_ot::base::BaseOt;
@@ -53,7 +53,7 @@ pub enum Side {
 /// after an error it is spent. It serves the process that opened it: a process that is forked from
 /// that opens one of its own.
 pub struct Session {
-    process: Process,
+    process: OfProcess<()>,
     channel: Channel,
     side: Side,
     own: Option<Fingerprint>,
@@ -146,7 +146,7 @@ impl Session {
     ) -> Result<Self, Error> {
         match greet(&mut channel, side, own) {
             Ok(greeting) => Ok(Self {
-                process: Process::own(),
+                process: OfProcess::default(),
                 channel,
                 side,
                 own: own.copied(),
@@ -183,7 +183,7 @@ impl Session {
     ///
     /// The peer has left before, or takes too long. Another process opened the session.
     pub fn close(self) -> Result<(), Error> {
-        self.process.check()?;
+        self.check_process()?;
         Ok(self.channel.close()?)
     }
 
@@ -215,7 +215,7 @@ impl Session {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.process.check()?;
+        self.check_process()?;
         if std::mem::replace(&mut self.spent, true) {
             return Err(Error::ApiMisuse(
                 "a session ends with its first error; open a new one",
@@ -433,7 +433,7 @@ impl Session {
 
     /// Ends the session and tells the peer why, within `time`.
     pub fn refuse(self, reason: AbortReason, time: Duration) {
-        if self.process.check().is_err() {
+        if self.check_process().is_err() {
             return;
         }
         // The peer may have left; then there is nobody to tell.

@@ -40,9 +40,11 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use etcetera::BaseStrategy as _;
 use tacit_net::Fingerprint;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
-use tacit_stock::Limits;
+use tacit_stock::{Limits, Witness};
 
 use crate::Error;
 
@@ -96,6 +98,10 @@ pub struct Stocks {
     limits: Limits,
     /// Held while what was taken is counted.
     counting: Arc<Mutex<()>>,
+    /// What notes outside of the folder how far its records are.
+    witness: Option<Witness>,
+    /// Why there is none.
+    unwitnessed: Option<Arc<str>>,
     /// Chains that the disk has not let be killed.
     doomed: Arc<Mutex<Vec<chains::Doomed>>>,
     /// A browser has no stocks, and none of the code for them.
@@ -114,15 +120,63 @@ impl Stocks {
     /// Opens the folder, and makes it if it does not exist. No stock in it grows beyond
     /// `max_bytes`.
     ///
+    /// How far its records are is noted in `tacit/witness` of the user's state folder, so that
+    /// records which are restored from a copy are refused. Where no notes can be made there,
+    /// [`why_unwitnessed`](Self::why_unwitnessed) says why, and the stock serves without them.
+    ///
     /// # Errors
     ///
     /// The folder cannot be made, or its key is damaged or open to others.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, Error> {
-        Self::over(Arc::new(tacit_stock::Disk), folder, max_bytes)
+        let opened = match etcetera::choose_base_strategy() {
+            Ok(base) => {
+                let state = base.state_dir().unwrap_or_else(|| base.data_dir());
+                let notes = state.join("tacit").join("witness");
+                Witness::open(Arc::new(tacit_stock::Disk), &notes)
+                    .map_err(|error| error.to_string())
+            }
+            Err(_) => Err("the system names no home directory".to_owned()),
+        };
+        let stocks = Self::over(Arc::new(tacit_stock::Disk), folder, max_bytes)?;
+        Ok(match opened {
+            Ok(witness) => stocks.witnessed(witness),
+            Err(why) => Self {
+                unwitnessed: Some(why.into()),
+                ..stocks
+            },
+        })
     }
 
-    /// As [`Stocks::open`], on other storage than the disk.
+    /// [`Stocks::open`] with the notes in the folder `notes`, which is made if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stocks::open`]; no notes can be made there.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub fn open_witnessed(folder: &Path, max_bytes: u64, notes: &Path) -> Result<Self, Error> {
+        let witness = Witness::open(Arc::new(tacit_stock::Disk), notes)?;
+        let stocks = Self::over(Arc::new(tacit_stock::Disk), folder, max_bytes)?;
+        Ok(stocks.witnessed(witness))
+    }
+
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    fn witnessed(self, witness: Witness) -> Self {
+        Self {
+            stocks: self.stocks.witnessed(witness.clone()),
+            witness: Some(witness),
+            ..self
+        }
+    }
+
+    /// Why nothing is noted outside of the folder, so that records which are restored from a copy
+    /// are detected only by the peer's.
+    #[must_use]
+    pub fn why_unwitnessed(&self) -> Option<&str> {
+        self.unwitnessed.as_deref()
+    }
+
+    /// As [`Stocks::open`], on other storage than the disk, with nothing noted outside of it.
     ///
     /// # Errors
     ///
@@ -138,6 +192,8 @@ impl Stocks {
             folder: folder.to_owned(),
             limits,
             counting: Arc::default(),
+            witness: None,
+            unwitnessed: None,
             doomed: Arc::default(),
         })
     }

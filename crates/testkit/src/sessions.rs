@@ -113,7 +113,9 @@ impl Folders {
     ///
     /// They cannot be opened.
     pub fn stocks(&self, role: Role) -> Result<Stocks, Error> {
-        Stocks::open(self.path(role as usize), 1 << 26)
+        let folder = self.path(role as usize);
+        // In a copy of the folders there is a copy of the notes.
+        Stocks::open_witnessed(folder, 1 << 26, &folder.join("witness"))
     }
 
     /// The folder of the first party, 0, or the second.

@@ -37,7 +37,11 @@ impl Config {
             "ot_extension": self.ot_extension.map(|extension| extension.to_string()),
             "keep_base_ots": self.keep_base_ots,
             "peers": peers.collect::<serde_json::Map<_, _>>(),
-            "stock": { "folder": self.stock.folder, "limit_gib": self.stock.limit_gib },
+            "stock": {
+                "folder": self.stock.folder,
+                "limit_gib": self.stock.limit_gib,
+                "witness": self.stock.witness,
+            },
             "timeouts": {
                 "connect_ms": milliseconds(self.timeouts.connect),
                 "message_ms": milliseconds(self.timeouts.message),
@@ -95,6 +99,9 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     }
     if let Some(folder) = &config.stock.folder {
         let _ = writeln!(text, "stock folder: {}", folder.display());
+    }
+    if let Some(witness) = &config.stock.witness {
+        let _ = writeln!(text, "stock witness: {}", witness.display());
     }
     if let Some(limit) = config.stock.limit_gib {
         let _ = writeln!(text, "stock limit: {limit} GiB");

@@ -162,7 +162,10 @@ impl Scene {
 
     pub(crate) fn stocks(&self, of: &str, max_bytes: u64) -> Stocks {
         let folder: &Path = self.folder.path();
-        Stocks::open(&folder.join(of), max_bytes).expect("a folder that is there")
+        let folder = folder.join(of);
+        // In a copy of the folder there is a copy of the notes.
+        let stocks = Stocks::open_witnessed(&folder, max_bytes, &folder.join("witness"));
+        stocks.expect("a folder that is there")
     }
 
     /// Waits for an event that `is` what is waited for.

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use super::{Chain, STATE};
-use crate::StockError;
 use crate::codec::{Fields, Malformed};
 use crate::records::ChainRecord;
+use crate::{StockError, witness};
 
 /// The layout of [`ChainMarks`].
 const MARKS_VERSION: u8 = 1;
@@ -149,7 +149,8 @@ impl Chain {
     /// # Errors
     ///
     /// [`StockError::ChainKilled`] where either party has killed it, after which both have;
-    /// [`StockError::ChainsDiffer`] where one store was restored from an old copy.
+    /// [`StockError::ChainsDiffer`] and [`StockError::ChainRolledBack`] where one store was restored
+    /// from an old copy.
     pub fn reconcile(&self, peer: &ChainMarks) -> Result<ChainAgreement, StockError> {
         let own = self.marks()?;
         let differ = || StockError::ChainsDiffer {
@@ -170,6 +171,7 @@ impl Chain {
                 why: self.why_killed()?,
             });
         }
+        self.check_noted()?;
         let is_same = own.status == peer.status && own.id == peer.id;
         let latest = if is_same {
             match own.latest.cmp(&peer.latest) {
@@ -192,6 +194,23 @@ impl Chain {
                 0 => 0,
                 _ => own.attempt.max(peer.attempt).saturating_add(1),
             },
+        })
+    }
+
+    /// Refuses a chain of which was noted that it has changed more often.
+    fn check_noted(&self) -> Result<(), StockError> {
+        let inner = &self.stock.inner;
+        let Some(record) = inner.update(|records| records.chain(&self.name))? else {
+            return Ok(());
+        };
+        let noted = inner.notes().chain(&record.id)?;
+        if record.changes >= noted {
+            return Ok(());
+        }
+        Err(StockError::ChainRolledBack {
+            chain: self.name.clone(),
+            found: record.changes,
+            expected: witness::in_words(noted),
         })
     }
 

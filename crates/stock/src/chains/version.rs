@@ -35,6 +35,7 @@ impl Chain {
             killed: None,
             policy: policy.clone(),
             program,
+            changes: 0,
         };
         let state = (STATE.to_owned(), 0, self.write(STATE, 0, state)?);
         Ok(NewVersion {

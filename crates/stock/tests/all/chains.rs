@@ -28,6 +28,8 @@ struct Ledger {
     /// The last attempt that each party began.
     attempts: [u64; 2],
     version: u64,
+    /// Runs, each of which gives a chain that it begins another id.
+    runs: u8,
 }
 
 /// What holds of a chain at either party between runs.
@@ -69,6 +71,8 @@ fn once(disks: &[Memory; 2], ledger: &mut Ledger) -> Result<(), StockError> {
         agreed.latest.unwrap_or(0) >= ledger.version,
         "what was published is there"
     );
+    ledger.runs += 1;
+    let id = [ledger.runs; 16];
     for ((chain, role), attempt) in chains.iter().zip(roles).zip(ledger.attempts) {
         check(chain, role, &agreed)?;
         if agreed.latest.is_some() {
@@ -86,7 +90,7 @@ fn once(disks: &[Memory; 2], ledger: &mut Ledger) -> Result<(), StockError> {
     for (chain, role) in chains.iter().zip(roles) {
         let mut new = match agreed.latest {
             Some(_) => chain.begin_version(version)?,
-            None => chain.create(ID, &Policy::default(), None, &content(role, "state", 0))?,
+            None => chain.create(id, &Policy::default(), None, &content(role, "state", 0))?,
         };
         new.put("each", &content(role, "each", version))?;
         if version % 2 == 1 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tacit_stock::{
     Agreement, ComponentDigest, EpochId, Lease, LeasePool, LeaseRequest, Limits, LotWriter, PeerId,
-    Role, RootKey, SchemeId, Shape, Span, Stock, StockError, StockId, Stocks, Storage,
+    Role, RootKey, SchemeId, Shape, Span, Stock, StockError, StockId, Stocks, Storage, Witness,
 };
 
 pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
@@ -67,7 +67,8 @@ pub(crate) fn open(
     folder: &Path,
     role: Role,
 ) -> Result<Stock, StockError> {
-    let stocks = Stocks::open(storage, folder, RootKey::Beside)?;
+    let witness = Witness::open(Arc::clone(&storage), Path::new("witness"))?;
+    let stocks = Stocks::open(storage, folder, RootKey::Beside)?.witnessed(witness);
     match stocks.stock(id(role), Limits::default()) {
         Err(StockError::Missing { .. }) => {
             stocks.create(id(role), EPOCH, b"the epoch's secret", Limits::default())

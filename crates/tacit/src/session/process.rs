@@ -1,48 +1,18 @@
-//! The process that a session belongs to.
-//!
-//! A process that forks leaves both halves the same keys, OTs and leases, and the same connection.
-//! If both went on with them, the peer would see two runs under one Δ and one stream of OTs, and
-//! the network two records under one nonce. So what a process holds serves that process alone.
+//! A session serves the process that opened it ([`OfProcess`](tacit_stock::OfProcess) says why).
 
+use super::Session;
 use crate::Error;
 
-/// A process, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process(u32);
-
-impl Process {
-    /// This one. A page has one only.
-    pub(super) fn own() -> Self {
-        #[cfg(target_family = "wasm")]
-        return Self(0);
-        #[cfg(not(target_family = "wasm"))]
-        Self(std::process::id())
-    }
-
-    /// Passes in the process that this is.
+impl Session {
+    /// Passes in the process that opened the session.
     ///
     /// # Errors
     ///
     /// This is another process, which was forked from it.
-    pub(super) fn check(self) -> Result<(), Error> {
-        match self == Self::own() {
-            true => Ok(()),
-            false => Err(Error::ApiMisuse(
-                "a session serves the process that opened it; open one after the fork",
-            )),
-        }
-    }
-
-    /// Becomes this process. Whether it was.
-    pub(super) fn take_over(&mut self) -> bool {
-        let before = std::mem::take(self);
-        before == *self
-    }
-}
-
-impl Default for Process {
-    fn default() -> Self {
-        Self::own()
+    pub(super) fn check_process(&self) -> Result<(), Error> {
+        self.process.get().copied().ok_or(Error::ApiMisuse(
+            "a session serves the process that opened it; open one after the fork",
+        ))
     }
 }
 
@@ -52,9 +22,10 @@ mod tests {
     use std::time::Duration;
 
     use tacit_net::memory;
+    use tacit_stock::OfProcess;
 
     use super::*;
-    use crate::session::{AbortReason, Session, Side};
+    use crate::session::{AbortReason, Side};
 
     /// A session as a process has it that was forked from the one that opened it, and the bytes of
     /// the other end.
@@ -62,7 +33,7 @@ mod tests {
         let (channel, other) = memory::pair_with_raw();
         let session = Session::over(channel, Side::Connecting, None);
         let mut session = session.expect("a greeting waits for nobody");
-        session.process = Process(Process::own().0 ^ 1);
+        session.process.set_as_if_forked();
         (session, other)
     }
 
@@ -84,7 +55,7 @@ mod tests {
                     session.guarded(|_| -> Result<(), Error> { unreachable!("it is refused") });
                 assert!(matches!(done, Err(Error::ApiMisuse(_))));
                 // Where it was opened it goes on.
-                session.process = Process::own();
+                session.process = OfProcess::default();
                 session
                     .guarded(|_| Ok(()))
                     .expect("a session that is whole");
@@ -97,12 +68,5 @@ mod tests {
             end(session);
             assert_eq!(heard(other), greeting);
         }
-    }
-
-    #[test]
-    fn a_process_takes_over_once() {
-        let mut process = Process(Process::own().0 ^ 1);
-        assert!(!process.take_over());
-        assert!(process.take_over());
     }
 }

@@ -9,6 +9,8 @@
 //! A set leaves what is kept before anything that rests on it is sent. Where parties differ, since
 //! one of them crashed, went back or forgot, a batch is made, and takes the place of the old one.
 
+mod listed;
+
 use std::collections::{HashMap, HashSet};
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::path::Path;
@@ -24,10 +26,11 @@ use tacit_ot::{Security, SessionTag};
 use tacit_protocol::prepared::{ChoosingOts, OfferingOts};
 use tacit_protocol::session::{Proposal, ProtocolId, SpareAgreement, SpareOffer, base_ot_byte};
 use tacit_protocol::setup::{EvaluatorSetup, GarblerSetup, OtSettings};
-use tacit_stock::{PeerId, SchemeId, StockError, StockId, WhichSet};
+use tacit_stock::{OfProcess, PeerId, SchemeId, StockError, StockId, WhichSet};
+
+pub use listed::KeptBaseOts;
 
 use super::Session;
-use super::process::Process;
 use crate::Error;
 use crate::session::BaseOt;
 use crate::stock::{Stocks, stock_role};
@@ -56,12 +59,17 @@ struct OtStore {
 
 #[derive(Default)]
 struct InMemory {
-    process: Process,
+    held: OfProcess<Held>,
+    /// With whom base OTs are kept alone, once that was said.
+    only: Option<HashSet<Fingerprint>>,
+}
+
+/// What one process has.
+#[derive(Default)]
+struct Held {
     batches: HashMap<SpareName, Batch>,
     /// Those of which a session makes a batch.
     making: HashSet<SpareName>,
-    /// With whom base OTs are kept alone, once that was said.
-    only: Option<HashSet<Fingerprint>>,
 }
 
 /// Where the base OTs of a run come from.
@@ -121,7 +129,7 @@ pub(super) struct Making {
 
 impl Drop for Making {
     fn drop(&mut self) {
-        self.kept.lock().making.remove(&self.name);
+        self.kept.lock().held().making.remove(&self.name);
     }
 }
 
@@ -134,61 +142,6 @@ impl SpareName {
             role: stock_role(self.role),
             scheme: SchemeId([b'o', b't', b's', base_ot_byte(self.base)]),
         }
-    }
-}
-
-/// Base OTs that are kept with a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptBaseOts {
-    /// This party.
-    pub own: Fingerprint,
-    /// The other one.
-    pub peer: Fingerprint,
-    /// What this party is in the runs.
-    pub role: Role,
-    /// Their kind.
-    pub base: BaseOt,
-    /// For how many more sessions they are.
-    pub sessions: u16,
-}
-
-impl Stocks {
-    /// The base OTs that sessions keep in this folder.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be read.
-    pub fn base_ots(&self) -> Result<Vec<KeptBaseOts>, Error> {
-        let named = |(id, sessions): (StockId, u16)| {
-            let name = |base| SpareName {
-                own: Fingerprint(id.own.0),
-                peer: Fingerprint(id.peer.0),
-                role: match id.role {
-                    tacit_stock::Role::Garbler => Role::Garbler,
-                    tacit_stock::Role::Evaluator => Role::Evaluator,
-                },
-                base,
-            };
-            let found = BaseOt::ALL
-                .map(name)
-                .into_iter()
-                .find(|name| name.id() == id)?;
-            let SpareName {
-                own,
-                peer,
-                role,
-                base,
-            } = found;
-            Some(KeptBaseOts {
-                own,
-                peer,
-                role,
-                base,
-                sessions,
-            })
-        };
-        let batches = self.stocks.sets()?.into_iter().filter_map(named);
-        Ok(batches.filter(|kept| kept.sessions > 0).collect())
     }
 }
 
@@ -232,16 +185,13 @@ impl KeptOts {
             stocks.retain_sets(|id| peers.contains(&Fingerprint(id.peer.0)))?;
         }
         let mut memory = self.lock();
-        memory.batches.retain(|name, _| peers.contains(&name.peer));
+        let batches = &mut memory.held().batches;
+        batches.retain(|name, _| peers.contains(&name.peer));
         Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, InMemory> {
-        let mut memory = self.0.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        if !memory.process.take_over() {
-            (memory.batches, memory.making) = Default::default();
-        }
-        memory
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a set, which is then kept nowhere; fails where a disk does not let it be seen or
@@ -269,7 +219,7 @@ impl KeptOts {
             return Ok(());
         }
         let Some(stocks) = &self.0.stocks else {
-            memory.batches.insert(name, batch);
+            memory.held().batches.insert(name, batch);
             return Ok(());
         };
         drop(memory);
@@ -283,7 +233,7 @@ impl KeptOts {
 
     /// The right to make a batch, unless another session has it.
     fn begin_batch(&self, name: SpareName) -> Option<Making> {
-        let is_first = self.lock().making.insert(name);
+        let is_first = self.lock().held().making.insert(name);
         is_first.then(|| Making {
             kept: self.clone(),
             name,
@@ -335,20 +285,25 @@ impl KeptOts {
     /// Forgets a batch that the peer does not have, so that no other session names it.
     fn forget(&self, name: SpareName, batch: BatchName) {
         let mut memory = self.lock();
-        let there = memory.batches.get(&name);
+        let batches = &mut memory.held().batches;
+        let there = batches.get(&name);
         if there.is_some_and(|there| there.name() == batch) {
-            memory.batches.remove(&name);
+            batches.remove(&name);
         }
     }
 }
 
 impl InMemory {
+    fn held(&mut self) -> &mut Held {
+        self.held.or_cleared()
+    }
+
     fn keeps_with(&self, peer: &Fingerprint) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(peer))
     }
 
     fn take(&mut self, name: SpareName, which: WhichSet) -> Option<(SpareOffer, SpareSet)> {
-        let batch = self.batches.get_mut(&name)?;
+        let batch = self.held().batches.get_mut(&name)?;
         let number = match which {
             WhichSet::First => batch.left().next(),
             WhichSet::Last => batch.left().next_back(),

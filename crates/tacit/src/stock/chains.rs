@@ -95,11 +95,12 @@ impl Stocks {
 
     fn kept(&self) -> Result<tacit_stock::Stocks, Error> {
         let storage = std::sync::Arc::clone(&self.storage);
-        Ok(tacit_stock::Stocks::open(
-            storage,
-            &self.chains_folder(),
-            RootKey::Beside,
-        )?)
+        let folder = self.chains_folder();
+        let stocks = tacit_stock::Stocks::open(storage, &folder, RootKey::Beside)?;
+        Ok(match &self.witness {
+            Some(witness) => stocks.witnessed(witness.of_chains()),
+            None => stocks,
+        })
     }
 
     /// As [`Stocks::kept`], where there ever was a chain: listing them makes no folder.

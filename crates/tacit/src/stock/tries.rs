@@ -6,7 +6,7 @@ use tacit_net::Fingerprint;
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::party::{Action, Party};
 use tacit_protocol::{Misbehaviour, authenticated, batch};
-use tacit_stock::{PeerId, Tried, TryKey, TryRecord};
+use tacit_stock::{OfProcess, PeerId, Tried, TryKey, TryRecord};
 
 use crate::driver::{receive, send};
 use crate::stock::{Stocks, stock_role};
@@ -140,6 +140,8 @@ impl Stocks {
 /// record: the peer has learnt nothing.
 #[must_use]
 pub(crate) struct CountedTry {
+    /// A process that was forked takes nothing off: the one that counted it does.
+    process: OfProcess<()>,
     stocks: Stocks,
     name: TryName,
     /// Tries that were unfinished when it was planned.
@@ -161,6 +163,7 @@ impl CountedTry {
             record.unfinished = record.unfinished.saturating_add(1);
         })?;
         Ok(Self {
+            process: OfProcess::default(),
             stocks: stocks.clone(),
             name,
             before: record.unfinished.saturating_sub(1),
@@ -185,6 +188,9 @@ impl CountedTry {
     }
 
     fn take_off(&self) -> Result<(), Error> {
+        if self.process.get().is_none() {
+            return Ok(());
+        }
         let noted = self.stocks.note_of_tries(&self.name, |record| {
             if record.clearings == self.clearings {
                 record.unfinished = record.unfinished.saturating_sub(1);
@@ -278,5 +284,39 @@ pub(crate) fn hear(session: &mut Session, bits: u8) -> Result<u8, Error> {
     match receive(session.channel(), kind, 1)? {
         [charged] if (bits..=MAX_CHARGED_BITS.max(bits)).contains(charged) => Ok(*charged),
         _ => Err(Misbehaviour::InvalidField { kind, field: "s" }.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tacit_stock::Memory;
+
+    use super::*;
+
+    /// A worker that drops what it was forked with takes no try off that the program has begun.
+    #[test]
+    fn a_forked_process_takes_no_try_off() {
+        let disk = Arc::new(Memory::new());
+        let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let name = TryName {
+            own,
+            peer,
+            role: Role::Garbler,
+            tried: Tried::Authenticated,
+        };
+        let counted = || CountedTry::plan(&stocks, name).expect("room");
+        let unfinished = || stocks.try_record(&name).expect("a record").unfinished;
+        let (ours, mut theirs, mut planned) = (counted(), counted(), counted());
+        theirs.process.set_as_if_forked();
+        theirs.finish().expect("nothing to do");
+        planned.process.set_as_if_forked();
+        drop(planned);
+        assert_eq!(unfinished(), 3);
+        ours.finish().expect("room");
+        assert_eq!(unfinished(), 2);
     }
 }

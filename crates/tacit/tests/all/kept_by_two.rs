@@ -3,6 +3,7 @@
 
 mod ends;
 mod pins;
+mod restored;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use tacit::{
     Category, Error, Function, FunctionBuilder, Identity, Job, Listener, Outcome, Recipient, Role,
     Session, Settings,
 };
-use tacit_stock::Memory;
+use tacit_stock::{Disk, Memory};
 use tempfile::TempDir;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
@@ -71,6 +72,8 @@ struct Parties {
     identities: [Identity; 2],
     disks: [Memory; 2],
     folders: Option<TempDir>,
+    /// Where it is noted how far the folders are, if it is.
+    notes: Option<TempDir>,
 }
 
 impl Parties {
@@ -84,6 +87,7 @@ impl Parties {
             identities: [(); 2].map(|()| Identity::generate().expect("randomness")),
             disks: [(); 2].map(|()| Memory::new()),
             folders: None,
+            notes: None,
         }
     }
 
@@ -97,10 +101,9 @@ impl Parties {
     /// The same parties, with copies of their storage.
     fn copy(&self) -> Self {
         Self {
-            protocol: self.protocol,
             identities: self.identities.clone(),
             disks: self.copies(),
-            folders: None,
+            ..Self::under(self.protocol)
         }
     }
 
@@ -129,7 +132,13 @@ impl Parties {
 
     fn stocks(&self, party: usize) -> Result<Stocks, Error> {
         if let Some(folders) = &self.folders {
-            return Stocks::open(&folders.path().join(party.to_string()), 1 << 30);
+            let folder = folders.path().join(party.to_string());
+            return match &self.notes {
+                Some(notes) => {
+                    Stocks::open_witnessed(&folder, 1 << 30, &notes.path().join(party.to_string()))
+                }
+                None => Stocks::over(Arc::new(Disk), &folder, 1 << 30),
+            };
         }
         let storage = Arc::new(self.disks[party].clone());
         Stocks::over(storage, Path::new("stocks"), 1 << 30)

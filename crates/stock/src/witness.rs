@@ -1,0 +1,296 @@
+//! What was last seen of each record, in a folder that no copy of the stocks has.
+//!
+//! A stock that is restored from a copy brings back what was used since, and a restored
+//! `batches.index` forgets tries. So each record counts its changes, and what it has counted is also
+//! noted here. A record that has counted less than its note was restored.
+//!
+//! A note is **a lower bound**. It is written when the change is durable, and not waited for: a loss
+//! of power, or a note that cannot be written, leaves it lower than it could be, never higher. Where
+//! there is no note, as on a machine to which a stock was moved, the record is taken as it is. So a
+//! whole record is never refused, and any number of processes and folders of notes may see one.
+//!
+//! A note has one file, named by a hash under the key of what it is about. docs/stock.md has its
+//! bytes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::seal::Key;
+use crate::stocks::{self, wait_for_lock};
+use crate::storage::Storage;
+use crate::{EpochId, StockError};
+
+const MAGIC: [u8; 8] = *b"TACITWIT";
+const VERSION: u32 = 1;
+/// Magic, version and count, what goes with the count, and a checksum.
+const FILE_BYTES: usize = 8 + 4 + 8 + REST_BYTES + CHECKSUM_BYTES;
+const REST_BYTES: usize = 24;
+const CHECKSUM_BYTES: usize = 8;
+
+/// The longest wait for another process that writes a note, which takes microseconds.
+const LOCK_AT_MOST: Duration = Duration::from_secs(1);
+
+/// The count of what has ended for good: no copy of it is newer.
+const ENDED: u64 = u64::MAX;
+
+/// A count that was noted, in words.
+pub(crate) fn in_words(count: u64) -> String {
+    match count {
+        ENDED => "its end".to_owned(),
+        count => format!("change {count}"),
+    }
+}
+
+/// The folder of notes.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    storage: Arc<dyn Storage>,
+    folder: PathBuf,
+    /// Whether stocks are compared as a whole, and not only their chains.
+    has_stocks: bool,
+}
+
+/// What a note says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// Changes of the record.
+    pub(crate) count: u64,
+    /// What the record said then, if it is short enough to be kept here.
+    pub(crate) rest: [u64; REST_BYTES / 8],
+}
+
+impl Witness {
+    /// The notes in a folder, which is made if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made, or not written.
+    pub fn open(storage: Arc<dyn Storage>, folder: &Path) -> Result<Self, StockError> {
+        let made = storage.create_folder(folder);
+        made.map_err(StockError::io(folder, "make the folder"))?;
+        let witness = Self {
+            storage,
+            folder: folder.to_owned(),
+            has_stocks: true,
+        };
+        witness.lock().map(drop)?;
+        Ok(witness)
+    }
+
+    /// The same for stocks that hold chains alone: a chain that was restored is refused when it is
+    /// used, and can be dropped.
+    #[must_use]
+    pub fn of_chains(&self) -> Self {
+        Self {
+            has_stocks: false,
+            ..self.clone()
+        }
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>, StockError> {
+        wait_for_lock(
+            self.storage.as_ref(),
+            &self.folder.join("lock"),
+            LOCK_AT_MOST,
+        )
+    }
+
+    /// The note of this name; none where it is not there, or a loss of power has torn it.
+    pub(crate) fn note(&self, name: &[u8; 32]) -> Result<Option<Note>, StockError> {
+        let _lock = self.lock()?;
+        self.read(&self.path(name))
+    }
+
+    fn path(&self, name: &[u8; 32]) -> PathBuf {
+        self.folder.join(stocks::name(name))
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Note>, StockError> {
+        let file = match self.storage.open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(StockError::io(path, "open it"))?,
+        };
+        let mut bytes = [0; FILE_BYTES];
+        match file.read_at(&mut bytes, 0) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            read => {
+                read.map_err(StockError::io(path, "read it"))?;
+                Ok(Note::parse(&bytes))
+            }
+        }
+    }
+
+    /// Notes that a record has come to this, unless it was noted that it has come further. What
+    /// fails leaves the bound lower than it could be.
+    pub(crate) fn raise(&self, name: &[u8; 32], note: Note) {
+        let _ = self.try_raise(&self.path(name), note);
+    }
+
+    fn try_raise(&self, path: &Path, note: Note) -> Result<(), StockError> {
+        let _lock = self.lock()?;
+        let noted = self.read(path)?.map_or(0, |old| old.count);
+        if noted >= note.count {
+            return Ok(());
+        }
+        let file = match self.storage.create(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                self.storage.open(path)
+            }
+            file => file,
+        };
+        let file = file.map_err(StockError::io(path, "make it"))?;
+        let written = file.write_at(&note.to_bytes(), 0);
+        written.map_err(StockError::io(path, "write it"))
+    }
+}
+
+impl Note {
+    fn parse(bytes: &[u8; FILE_BYTES]) -> Option<Self> {
+        let (fields, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
+        let (head, numbers) = fields.split_first_chunk::<12>()?;
+        let is_one = head[..8] == MAGIC && head[8..] == VERSION.to_le_bytes();
+        let ([count, rest @ ..], []) = numbers.as_chunks::<8>() else {
+            return None;
+        };
+        let rest = rest.iter().map(|number| u64::from_le_bytes(*number));
+        let rest: Vec<u64> = rest.collect();
+        (is_one && checksum(fields) == *sum).then_some(Self {
+            count: u64::from_le_bytes(*count),
+            rest: rest.try_into().ok()?,
+        })
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        let rest = self.rest.map(u64::to_le_bytes).concat();
+        let (version, count) = (VERSION.to_le_bytes(), self.count.to_le_bytes());
+        let fields = [&MAGIC[..], &version, &count, &rest].concat();
+        [&fields[..], &checksum(&fields)].concat()
+    }
+}
+
+fn checksum(fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let hash = Sha256::digest(fields);
+    *hash.first_chunk().expect("32 bytes")
+}
+
+/// The notes about what one key opens: a stock, or the tries of a folder.
+#[derive(Clone)]
+pub(crate) struct Notes {
+    witness: Option<Witness>,
+    key: Key,
+}
+
+impl Notes {
+    pub(crate) fn new(witness: Option<&Witness>, key: &Key) -> Self {
+        Self {
+            witness: witness.cloned(),
+            key: key.clone(),
+        }
+    }
+
+    fn name(&self, what: &[&[u8]]) -> [u8; 32] {
+        let mut hash =
+            Sha256::new_with_prefix(b"tacit witness\0").chain_update(self.key.as_slice());
+        what.iter().for_each(|part| hash.update(part));
+        hash.finalize().into()
+    }
+
+    fn of_epoch(&self, epoch: &EpochId) -> [u8; 32] {
+        self.name(&[b"epoch\0", &epoch.number.to_le_bytes(), &epoch.nonce])
+    }
+
+    fn raise(&self, name: &[u8; 32], count: u64) {
+        if let Some(witness) = &self.witness {
+            let rest = [0; 3];
+            witness.raise(name, Note { count, rest });
+        }
+    }
+
+    /// Notes that the stock has changed so often in this epoch.
+    pub(crate) fn raise_epoch(&self, epoch: &EpochId, count: u64) {
+        self.raise(&self.of_epoch(epoch), count);
+    }
+
+    /// Notes that the epoch has ended.
+    pub(crate) fn end_epoch(&self, epoch: &EpochId) {
+        self.raise_epoch(epoch, ENDED);
+    }
+
+    /// The changes that were noted of the stock in this epoch.
+    pub(crate) fn epoch(&self, epoch: &EpochId) -> Result<u64, StockError> {
+        match &self.witness {
+            Some(witness) if witness.has_stocks => count(witness, &self.of_epoch(epoch)),
+            _ => Ok(0),
+        }
+    }
+
+    fn of_chain(&self, chain: &[u8; 16]) -> [u8; 32] {
+        self.name(&[b"chain\0", chain])
+    }
+
+    /// Notes that the chain has changed so often; without a count, that it has ended.
+    pub(crate) fn raise_chain(&self, chain: &[u8; 16], count: Option<u64>) {
+        self.raise(&self.of_chain(chain), count.unwrap_or(ENDED));
+    }
+
+    /// The changes that were noted of a chain.
+    pub(crate) fn chain(&self, chain: &[u8; 16]) -> Result<u64, StockError> {
+        let noted = |witness| count(witness, &self.of_chain(chain));
+        self.witness.as_ref().map_or(Ok(0), noted)
+    }
+
+    fn of_tries(&self, key: &[u8]) -> [u8; 32] {
+        self.name(&[b"tries\0", key])
+    }
+
+    /// Notes what was recorded of tries.
+    pub(crate) fn raise_tries(&self, key: &[u8], note: Note) {
+        if let Some(witness) = &self.witness {
+            witness.raise(&self.of_tries(key), note);
+        }
+    }
+
+    /// What was noted of tries.
+    pub(crate) fn tries(&self, key: &[u8]) -> Result<Option<Note>, StockError> {
+        match &self.witness {
+            Some(witness) => witness.note(&self.of_tries(key)),
+            None => Ok(None),
+        }
+    }
+}
+
+fn count(witness: &Witness, name: &[u8; 32]) -> Result<u64, StockError> {
+    let note = witness.note(name)?;
+    Ok(note.map_or(0, |note| note.count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Memory;
+
+    #[test]
+    fn a_note_is_only_raised_and_one_that_is_torn_is_none() {
+        let disk = Memory::new();
+        let witness = Witness::open(Arc::new(disk.clone()), Path::new("w")).expect("room");
+        let name = [7; 32];
+        let note = |count| Note {
+            count,
+            rest: [count, 1, 2],
+        };
+        let noted = || witness.note(&name).expect("it can be read");
+        assert_eq!(noted(), None);
+        for (raised, due) in [(3, 3), (2, 3), (3, 3), (9, 9)] {
+            witness.raise(&name, note(raised));
+            assert_eq!(noted(), Some(note(due)));
+        }
+        let file = disk.open(&witness.path(&name)).expect("a note");
+        file.write_at(&[1; 2], 13).expect("room");
+        assert_eq!(noted(), None);
+        witness.raise(&name, note(4));
+        assert_eq!(noted(), Some(note(4)));
+    }
+}

@@ -1,0 +1,222 @@
+//! Stocks that were restored from a copy, on a machine that has seen them since: refused, whatever
+//! the peer says, and tries come from where they were noted.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::parties::{self, EPOCH, TABLES, id};
+use tacit_stock::{
+    Chain, ChainMarks, ChainStatus, EpochId, Limits, Memory, Policy, Role, RootKey, Span, Stock,
+    StockError, Stocks, Tried, TryKey, TryRecord, Whose, Witness,
+};
+
+/// A machine: the disk with the stocks, and what is outside of their folder.
+struct Machine {
+    stocks: Memory,
+    outside: Memory,
+}
+
+impl Machine {
+    fn new() -> Self {
+        Self {
+            stocks: Memory::new(),
+            outside: Memory::new(),
+        }
+    }
+
+    /// The machine with an older copy of the stocks.
+    fn with(&self, copy: &Memory) -> Self {
+        Self {
+            stocks: copy.copy(),
+            outside: self.outside.clone(),
+        }
+    }
+
+    fn open(&self) -> Stocks {
+        let outside = Arc::new(self.outside.clone());
+        let witness = Witness::open(outside, Path::new("witness")).expect("room");
+        let disk = Arc::new(self.stocks.clone());
+        let stocks = Stocks::open(disk, Path::new("s"), RootKey::Beside).expect("room");
+        stocks.witnessed(witness)
+    }
+
+    fn stock(&self, role: Role) -> Result<Stock, StockError> {
+        self.open().stock(id(role), Limits::default())
+    }
+
+    /// A stock with four instances.
+    fn stocked(role: Role) -> Self {
+        let machine = Self::new();
+        let stocks = machine.open();
+        let stock = stocks.create(id(role), EPOCH, b"an offset", Limits::default());
+        let stock = stock.expect("room");
+        let preparation = stock.prepare().expect("the lock");
+        let shape = parties::shape(role, &TABLES);
+        let span = Span { first: 0, count: 4 };
+        let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
+        let tables = vec![6; 4 * shape.table_bytes as usize];
+        lot.put(0, &[5; 64], &tables).expect("room");
+        lot.finish().expect("a sync");
+        stock.publish(&TABLES, 0).expect("pending");
+        machine
+    }
+}
+
+fn is_refused(opened: Result<Stock, StockError>) -> bool {
+    let whose = Whose::Ours;
+    matches!(opened, Err(StockError::RolledBack { whose: found, .. }) if found == whose)
+}
+
+/// Both parties go back to one day, so that their records agree.
+#[test]
+fn both_stocks_restored_to_one_day_are_refused() {
+    for role in [Role::Garbler, Role::Evaluator] {
+        let machine = Machine::stocked(role);
+        let stock = machine.stock(role).expect("as it was left");
+        let backup = machine.stocks.copy();
+        // One lease is enough, without any meeting after it.
+        drop(stock.lease(&TABLES, 1).expect("in stock"));
+        drop(machine.stock(role).expect("as it was left"));
+        let restored = machine.with(&backup);
+        assert!(is_refused(restored.stock(role)), "{role:?}");
+        // Still, after others have tried, and until it is dropped.
+        assert!(is_refused(restored.stock(role)), "{role:?}");
+        let stocks = restored.open();
+        stocks.remove(&id(role)).expect("unlocked");
+        let gone = restored.stock(role);
+        assert!(matches!(gone, Err(StockError::Missing { .. })));
+        // On another machine nothing is known of it.
+        let moved = Machine {
+            outside: Memory::new(),
+            stocks: backup,
+        };
+        drop(moved.stock(role).expect("as it was left"));
+    }
+}
+
+/// An epoch that ended because the peer may know Δ does not come back, even if nothing was used
+/// since the copy.
+#[test]
+fn an_epoch_that_has_ended_does_not_come_back() {
+    let machine = Machine::stocked(Role::Garbler);
+    let backup = machine.stocks.copy();
+    machine.open().remove(&id(Role::Garbler)).expect("unlocked");
+    assert!(is_refused(machine.with(&backup).stock(Role::Garbler)));
+    let machine = Machine::stocked(Role::Garbler);
+    let (backup, stock) = (machine.stocks.copy(), machine.stock(Role::Garbler));
+    let next = EpochId { number: 2, ..EPOCH };
+    let stock = stock.expect("as it was left").new_epoch(next, b"another");
+    drop(stock.expect("room"));
+    drop(machine.stock(Role::Garbler).expect("as it was left"));
+    assert!(is_refused(machine.with(&backup).stock(Role::Garbler)));
+}
+
+#[test]
+fn a_restored_folder_brings_no_tries_back() {
+    let machine = Machine::new();
+    let key = TryKey {
+        own: id(Role::Garbler).own,
+        peer: id(Role::Garbler).peer,
+        role: Role::Garbler,
+        tried: Tried::Authenticated,
+    };
+    let add = |machine: &Machine| {
+        let changed = machine
+            .open()
+            .change_tries(key, |record| record.unfinished += 1);
+        changed.expect("room").unfinished
+    };
+    let found = |machine: &Machine| {
+        let record = machine.open().change_tries(key, |_| ());
+        record.expect("a record")
+    };
+    drop(machine.open());
+    let backups = [0, 1].map(|before| {
+        assert_eq!(found(&machine).unfinished, before);
+        let backup = machine.stocks.copy();
+        add(&machine);
+        backup
+    });
+    assert_eq!((add(&machine), add(&machine)), (3, 4));
+    for backup in &backups {
+        let restored = machine.with(backup);
+        assert_eq!(found(&restored).unfinished, 4);
+        let listed = restored.open().tries().expect("records");
+        assert!(listed.iter().all(|(_, record)| record.unfinished == 4));
+    }
+    let restored = machine.with(&backups[1]);
+    assert_eq!(add(&restored), 5);
+    assert_eq!(found(&restored).unfinished, 5);
+    // What the operator clears is cleared, here and in a copy of before.
+    let cleared = restored.open().change_tries(key, |record| {
+        record.clear();
+    });
+    cleared.expect("room");
+    let due = TryRecord {
+        clearings: 1,
+        ..TryRecord::default()
+    };
+    assert_eq!(found(&restored), due);
+    assert_eq!(found(&machine.with(&backups[0])), due);
+}
+
+const NAME: &str = "total";
+
+/// A stock for chains, which can be opened whatever was restored.
+fn chain(machine: &Machine) -> Chain {
+    let outside = Arc::new(machine.outside.clone());
+    let witness = Witness::open(outside, Path::new("witness")).expect("room");
+    let disk = Arc::new(machine.stocks.clone());
+    let stocks = Stocks::open(disk, Path::new("s"), RootKey::Beside).expect("room");
+    let stocks = stocks.witnessed(witness.of_chains());
+    let (id, limits) = (id(Role::Garbler), Limits::default());
+    let stock = match stocks.stock(id, limits) {
+        Err(StockError::Missing { .. }) => stocks.create(id, EPOCH, b"", limits),
+        stock => stock,
+    };
+    stock.expect("room").chain(NAME).expect("free")
+}
+
+fn begin(machine: &Machine, id: u8) -> ChainMarks {
+    let chain = chain(machine);
+    let new = chain.create([id; 16], &Policy::default(), None, b"a split");
+    let version = new.expect("room").finish().expect("room");
+    chain.publish(version).expect("room");
+    chain.marks().expect("a record")
+}
+
+/// Both keepers of a chain go back to one day, or one of them lies about its own record.
+#[test]
+fn a_restored_chain_is_refused_and_can_be_dropped() {
+    let machine = Machine::new();
+    let marks = begin(&machine, 7);
+    let backup = machine.stocks.copy();
+    chain(&machine).reconcile(&marks).expect("they agree");
+    chain(&machine).begin_attempt(2, b"a state").expect("room");
+    let restored = machine.with(&backup);
+    let refused = chain(&restored).reconcile(&marks);
+    assert!(matches!(refused, Err(StockError::ChainRolledBack { .. })));
+    chain(&restored).remove().expect("unlocked");
+    let marks = begin(&restored, 8);
+    chain(&restored).reconcile(&marks).expect("another chain");
+}
+
+/// The peer was caught, and the chain killed; then its keepers restore a copy.
+#[test]
+fn a_killed_chain_does_not_come_back() {
+    for is_removed in [false, true] {
+        let machine = Machine::new();
+        let marks = begin(&machine, 7);
+        let backup = machine.stocks.copy();
+        let ended = match is_removed {
+            false => chain(&machine).kill("a check failed"),
+            true => chain(&machine).remove(),
+        };
+        ended.expect("room");
+        let restored = machine.with(&backup);
+        let there = chain(&restored);
+        assert_eq!(there.marks().expect("a record").status, ChainStatus::Live);
+        let refused = there.reconcile(&marks);
+        assert!(matches!(refused, Err(StockError::ChainRolledBack { .. })));
+    }
+}
