@@ -9,7 +9,7 @@ from typing import Any
 
 from .._session import Outcome, Session
 from ..errors import InputError, UsageError
-from ._job import Job, Result, sound
+from ._job import Job, Result, is_number, listed, scaled, sound
 from ._noise import Budget, Noise, Noised, plan
 
 
@@ -68,20 +68,24 @@ class Histogram(_OfColumn):
         at_least: int | None,
         noise: Noise | None,
     ) -> None:
-        scaled = [round(edge * 10**decimals) for edge in edges]
-        if any(a >= b for a, b in zip(scaled, scaled[1:])):
-            raise UsageError(f"edges {list(edges)} are not in ascending order")
-        counts = {"counts": Noised(sensitivity=1, values=len(scaled) + 1)}
+        edges = _given(edges, "edges")
+        rounded = [scaled(edge, decimals, 2**64) for edge in edges]
+        known = [edge for edge in rounded if edge is not None]
+        if len(known) < len(edges) or any(a >= b for a, b in zip(known, known[1:])):
+            raise UsageError(
+                f"edges {edges} are not in ascending order at {decimals} decimals, or too large"
+            )
+        counts = {"counts": Noised(sensitivity=1, values=len(known) + 1)}
         planned = plan(noise, at_least, "one row of one party", counts)
         params = {
-            "EDGES": len(scaled),
+            "EDGES": len(known),
             "AT_LEAST": planned.at_least,
             **params,
             **planned.params,
         }
-        public = {"edges": scaled, **planned.public}
+        public = {"edges": known, **planned.public}
         super().__init__("histogram", decimals, params, public, planned.budget)
-        self.edges = list(edges)
+        self.edges = edges
 
     def run(
         self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
@@ -102,11 +106,13 @@ class Quantiles(_OfColumn):
     def __init__(
         self, percents: Sequence[int], decimals: int, params: Mapping[str, int]
     ) -> None:
-        if any(not 0 <= percent <= 100 for percent in percents):
-            raise UsageError(f"percents {list(percents)} are not all from 0 to 100")
+        percents = _given(percents, "percents")
+        if any(not 0 <= percent <= 100 or percent % 1 for percent in percents):
+            raise UsageError(f"percents {percents} are not all whole numbers from 0 to 100")
+        percents = [int(percent) for percent in percents]
         params = {"QUANTILES": len(percents), **params}
-        super().__init__("quantiles", decimals, params, {"percents": list(percents)})
-        self.percents = list(percents)
+        super().__init__("quantiles", decimals, params, {"percents": percents})
+        self.percents = percents
 
     def run(
         self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
@@ -220,6 +226,18 @@ def correlation(
     """
     params = {"ROWS": rows, "ID_BITS": id_bits, "BITS": value_bits, "AT_LEAST": at_least}
     return Correlation("correlation", decimals, params)
+
+
+def _given(numbers: Any, name: str) -> list[Any]:
+    """The numbers that an argument of a job has."""
+    try:
+        found = listed(numbers, name)
+    except InputError as error:
+        raise UsageError(str(error)) from None
+    wrong = [number for number in found if not is_number(number)]
+    if wrong:
+        raise UsageError(f"{name} has {wrong[0]!r}, which is not a finite number")
+    return found
 
 
 def _moments(
