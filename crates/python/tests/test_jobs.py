@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import time
+from collections.abc import Callable
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
@@ -14,6 +17,7 @@ import polars as pl
 import pytest
 import tacit
 from tacit.errors import InputError, PeerIncompatible, PeerMisbehaved, UsageError
+from tacit.jobs._size import compared
 
 from conftest import Parties
 
@@ -157,9 +161,58 @@ def test_a_table_is_checked_before_anybody_is_met() -> None:
         tacit.jobs.score(2).check([1.0, 2.0])
 
 
+LIMITED: list[tuple[Callable[[int], Any], str]] = [
+    (lambda rows: tacit.jobs.intersection(rows), "10,475 rows of 64 id_bits"),
+    (lambda rows: tacit.jobs.group_sums("N S E W".split(), rows, rows), "8,618 rows and amounts"),
+    (lambda rows: tacit.jobs.correlation(rows), "6,927 rows of 64 id_bits and 32 value_bits"),
+    (lambda rows: tacit.jobs.quantiles(rows=rows), "26,273 rows of 32 value_bits with 3 percents"),
+    (lambda rows: tacit.jobs.histogram(range(256), rows), "29,127 rows of 32 value_bits with 256"),
+]
+"""Jobs with the usual widths, and how many rows they take."""
+
+
 def test_a_job_that_is_too_large_is_refused_before_it_is_made() -> None:
-    with pytest.raises(InputError, match="times the 33554432 .* fewer rows or narrower numbers"):
-        tacit.jobs.intersection(rows=20_000)
+    begun = time.monotonic()
+    for job, most in LIMITED:
+        with pytest.raises(InputError, match=f"the job takes at most {most}.*65,536 are asked for"):
+            job(65_536)
+    assert time.monotonic() - begun < 5
+
+
+def test_as_many_pairs_are_compared_as_a_merge_compares() -> None:
+    for rows, others in [(1, 1), (4, 4), (5, 5), (3, 9), (16, 7), (33, 31)]:
+        merge = f"""
+        parties alice, bob;
+        use std::order::merge_by;
+        main(x: [u8; {rows}] of alice sorted, y: [u8; {others}] of bob sorted)
+            -> (all: [u8; {rows + others}] to both) {{ merge_by(x, y, |v| v) }}
+        """
+        # A comparison and two selections.
+        gates = tacit.function(merge).and_gates
+        assert gates == 16 * compared(rows, others)
+
+
+@pytest.mark.skipif("TACIT_LONG" not in os.environ, reason="takes minutes")
+@pytest.mark.parametrize("number", range(len(LIMITED)))
+def test_a_job_takes_as_many_rows_as_it_says(number: int) -> None:
+    job, most = LIMITED[number]
+    assert job(int(most.split()[0].replace(",", ""))).function.and_gates > 0
+
+
+def test_a_column_is_longer_than_an_integer_has_bits() -> None:
+    values = {"x": [float(value) for value in range(5000)]}
+    histogram = tacit.jobs.histogram([100, 4999], rows=5000, at_least=0)
+    column = histogram._values(values, "x")
+    counts = histogram.function.eval(a=column, b=[column[0]])
+    assert counts.tolist() == [101, 4899, 1]
+    quantiles = tacit.jobs.quantiles([0, 50, 100], rows=5000, at_least=1)
+    rows = [{"missing": False, "value": value} for value in column]
+    found = quantiles.function.eval(a=rows, b=rows)
+    assert found["count"] == 10_000 and found["values"].tolist() == [0, 249_900, 499_900]
+
+
+def test_a_job_has_as_many_percents_as_there_are() -> None:
+    assert tacit.jobs.quantiles(range(1, 100)).function.and_gates > 0
 
 
 def test_an_id_is_a_number_of_its_own() -> None:

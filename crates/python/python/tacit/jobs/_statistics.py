@@ -9,6 +9,7 @@ from typing import Any
 
 from .._session import Outcome, Session
 from ..errors import InputError, UsageError
+from . import _size
 from ._job import Job, Result, is_number, listed, scaled, sound
 from ._noise import Budget, Noise, Noised, plan
 
@@ -83,6 +84,9 @@ class Histogram(_OfColumn):
             **params,
             **planned.params,
         }
+        bits, drawn = params["BITS"], _size.noise(params, {"COUNTS_NOISE": len(known) + 1})
+        what = f"rows of {bits} value_bits with {len(known)} edges"
+        _size.check(params["ROWS"], what, lambda rows: 4 * rows * (bits + len(known)) + drawn)
         public = {"edges": known, **planned.public}
         super().__init__("histogram", decimals, params, public, planned.budget)
         self.edges = edges
@@ -111,6 +115,14 @@ class Quantiles(_OfColumn):
             raise UsageError(f"percents {percents} are not all whole numbers from 0 to 100")
         percents = [int(percent) for percent in percents]
         params = {"QUANTILES": len(percents), **params}
+        width = params["BITS"] + 1
+
+        def values(rows: int) -> int:
+            of_rows = 2 * (width + 1 + params["BITS"] * len(percents)) + 16
+            return _size.merged(rows, rows, width) + rows * of_rows
+
+        what = f"rows of {params['BITS']} value_bits with {len(percents)} percents"
+        _size.check(params["ROWS"], what, values)
         super().__init__("quantiles", decimals, params, {"percents": percents})
         self.percents = percents
 
@@ -133,6 +145,18 @@ class Quantiles(_OfColumn):
 
 class Correlation(_OfColumn):
     """The correlation of two columns, one of each party, over the ids that both have."""
+
+    def __init__(self, decimals: int, params: Mapping[str, int]) -> None:
+        ids, bits = params["ID_BITS"], params["BITS"]
+        row = ids + 1 + 2 * bits
+
+        def values(rows: int) -> int:
+            sums = 8 * bits + 6 * rows.bit_length()
+            of_rows = 2 * (row + 1 + 2 * bits + sums) + 4 * (ids + bits)
+            return _size.merged(rows, rows, row) + rows * of_rows
+
+        _size.check(params["ROWS"], f"rows of {ids} id_bits and {bits} value_bits", values)
+        super().__init__("correlation", decimals, params)
 
     def run(
         self, session: Session, /, frame: Any, *, party: str, id: str, column: str, **options: Any
@@ -225,7 +249,7 @@ def correlation(
     parties whose tables are what they say.
     """
     params = {"ROWS": rows, "ID_BITS": id_bits, "BITS": value_bits, "AT_LEAST": at_least}
-    return Correlation("correlation", decimals, params)
+    return Correlation(decimals, params)
 
 
 def _given(numbers: Any, name: str) -> list[Any]:
