@@ -85,8 +85,14 @@ class Histogram(_OfColumn):
             **planned.params,
         }
         bits, drawn = params["BITS"], _size.noise(params, {"COUNTS_NOISE": len(known) + 1})
+
+        def values(rows: int) -> int:
+            # There may be 2^26; each value is compared with each edge, which counts as 32 here.
+            steps = 64 * rows * len(known)
+            return max(4 * rows * (bits + len(known)) + drawn, steps // 2)
+
         what = f"rows of {bits} value_bits with {len(known)} edges"
-        _size.check(params["ROWS"], what, lambda rows: 4 * rows * (bits + len(known)) + drawn)
+        _size.check(params["ROWS"], what, values)
         public = {"edges": known, **planned.public}
         super().__init__("histogram", decimals, params, public, planned.budget)
         self.edges = edges
