@@ -1,5 +1,5 @@
-//! What the owner's client sees to in an input that is `strictly sorted`: no two of its elements are
-//! alike in what it sorts them by, and of an array, which zeros fill up, none is zero in that.
+//! What the owner's client sees to in an input that is `strictly sorted`: no two of its elements
+//! are alike in what it sorts them by, and of an array, which zeros fill up, none is zero in that.
 
 use std::collections::HashMap;
 

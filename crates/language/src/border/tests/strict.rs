@@ -54,8 +54,8 @@ fn rows_of_a_file_that_are_alike_are_named_by_their_lines() {
     let rows = "name,age,colour\nA,5,Red\n\"B\nB\",6,Red\nC,5,Red\nD,6,Red\nE,7,Red\n";
     assert_eq!(
         csv(&people, rows, None).expect_err("an error"),
-        "x in people.csv is of type [Person; 9]: expected each value once in \"age\", found the same \
-         in lines 2, 5; the same in lines 3, 6; make one row of these before"
+        "x in people.csv is of type [Person; 9]: expected each value once in \"age\", found the \
+         same in lines 2, 5; the same in lines 3, 6; make one row of these before"
     );
     let ages = with_input("[u8; 99]", "of alice strictly sorted");
     let rows: String = (0..60).map(|row| format!("{}\n", 1 + row % 6)).collect();
@@ -75,8 +75,8 @@ fn a_row_that_counts_as_none_is_refused() {
     let numbers = with_input("[u8; 4]", "of alice strictly sorted");
     assert_eq!(
         told(&numbers, &json!([5, 0, 2])),
-        "x is of type [u8; 4]: expected values other than 0, which stands for no row, found 0 in [1]; \
-         leave it out, or number from 1"
+        "x is of type [u8; 4]: expected values other than 0, which stands for no row, found 0 \
+         in [1]; leave it out, or number from 1"
     );
     let found = csv(&numbers, "age\n7\n0\n", None).expect_err("an error");
     assert!(found.contains("found 0 in line 3; "), "{found}");
