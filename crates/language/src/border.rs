@@ -38,6 +38,7 @@ mod function;
 mod meaning;
 mod read;
 mod signature;
+mod strict;
 mod table;
 #[cfg(test)]
 mod tests;

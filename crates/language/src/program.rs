@@ -131,6 +131,8 @@ pub struct InputPort {
     pub owner: Option<usize>,
     /// Whether its client sorts it, and by which field.
     pub sorted: Option<Option<Symbol>>,
+    /// Whether its client refuses two elements that are alike in what it sorts them by.
+    pub is_strict: bool,
 }
 
 /// A result.

@@ -237,10 +237,9 @@ impl Function {
     ///
     /// There is no such input, or a value is not of its type.
     pub(crate) fn read(&self, inputs: &Bound<'_, PyDict>) -> PyResult<Inputs> {
-        let named = inputs.iter().map(|(name, value)| {
-            let name: String = name.extract()?;
-            PyResult::Ok((name, value))
-        });
+        let named = inputs
+            .iter()
+            .map(|(name, value)| PyResult::Ok((value::name(&name)?, value)));
         match &self.body {
             Body::Program(program) => {
                 let values = named.map(|pair| {

@@ -64,7 +64,7 @@ impl Program {
         let signature = signature.map_err(failed)?;
         let mut values = BTreeMap::new();
         for (name, value) in public {
-            let name: String = name.extract()?;
+            let name = value::name(&name)?;
             let value = read(&signature, &map, &name, &value)?;
             values.insert(name, value);
         }

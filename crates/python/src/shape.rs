@@ -37,6 +37,54 @@ enum Scalar {
     Text,
 }
 
+/// What a value from Python is to be.
+#[derive(Clone, Copy)]
+pub(crate) enum Expected<'a> {
+    Value(&'a Shape<'a>),
+    /// A list of such values: those of a field in all rows.
+    Column(&'a Shape<'a>),
+    /// The type has no place for it.
+    Nothing,
+}
+
+impl<'a> Expected<'a> {
+    /// An item of a list of this many.
+    pub(crate) fn item(self, number: usize, length: usize) -> Self {
+        let item = match self {
+            Self::Column(shape) => Some(shape),
+            Self::Value(shape) => match &shape.parts {
+                Parts::List(item, most) if length <= *most => Some(&**item),
+                Parts::Tuple(parts) if length == parts.len() => Some(&parts[number]),
+                _ => None,
+            },
+            Self::Nothing => None,
+        };
+        item.map_or(Self::Nothing, Self::Value)
+    }
+
+    /// A field of a struct.
+    pub(crate) fn field(self, name: &str) -> Self {
+        let field = match self {
+            Self::Value(Shape {
+                parts: Parts::Struct(fields),
+                ..
+            }) => fields.iter().find(|(field, _)| field == name),
+            _ => None,
+        };
+        field.map_or(Self::Nothing, |(_, shape)| Self::Value(shape))
+    }
+
+    pub(crate) fn is_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::Value(Shape {
+                parts: Parts::Scalar(Scalar::Bytes, _),
+                ..
+            })
+        )
+    }
+}
+
 impl Scalar {
     fn of_kind(kind: &Kind) -> Option<Self> {
         Some(match *kind {

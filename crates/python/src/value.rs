@@ -13,13 +13,14 @@ use serde_json::{Map, Number, Value as Json};
 use tacit::circuit::{Given, NumberFormat, Numbers, wipe_json};
 
 use crate::error;
-use crate::shape::Shape;
+use crate::shape::{Expected, Shape};
 
 /// Integers of this magnitude and above are strings in the library's JSON.
 const FIRST_STRING: u64 = 1 << 53;
 
-/// Deepest nesting of lists that is read: more than any type has.
-const MAX_DEPTH: usize = 32;
+/// How often one value is converted until it is one of Python's own: an array without sizes may
+/// hold a number of NumPy's.
+const MAX_CONVERSIONS: usize = 2;
 
 /// Where a value is, for errors: `rows[3].age`.
 #[derive(Clone, Copy)]
@@ -27,16 +28,6 @@ enum ValueLocation<'a> {
     Input(&'a str),
     Item(&'a ValueLocation<'a>, usize),
     Field(&'a ValueLocation<'a>, &'a str),
-}
-
-impl ValueLocation<'_> {
-    /// In how many lists and structs it is.
-    fn depth(&self) -> usize {
-        match self {
-            Self::Input(_) => 0,
-            Self::Item(outer, _) | Self::Field(outer, _) => 1 + outer.depth(),
-        }
-    }
 }
 
 impl fmt::Display for ValueLocation<'_> {
@@ -82,7 +73,8 @@ impl Source {
 
 /// Reads a Python value for a port of this shape. Columns of Arrow's C data interface, arrays and
 /// what has a method `tolist` or `to_list` are lists. Where a table is wanted, a DataFrame or a
-/// dict of columns gives the columns that its fields name. `name` is that of the input, for errors.
+/// dict of columns gives the columns that its fields name; elsewhere a DataFrame is the list of its
+/// rows. `name` is that of the input, for errors.
 ///
 /// # Errors
 ///
@@ -96,8 +88,9 @@ pub(crate) fn read_with<T>(
     let at = ValueLocation::Input(name);
     let py = value.py();
     let broken = || error::usage(py, "an array has other memory than its shape and type say");
+    let is_frame = python(py, "is_frame")?.call1((value,))?.is_truthy()?;
     let (result, sources) = match shape.columns() {
-        Some(fields) if is_frame(value)? => {
+        Some(fields) if is_frame => {
             let sources = columns(at, fields, value)?;
             let names = fields.iter().map(|(name, _)| name.clone());
             let given = sources
@@ -108,7 +101,7 @@ pub(crate) fn read_with<T>(
             (read(Given::Columns(&given)), sources)
         }
         _ => {
-            let sources = vec![source(at, value)?];
+            let sources = vec![source(at, Expected::Value(shape), value)?];
             let given = sources[0].given().ok_or_else(broken)?;
             (read(given), sources)
         }
@@ -117,11 +110,9 @@ pub(crate) fn read_with<T>(
     Ok(result)
 }
 
-/// Whether a value has columns.
-fn is_frame(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(value.is_instance_of::<PyDict>()
-        || value.hasattr("columns")?
-        || value.hasattr("__arrow_c_stream__")?)
+/// A function of the module `tacit._columns`.
+fn python<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("tacit._columns")?.getattr(name)
 }
 
 /// The columns that these fields name of what has columns.
@@ -131,20 +122,16 @@ fn columns(
     frame: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<Source>> {
     let py = frame.py();
-    let column_of = py.import("tacit._columns")?.getattr("column")?;
+    let column_of = python(py, "column")?;
     let mut columns: Vec<Source> = Vec::new();
-    for (name, _) in fields {
+    for (name, shape) in fields {
         let column = column_of.call1((frame, name))?;
         if column.is_none() {
-            let message: String = py
-                .import("tacit._columns")?
-                .getattr("no_column")?
-                .call1((at.to_string(), frame, name))?
-                .extract()?;
-            return Err(error::input(py, &message));
+            let message = python(py, "no_column")?.call1((at.to_string(), frame, name))?;
+            return Err(error::input(py, &message.extract::<String>()?));
         }
         let at = ValueLocation::Field(&at, name);
-        let column = source(at, &column)?;
+        let column = source(at, Expected::Column(shape), &column)?;
         let length = |column: &Source| column.given().and_then(Given::length);
         let Some(found) = length(&column) else {
             return Err(error::input(
@@ -163,13 +150,16 @@ fn columns(
 }
 
 /// The memory of an array or column of bools or numbers without a gap, or JSON.
-fn source(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Source> {
-    let columns = value.py().import("tacit._columns")?;
-    let memory = columns.getattr("memory")?.call1((value,))?;
+fn source(
+    at: ValueLocation<'_>,
+    expected: Expected<'_>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Source> {
+    let memory = python(value.py(), "memory")?.call1((value,))?;
     let Some((kind, size, sizes, bytes)) =
         memory.extract::<Option<(char, usize, Vec<usize>, PyBackedBytes)>>()?
     else {
-        return Ok(Source::Json(read(at, value)?));
+        return Ok(Source::Json(read(at, expected, value)?));
     };
     let format = match kind {
         'b' => NumberFormat::Bool,
@@ -197,68 +187,120 @@ fn exact(float: f64) -> Option<Json> {
     }
 }
 
-fn read(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
-    let py = value.py();
-    if at.depth() > MAX_DEPTH {
-        let message = format!("{at} is nested deeper than {MAX_DEPTH} lists");
-        return Err(error::input(py, &message));
+/// Reads a value as far as its type has parts, which bounds how deep and how much is read. What the
+/// type has no place for is null, and the library then says what it expects there.
+fn read(at: ValueLocation<'_>, expected: Expected<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    if let Expected::Nothing = expected {
+        return Ok(Json::Null);
     }
-    if let Ok(value) = value.cast::<PyBool>() {
-        return Ok(Json::Bool(value.is_true()));
+    let mut value = value.clone();
+    for _ in 0..=MAX_CONVERSIONS {
+        if let Some(json) = own(at, expected, &value)? {
+            return Ok(json);
+        }
+        let converted = python(value.py(), "values")?.call1((&value,))?;
+        if converted.is_none() || converted.is(&value) {
+            break;
+        }
+        value = converted;
     }
-    if value.is_instance_of::<PyInt>() {
-        return match value.extract::<i64>() {
-            Ok(number) if number.unsigned_abs() < FIRST_STRING => Ok(Json::from(number)),
-            _ => Ok(Json::String(value.str()?.extract()?)),
-        };
-    }
-    if let Ok(value) = value.cast::<PyFloat>() {
-        return exact(value.value()).ok_or_else(|| {
-            let what = match value.value().is_nan() {
-                true => "is missing, or no number (NaN)",
-                false => "is infinite and no number",
-            };
-            let message = format!("{at} {what}; fill it, or leave its row out");
-            error::input(py, &message)
-        });
-    }
-    if let Ok(value) = value.cast::<PyString>() {
-        return Ok(Json::String(value.extract()?));
-    }
-    if let Ok(value) = value.cast::<PyBytes>() {
-        return Ok(Json::String(value.call_method0("hex")?.extract()?));
-    }
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.enumerate();
-        let items = items.map(|(number, item)| read(ValueLocation::Item(&at, number), &item?));
-        return Ok(Json::Array(items.collect::<PyResult<_>>()?));
-    }
-    if let Ok(value) = value.cast::<PyDict>() {
+    Err(refused(at, &value))
+}
+
+/// A value of one of Python's own classes; nothing where it is of another.
+fn own(
+    at: ValueLocation<'_>,
+    expected: Expected<'_>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<Json>> {
+    let json = if let Ok(value) = value.cast::<PyBool>() {
+        Json::Bool(value.is_true())
+    } else if value.is_instance_of::<PyInt>() {
+        match value.extract::<i64>() {
+            Ok(number) if number.unsigned_abs() < FIRST_STRING => Json::from(number),
+            // Python writes no integer of more than 4,300 digits.
+            _ => match value.str().and_then(|text| text.extract()) {
+                Ok(text) => Json::String(text),
+                Err(_) => return Err(refused(at, value)),
+            },
+        }
+    } else if let Ok(float) = value.cast::<PyFloat>() {
+        exact(float.value()).ok_or_else(|| refused(at, value))?
+    } else if let Ok(value) = value.cast::<PyString>() {
+        Json::String(text(at, value)?)
+    } else if value.is_instance_of::<PyBytes>() {
+        if !expected.is_bytes() {
+            return Err(refused(at, value));
+        }
+        Json::String(value.call_method0("hex")?.extract()?)
+    } else if let Ok(list) = value.cast::<PyList>() {
+        items(at, expected, list.iter())?
+    } else if let Ok(tuple) = value.cast::<PyTuple>() {
+        items(at, expected, tuple.iter())?
+    } else if let Ok(dict) = value.cast::<PyDict>() {
         let mut fields = Map::new();
-        for (field, value) in value {
-            let field: String = field.extract()?;
-            let json = read(ValueLocation::Field(&at, &field), &value)?;
+        // A copy, since what is read may change the dict.
+        for pair in dict.items() {
+            let (field, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+            let field = key(at, &field)?;
+            let at = ValueLocation::Field(&at, &field);
+            let json = read(at, expected.field(&field), &value)?;
             fields.insert(field, json);
         }
-        return Ok(Json::Object(fields));
-    }
-    let columns = py.import("tacit._columns")?;
-    let values = columns.getattr("values")?.call1((value,))?;
-    if !values.is_none() {
-        return read(at, &values);
-    }
-    let class = value.get_type().name()?;
-    if class == "Decimal" {
-        return Ok(Json::String(
-            value.call_method1("__format__", ("f",))?.extract()?,
-        ));
-    }
-    let message = match columns.getattr("MISSING")?.contains(&class)? {
-        true => format!("{at} is missing; fill it, or leave its row out"),
-        false => format!(
-            "{at} has the class {class}, which Tacit does not take; give bools, numbers, texts or \
-             bytes, or lists, arrays or columns of them"
-        ),
+        Json::Object(fields)
+    } else {
+        return Ok(None);
     };
-    Err(error::input(py, &message))
+    Ok(Some(json))
+}
+
+/// The items of a list or tuple: those that it has, whatever its class says when it is iterated.
+fn items<'py>(
+    at: ValueLocation<'_>,
+    expected: Expected<'_>,
+    items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<Json> {
+    let length = items.len();
+    let items = items.take(length).enumerate().map(|(number, item)| {
+        let at = ValueLocation::Item(&at, number);
+        read(at, expected.item(number, length), &item)
+    });
+    Ok(Json::Array(items.collect::<PyResult<_>>()?))
+}
+
+/// The name of an input.
+///
+/// # Errors
+///
+/// It is no text.
+pub(crate) fn name(name: &Bound<'_, PyAny>) -> PyResult<String> {
+    key(ValueLocation::Input("an input"), name)
+}
+
+fn key(at: ValueLocation<'_>, key: &Bound<'_, PyAny>) -> PyResult<String> {
+    match key.cast::<PyString>() {
+        Ok(key) => text(at, key),
+        Err(_) => {
+            let class = key.get_type().name()?;
+            let message = format!("{at} has a name of the class {class}; names are texts");
+            Err(error::input(key.py(), &message))
+        }
+    }
+}
+
+fn text(at: ValueLocation<'_>, text: &Bound<'_, PyString>) -> PyResult<String> {
+    match text.to_str() {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(refused(at, text)),
+    }
+}
+
+/// The error of a value that cannot be read.
+fn refused(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyErr {
+    let py = value.py();
+    let reason = python(py, "refusal").and_then(|refusal| refusal.call1((value,))?.extract());
+    reason.map_or_else(
+        |error| error,
+        |reason: String| error::input(py, &format!("{at} {reason}")),
+    )
 }

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import os
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import tacit
 from tacit.errors import InputError, PeerIncompatible, PeerMisbehaved, UsageError
+from tacit.jobs._size import compared
 
 from conftest import Parties
 
@@ -95,6 +104,9 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         ([-1], "from 0"),
         ([2**16], "id_bits=24"),
         (["abc"], "id_bits=32"),
+        (["longer than sixty-four bits"], "id_bits=64"),
+        (["\ud800"], r"^id\[0\] has half of a surrogate pair"),
+        ([b"abc"], "bytes"),
         ([None], r"^id\[0\] is missing"),
     ]:
         with pytest.raises(InputError, match=words):
@@ -106,9 +118,20 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
     for table, words in [(frame, "amount is not given"), ("x.csv", "DataFrame")]:
         with pytest.raises(InputError, match=words):
             few.run(session, table, party="right", id="id")
-    for amount in (12.5, -1, "12"):
-        bought = pd.DataFrame({"id": [1], "spent": [amount]})
-        with pytest.raises(InputError, match=r"spent\[0\] is .*; give cents"):
+    for amount, words in [
+        (12.5, "give cents"),
+        (-1, "give cents"),
+        (Decimal("0.5"), "give cents"),
+        ("12", "a column of numbers"),
+        (True, "a column of numbers"),
+        (np.True_, "a column of numbers"),
+        (math.inf, "a column of numbers"),
+        (Decimal("sNaN"), "a column of numbers"),
+        (2**32, "amount_bits"),
+        (Decimal("1e999999999"), "a column of numbers"),
+    ]:
+        bought = {"id": [1], "spent": [amount]}
+        with pytest.raises(InputError, match=rf"spent\[0\] is .*{words}"):
             job.run(session, bought, party="right", id="id", amount="spent")
     with pytest.raises(UsageError, match="a list of the groups"):
         tacit.jobs.group_sums("North")
@@ -138,9 +161,59 @@ def test_a_table_is_checked_before_anybody_is_met() -> None:
         tacit.jobs.score(2).check([1.0, 2.0])
 
 
+LIMITED: list[tuple[Callable[[int], Any], str]] = [
+    (lambda rows: tacit.jobs.intersection(rows), "10,475 rows of 64 id_bits"),
+    (lambda rows: tacit.jobs.group_sums("N S E W".split(), rows, rows), "8,618 rows and amounts"),
+    (lambda rows: tacit.jobs.correlation(rows), "6,927 rows of 64 id_bits and 32 value_bits"),
+    (lambda rows: tacit.jobs.quantiles(rows=rows), "26,273 rows of 32 value_bits with 3 percents"),
+    (lambda rows: tacit.jobs.histogram(range(256), rows), "4,096 rows of 32 value_bits with 256"),
+]
+"""Jobs with the usual widths, and how many rows they take."""
+
+
 def test_a_job_that_is_too_large_is_refused_before_it_is_made() -> None:
-    with pytest.raises(InputError, match="times the 33554432 .* fewer rows or narrower numbers"):
-        tacit.jobs.intersection(rows=20_000)
+    begun = time.monotonic()
+    for job, most in LIMITED:
+        with pytest.raises(InputError, match=f"the job takes at most {most}.*65,536 are asked for"):
+            job(65_536)
+    assert time.monotonic() - begun < 5
+
+
+def test_as_many_pairs_are_compared_as_a_merge_compares() -> None:
+    for rows, others in [(1, 1), (4, 4), (5, 5), (3, 9), (16, 7), (33, 31)]:
+        merge = f"""
+        parties alice, bob;
+        use std::order::merge_by;
+        main(x: [u8; {rows}] of alice sorted, y: [u8; {others}] of bob sorted)
+            -> (all: [u8; {rows + others}] to both) {{ merge_by(x, y, |v| v) }}
+        """
+        # A comparison and two selections.
+        gates = tacit.function(merge).and_gates
+        assert gates == 16 * compared(rows, others)
+
+
+@pytest.mark.skipif("TACIT_LONG" not in os.environ, reason="takes minutes")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("number", range(len(LIMITED)))
+def test_a_job_takes_as_many_rows_as_it_says(number: int) -> None:
+    job, most = LIMITED[number]
+    assert job(int(most.split()[0].replace(",", ""))).function.and_gates > 0
+
+
+def test_a_column_is_longer_than_an_integer_has_bits() -> None:
+    values = {"x": [float(value) for value in range(5000)]}
+    histogram = tacit.jobs.histogram([100, 4999], rows=5000, at_least=0)
+    column = histogram._values(values, "x")
+    counts = histogram.function.eval(a=column, b=[column[0]])
+    assert counts.tolist() == [101, 4899, 1]
+    quantiles = tacit.jobs.quantiles([0, 50, 100], rows=5000, at_least=1)
+    rows = [{"missing": False, "value": value} for value in column]
+    found = quantiles.function.eval(a=rows, b=rows)
+    assert found["count"] == 10_000 and found["values"].tolist() == [0, 249_900, 499_900]
+
+
+def test_a_job_has_as_many_percents_as_there_are() -> None:
+    assert tacit.jobs.quantiles(range(1, 100)).function.and_gates > 0
 
 
 def test_an_id_is_a_number_of_its_own() -> None:
@@ -148,6 +221,104 @@ def test_an_id_is_a_number_of_its_own() -> None:
     frame = {"id": ids}
     numbers = tacit.jobs.intersection(rows=2)._ids(frame, "id", distinct=True)
     assert len(set(numbers)) == len(ids) and 0 not in numbers
+
+
+def ids_of(ids: Any, bits: int) -> list[int]:
+    job = tacit.jobs.intersection(rows=2, id_bits=bits)
+    return job._ids({"id": ids}, "id", distinct=False)
+
+
+def test_a_long_text_is_an_id_by_its_digest() -> None:
+    """The rule depends on the id and the job's `id_bits` alone, and no two kinds of id meet."""
+    texts = ["", "a", "sevenby", "eight by", "a@example.com", "b@example.com", "é" * 1000]
+    for bits in (64, 66, 72, 74, 256, 300, 1024):
+        numbers = ids_of(texts, bits)
+        assert len(set(numbers)) == len(texts)
+        assert all(number % 2 == 1 and 1 < number < 2**bits for number in numbers)
+        literal = [2 * int.from_bytes(b"\1" + text.encode(), "big") + 1 for text in texts]
+        for text, number, whole in zip(texts, numbers, literal):
+            is_literal = 8 * len(text.encode()) + 2 < bits
+            assert (number == whole) == is_literal
+            # A digest has the first bit, which no other id has.
+            assert (number >> (bits - 1) == 1) == (not is_literal)
+        assert [ids_of([text], bits)[0] for text in texts] == numbers
+    digest = sha256(b"tacit id v1\0a@example.com").digest()
+    expected = 1 << 63 | int.from_bytes(digest[:8], "big") >> 2 << 1 | 1
+    assert ids_of(["a@example.com"], 64) == [expected]
+
+
+def test_parties_meet_by_long_texts(parties: Parties) -> None:
+    job = tacit.jobs.intersection(rows=3, at_least=0)
+    left = {"id": ["ann@example.com", "short", "ben@example.com"]}
+    right = {"id": ["ben@example.com", "short", "cem@example.com"], "cents": [1, 20, 300]}
+    for result in parties.meet(
+        lambda session: job.run(session, left, party="left", id="id"),
+        lambda session: job.run(session, right, party="right", id="id", amount="cents"),
+    ):
+        assert dict(result) == {"count": 2, "total": 21}
+
+
+def test_numbers_of_numpy_are_numbers_wherever_they_are() -> None:
+    job = tacit.jobs.intersection(rows=2, id_bits=16)
+    numbers = [np.int64(5), np.uint8(6)]
+    for frame in (
+        {"id": numbers, "cents": numbers},
+        pd.DataFrame({"id": numbers, "cents": numbers}, dtype=object),
+        {"id": tuple(numbers), "cents": np.array(numbers, dtype=object)},
+    ):
+        assert job._ids(frame, "id", distinct=True) == [12, 14]
+        assert job._amounts(frame, "cents") == [5, 6]
+        job.check(frame, party="right", id="id", amount="cents")
+    # As numbers of 8 bits these would wrap.
+    means = tacit.jobs.mean_variance(rows=2, decimals=2)
+    assert means._values({"x": [np.int8(100), np.float32(1.5)]}, "x") == [10_000, 150]
+    tacit.jobs.auction(2).check([np.int64(9), 8], party="left")
+    tacit.jobs.score(2).function.eval(np.array([1, 2]), np.float32(1), [np.int64(1), 2])
+
+
+def test_rows_of_one_id_are_named() -> None:
+    intersection = tacit.jobs.intersection(rows=8)
+    groups = tacit.jobs.group_sums(["N", "S"], rows=8, amounts=8)
+    correlation = tacit.jobs.correlation(rows=8)
+    frame = {"id": ["a", "b", "a", "c", "b", "a"], "g": ["N"] * 6, "x": [1] * 6}
+    words = "^id has an id more than once: the same in rows 0, 2, 5; 1, 4; "
+    for job, more in [
+        (intersection, {"party": "left"}),
+        (intersection, {"party": "right", "amount": "x"}),
+        (groups, {"party": "left", "group": "g"}),
+        (correlation, {"party": "left", "column": "x"}),
+        (correlation, {"party": "right", "column": "x"}),
+    ]:
+        with pytest.raises(InputError, match=words):
+            job.check(frame, id="id", **more)
+    groups.check(frame, party="right", id="id", amount="x")
+
+
+def test_what_a_job_is_made_of_is_checked() -> None:
+    nan, inf = math.nan, math.inf
+    edges: Any
+    percents: Any
+    huge = [Decimal("1e999999")]
+    for edges in ([nan], [0, inf], ["1"], [None], [0, nan, 1], "01", [1e300], huge):
+        with pytest.raises(UsageError, match="edges"):
+            tacit.jobs.histogram(edges)
+    for percents in ([nan], [inf], ["5"], [2.5], [101], [None], 50):
+        with pytest.raises(UsageError, match="percents"):
+            tacit.jobs.quantiles(percents)
+    with pytest.raises(InputError, match=r"bids\[0\] is True"):
+        tacit.jobs.auction(1).check([True], party="left")
+    session: Any = None
+    with pytest.raises(InputError, match="^bids is of the class count"):
+        tacit.jobs.auction(1).check(itertools.count(), party="left")
+    with pytest.raises(InputError, match="^weights is of the class repeat"):
+        tacit.jobs.score(2).run_model(session, itertools.repeat(1.0), 1.0)
+    with pytest.raises(InputError, match="a decision of 2 parts"):
+        tree: Any = (0, 1.0)
+        tacit.jobs.decision_tree(1, 2).run_model(session, tree)
+    with pytest.raises(InputError, match="the column 'x' is of the class count"):
+        tacit.jobs.mean_variance(rows=2).check({"x": itertools.count()}, party="left", column="x")
+    with pytest.raises(InputError, match="surrogate"):
+        tacit.function("/// \ud800\nparties a, b; main(x: u8 of a) -> (y: u8 to b) { x }")
 
 
 def test_each_job_says_its_cost() -> None:

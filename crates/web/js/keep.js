@@ -36,13 +36,20 @@ export const get = (name) => transact("readonly", (store) => store.get(name));
 export const put = (name, value) => transact("readwrite", (store) => store.put(value, name));
 export const forget = (name) => transact("readwrite", (store) => store.delete(name));
 
+// Of two tabs that make a key at once both take the one that was added first.
 async function sealingKey() {
   const there = await get(SEAL);
   if (there) return there;
   const usages = ["encrypt", "decrypt"];
   const made = await crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, usages);
-  await put(SEAL, made);
-  return made;
+  return transact("readwrite", (store) => {
+    store.add(made, SEAL).onerror = (event) => {
+      if (event.target.error.name !== "ConstraintError") return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    return store.get(SEAL);
+  });
 }
 
 const sealing = (name, iv) => {

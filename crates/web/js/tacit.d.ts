@@ -60,6 +60,8 @@ export interface Description {
     type: string;
     owner: string;
     sorted: boolean;
+    /** Whether no two elements may be alike in what they are sorted by. */
+    strictly: boolean;
     sorted_by: string | null;
   }[];
   /** To a party by its name, or to `both`. */

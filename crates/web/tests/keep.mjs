@@ -13,10 +13,20 @@ globalThis.indexedDB = {
       get: (name) => ({ result: kept.get(name) }),
       put: (value, name) => ({ result: kept.set(name, value) }),
       delete: (name) => ({ result: kept.delete(name) }),
+      add: (value, name) => (kept.has(name) ? refused() : { result: kept.set(name, value) }),
+    };
+    let failed = 0;
+    const refused = () => {
+      const request = { error: { name: "ConstraintError" } };
+      failed += 1;
+      const preventDefault = () => (failed -= 1);
+      const event = { target: request, preventDefault, stopPropagation() {} };
+      queueMicrotask(() => request.onerror(event));
+      return request;
     };
     const transaction = () => {
       const transaction = { objectStore: () => store };
-      queueMicrotask(() => transaction.oncomplete());
+      setImmediate(() => (failed ? transaction.onabort() : transaction.oncomplete()));
       return transaction;
     };
     const request = { result: { transaction, close() {} } };
@@ -61,5 +71,15 @@ test("an identity is a key that no script can read out, or a sealed text", async
   for (const other of ["a PEM text", { privateKey: "a PEM text" }, await key(true), { iv: 1 }]) {
     await put("mine", other);
     await assert.rejects(getIdentity("mine"), /was changed/);
+  }
+});
+
+test("of two tabs on first use each opens what the other sealed", async () => {
+  kept.clear();
+  const tabs = await Promise.all([1, 2].map((tab) => import(`../js/keep.js?tab=${tab}`)));
+  await Promise.all(tabs.map((tab, number) => tab.putSecret(`of ${number}`, `secret ${number}`)));
+  for (const tab of tabs) {
+    assert.equal(await tab.getSecret("of 0"), "secret 0");
+    assert.equal(await tab.getSecret("of 1"), "secret 1");
   }
 });

@@ -139,6 +139,9 @@ impl Walk<'_> {
             None => self.word("public"),
             Some(party) => self.word("of").count(party),
         };
+        if input.is_strict {
+            self.word("strictly");
+        }
         match &input.sorted {
             None => self.word("as given"),
             Some(None) => self.word("sorted"),

@@ -194,8 +194,8 @@ impl<'t> Reader<'t> {
         let bit = match json {
             Json::Bool(bit) => Some(*bit),
             Json::String(text) => match text.as_str() {
-                "true" | "1" => Some(true),
-                "false" | "0" => Some(false),
+                "true" | "True" | "TRUE" | "1" => Some(true),
+                "false" | "False" | "FALSE" | "0" => Some(false),
                 _ => None,
             },
             Json::Number(number) => number.as_u64().filter(|n| *n < 2).map(|n| n == 1),

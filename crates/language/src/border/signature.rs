@@ -199,8 +199,9 @@ impl Signature {
             Some(None) => " sorted".to_owned(),
             Some(Some(field)) => format!(" sorted by {field}"),
         };
+        let strictly = if input.is_strict { " strictly" } else { "" };
         format!(
-            "{}: {} {owner}{sorted}",
+            "{}: {} {owner}{strictly}{sorted}",
             input.name,
             self.type_name(input.ty)
         )
@@ -284,6 +285,7 @@ impl Signature {
                 "type": self.type_name(input.ty),
                 "owner": input.owner.map_or("public", |party| self.party_name(party)),
                 "sorted": input.sorted.is_some(),
+                "strictly": input.is_strict,
                 "sorted_by": sorted_by.map(|name| name.as_str()),
             })
         });

@@ -4,6 +4,7 @@ use tacit_circuit::CircuitError;
 
 use super::csv::{self, CsvTexts, Malformed, Records};
 use super::read::Reader;
+use super::strict::Rows;
 use super::write;
 use crate::program::{TypeId, TypeKind, TypeTable};
 
@@ -96,7 +97,7 @@ struct Table<'r, 't> {
 
 /// Reads an array or a table from the text of a CSV file that messages call `name`: all columns
 /// that its rows have, or the one column `column`. Of an array that may be `filled`, what is
-/// missing is zeros, and how many elements these are is given.
+/// missing is zeros.
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
     types: &'t TypeTable,
@@ -104,7 +105,7 @@ pub(super) fn read<'t>(
     (name, bytes): (&str, &[u8]),
     column: Option<&str>,
     filled: bool,
-) -> Result<usize, CircuitError> {
+) -> Result<Rows, CircuitError> {
     reader.locate(name.to_owned());
     let Some((row, most, is_table)) = rows_of(types, ty) else {
         let found = "a CSV file, which is for arrays and tables";
@@ -122,6 +123,8 @@ pub(super) fn read<'t>(
     };
     table.choose(column)?;
     let count = table.count();
+    let lines = (1..=count).map(|row| table.records.line(row)).collect();
+    let file = Some((name.to_owned(), lines));
     if count > most as usize {
         let line = table.records.line(1 + most as usize);
         let found = format!(
@@ -132,7 +135,7 @@ pub(super) fn read<'t>(
     }
     if is_table {
         table.table(most)?;
-        return Ok(0);
+        return Ok(Rows { filled_up: 0, file });
     }
     let missing = most as usize - count;
     if missing > 0 && !filled {
@@ -144,7 +147,10 @@ pub(super) fn read<'t>(
     }
     table.rows()?;
     table.reader.zeros(row, missing);
-    Ok(missing)
+    Ok(Rows {
+        filled_up: missing,
+        file,
+    })
 }
 
 impl<'t> Table<'_, 't> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use tacit_circuit::{Given, UniqueJson};
+use tacit_circuit::{CircuitError, Given, UniqueJson};
 
 use super::read::Reader;
+use super::strict::{self, Rows};
 use super::{BorderError, CsvTexts, PortValue, Signature, table, write};
 use crate::interpret::{self, MAX_STEPS, Machine, Random};
 use crate::lower::{CircuitFiles, NoCircuitFiles};
@@ -38,9 +39,9 @@ impl Signature {
                 (Some(length), Some((element, n))) if length < n => {
                     reader.elements(element, given)?;
                     reader.zeros(element, n - length);
-                    Ok(n - length)
+                    Ok(Rows::filled_up(n - length))
                 }
-                _ => reader.given(input.ty, given).map(|()| 0),
+                _ => reader.given(input.ty, given).map(|()| Rows::default()),
             }
         })
     }
@@ -58,7 +59,9 @@ impl Signature {
             tacit_circuit::wipe_json(json);
             return value;
         }
-        self.read(input, |reader| reader.text(input.ty, text).map(|()| 0))
+        self.read(input, |reader| {
+            reader.text(input.ty, text).map(|()| Rows::default())
+        })
     }
 
     /// The value of an input from the CSV file that messages call `name`: from all columns that its
@@ -93,20 +96,23 @@ impl Signature {
     fn read<'t>(
         &'t self,
         input: &InputPort,
-        read: impl FnOnce(&mut Reader<'t>) -> Result<usize, tacit_circuit::CircuitError>,
+        read: impl FnOnce(&mut Reader<'t>) -> Result<Rows, CircuitError>,
     ) -> Result<PortValue, BorderError> {
         let mut reader = Reader::new(&self.program.types, input.ty, input.name.as_str());
-        let filled_up = read(&mut reader)?;
+        let rows = read(&mut reader)?;
         let mut value = PortValue {
             ty: input.ty,
             bits: reader.finish(),
-            filled_up,
+            filled_up: rows.filled_up,
         };
         assert_eq!(
             value.bits.len() as u64,
             self.program.types.width(input.ty),
             "a reader gives each bit of the type once"
         );
+        if input.is_strict {
+            strict::check(&self.program.types, input, &value, &rows)?;
+        }
         if let Some(field) = &input.sorted {
             self.sort(&mut value, field.as_ref().map(|name| name.as_str()));
         }

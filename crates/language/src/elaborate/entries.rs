@@ -321,6 +321,7 @@ impl<'a> Elaborator<'a> {
             ty,
             owner,
             sorted,
+            is_strict: input.sorted.as_ref().is_some_and(|sorted| sorted.is_strict),
         })
     }
 

@@ -275,7 +275,7 @@ impl Parser<'_> {
             if parser.is_word("of") || parser.is_word("public") {
                 return parser.input_of_function(is_main);
             }
-            let sorted = parser.sorted()?;
+            let sorted = parser.sorted_value()?;
             Ok(Parameter {
                 is_mutable,
                 name,
@@ -288,7 +288,7 @@ impl Parser<'_> {
             None => None,
         };
         let result_sorted = match result {
-            Some(_) => self.sorted()?,
+            Some(_) => self.sorted_value()?,
             None => None,
         };
         let body = match self.take(T::Equal) {
@@ -416,17 +416,35 @@ impl Parser<'_> {
         })
     }
 
-    /// `sorted` or `sorted by id`, if it stands here.
+    /// `sorted` or `sorted by id` of what is no input, if it stands here.
+    fn sorted_value(&mut self) -> Parsed<Option<Sorted>> {
+        let sorted = self.sorted()?;
+        if let Some(sorted) = sorted.as_ref().filter(|sorted| sorted.is_strict) {
+            let error = Diagnostic::new(sorted.span, "inputs alone are `strictly sorted`")
+                .help("write `sorted`; `strictly_sorted` of `std::psi` checks the rest");
+            return self.report(error);
+        }
+        Ok(sorted)
+    }
+
+    /// `sorted`, `sorted by id`, `strictly sorted` or `strictly sorted by id`, if it stands here.
     fn sorted(&mut self) -> Parsed<Option<Sorted>> {
-        let Some(start) = self.take_word("sorted") else {
-            return Ok(None);
+        let strictly = self.take_word("strictly");
+        let start = match (strictly, self.take_word("sorted")) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => return self.unexpected("`sorted`"),
+            (strictly, Some(sorted)) => strictly.unwrap_or(sorted),
         };
         let by = match self.take_word("by") {
             Some(_) => Some(self.ident("a field's name")?),
             None => None,
         };
         let span = start.to(self.previous());
-        Ok(Some(Sorted { by, span }))
+        Ok(Some(Sorted {
+            is_strict: strictly.is_some(),
+            by,
+            span,
+        }))
     }
 
     fn output(&mut self) -> Parsed<Output> {

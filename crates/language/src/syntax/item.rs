@@ -215,6 +215,8 @@ pub(crate) struct Parameter {
 /// `sorted`, or `sorted by` a field of the elements or by a lambda that is a parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted {
+    /// Whether it is `strictly sorted`, as inputs alone may be.
+    pub(crate) is_strict: bool,
     pub(crate) by: Option<Ident>,
     pub(crate) span: Span,
 }

@@ -7,7 +7,9 @@ of Polars, PyArrow, pandas and others, none of which this package needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
+from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,9 +23,28 @@ MISSING = ("NoneType", "NAType", "NaTType")
 """Classes of which the only value stands for a missing one."""
 
 
+MOST_DIGITS = 5000
+"""More than a number of any type has."""
+
+FINE_UNITS = ("ns", "ps", "fs", "as")
+"""Units of time in which NumPy's lists have integers."""
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value has columns."""
+    if type(value).__name__ == "LazyFrame":
+        raise InputError("a LazyFrame has no values yet; give what its collect() returns")
+    return (
+        isinstance(value, dict)
+        or hasattr(value, "columns")
+        or hasattr(value, "__arrow_c_stream__")
+    )
+
+
 def column(frame: Any, name: str) -> Any:
     """Column `name` of a DataFrame, a dict of columns or a table of Arrow; None where there is
     none."""
+    is_frame(frame)
     try:
         if isinstance(frame, Mapping) or hasattr(frame, "columns"):
             return frame[name]
@@ -84,16 +105,90 @@ def array(memory: bytearray, dtype: str, sizes: Sequence[int]) -> NDArray[Any]:
 
 
 def values(column: Any) -> Any:
-    """What an array or column has, as lists of Python's values; None where it is neither."""
+    """What an array or column has, as lists of Python's values, of a DataFrame its rows; None where
+    it is neither."""
+    if isinstance(column, Decimal):
+        return _digits(column)
+    if hasattr(column, "columns"):
+        columns = [items(values_of) for values_of in map(column.__getitem__, names(column))]
+        whole = [values_of for values_of in columns if values_of is not None]
+        return [list(row) for row in zip(*whole)] if len(whole) == len(columns) else None
     if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
         try:
             return ChunkedArray.from_arrow(column).to_pylist()
         except Exception:  # pandas without PyArrow, and values that Arrow has no type for.
             pass
-    for method in ("tolist", "to_list"):
+    if isinstance(column, np.ndarray) and column.dtype.kind == "S" and column.dtype.itemsize:
+        # NumPy's own list leaves zeros at the end out.
+        column = np.ascontiguousarray(column).view(f"V{column.dtype.itemsize}")
+    if isinstance(column, (np.ndarray, np.generic)) and column.dtype.kind in "mM":
+        dtype: Any = column.dtype
+        if np.datetime_data(dtype)[0] in FINE_UNITS:
+            column = column.astype(f"{dtype.kind}8[us]")
+    for method in ("tolist", "to_list", "as_py"):
         if hasattr(column, method):
             return getattr(column, method)()
     return None
+
+
+def items(column: Any) -> list[Any] | None:
+    """The items of a list, array or column, no more than it says that it has; None for all else."""
+    if isinstance(column, list):
+        found = list(list.__iter__(column))
+    elif isinstance(column, tuple):
+        found = list(tuple.__iter__(column))
+    elif isinstance(listed := values(column), list):
+        found = listed
+    elif isinstance(column, Collection) and not isinstance(column, (str, bytes, Mapping, Set)):
+        found = list(islice(column, len(column)))
+    else:
+        return None
+    return [plain(value) for value in found]
+
+
+def plain(value: Any) -> Any:
+    """A bool or number of NumPy's as one of Python's; other values as they are."""
+    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biuf" else value
+
+
+def refusal(value: Any) -> str:
+    """Why a single value is none that Tacit takes."""
+    name = type(value).__name__
+    if name in MISSING:
+        return "is missing; fill it, or leave its row out"
+    if isinstance(value, float):
+        what = "missing, or no number (NaN)" if math.isnan(value) else "infinite and no number"
+        return f"is {what}; fill it, or leave its row out"
+    if isinstance(value, (int, Decimal)):
+        return f"is no number, or has more than {MOST_DIGITS} digits; give one that its type has"
+    if isinstance(value, bytes):
+        return (
+            "is of bytes, which the type bytes<n> alone takes; give a number, or a text by .decode()"
+        )
+    if isinstance(value, str):
+        return "has half of a surrogate pair, which is no character; leave it out"
+    if name in ("longdouble", "float128"):
+        return f'has the class {name}, which Tacit does not take; convert it by .astype("float64")'
+    return (
+        f"has the class {name}, which Tacit does not take; give bools, numbers, texts or bytes, or "
+        "lists, arrays or columns of them"
+    )
+
+
+def encoded(at: str, text: str) -> bytes:
+    """A text's bytes in UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{at} {refusal(text)}") from None
+
+
+def _digits(number: Decimal) -> str | None:
+    """A decimal number in full, unless it is none or has more digits than any type."""
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int) or max(-exponent, number.adjusted()) > MOST_DIGITS:
+        return None
+    return format(number, "f")
 
 
 def present(at: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import _columns
 from ._table import Table
 from ._tacit import Function as Native
 from .errors import InputError, ProgramWarning, UsageError
@@ -126,6 +127,7 @@ def function(
     names one of several runs. `tacit.library()` lists the library.
     """
     if isinstance(source, str) and "{" in source:
+        _columns.encoded("the program", source)
         return Function(Native.program(None, source, run, params, dict(public or {})))
     path = os.fspath(source)
     if path.endswith(".tacit"):

@@ -44,9 +44,9 @@ function program() {
   return { text: text.value, params: values($("params")), public: values($("public")) };
 }
 
-const inputField = ({ name, type, owner, sorted }) => ({
+const inputField = ({ name, type, owner, sorted, strictly }) => ({
   name,
-  said: `${type}${sorted ? ", sorted" : ""}, ${owner}`,
+  said: `${type}${sorted ? `, ${strictly ? "strictly " : ""}sorted` : ""}, ${owner}`,
 });
 
 function showAgreed({ params, inputs }) {

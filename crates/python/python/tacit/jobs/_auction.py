@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any
 
 from .._session import Session
 from ..errors import InputError
-from ._job import Job, Result
+from ._job import Job, Result, listed
 
 
 class Auction(Job):
@@ -21,11 +20,11 @@ class Auction(Job):
         learn `sold`: for each lot a dict of `winner` (`Nobody`, `Left` or `Right`) and `price`. Of
         two like bids the left one wins."""
         name = "a" if self._party(party) == "left" else "b"
-        try:
-            whole = [operator.index(bid) for bid in bids]
-        except TypeError as error:
-            raise InputError(f"a bid is not a whole number: {error}") from None
-        outcome = session.run(self.function, {name: whole}, **options)
+        given = listed(bids, "bids")
+        for lot, bid in enumerate(given):
+            if isinstance(bid, bool) or not isinstance(bid, int):
+                raise InputError(f"bids[{lot}] is {bid!r}, which is not a whole number")
+        outcome = session.run(self.function, {name: given}, **options)
         return Result({"sold": outcome["sold"]}, outcome)
 
 

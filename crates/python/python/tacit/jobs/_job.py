@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -78,33 +79,49 @@ class Job:
             if not name:
                 raise InputError(f"{argument} is not given; name a column of the frame: {known}")
             raise InputError(_columns.no_column("the frame", frame, name, f"{argument}="))
-        listed = _columns.values(found)
         return [
             _columns.present(f"{name}[{row}]", value)
-            for row, value in enumerate(found if listed is None else listed)
+            for row, value in enumerate(listed(found, f"the column {name!r}"))
         ]
 
     def _numbers(self, values: Iterable[Any], name: str, decimals: int) -> list[int]:
         """The values, of which `name` is for messages, times 10 to `decimals`, as integers."""
-        least = -(2 ** (self._params["BITS"] - 1))
-        numbers = [_scaled(name, value, decimals) for value in values]
-        for number in numbers:
-            if not least <= number < -least:
+        bound = 2 ** (self._params["BITS"] - 1)
+        numbers = []
+        for row, value in enumerate(values):
+            if not is_number(value):
                 raise InputError(
-                    f"{name} has a value beyond {self._params['BITS']} bits at {decimals} "
-                    "decimals; give both parties fewer decimals or more value_bits"
+                    f"{name}[{row}] is {value!r}, which is not a number; fill it, or drop its row"
                 )
+            number = scaled(value, decimals, bound)
+            if number is None or not -bound <= number < bound:
+                raise InputError(
+                    f"{name}[{row}] is beyond {self._params['BITS']} bits at {decimals} decimals; "
+                    "give both parties fewer decimals or more value_bits"
+                )
+            numbers.append(number)
         return numbers
 
     def _amounts(self, frame: Any, name: str) -> list[int]:
         """Amounts, which are whole and not negative."""
         amounts = self._column(frame, name, "amount")
+        bits = self._params["AMOUNT_BITS"]
         for row, amount in enumerate(amounts):
-            is_number = isinstance(amount, (int, float, Decimal))
-            if not is_number or amount < 0 or amount % 1 != 0:
+            at = f"{name}[{row}]"
+            if isinstance(amount, bool) or not is_number(amount):
                 raise InputError(
-                    f"{name}[{row}] is {amount!r}, and amounts are whole numbers from 0; give "
-                    f"cents in place of euros, such as (frame[{name!r}] * 100).round()"
+                    f"{at} is {amount!r}, and amounts are whole numbers from 0; name a column of "
+                    "numbers"
+                )
+            if amount >= 2**bits:
+                raise InputError(
+                    f"{at} is greater than the job takes in {bits} bits; give both parties more "
+                    "amount_bits"
+                )
+            if amount < 0 or amount != int(amount):
+                raise InputError(
+                    f"{at} is {amount!r}, and amounts are whole numbers from 0; give cents in "
+                    f"place of euros, such as (frame[{name!r}] * 100).round()"
                 )
         return [int(amount) for amount in amounts]
 
@@ -116,18 +133,24 @@ class Job:
             )
 
     def _ids(self, frame: Any, name: str, *, distinct: bool) -> list[int]:
-        """Ids as numbers above 1: of an integer plus one the double, of the bytes of a text behind
-        a 1 the double plus one, so that no text is an integer."""
+        """Ids as numbers above 1, each of at most ID_BITS bits. Those of integers are even and
+        those of texts odd, so that no text is an integer."""
         bits = self._params["ID_BITS"]
-        ids = [_number(name, id) for id in self._column(frame, name, "id")]
-        widest = max(ids, default=0).bit_length()
-        if widest > bits:
-            raise InputError(
-                f"{name} has an id of {widest} bits and the job takes {bits}; give both parties "
-                f"id_bits={8 * -(-widest // 8)}"
-            )
-        if distinct and len(set(ids)) < len(ids):
-            raise InputError(f"{name} has an id more than once; add such rows up before")
+        column = self._column(frame, name, "id")
+        ids = [_number(f"{name}[{row}]", id, bits) for row, id in enumerate(column)]
+        if distinct:
+            rows: dict[int, list[int]] = {}
+            for row, number in enumerate(ids):
+                rows.setdefault(number, []).append(row)
+            twice = [alike for alike in rows.values() if len(alike) > 1]
+            if twice:
+                shown = "; ".join(_rows(alike) for alike in twice[:MOST_NAMED])
+                more = len(twice) - MOST_NAMED
+                raise InputError(
+                    f"{name} has an id more than once: the same in rows {shown}"
+                    + f", and {more} more ids" * (more > 0)
+                    + "; make one row of these before, counted from 0"
+                )
         return ids
 
 
@@ -179,24 +202,81 @@ class Result(Mapping[str, Any]):
         return f"{html}<p>{escape(self.outcome._secure())}</p>"
 
 
-def _number(column: str, id: object) -> int:
+MOST_NAMED = 5
+"""Ids, or rows of an id, that one message names."""
+
+LEAST_HASHED_BITS = 64
+"""Of fewer bits no digest of an id is made: two would soon be the same."""
+
+
+def _rows(alike: Sequence[int]) -> str:
+    shown = ", ".join(map(str, alike[:MOST_NAMED]))
+    return shown + f" and {len(alike) - MOST_NAMED} more" * (len(alike) > MOST_NAMED)
+
+
+def _number(at: str, id: object, bits: int) -> int:
+    """An id as a number of at most `bits` bits: of an integer plus one the double; of a text with a
+    1 before its bytes the double plus one, where that has fewer bits, or else a digest between a 1
+    as the first bit and a 1 as the last. Both parties' ids become numbers by the same rule, which
+    depends on the id and on `bits` alone."""
     if isinstance(id, str):
-        return 2 * int.from_bytes(b"\1" + id.encode(), "big") + 1
-    if isinstance(id, int) and not isinstance(id, bool) and id >= 0:
-        return 2 * (id + 1)
+        text = _columns.encoded(at, id)
+        needed = 8 * len(text) + 2
+        if needed < bits or needed == bits < LEAST_HASHED_BITS:
+            return 2 * int.from_bytes(b"\1" + text, "big") + 1
+        if bits >= LEAST_HASHED_BITS:
+            return 1 << (bits - 1) | _digest(text, bits - 2) << 1 | 1
+        needed = min(needed, LEAST_HASHED_BITS)
+    elif isinstance(id, int) and not isinstance(id, bool) and id >= 0:
+        needed = (id + 1).bit_length() + 1
+        if needed <= bits:
+            return 2 * (id + 1)
+    else:
+        raise InputError(
+            f"{at} is of the class {type(id).__name__}, and ids are texts, or integers from 0"
+            + "; a column of floats that are whole is one of integers by .astype('int64')"
+            * isinstance(id, float)
+        )
     raise InputError(
-        f"{column} has an id of the class {type(id).__name__}; ids are texts, or integers from 0"
+        f"{at} is an id of {needed} bits and the job takes {bits}; give both parties "
+        f"id_bits={8 * -(-needed // 8)}"
     )
 
 
-def _scaled(column: str, value: Any, decimals: int) -> int:
+def _digest(text: bytes, bits: int) -> int:
+    """So many bits of SHA-256 of a text, of SHA-256 in counter mode where that has fewer."""
+    blocks = range(-(-bits // 256))
+    digests = (sha256(b"tacit id v1" + bytes([block]) + text).digest() for block in blocks)
+    return int.from_bytes(b"".join(digests), "big") >> 256 * len(blocks) - bits
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number."""
     try:
-        is_number = not isinstance(value, (str, bytes)) and math.isfinite(value)
-    except (TypeError, ValueError):
-        is_number = False
-    if not is_number:
-        raise InputError(f"{column} has {value!r}, which is not a number; fill it, or drop its row")
-    return int(round(value * 10**decimals))
+        number: Any = value
+        return not isinstance(number, (str, bytes)) and math.isfinite(number)
+    except (TypeError, ValueError, OverflowError):
+        # An integer beyond all floats.
+        return isinstance(value, int)
+
+
+def scaled(value: Any, decimals: int, bound: int) -> int | None:
+    """A number times 10 to `decimals`, rounded; None where it is further from 0 than `bound`."""
+    try:
+        product = value * 10**decimals
+        return int(round(product)) if -bound - 1 < product < bound + 1 else None
+    except ArithmeticError:  # A decimal number beyond all that are.
+        return None
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """The values of a list, array or column that an argument of a job gives."""
+    found = _columns.items(values)
+    if found is None:
+        raise InputError(
+            f"{what} is of the class {type(values).__name__}; give a list, an array or a column"
+        )
+    return found
 
 
 def sound(outcome: Outcome) -> Outcome:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Union
 
+import numpy as np
+
 from .._session import Outcome, Session
 from ..errors import InputError
-from ._job import Job
+from ._job import Job, listed
 
 
 class Score(Job):
@@ -17,12 +19,12 @@ class Score(Job):
         self, session: Session, /, weights: Iterable[float], bias: float, **options: Any
     ) -> Outcome:
         """The owner of the model, who learns nothing."""
-        inputs = {"weights": list(weights), "bias": bias}
+        inputs = {"weights": listed(weights, "weights"), "bias": bias}
         return session.run(self.function, inputs, **options)
 
     def run_client(self, session: Session, /, row: Iterable[float], **options: Any) -> float:
         """The client, who learns the score. Numbers are rounded to the nearest 2^-16."""
-        score: float = session.run(self.function, {"row": list(row)}, **options)["score"]
+        score: float = session.run(self.function, {"row": listed(row, "row")}, **options)["score"]
         return score
 
 
@@ -50,7 +52,7 @@ class DecisionTree(Job):
 
     def run_client(self, session: Session, /, row: Iterable[float], **options: Any) -> float:
         """The client, who learns the leaf's number. Numbers are rounded to the nearest 2^-16."""
-        leaf: float = session.run(self.function, {"row": list(row)}, **options)["leaf"]
+        leaf: float = session.run(self.function, {"row": listed(row, "row")}, **options)["leaf"]
         return leaf
 
 
@@ -76,6 +78,10 @@ def _split(tree: Tree, features: int) -> tuple[int, float, Tree, Tree]:
     """The tree as a decision; a leaf is one of which both sides are that leaf."""
     if not isinstance(tree, tuple):
         return 0, 0.0, tree, tree
-    if not 0 <= tree[0] < features:
-        raise InputError(f"the tree reads feature {tree[0]}; rows have 0 to {features - 1}")
+    if len(tree) != 4:
+        raise InputError(
+            f"the tree has a decision of {len(tree)} parts; give (feature, threshold, below, above)"
+        )
+    if not (isinstance(tree[0], (int, np.integer)) and 0 <= tree[0] < features):
+        raise InputError(f"the tree reads feature {tree[0]!r}; rows have 0 to {features - 1}")
     return tree

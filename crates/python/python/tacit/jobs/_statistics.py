@@ -9,7 +9,8 @@ from typing import Any
 
 from .._session import Outcome, Session
 from ..errors import InputError, UsageError
-from ._job import Job, Result, sound
+from . import _size
+from ._job import Job, Result, is_number, listed, scaled, sound
 from ._noise import Budget, Noise, Noised, plan
 
 
@@ -68,20 +69,33 @@ class Histogram(_OfColumn):
         at_least: int | None,
         noise: Noise | None,
     ) -> None:
-        scaled = [round(edge * 10**decimals) for edge in edges]
-        if any(a >= b for a, b in zip(scaled, scaled[1:])):
-            raise UsageError(f"edges {list(edges)} are not in ascending order")
-        counts = {"counts": Noised(sensitivity=1, values=len(scaled) + 1)}
+        edges = _given(edges, "edges")
+        rounded = [scaled(edge, decimals, 2**64) for edge in edges]
+        known = [edge for edge in rounded if edge is not None]
+        if len(known) < len(edges) or any(a >= b for a, b in zip(known, known[1:])):
+            raise UsageError(
+                f"edges {edges} are not in ascending order at {decimals} decimals, or too large"
+            )
+        counts = {"counts": Noised(sensitivity=1, values=len(known) + 1)}
         planned = plan(noise, at_least, "one row of one party", counts)
         params = {
-            "EDGES": len(scaled),
+            "EDGES": len(known),
             "AT_LEAST": planned.at_least,
             **params,
             **planned.params,
         }
-        public = {"edges": scaled, **planned.public}
+        bits, drawn = params["BITS"], _size.noise(params, {"COUNTS_NOISE": len(known) + 1})
+
+        def values(rows: int) -> int:
+            # There may be 2^26; each value is compared with each edge, which counts as 32 here.
+            steps = 64 * rows * len(known)
+            return max(4 * rows * (bits + len(known)) + drawn, steps // 2)
+
+        what = f"rows of {bits} value_bits with {len(known)} edges"
+        _size.check(params["ROWS"], what, values)
+        public = {"edges": known, **planned.public}
         super().__init__("histogram", decimals, params, public, planned.budget)
-        self.edges = list(edges)
+        self.edges = edges
 
     def run(
         self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
@@ -102,11 +116,21 @@ class Quantiles(_OfColumn):
     def __init__(
         self, percents: Sequence[int], decimals: int, params: Mapping[str, int]
     ) -> None:
-        if any(not 0 <= percent <= 100 for percent in percents):
-            raise UsageError(f"percents {list(percents)} are not all from 0 to 100")
+        percents = _given(percents, "percents")
+        if any(not 0 <= percent <= 100 or percent % 1 for percent in percents):
+            raise UsageError(f"percents {percents} are not all whole numbers from 0 to 100")
+        percents = [int(percent) for percent in percents]
         params = {"QUANTILES": len(percents), **params}
-        super().__init__("quantiles", decimals, params, {"percents": list(percents)})
-        self.percents = list(percents)
+        width = params["BITS"] + 1
+
+        def values(rows: int) -> int:
+            of_rows = 2 * (width + 1 + params["BITS"] * len(percents)) + 16
+            return _size.merged(rows, rows, width) + rows * of_rows
+
+        what = f"rows of {params['BITS']} value_bits with {len(percents)} percents"
+        _size.check(params["ROWS"], what, values)
+        super().__init__("quantiles", decimals, params, {"percents": percents})
+        self.percents = percents
 
     def run(
         self, session: Session, /, frame: Any, *, party: str, column: str, **options: Any
@@ -127,6 +151,18 @@ class Quantiles(_OfColumn):
 
 class Correlation(_OfColumn):
     """The correlation of two columns, one of each party, over the ids that both have."""
+
+    def __init__(self, decimals: int, params: Mapping[str, int]) -> None:
+        ids, bits = params["ID_BITS"], params["BITS"]
+        row = ids + 1 + 2 * bits
+
+        def values(rows: int) -> int:
+            sums = 8 * bits + 6 * rows.bit_length()
+            of_rows = 2 * (row + 1 + 2 * bits + sums) + 4 * (ids + bits)
+            return _size.merged(rows, rows, row) + rows * of_rows
+
+        _size.check(params["ROWS"], f"rows of {ids} id_bits and {bits} value_bits", values)
+        super().__init__("correlation", decimals, params)
 
     def run(
         self, session: Session, /, frame: Any, *, party: str, id: str, column: str, **options: Any
@@ -219,7 +255,19 @@ def correlation(
     parties whose tables are what they say.
     """
     params = {"ROWS": rows, "ID_BITS": id_bits, "BITS": value_bits, "AT_LEAST": at_least}
-    return Correlation("correlation", decimals, params)
+    return Correlation(decimals, params)
+
+
+def _given(numbers: Any, name: str) -> list[Any]:
+    """The numbers that an argument of a job has."""
+    try:
+        found = listed(numbers, name)
+    except InputError as error:
+        raise UsageError(str(error)) from None
+    wrong = [number for number in found if not is_number(number)]
+    if wrong:
+        raise UsageError(f"{name} has {wrong[0]!r}, which is not a finite number")
+    return found
 
 
 def _moments(

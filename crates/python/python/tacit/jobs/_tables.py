@@ -10,6 +10,7 @@ from typing import Any
 
 from .._session import Session
 from ..errors import InputError, UsageError
+from . import _size
 from ._job import Job, Result, sound
 from ._noise import Noise, Noised, plan
 
@@ -24,6 +25,15 @@ class Intersection(Job):
         noised = {"count": Noised(sensitivity=1), "total": Noised(sensitivity=most)}
         planned = plan(noise, at_least, "one id, in one table or in both", noised)
         params = {"AT_LEAST": planned.at_least, **params, **planned.params}
+        ids, amounts = params["ID_BITS"], params["AMOUNT_BITS"]
+
+        def values(rows: int) -> int:
+            sums = 1 + amounts + amounts + 2 * rows.bit_length()
+            of_rows = 2 * sums + 2 * (2 * ids + amounts)
+            drawn = _size.noise(params, {"COUNT_NOISE": 1, "TOTAL_NOISE": 1})
+            return _size.merged(rows, rows, ids + 1 + amounts) + rows * of_rows + drawn
+
+        _size.check(params["ROWS"], f"rows of {ids} id_bits and {amounts} amount_bits", values)
         super().__init__("intersection", params, planned.public, planned.budget)
 
     def run(
@@ -67,10 +77,10 @@ class GroupSums(Job):
         if len(set(groups)) < len(groups):
             raise UsageError(f"groups has a name more than once: {groups}")
         digest = sha256(json.dumps([str(group) for group in groups]).encode()).digest()
-        most = _greatest(params["AMOUNT_BITS"])
+        greatest = _greatest(params["AMOUNT_BITS"])
         noised = {
             "counts": Noised(sensitivity=1, values=len(groups)),
-            "totals": Noised(sensitivity=most, values=len(groups)),
+            "totals": Noised(sensitivity=greatest, values=len(groups)),
         }
         planned = plan(noise, at_least, "one id, in one table or in both", noised)
         params = {
@@ -80,6 +90,22 @@ class GroupSums(Job):
             **params,
             **planned.params,
         }
+        ids, width = params["ID_BITS"], params["AMOUNT_BITS"]
+        group = max(len(groups) - 1, 1).bit_length()
+
+        def values(rows: int) -> int:
+            left, right = (-(-rows * params[side] // most) for side in ("ROWS", "AMOUNTS"))
+            row = ids + 1 + group + width + 1
+            found = row + 1 + group + width + 1
+            sums = len(groups) * (2 + width + 3 * (left + right).bit_length())
+            of_inputs = 2 * (left * (ids + group) + right * (ids + width))
+            drawn = {f"{name}_NOISE": len(groups) for name in ("COUNTS", "TOTALS")}
+            of_rows = (left + right) * (found + sums)
+            return _size.merged(left, right, row) + of_rows + of_inputs + _size.noise(params, drawn)
+
+        most = max(params["ROWS"], params["AMOUNTS"], 1)
+        what = f"rows and amounts of {ids} id_bits, {width} amount_bits and {len(groups)} groups"
+        _size.check(most, what, values)
         super().__init__("group_sums", params, planned.public, planned.budget)
         self.groups = groups
 
