@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &format!(",\"lines\":{}", file.lines().count()),
         || {
             let loaded = Loaded::new("long.tacit", &file, &NoFiles);
-            assert!(loaded.check(&ParamValues::new()).is_empty());
+            assert!(loaded.check(&ParamValues::new(), &NoCircuitFiles).is_empty());
             program(&loaded).map(|_| ())
         },
     )?;
