@@ -258,9 +258,9 @@ impl<'a> Elaborator<'a> {
     fn lambda_of(&mut self, argument: &'a syntax::Expression) -> Done<u32> {
         match &argument.kind {
             Syntax::Lambda(parameters, body) => {
-                let scopes = self.context.scopes.iter().flatten();
                 // A lambda captures no variable.
-                let names = scopes.filter(|(_, binding)| !matches!(binding, Binding::Local(..)));
+                let names = self.context.scopes.all().iter();
+                let names = names.filter(|(_, binding)| !matches!(binding, Binding::Local(..)));
                 let names = names.cloned().collect();
                 self.lambdas.push(Lambda {
                     parameters,
@@ -309,8 +309,8 @@ impl<'a> Elaborator<'a> {
             let term = self.expression(argument.value, None)?;
             terms.push((term, argument.value.span));
         }
-        let names = self.lambdas[lambda as usize].names.clone();
-        let outer = std::mem::replace(&mut self.context.scopes, vec![names]);
+        let names = self.lambdas[lambda as usize].names.iter().cloned();
+        let outer = std::mem::replace(&mut self.context.scopes, names.collect());
         let module = self.lambdas[lambda as usize].module;
         let outer_module = std::mem::replace(&mut self.context.module, module);
         let mut statements = Vec::new();
@@ -351,7 +351,9 @@ impl<'a> Elaborator<'a> {
             return *known;
         }
         let mut context = Context::new(key.0, Surroundings::Function);
-        context.scopes[0].extend(bindings(&function.generics, &id.generics));
+        context
+            .scopes
+            .extend(bindings(&function.generics, &id.generics));
         if !id.generics.is_empty() {
             let generics = self.program.types.generics_text(&id.generics);
             context.used_at = Some((span, format!("{}::<{generics}>", function.name.name)));
