@@ -6,7 +6,7 @@ use tacit_circuit::{Circuit, Type};
 use super::cut::Shape;
 use super::lines::{Recorder, SiteId};
 use super::operators::Bits;
-use super::trace::{Call, Components, Tracer};
+use super::trace::{Call, Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{Entry, EntryKind, Program, TypeId, TypeKind};
 
@@ -114,7 +114,7 @@ pub(super) fn trace(
     recorded: bool,
 ) -> Lower<Run> {
     let given = given(program, entry, random)?;
-    let builder = Builder::new();
+    let builder = Builder::bounded(MAX_GATES + 1);
     let mut tracer = Tracer::new(&builder, program, files, Components::Call(Vec::new()));
     tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
@@ -147,6 +147,7 @@ pub(super) fn trace(
         }
     }
     let result = tracer.call(entry.function, arguments)?;
+    tracer.check_gates(0, entry.span)?;
     let mut rest = &result[..];
     for (number, output) in entry.outputs.iter().enumerate() {
         let (bits, after) = rest.split_at(program.types.width(output.ty) as usize);
