@@ -11,8 +11,7 @@ use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
 use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks};
 use tacit::{Category, Function, Job, Outcome, Role, SecurityScope, Session, Value};
 
-use tacit_language::TypedFunction;
-
+use super::given::{GivenInputs, reading};
 use super::{check_chain, role};
 use crate::args::RunArgs;
 use crate::config::Config;
@@ -52,12 +51,12 @@ impl<'a> TwoPartyRun<'a> {
     pub(super) fn new(
         args: &'a RunArgs,
         config: &Config,
-        (party, runnable): (&Party, &'a Runnable),
+        (party, runnable, given): (&Party, &'a Runnable, GivenInputs),
         mut protocol: Protocol,
         log: Log,
     ) -> Result<Self, Failure> {
         let peer = args.meet.peer.as_deref();
-        let role = role(&args.who, peer, Some(runnable), config)?;
+        let role = role(&args.who, peer, runnable.signature(), config)?;
         let function = runnable.function();
         check_chain(args, protocol, function)?;
         log.step(format_args!(
@@ -84,16 +83,8 @@ impl<'a> TwoPartyRun<'a> {
             security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
             kept_ots: kept_ots(args, config, protocol, log),
-            values: runnable.gather(
-                role,
-                &args.inputs.inputs,
-                args.inputs.input_file.as_deref(),
-            )?,
-            files: {
-                let signature = runnable.typed().map(TypedFunction::signature);
-                let party = signature.map(|signature| signature.party_of(role));
-                OutputFiles::new(&args.outputs, signature, party)?
-            },
+            values: runnable.inputs(role, &reading(args), given.values)?,
+            files: given.files,
             time_limit: args.runs.time_limit.or(config.timeouts.run),
             log,
         };
@@ -101,7 +92,9 @@ impl<'a> TwoPartyRun<'a> {
             run.job()?.check()?;
         }
         // Before a peer waits for it.
+        let compiling = Bar::without_end("compiling", !args.runs.json);
         function.compile();
+        drop(compiling);
         log.detail(format_args!(
             "{} AND and {} XOR gates as compiled; {} inputs of this party",
             function.and_gates(),
@@ -276,7 +269,7 @@ impl<'a> TwoPartyRun<'a> {
 
     /// The error, with the parties' names of a program in place of their roles.
     fn named(&self, error: tacit::Error) -> Failure {
-        match (&error, self.runnable.typed().map(TypedFunction::signature)) {
+        match (&error, self.runnable.signature()) {
             (tacit::Error::PeerIncompatible(Incompatibility::SameRole(_)), Some(signature)) => {
                 let name = |role| signature.party_name(signature.party_of(role)).to_owned();
                 Failure::SameParty {

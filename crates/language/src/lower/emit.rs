@@ -18,7 +18,7 @@ use super::cut::{Levels, Live, Shape, Source, Traced, levels};
 use super::lines::LineCosts;
 use super::run::{Origin, Run, port_type, shape, trace};
 use super::trace::Call;
-use super::{CircuitFiles, Error, Lower, Lowered, component, size};
+use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, component, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
 
@@ -31,17 +31,24 @@ pub(super) fn function(
     program: &Program,
     name: &str,
     id: EntryId,
-    files: &dyn CircuitFiles,
+    (files, watch): (&dyn CircuitFiles, Watch<'_>),
     recorded: bool,
 ) -> Lower<(Lowered, LineCosts)> {
     let entry = &program.entries[id.0 as usize];
-    size::check(program, entry)?;
+    let steps = size::check(program, entry)?;
+    // The traces, and then about as long what becomes of them.
+    let traces = if program.draws_random { 2 } else { 1 };
+    let total = (traces + 1) * steps;
+    let tell = |done| watch(Progress { done, total });
     let random = match program.draws_random {
-        true => trace(program, entry, files, 0, false)?.drawn,
+        true => trace(program, entry, (files, &tell), 0, false)?.drawn,
         false => 0,
     };
-    let run = trace(program, entry, files, random, recorded)?;
-    Emitter::new(program, entry, &run, files)?.emit(name)
+    let second = |done| tell(steps + done);
+    let told: &dyn Fn(u64) = if traces == 2 { &second } else { &tell };
+    let run = trace(program, entry, (files, told), random, recorded)?;
+    let emitted = |level: u64, levels: u64| tell(traces * steps + steps * level / levels);
+    Emitter::new(program, entry, &run, files)?.emit(name, &emitted)
 }
 
 /// The place of a gate that nothing outside its region reads.
@@ -133,7 +140,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         })
     }
 
-    fn emit(mut self, name: &str) -> Lower<(Lowered, LineCosts)> {
+    /// `tell` hears how many of the levels are done.
+    fn emit(mut self, name: &str, tell: &dyn Fn(u64, u64)) -> Lower<(Lowered, LineCosts)> {
         self.builder = FunctionBuilder::new(name);
         let used = self.used_inputs();
         self.give(&used);
@@ -145,6 +153,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let calls = ByLevel::new(last, &self.levels.calls, |call| self.live.calls[call]);
         let read_outside = self.read_outside();
         for level in 0..=last as usize {
+            if level % (last as usize / 64 + 1) == 0 {
+                tell(level as u64, u64::from(last) + 1);
+            }
             for &call in calls.at(level) {
                 self.call(call as usize)?;
             }

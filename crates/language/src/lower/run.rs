@@ -105,17 +105,19 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
     Ok(all)
 }
 
-/// Traces a run that draws `random` bits, and where `recorded` who makes its gates.
+/// Traces a run that draws `random` bits, and where `recorded` who makes its gates. `tell` hears how
+/// many steps are done.
 pub(super) fn trace(
     program: &Program,
     entry: &Entry,
-    files: &dyn CircuitFiles,
+    (files, tell): (&dyn CircuitFiles, &dyn Fn(u64)),
     random: usize,
     recorded: bool,
 ) -> Lower<Run> {
     let given = given(program, entry, random)?;
     let builder = Builder::bounded(MAX_GATES + 1);
     let mut tracer = Tracer::new(&builder, program, files, Components::Call(Vec::new()));
+    tracer.tell = tell;
     tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
     for (number, port) in given.iter().enumerate() {

@@ -28,12 +28,13 @@ use crate::source::Span;
 const MAX_CALL_BITS: u64 = 1 << 27;
 
 /// Refuses a run that takes more steps, or whose inputs and calls alone are more, than a function
-/// may have.
+/// may have. Gives the run's steps; 0 where a number of counters has no value, which the trace
+/// reports.
 ///
 /// # Errors
 ///
 /// The run or a component that it calls is too large.
-pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
+pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
     let mut counting = Counting::new(program, false);
     let counts = counting.function(entry.function);
     if counts.is_err_and(|stopped| stopped == Stopped::TooLong) {
@@ -51,7 +52,7 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
         }
     }
     let Ok(counts) = counts else {
-        return Ok(());
+        return Ok(0);
     };
     if counts.bits > MAX_CALL_BITS {
         let message = format!(
@@ -61,11 +62,12 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
         );
         return Err(Error::At(entry.span, message));
     }
-    let inputs = entry.inputs.iter();
+    // Public inputs become constants.
+    let inputs = entry.inputs.iter().filter(|input| input.owner.is_some());
     let inputs = inputs.map(|input| program.types.width(input.ty)).sum();
     let elements = counts.bits.saturating_add(inputs) / counts.divisor.max(1);
     if counts.divisor == 0 || elements <= Function::MAX_ELEMENTS {
-        return Ok(());
+        return Ok(counts.steps);
     }
     let times = elements as f64 / Function::MAX_ELEMENTS as f64;
     Err(Error::At(

@@ -15,6 +15,8 @@ use tacit_circuit::builder::{Bit, Builder, Bus};
 
 /// Most steps of a run that is unrolled.
 pub(super) const MAX_STEPS: u64 = 1 << 26;
+/// Steps from one report of progress to the next.
+const STEPS_BETWEEN: u64 = 1 << 18;
 /// Most gates of a circuit.
 pub(super) const MAX_GATES: usize = 1 << 24;
 
@@ -48,6 +50,8 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) drawn: usize,
     pub(super) components: Components,
     pub(super) left: u64,
+    /// Hears now and then how many steps are done.
+    pub(super) tell: &'p dyn Fn(u64),
     /// Notes who makes gates, where that is asked for.
     pub(super) recorder: Option<Recorder>,
 }
@@ -94,6 +98,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             drawn: 0,
             components,
             left: MAX_STEPS,
+            tell: &|_| {},
             recorder: None,
         }
     }
@@ -111,6 +116,9 @@ impl<'b, 'p> Tracer<'b, 'p> {
             Some(left) => left,
             None => return Err(size::too_long(span, "what is computed here")),
         };
+        if self.left % STEPS_BETWEEN == 0 {
+            (self.tell)(MAX_STEPS - self.left);
+        }
         Ok(())
     }
 

@@ -3,8 +3,9 @@
 use tacit_circuit::builder::Builder;
 
 use super::super::trace::{Components, Tracer};
-use super::super::{Error, NoCircuitFiles};
+use super::super::{Error, NoCircuitFiles, Progress};
 use super::*;
+use crate::program::EntryId;
 use crate::{Loaded, NoFiles, ParamValues};
 
 fn program_of(text: &str) -> Program {
@@ -35,7 +36,7 @@ fn refusal(text: &str) -> String {
     let program = program_of(text);
     match check(&program, &program.entries[0]) {
         Err(Error::At(_, message)) => message,
-        Ok(()) => panic!("it passes"),
+        Ok(_) => panic!("it passes"),
     }
 }
 
@@ -138,4 +139,25 @@ fn a_product_or_quotient_of_4096_bits_is_refused_before_its_gates_are_made() {
         assert!(message.contains("more than 2^24 gates"), "{message}");
         assert_eq!(gates, 0, "{operator}");
     }
+}
+
+#[test]
+fn progress_goes_from_nothing_to_all() {
+    let program = program_of(
+        "parties alice, bob;
+        component fn mix(x: u8, y: u8) -> u8 { x + y }
+        main(a: u8 of alice, b: u8 of bob) -> (c: u8 to both) {
+            let mut c = a; for i in 0..100_000 { c = mix(c, b); } c
+        }",
+    );
+    let heard = std::cell::RefCell::new(Vec::new());
+    let watch = |at: Progress| heard.borrow_mut().push((at.done, at.total));
+    let id = EntryId(0);
+    let lowered = program.lower_watched("main", id, &NoCircuitFiles, &watch);
+    assert!(lowered.is_ok());
+    let heard = heard.into_inner();
+    let total = heard[0].1;
+    assert!((4..300).contains(&heard.len()), "{heard:?}");
+    assert!(heard.is_sorted() && heard.iter().all(|at| at.1 == total));
+    assert!(heard[0].0 < total / 2 && heard[heard.len() - 1].0 > total * 9 / 10);
 }
