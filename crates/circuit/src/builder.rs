@@ -92,9 +92,9 @@ impl Builder {
         Self::default()
     }
 
-    /// A builder that makes at most this many gates. Once there are as many, operations give constants
-    /// and [`Builder::finish`] an error: a caller that watches [`Builder::gate_count`] refuses what
-    /// is too large before it takes memory.
+    /// A builder that makes at most this many gates. Once there are as many, operations give
+    /// constants and [`Builder::finish`] an error: a caller that watches [`Builder::gate_count`]
+    /// refuses what is too large before it takes memory.
     #[must_use]
     pub fn bounded(gates: usize) -> Self {
         Self {

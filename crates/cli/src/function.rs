@@ -251,7 +251,8 @@ impl Found {
         }
     }
 
-    /// The values of a role's inputs in a program, which is not compiled for them; of others nothing.
+    /// The values of a role's inputs in a program, which is not compiled for them; of others
+    /// nothing.
     ///
     /// # Errors
     ///

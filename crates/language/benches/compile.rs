@@ -1,6 +1,6 @@
 //! What the language's compiler takes: seconds to check a file of a thousand lines after an edit,
-//! to lower a run of ten million AND gates in a loop of calls, to lower and compile one circuit of a
-//! million, and to lower the intersection and the join of two tables of 50 to 5,000 rows each.
+//! to lower a run of ten million AND gates in a loop of calls, to lower and compile one circuit of
+//! a million, and to lower the intersection and the join of two tables of 50 to 5,000 rows each.
 //!
 //! `cargo bench -p tacit-language --bench compile` prints a JSON record a line: the median of seven
 //! turns, and the process's peak memory so far.

@@ -27,8 +27,8 @@ impl Default for Sharing {
 const NONE: u32 = u32::MAX;
 
 impl Sharing {
-    /// A netlist of at most this many gates. In the place of a gate beyond them stands a constant, and
-    /// there is no [`Sharing::into_netlist`].
+    /// A netlist of at most this many gates. In the place of a gate beyond them stands a constant,
+    /// and there is no [`Sharing::into_netlist`].
     #[must_use]
     pub fn bounded(gates: usize) -> Self {
         Self {

@@ -29,9 +29,9 @@ impl TypedFunction {
     /// The function `name` of a run, with `public` values for all its public inputs: both parties
     /// agree on these, and they enter as constants.
     ///
-    /// The function's digest covers the run's meaning and the public values. Compiling may take seconds:
-    /// values of inputs are read by the signature and [`Signature::check_size`] looks at limits, both
-    /// at once, before it.
+    /// The function's digest covers the run's meaning and the public values. Compiling may take
+    /// seconds: values of inputs are read by the signature and [`Signature::check_size`] looks at
+    /// limits, both at once, before it.
     ///
     /// # Errors
     ///

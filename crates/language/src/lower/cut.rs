@@ -289,8 +289,8 @@ struct Earliest {
 }
 
 impl Earliest {
-    /// One walk from the first gate to the last, each call as soon as all is there that its arguments
-    /// are made of.
+    /// One walk from the first gate to the last, each call as soon as all is there that its
+    /// arguments are made of.
     fn new(traced: &Traced<'_>, shape: &Shape) -> Self {
         let mut levels = Self {
             gates: Vec::with_capacity(traced.gates.len()),

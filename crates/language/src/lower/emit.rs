@@ -153,7 +153,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let calls = ByLevel::new(last, &self.levels.calls, |call| self.live.calls[call]);
         let read_outside = self.read_outside();
         for level in 0..=last as usize {
-            if level % (last as usize / 64 + 1) == 0 {
+            if level.is_multiple_of(last as usize / 64 + 1) {
                 tell(level as u64, u64::from(last) + 1);
             }
             for &call in calls.at(level) {

@@ -112,8 +112,8 @@ impl<'b> Operators<'b, '_> {
         }
     }
 
-    /// A number of gates that the operator takes at least; 0 where that is not worth a bound. Nothing
-    /// but products and quotients takes more than some gates a bit.
+    /// A number of gates that the operator takes at least; 0 where that is not worth a bound.
+    /// Nothing but products and quotients takes more than some gates a bit.
     pub(super) fn least_gates(
         self,
         operator: BinaryOperator,

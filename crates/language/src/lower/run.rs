@@ -105,8 +105,8 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
     Ok(all)
 }
 
-/// Traces a run that draws `random` bits, and where `recorded` who makes its gates. `tell` hears how
-/// many steps are done.
+/// Traces a run that draws `random` bits, and where `recorded` who makes its gates. `tell` hears
+/// how many steps are done.
 pub(super) fn trace(
     program: &Program,
     entry: &Entry,

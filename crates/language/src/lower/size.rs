@@ -8,8 +8,8 @@
 //!
 //! Each function is counted once, without a wire. Its text becomes a [`Cost`] first: a sum, and the
 //! parts that depend on counters. A loop whose turns are all alike is counted once and multiplied;
-//! of the others the parts are summed up turn by turn, and there are no more of these than a run has
-//! steps.
+//! of the others the parts are summed up turn by turn, and there are no more of these than a run
+//! has steps.
 
 use std::collections::{BTreeMap, HashMap};
 

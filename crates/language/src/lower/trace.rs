@@ -116,7 +116,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             Some(left) => left,
             None => return Err(size::too_long(span, "what is computed here")),
         };
-        if self.left % STEPS_BETWEEN == 0 {
+        if self.left.is_multiple_of(STEPS_BETWEEN) {
             (self.tell)(MAX_STEPS - self.left);
         }
         Ok(())

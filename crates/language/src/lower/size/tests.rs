@@ -54,8 +54,8 @@ fn main_of(items: &str, body: &str) -> String {
     )
 }
 
-/// All that takes steps: both branches of a secret, one of a guard, loops whose turns differ, secret
-/// indices, inlined calls and calls of components.
+/// All that takes steps: both branches of a secret, one of a guard, loops whose turns differ,
+/// secret indices, inlined calls and calls of components.
 const MIXED: &str = "parties alice, bob;
 use std::table::join;
 use std::order::sort;
@@ -68,7 +68,8 @@ fn weigh<const N>(rows: [u16; N], at: u8) -> u16 {
     }
     sum
 }
-main(a: [Row; 5] of alice sorted by key, b: [Row; 6] of bob sorted by key, at: u8 of bob) -> (sum: u16 to both) {
+main(a: [Row; 5] of alice sorted by key, b: [Row; 6] of bob sorted by key, at: u8 of bob)
+    -> (sum: u16 to both) {
     let rows = join([for r in a { r.key }], a, [for r in b { r.key }], b);
     let mut all = sort([for r in rows { r.value.0.value }]);
     for row in rows {
