@@ -92,6 +92,17 @@ impl Builder {
         Self::default()
     }
 
+    /// A builder that makes at most this many gates. Once there are as many, operations give
+    /// constants and [`Builder::finish`] an error: a caller that watches [`Builder::gate_count`]
+    /// refuses what is too large before it takes memory.
+    #[must_use]
+    pub fn bounded(gates: usize) -> Self {
+        Self {
+            gates: RefCell::new(Sharing::bounded(gates)),
+            draft: RefCell::default(),
+        }
+    }
+
     /// The constant `value`.
     #[must_use]
     pub fn constant(&self, value: bool) -> Bit<'_> {

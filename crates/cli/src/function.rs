@@ -9,13 +9,14 @@ use tacit::circuit::formats::{BitOrder, Import, read_bristol_file};
 use tacit::circuit::{CircuitError, Component};
 use tacit::garble::{Assumption, Rung, SchemeId};
 use tacit::scheme::{best_scheme, default_scheme};
-use tacit::{Circuit, Function, Type, library};
-use tacit_language::{TypedFunction, most_like};
+use tacit::{Circuit, Function, Role, Type, library};
+use tacit_language::{PortValue, Signature, most_like};
 
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
+use crate::inputs::Reading;
 use crate::program::is_program;
-use crate::typed::{self, Runnable};
+use crate::typed::{self, CheckedProgram, Runnable};
 
 /// What was asked for by a name.
 pub(crate) enum Found {
@@ -23,8 +24,8 @@ pub(crate) enum Found {
     Circuit(FoundCircuit),
     /// A function that comes with Tacit, which says all that itself.
     Function(Box<Function>),
-    /// A program of the language, which also says what its bits mean.
-    Program(Box<TypedFunction>),
+    /// A program of the language, which also says what its bits mean. It is not compiled yet.
+    Program(Box<CheckedProgram>),
 }
 
 /// A circuit under the name that it was asked for by, and where it comes from.
@@ -72,7 +73,9 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     if is_program(path) {
         let flags = ["--owner", "--result", "--type", "--bit-order"];
         refuse(choice, name, "a program, which says so itself", &flags)?;
-        return Ok(Found::Program(Box::new(typed::find(path, choice)?)));
+        return Ok(Found::Program(Box::new(CheckedProgram::read(
+            path, choice,
+        )?)));
     }
     if path.extension().is_some_and(|ending| ending == "json") {
         return Err(Failure::Input(format!(
@@ -240,6 +243,30 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
 }
 
 impl Found {
+    /// The ports of a program, if it is one.
+    pub(crate) fn signature(&self) -> Option<&Signature> {
+        match self {
+            Self::Program(program) => Some(program.signature()),
+            Self::Circuit(_) | Self::Function(_) => None,
+        }
+    }
+
+    /// The values of a role's inputs in a program, which is not compiled for them; of others
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::inputs::gather`].
+    pub(crate) fn values(
+        &self,
+        role: Role,
+        reading: &Reading<'_>,
+    ) -> Result<Option<BTreeMap<String, PortValue>>, Failure> {
+        let signature = self.signature();
+        let values = signature.map(|signature| typed::values(signature, role, reading));
+        values.transpose()
+    }
+
     /// The function, with the owners and recipients that were said.
     ///
     /// # Errors
@@ -249,7 +276,7 @@ impl Found {
         match self {
             Self::Circuit(circuit) => circuit.function(choice),
             Self::Function(function) => Ok(*function),
-            Self::Program(typed) => Ok(typed.function().clone()),
+            Self::Program(program) => Ok(program.compile(true)?.function().clone()),
         }
     }
 
@@ -260,7 +287,7 @@ impl Found {
     /// As [`FoundCircuit::function`].
     pub(crate) fn runnable(self, choice: &FunctionArgs) -> Result<Runnable, Failure> {
         match self {
-            Self::Program(typed) => Ok(Runnable::Typed(typed)),
+            Self::Program(program) => Ok(Runnable::Typed(Box::new(program.compile(true)?))),
             other => Ok(Runnable::Bits(Box::new(other.function(choice)?))),
         }
     }

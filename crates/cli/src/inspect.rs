@@ -84,7 +84,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
 fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
     match found {
         Found::Circuit(found) => Ok(found),
-        Found::Program(typed) => Err(not_a_circuit(typed.function())),
+        Found::Program(program) => Err(not_a_circuit(program.compile(false)?.function())),
         Found::Function(function) => Err(not_a_circuit(function)),
     }
 }

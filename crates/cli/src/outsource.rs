@@ -17,12 +17,13 @@ use tacit::outsourced::{
 };
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::Stocks;
-use tacit::{Fingerprint, Function, Outcome, Role, Session, Value};
+use tacit::{Fingerprint, Function, Outcome, Role, Session};
 use tacit_language::TypedFunction;
 
 use crate::args::{Given, OutsourceCommand};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::inputs::Reading;
 use crate::log::Log;
 use crate::output;
 use crate::progress::Bar;
@@ -51,11 +52,19 @@ pub(crate) fn outsource(
     let given = &command.given();
     let each = given.each;
     let meeting = Meeting::new(given, config)?;
-    let runnable = function::find(&each.function, &each.choice)?.runnable(&each.choice)?;
+    let found = function::find(&each.function, &each.choice)?;
+    let ahead = match reading(given) {
+        Some((role, reading)) => found.values(role, &reading)?,
+        None => None,
+    };
+    let runnable = found.runnable(&each.choice)?;
     let function = runnable.function();
     let rung = scheme(each.runs.scheme.as_deref(), Some(function))?;
     let parameters = parameters_of(given)?;
-    let values = values(&runnable, given)?;
+    let values = match reading(given) {
+        Some((role, reading)) => runnable.inputs(role, &reading, ahead)?,
+        None => BTreeMap::new(),
+    };
     log.step(format_args!(
         "function {} {}",
         function.name(),
@@ -274,16 +283,15 @@ fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
     parameters.map_err(|what| Failure::Usage(format!("--copies {copies}: {what}")))
 }
 
-/// This party's inputs; the cloud has none.
-fn values(runnable: &Runnable, given: &Given<'_>) -> Result<BTreeMap<String, Value>, Failure> {
-    let Some(inputs) = given.inputs else {
-        return Ok(BTreeMap::new());
-    };
+/// Whose inputs this party gives, and where they are; the cloud has none.
+fn reading<'g>(given: &Given<'g>) -> Option<(Role, Reading<'g>)> {
+    let inputs = given.inputs?;
     let role = match given.role {
         OutsourcedRole::Generator => Role::Garbler,
         OutsourcedRole::Evaluator | OutsourcedRole::Cloud => Role::Evaluator,
     };
-    runnable.gather(role, &inputs.inputs, inputs.input_file.as_deref())
+    let reading = Reading::Command(&inputs.inputs, inputs.input_file.as_deref());
+    Some((role, reading))
 }
 
 /// Where a server keeps values, and whose a chain is that it begins.

@@ -110,7 +110,12 @@ impl Subject {
         };
         let runnable = found.runnable(&args.choice)?;
         Ok(Self {
-            role: run::known_role(&args.who, args.peer.as_deref(), runnable.typed(), config)?,
+            role: run::known_role(
+                &args.who,
+                args.peer.as_deref(),
+                runnable.signature(),
+                config,
+            )?,
             function: runnable.function().clone(),
             library,
             files: files(&runnable),

@@ -265,7 +265,8 @@ fn leave(session: Session) {
 
 /// This party's role in the runs that are prepared for.
 fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
-    run::role(&args.who, args.meet.peer.as_deref(), runnable, config)
+    let signature = runnable.and_then(Runnable::signature);
+    run::role(&args.who, args.meet.peer.as_deref(), signature, config)
 }
 
 /// Refuses `bytes` of tables, which the evaluator keeps, where they are more than a stock takes.

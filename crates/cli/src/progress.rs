@@ -7,6 +7,8 @@ use tacit::Progress;
 
 /// AND gates from which on a bar is worth its flicker.
 const WORTH_SHOWING_ANDS: u64 = 100_000;
+/// How long a compilation takes until it is worth a bar.
+const COMPILING_SHOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// A bar on standard error, hidden where that is no terminal.
 pub(crate) struct Bar(ProgressBar);
@@ -42,6 +44,31 @@ impl Bar {
         Self(bar)
     }
 
+    /// A bar for a compilation; not shown before a second.
+    pub(crate) fn compiling(wanted: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(COMPILING) {
+            bar.set_style(style);
+        }
+        if !wanted {
+            // It never shows: there is nothing to measure the second by.
+            bar.finish();
+        }
+        Self(bar)
+    }
+
+    /// Shows how far a compilation is.
+    pub(crate) fn show_compiled(&self, progress: tacit_language::lower::Progress) {
+        if self.0.is_finished() || self.0.elapsed() < COMPILING_SHOWN_AFTER {
+            return;
+        }
+        if self.0.is_hidden() {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.0.set_length(progress.total);
+        self.0.set_position(progress.done);
+    }
+
     /// Shows how far the run is.
     pub(crate) fn show(&self, progress: Progress) {
         if progress.total_ands > 0 {
@@ -59,6 +86,7 @@ impl Drop for Bar {
 
 const TEMPLATE: &str = "{msg} [{bar:24}] {human_pos}/{human_len} AND, {per_sec}, {eta} left";
 const WITHOUT_END: &str = "{msg}, {elapsed}";
+const COMPILING: &str = "compiling [{bar:24}] {percent}%, {elapsed}";
 
 #[cfg(test)]
 mod tests {
@@ -66,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_templates_parse() {
-        for template in [TEMPLATE, WITHOUT_END] {
+        for template in [TEMPLATE, WITHOUT_END, COMPILING] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
     }

@@ -1,5 +1,6 @@
 //! `tacit run`: one party of a run.
 
+mod given;
 mod material;
 mod params;
 mod two;
@@ -8,15 +9,15 @@ use std::path::Path;
 
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::{Function, Role};
-use tacit_language::TypedFunction;
+use tacit_language::Signature;
 
 use crate::args::{PartyArgs, RunArgs};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::log::Log;
 use crate::party::Party;
-use crate::typed::Runnable;
 use crate::{cancel, function};
+use given::GivenInputs;
 use two::TwoPartyRun;
 
 /// Runs the command. Checks everything of this party's before contacting the peer.
@@ -35,8 +36,10 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         )));
     }
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
-    let runnable = function::find(&args.function, &args.choice)?.runnable(&args.choice)?;
-    let run = TwoPartyRun::new(args, &config, (&party, &runnable), protocol, log)?;
+    let found = function::find(&args.function, &args.choice)?;
+    let given = GivenInputs::new(args, (&found, protocol), &config)?;
+    let runnable = found.runnable(&args.choice)?;
+    let run = TwoPartyRun::new(args, &config, (&party, &runnable, given), protocol, log)?;
     run.check_executions(&mut party)?;
     run.play(party.meet(cancel::on_signal()?, log)?)
 }
@@ -99,15 +102,14 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
 pub(crate) fn role(
     who: &PartyArgs,
     peer: Option<&str>,
-    runnable: Option<&Runnable>,
+    signature: Option<&Signature>,
     config: &Config,
 ) -> Result<Role, Failure> {
-    let typed = runnable.and_then(Runnable::typed);
-    known_role(who, peer, typed, config)?.ok_or_else(|| {
-        let names = match typed {
+    known_role(who, peer, signature, config)?.ok_or_else(|| {
+        let names = match signature {
             None => "one gives --role garbler and the other --role evaluator".to_owned(),
-            Some(typed) => {
-                let parties = typed.signature().parties();
+            Some(signature) => {
+                let parties = signature.parties();
                 let flags: Vec<String> = parties.map(|name| format!("--as {name}")).collect();
                 format!("give {}", flags.join(" or "))
             }
@@ -126,20 +128,19 @@ pub(crate) fn role(
 pub(crate) fn known_role(
     who: &PartyArgs,
     peer: Option<&str>,
-    typed: Option<&TypedFunction>,
+    signature: Option<&Signature>,
     config: &Config,
 ) -> Result<Option<Role>, Failure> {
     let Some(party) = &who.party else {
         let known = || config.peer(peer?)?.role;
         return Ok(who.role.or_else(known));
     };
-    let Some(typed) = typed else {
+    let Some(signature) = signature else {
         return Err(Failure::Usage(format!(
             "--as {party}: only programs of the language have parties with names; give --role \
              garbler or evaluator"
         )));
     };
-    let signature = typed.signature();
     let party = signature.party(party);
     let party = party.map_err(|error| Failure::Usage(format!("--as: {error}")))?;
     Ok(Some(signature.role(party)))

@@ -1,24 +1,25 @@
 //! Programs of the language as functions of two parties: a party's values, and its results.
 
+mod checked;
 mod text;
 mod wanted;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value};
 use tacit_language::{CsvTexts, PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
 
+pub(crate) use checked::{CheckedProgram, values};
 pub(crate) use text::{results_text, signature_json, signature_text};
-pub(crate) use wanted::{OfAll, OfParty, Public};
+pub(crate) use wanted::OfAll;
 
-use crate::args::{FunctionArgs, OutputArgs};
+use crate::args::OutputArgs;
 use crate::failure::Failure;
-use crate::inputs::{self, OfRole, Reading};
+use crate::inputs::{OfRole, Reading};
 use crate::new_file::{Readers, write_new};
-use crate::program::Program;
 use crate::program::plain_failure;
 use crate::report;
 
@@ -37,6 +38,11 @@ impl Runnable {
         }
     }
 
+    /// The ports of a program, if it is one.
+    pub(crate) fn signature(&self) -> Option<&Signature> {
+        self.typed().map(TypedFunction::signature)
+    }
+
     /// The program, if it is one.
     pub(crate) fn typed(&self) -> Option<&TypedFunction> {
         match self {
@@ -45,42 +51,27 @@ impl Runnable {
         }
     }
 
-    /// The values of a role's inputs, its random bits among them.
+    /// The values of a role's inputs, its random bits among them. Those of a program may have been
+    /// read `ahead`.
     ///
     /// # Errors
     ///
-    /// As [`inputs::gather`].
-    pub(crate) fn gather(
-        &self,
-        role: Role,
-        arguments: &[String],
-        file: Option<&Path>,
-    ) -> Result<BTreeMap<String, Value>, Failure> {
-        self.inputs(role, &Reading::Command(arguments, file))
-    }
-
-    /// The same, where `reading` says.
-    ///
-    /// # Errors
-    ///
-    /// As [`inputs::gather`].
+    /// As [`crate::inputs::gather`].
     pub(crate) fn inputs(
         &self,
         role: Role,
         reading: &Reading<'_>,
+        ahead: Option<BTreeMap<String, PortValue>>,
     ) -> Result<BTreeMap<String, Value>, Failure> {
         match self {
             Self::Bits(function) => reading.values(&OfRole { function, role }),
             Self::Typed(typed) => {
                 let signature = typed.signature();
                 let party = signature.party_of(role);
-                let values = reading.values(&OfParty { signature, party })?;
-                // A service has a log of its own.
-                if matches!(reading, Reading::Command(..)) {
-                    values
-                        .iter()
-                        .for_each(|(name, value)| tell_filled(name, value));
-                }
+                let values = match ahead {
+                    Some(values) => values,
+                    None => values(signature, role, reading)?,
+                };
                 let mut failed = None;
                 let mut draw = |bytes: &mut [u8]| {
                     failed = getrandom::fill(bytes).err().or(failed);
@@ -214,20 +205,6 @@ impl OutputFiles {
         }
         Ok(())
     }
-}
-
-/// The program in a file as a function.
-///
-/// # Errors
-///
-/// The program cannot be read or is wrong, or a public input has no value.
-pub(crate) fn find(path: &Path, choice: &FunctionArgs) -> Result<TypedFunction, Failure> {
-    let program = Program::read(path)?;
-    let signature = program.signature(&choice.params, choice.entry.as_deref())?;
-    let public = inputs::gather(&Public(&signature), &choice.public, None)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    TypedFunction::new(signature, &name, &public, program.folder())
-        .map_err(|error| program.failure(error))
 }
 
 /// Says that an array was filled up.

@@ -2,7 +2,8 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `mod` | what is being elaborated, scopes, errors |
+//! | `mod` | what is being elaborated, errors |
+//! | `scopes` | the names of a function |
 //! | `term` | values that have not met their type yet |
 //! | `names` | paths |
 //! | `types` | types |
@@ -34,6 +35,7 @@ mod operators;
 mod order;
 mod patterns;
 mod ranges;
+mod scopes;
 mod statements;
 mod sums;
 mod term;
@@ -53,6 +55,7 @@ use crate::source::{FileId, Span, Symbol};
 use crate::syntax;
 
 use generics::{Instance, InstanceKey};
+use scopes::Scopes;
 use term::Term;
 
 pub(crate) use tests::TestProgram;
@@ -143,7 +146,7 @@ enum Surroundings {
 struct Context {
     module: FileId,
     surroundings: Surroundings,
-    scopes: Vec<Vec<(Symbol, Binding)>>,
+    scopes: Scopes,
     locals: Vec<Local>,
     counters: Vec<Symbol>,
     /// Where an instance was asked for first, and with which generics.
@@ -174,7 +177,7 @@ impl Context {
         Self {
             module,
             surroundings,
-            scopes: vec![Vec::new()],
+            scopes: Scopes::default(),
             locals: Vec::new(),
             counters: Vec::new(),
             used_at: None,
@@ -252,7 +255,12 @@ impl<'a> Elaborator<'a> {
 
     /// Takes one operation from those that are left.
     fn burn(&mut self, span: Span) -> Done<()> {
-        match self.fuel.checked_sub(1) {
+        self.burn_all(1, span)
+    }
+
+    /// Takes this many operations from those that are left.
+    fn burn_all(&mut self, steps: u64, span: Span) -> Done<()> {
+        match self.fuel.checked_sub(steps) {
             Some(left) => {
                 self.fuel = left;
                 Ok(())
@@ -289,24 +297,19 @@ impl<'a> Elaborator<'a> {
 
     /// Runs `work` in a scope of its own.
     fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        self.context.scopes.push(Vec::new());
+        self.context.scopes.open();
         let result = work(self);
-        self.context.scopes.pop();
+        self.context.scopes.close();
         result
     }
 
     fn bind(&mut self, name: Symbol, binding: Binding) {
-        let scope = self.context.scopes.last_mut().expect("a scope");
-        scope.push((name, binding));
+        self.context.scopes.bind(name, binding);
     }
 
     /// What a name means in the function, if it means something there.
     fn binding(&self, name: &str) -> Option<&Binding> {
-        let scopes = self.context.scopes.iter().rev();
-        let mut names = scopes.flat_map(|scope| scope.iter().rev());
-        names
-            .find(|(known, _)| known.as_str() == name)
-            .map(|(_, binding)| binding)
+        self.context.scopes.find(name)
     }
 
     fn local(&mut self, name: Symbol, ty: TypeId) -> LocalId {

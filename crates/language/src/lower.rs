@@ -53,6 +53,18 @@ impl CircuitFiles for NoCircuitFiles {
     }
 }
 
+/// How far the compilation of a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Steps that are done.
+    pub done: u64,
+    /// All steps.
+    pub total: u64,
+}
+
+/// Hears of the progress of a compilation, some hundred times at most.
+pub type Watch<'w> = &'w dyn Fn(Progress);
+
 /// A run as a function.
 #[derive(Clone, Debug)]
 pub struct Lowered {
@@ -74,8 +86,34 @@ impl Program {
         entry: EntryId,
         files: &dyn CircuitFiles,
     ) -> Result<Lowered, Diagnostic> {
-        let lowered = emit::function(self, name, entry, files, false);
+        self.lower_watched(name, entry, files, &|_| {})
+    }
+
+    /// The same, and `watch` hears of its progress.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::lower`].
+    pub fn lower_watched(
+        &self,
+        name: &str,
+        entry: EntryId,
+        files: &dyn CircuitFiles,
+        watch: Watch<'_>,
+    ) -> Result<Lowered, Diagnostic> {
+        let lowered = emit::function(self, name, entry, (files, watch), false);
         lowered.map(|(lowered, _)| lowered).map_err(diagnostic)
+    }
+
+    /// Refuses a run that is too large by what can be counted before anything is built: what takes
+    /// no time, and what [`Program::lower`] would refuse.
+    ///
+    /// # Errors
+    ///
+    /// The run is beyond a limit.
+    pub fn check_size(&self, entry: EntryId) -> Result<(), Diagnostic> {
+        let checked = size::check(self, &self.entries[entry.0 as usize]);
+        checked.map(drop).map_err(diagnostic)
     }
 
     /// The same, and what each line costs.
@@ -89,7 +127,7 @@ impl Program {
         entry: EntryId,
         files: &dyn CircuitFiles,
     ) -> Result<(Lowered, LineCosts), Diagnostic> {
-        emit::function(self, name, entry, files, true).map_err(diagnostic)
+        emit::function(self, name, entry, (files, &|_| {}), true).map_err(diagnostic)
     }
 }
 

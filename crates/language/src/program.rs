@@ -62,7 +62,7 @@ pub struct Param {
 }
 
 /// A function, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionId(pub u32);
 
 /// A variable of a function, by its number.

@@ -7,19 +7,39 @@ use crate::{Circuit, Gate};
 ///
 /// A gate is looked for among the first two readers of its younger input, which mostly is a gate
 /// that was just made and has no others; then among the `Crowd` of those that came later.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sharing {
     netlist: Netlist,
     /// For each node the first two gates whose younger input it is, or [`NONE`].
     readers: Vec<[u32; 2]>,
     crowd: Crowd,
+    most_gates: usize,
     overflow: bool,
+}
+
+impl Default for Sharing {
+    fn default() -> Self {
+        Self::bounded(Netlist::MAX_NODES)
+    }
 }
 
 /// No gate.
 const NONE: u32 = u32::MAX;
 
 impl Sharing {
+    /// A netlist of at most this many gates. In the place of a gate beyond them stands a constant,
+    /// and there is no [`Sharing::into_netlist`].
+    #[must_use]
+    pub fn bounded(gates: usize) -> Self {
+        Self {
+            netlist: Netlist::default(),
+            readers: Vec::new(),
+            crowd: Crowd::default(),
+            most_gates: gates,
+            overflow: false,
+        }
+    }
+
     /// Number of gates.
     #[must_use]
     pub fn gate_count(&self) -> usize {
@@ -137,7 +157,8 @@ impl Sharing {
     }
 
     fn is_full(&mut self) -> bool {
-        self.overflow |= self.netlist.node_count() >= Netlist::MAX_NODES;
+        self.overflow |=
+            self.netlist.node_count() >= Netlist::MAX_NODES || self.gate_count() >= self.most_gates;
         self.overflow
     }
 }
@@ -251,6 +272,18 @@ fn hash(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bounded_netlist_makes_no_more_gates_and_is_refused() {
+        let mut gates = Sharing::bounded(2);
+        let inputs: Vec<Literal> = (0..4).map(|_| gates.input()).collect();
+        let first = gates.and(inputs[0], inputs[1]);
+        let second = gates.xor(first, inputs[2]);
+        assert_eq!(gates.gate_count(), 2);
+        assert!(gates.and(second, inputs[3]).as_constant().is_some());
+        assert_eq!(gates.gate_count(), 2);
+        assert!(gates.into_netlist().is_none());
+    }
 
     #[test]
     fn equal_gates_are_one() {

@@ -44,8 +44,9 @@ impl Subject {
         }
         let (origin, function) = match found {
             Found::Program(program) => {
+                let program = program.compile(false)?;
                 let function = program.function().clone();
-                typed = Some(program);
+                typed = Some(Box::new(program));
                 (Origin::File, function)
             }
             Found::Circuit(found) if found.origin == Origin::File && !said => {

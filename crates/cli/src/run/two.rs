@@ -11,8 +11,7 @@ use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
 use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks};
 use tacit::{Category, Job, Outcome, Role, SecurityScope, Session, Value};
 
-use tacit_language::TypedFunction;
-
+use super::given::{GivenInputs, reading};
 use super::material::{checked_in_stock, is_open, kept_ots, security, stocks};
 use super::{check_chain, params, role};
 use crate::args::RunArgs;
@@ -53,12 +52,12 @@ impl<'a> TwoPartyRun<'a> {
     pub(super) fn new(
         args: &'a RunArgs,
         config: &Config,
-        (party, runnable): (&Party, &'a Runnable),
+        (party, runnable, given): (&Party, &'a Runnable, GivenInputs),
         mut protocol: Protocol,
         log: Log,
     ) -> Result<Self, Failure> {
         let peer = args.meet.peer.as_deref();
-        let role = role(&args.who, peer, Some(runnable), config)?;
+        let role = role(&args.who, peer, runnable.signature(), config)?;
         let function = runnable.function();
         check_chain(args, protocol, function)?;
         log.step(format_args!(
@@ -85,16 +84,8 @@ impl<'a> TwoPartyRun<'a> {
             security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
             kept_ots: kept_ots(args, config, protocol, log),
-            values: runnable.gather(
-                role,
-                &args.inputs.inputs,
-                args.inputs.input_file.as_deref(),
-            )?,
-            files: {
-                let signature = runnable.typed().map(TypedFunction::signature);
-                let party = signature.map(|signature| signature.party_of(role));
-                OutputFiles::new(&args.outputs, signature, party)?
-            },
+            values: runnable.inputs(role, &reading(args), given.values)?,
+            files: given.files,
             time_limit: args.runs.time_limit.or(config.timeouts.run),
             log,
         };
@@ -102,7 +93,9 @@ impl<'a> TwoPartyRun<'a> {
             run.job()?.check()?;
         }
         // Before a peer waits for it.
+        let compiling = Bar::without_end("compiling", !args.runs.json);
         function.compile();
+        drop(compiling);
         log.detail(format_args!(
             "{} AND and {} XOR gates as compiled; {} inputs of this party",
             function.and_gates(),
@@ -286,7 +279,7 @@ impl<'a> TwoPartyRun<'a> {
         if let Some(failure) = differing {
             return failure;
         }
-        match (&error, self.runnable.typed().map(TypedFunction::signature)) {
+        match (&error, self.runnable.signature()) {
             (tacit::Error::PeerIncompatible(Incompatibility::SameRole(_)), Some(signature)) => {
                 let name = |role| signature.party_name(signature.party_of(role)).to_owned();
                 Failure::SameParty {

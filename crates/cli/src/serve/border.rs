@@ -49,7 +49,9 @@ impl Offered {
         asked: &Asked<'_>,
         find: &'g dyn Fn(&str) -> Option<Given<'g>>,
     ) -> Result<BTreeMap<String, Value>, String> {
-        let values = self.asked(asked)?.inputs(asked.role, &Reading::Named(find));
+        let values = self
+            .asked(asked)?
+            .inputs(asked.role, &Reading::Named(find), None);
         values.map_err(|failure| failure.to_string())
     }
 }

@@ -349,6 +349,38 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
     fails(&output, 3, &["old.csv already exists"]);
 }
 
+/// The compiler would refuse this program for its gates, which it finds when it has made them: an
+/// error of an input or a file shows that nothing was compiled.
+#[test]
+fn inputs_and_files_for_results_are_checked_before_the_program_is_compiled() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "parties alice, bob;
+        main(a: u512 of alice, b: u8 of bob) -> (y: [u512; 1] to both) {
+            let mut x = a;
+            for i in 0..100 { x = x * x + b as u512; }
+            [x]
+        }";
+    std::fs::write(folder.path().join("large.tacit"), text).unwrap();
+    std::fs::write(folder.path().join("old.csv"), "").unwrap();
+    let fails = |args: &str, code: i32, told: &[&str]| {
+        let all = words("run large.tacit --plain-loopback --listen 127.0.0.1:0 --as alice");
+        tacit(folder.path(), &[&all[..], &words(args)].concat()).failed(code, told);
+    };
+    fails("--input a=12x", 3, &["input a"]);
+    fails("--input z=1", 3, &["main has no input \"z\""]);
+    fails(
+        "--input a=1 --output z=new.csv",
+        2,
+        &["no result of that name"],
+    );
+    fails(
+        "--input a=1 --output y=old.csv",
+        3,
+        &["old.csv already exists"],
+    );
+    fails("--input a=1", 3, &["more than 2^24 gates"]);
+}
+
 #[test]
 fn programs_are_tried_in_the_clear() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::{BorderError, PortValue, Signature};
 use crate::Diagnostic;
-use crate::lower::{CircuitFiles, LineCosts, Lowered};
+use crate::lower::{CircuitFiles, LineCosts, Lowered, Watch};
 use crate::program::{
     Body, EntryId, Expression, ExpressionKind, Program, Statement, StatementKind, TypeId, Value,
 };
@@ -29,7 +29,9 @@ impl TypedFunction {
     /// The function `name` of a run, with `public` values for all its public inputs: both parties
     /// agree on these, and they enter as constants.
     ///
-    /// The function's digest covers the run's meaning and the public values.
+    /// The function's digest covers the run's meaning and the public values. Compiling may take
+    /// seconds: values of inputs are read by the signature and [`Signature::check_size`] looks at
+    /// limits, both at once, before it.
     ///
     /// # Errors
     ///
@@ -41,8 +43,24 @@ impl TypedFunction {
         public: &BTreeMap<String, PortValue>,
         files: &dyn CircuitFiles,
     ) -> Result<Self, BorderError> {
+        Self::watched(signature, name, public, files, &|_| {})
+    }
+
+    /// The same, and `watch` hears of its progress.
+    ///
+    /// # Errors
+    ///
+    /// As [`TypedFunction::new`].
+    pub fn watched(
+        signature: Signature,
+        name: &str,
+        public: &BTreeMap<String, PortValue>,
+        files: &dyn CircuitFiles,
+        watch: Watch<'_>,
+    ) -> Result<Self, BorderError> {
         let agreed = Agreed::new(&signature, public, files)?;
-        let lowered = agreed.program.lower(name, signature.id, files);
+        let program = &agreed.program;
+        let lowered = program.lower_watched(name, signature.id, files, watch);
         Ok(agreed.function(signature, lowered.map_err(wrong)?))
     }
 
@@ -94,6 +112,7 @@ impl TypedFunction {
         values: &BTreeMap<String, PortValue>,
         draw: &mut dyn FnMut(&mut [u8]),
     ) -> Result<BTreeMap<String, Bits>, BorderError> {
+        self.signature.check_given(party, values)?;
         let role = self.signature.role(party);
         let mut inputs = BTreeMap::new();
         for input in self
@@ -106,10 +125,7 @@ impl TypedFunction {
             let bits = if self.random.get(party) == Some(name) {
                 random_bits(ty.width(), draw)
             } else {
-                let value = values
-                    .get(name)
-                    .ok_or_else(|| BorderError::Request(format!("no value is given for {name}")))?;
-                value.bits.clone()
+                values[name].bits.clone()
             };
             inputs.insert(name.clone(), Bits::from_bits(ty, &bits)?);
         }

@@ -1,10 +1,12 @@
 //! The ports of a run as people know them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 use tacit_circuit::Digest;
 use tacit_function::Role;
 
-use super::{BorderError, meaning, table};
+use super::{BorderError, PortValue, meaning, table};
 use crate::elaborate::{ParamValues, most_like};
 use crate::load::Loaded;
 use crate::lower::CircuitFiles;
@@ -84,6 +86,38 @@ impl Signature {
     #[must_use]
     pub fn documentation(&self) -> &str {
         &self.documentation
+    }
+
+    /// Refuses a run that is too large by what can be counted at once.
+    ///
+    /// # Errors
+    ///
+    /// The run is beyond a limit.
+    pub fn check_size(&self) -> Result<(), BorderError> {
+        let checked = self.program.check_size(self.id);
+        checked.map_err(|error| BorderError::Program(vec![error]))
+    }
+
+    /// Passes if each input of a party has a value.
+    ///
+    /// # Errors
+    ///
+    /// One has none.
+    pub fn check_given(
+        &self,
+        party: usize,
+        values: &BTreeMap<String, PortValue>,
+    ) -> Result<(), BorderError> {
+        let mut own = self.inputs().iter();
+        let is_missing = |input: &&InputPort| {
+            input.owner == Some(party) && !values.contains_key(input.name.as_str())
+        };
+        match own.find(is_missing) {
+            Some(InputPort { name, .. }) => Err(BorderError::Request(format!(
+                "no value is given for {name}"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The params and their values.

@@ -322,7 +322,7 @@ impl<'a> Elaborator<'a> {
             Meaning::Binding(Binding::Local(_, true)) => return Ok(()),
             Meaning::Binding(Binding::Local(found, _)) => {
                 let message = format!("`{name}` is assigned, but not mutable");
-                let mut parameters = self.context.scopes[0].iter();
+                let mut parameters = self.context.scopes.outermost().iter();
                 let is_parameter = parameters.any(|(_, binding)| {
                     matches!(binding, Binding::Local(parameter, _) if *parameter == found)
                 });

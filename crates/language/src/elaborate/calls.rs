@@ -317,7 +317,7 @@ impl<'a> Elaborator<'a> {
     fn lambda_of(&mut self, argument: &'a syntax::Expression) -> Done<u32> {
         match &argument.kind {
             Syntax::Lambda(parameters, body) => {
-                let scopes = self.context.scopes.iter().flatten();
+                let scopes = self.context.scopes.all().iter();
                 // A lambda captures no variable and no counter: its body stands in another function.
                 let names = scopes.filter(|(_, binding)| match binding {
                     Binding::Local(..) => false,
@@ -372,8 +372,8 @@ impl<'a> Elaborator<'a> {
             let term = self.expression(argument.value, None)?;
             terms.push((term, argument.value.span));
         }
-        let names = self.lambdas[lambda as usize].names.clone();
-        let outer = std::mem::replace(&mut self.context.scopes, vec![names]);
+        let names = self.lambdas[lambda as usize].names.iter().cloned();
+        let outer = std::mem::replace(&mut self.context.scopes, names.collect());
         let module = self.lambdas[lambda as usize].module;
         let outer_module = std::mem::replace(&mut self.context.module, module);
         let mut statements = Vec::new();
@@ -414,7 +414,9 @@ impl<'a> Elaborator<'a> {
             return *known;
         }
         let mut context = Context::new(key.0, Surroundings::Function);
-        context.scopes[0].extend(bindings(&function.generics, &id.generics));
+        context
+            .scopes
+            .extend(bindings(&function.generics, &id.generics));
         if !id.generics.is_empty() {
             let generics = self.program.types.generics_text(&id.generics);
             context.used_at = Some((span, format!("{}::<{generics}>", function.name.name)));

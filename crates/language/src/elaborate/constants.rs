@@ -16,7 +16,7 @@ pub(super) fn generic_context(
     values: &[GenericValue],
 ) -> Context {
     let mut context = Context::new(module, Surroundings::Constant);
-    context.scopes[0].extend(bindings(declared, values));
+    context.scopes.extend(bindings(declared, values));
     context
 }
 

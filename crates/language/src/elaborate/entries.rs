@@ -271,7 +271,7 @@ impl<'a> Elaborator<'a> {
                 Ok(port) => inputs.push(port),
                 Err(reported) => {
                     let broken = Binding::Broken(reported);
-                    context.scopes[0].push((input.name.name.clone(), broken));
+                    context.scopes.bind(input.name.name.clone(), broken);
                     failed = Some(reported);
                 }
             }

@@ -118,7 +118,9 @@ impl<'a> Elaborator<'a> {
         };
         let (key, parameters, used_at) = (key.clone(), parameters.clone(), used_at.clone());
         let mut context = Context::new(key.item.0, Surroundings::Function);
-        context.scopes[0].extend(bindings(&function.generics, &key.generics));
+        context
+            .scopes
+            .extend(bindings(&function.generics, &key.generics));
         context.used_at = used_at;
         let (body, context) = self.within(context, |this| {
             let locals = this.bind_parameters(function, &parameters, &key.lambdas);

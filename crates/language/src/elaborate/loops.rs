@@ -22,6 +22,9 @@ struct LoopRange {
     of: Option<(ValuePath, TypeId)>,
 }
 
+/// What the turns of an unrolled loop stand for.
+type Turns = Box<dyn Iterator<Item = Term>>;
+
 impl<'a> Elaborator<'a> {
     pub(super) fn for_statement(
         &mut self,
@@ -68,7 +71,7 @@ impl<'a> Elaborator<'a> {
         let mut statements = Vec::new();
         let term = match self.unrolled(each, &mut statements)? {
             Some(turns) => {
-                let mut parts = Vec::with_capacity(turns.len());
+                let mut parts = Vec::new();
                 let mut expected = element_type;
                 for turn in turns {
                     self.burn(span)?;
@@ -151,7 +154,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// What the turns of an unrolled loop stand for; nothing where the loop is kept.
-    fn unrolled(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<Option<Vec<Term>>> {
+    fn unrolled(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<Option<Turns>> {
         let span = each.over.span;
         // The variants of an enum are few, and each is const.
         if let Some(ty) = self.as_enum_type(&each.over) {
@@ -162,7 +165,8 @@ impl<'a> Elaborator<'a> {
             };
             let count = self.program.types.enum_type(number).variants.len();
             let variant = |code: usize| Term::constant(Value::Integer(code.into()), ty, span);
-            return Ok(Some((0..count).map(variant).collect()));
+            let turns: Vec<Term> = (0..count).map(variant).collect();
+            return Ok(Some(Box::new(turns.into_iter())));
         }
         if !each.is_const {
             return Ok(None);
@@ -185,32 +189,34 @@ impl<'a> Elaborator<'a> {
                     false => self.settled(part, span, out)?,
                 });
             }
-            return Ok(Some(turns));
+            return Ok(Some(Box::new(turns.into_iter())));
         }
         let value = self.typed(term, span)?;
         if let Some(Value::List(parts)) = value.as_constant()
             && let Some((element, _)) = self.program.types.element(value.ty)
         {
             let turn = |part: &Value| Term::constant(part.clone(), element, span);
-            return Ok(Some(parts.iter().map(turn).collect()));
+            let turns: Vec<Term> = parts.iter().map(turn).collect();
+            return Ok(Some(Box::new(turns.into_iter())));
         }
         let place = self.array_place(value, span, out)?;
         let (place, element_type, length) = place;
-        let turns = (0..length).map(|i| {
+        let turns = (0..length).map(move |i| {
             let number = Number::Constant(i.into());
             element_at(&place, number, element_type, span)
         });
-        Ok(Some(turns.collect()))
+        Ok(Some(Box::new(turns)))
     }
 
-    fn counted(&mut self, mut from: BigInt, to: &BigInt, span: Span) -> Done<Vec<Term>> {
-        let mut turns = Vec::new();
-        while from < *to {
-            self.burn(span)?;
-            turns.push(Term::Integer(from.clone()));
-            from += 1;
-        }
-        Ok(turns)
+    /// The numbers from one to the other, one a turn: refused before the first where the turns are
+    /// more than the steps that are left.
+    fn counted(&mut self, from: BigInt, to: &BigInt, span: Span) -> Done<Turns> {
+        let turns = (to - &from).max(BigInt::ZERO);
+        let turns = u64::try_from(turns).unwrap_or(u64::MAX);
+        self.burn_all(turns, span)?;
+        Ok(Box::new(
+            (0..turns).map(move |turn| Term::Integer(&from + turn)),
+        ))
     }
 
     fn kept(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<LoopRange> {

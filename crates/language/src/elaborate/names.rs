@@ -143,7 +143,7 @@ impl Elaborator<'_> {
 
     /// A name in scope that is much like `name`.
     fn like(&self, name: &str) -> Option<String> {
-        let locals = self.context.scopes.iter().flatten().map(|(name, _)| name);
+        let locals = self.context.scopes.all().iter().map(|(name, _)| name);
         let known = locals.chain(self.loaded.names(self.context.module));
         most_like(name, known.map(|symbol| symbol.as_str()))
     }

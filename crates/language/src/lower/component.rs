@@ -6,7 +6,7 @@ use tacit_components::library;
 
 use super::lines::{LineCosts, Recorder, SiteCosts, SiteId};
 use super::operators::Bits;
-use super::trace::{Components, Tracer};
+use super::trace::{Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{BitOrder, Body, Function, FunctionId, Program};
 
@@ -26,7 +26,7 @@ pub(super) fn circuit(
         let lines = recorded.then(|| costs(program, &recorder, &circuit, &sites));
         return Ok((circuit, lines));
     }
-    let builder = Builder::new();
+    let builder = Builder::bounded(MAX_GATES + 1);
     let mut tracer = Tracer::new(&builder, program, files, Components::Inline);
     let mut arguments: Vec<Bits<'_>> = Vec::new();
     for local in &function.parameters {
@@ -39,6 +39,7 @@ pub(super) fn circuit(
     }
     tracer.recorder = recorded.then(|| Recorder::new(id, function.span));
     let result = tracer.call(id, arguments)?;
+    tracer.check_gates(0, function.span)?;
     let recorder = tracer.recorder.take();
     builder.output("result", &Bus::from_bits(&builder, result));
     let error = |error: tacit_circuit::CircuitError| Error::At(function.span, error.to_string());

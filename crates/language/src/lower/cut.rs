@@ -6,7 +6,6 @@
 //! one component; a gate may move to a later level as long as what reads it does not wait, and
 //! moves to a level that has a region anyway. Regions and calls then alternate, level by level.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tacit_circuit::{Circuit, Gate, Wire};
@@ -47,6 +46,10 @@ pub(super) struct Traced<'c> {
     constants: Vec<Option<bool>>,
     /// The call whose result each input wire is, or [`NO_CALL`].
     call_of: Vec<u32>,
+    /// How many gates stand before each call: all that its arguments and those of earlier calls are
+    /// made of, and none that reads its result. Both were made in the order of the trace, but for
+    /// inverters, which stand anywhere behind what they invert and count as that.
+    ready: Vec<u32>,
 }
 
 const NO_CALL: u32 = u32::MAX;
@@ -71,12 +74,34 @@ impl<'c> Traced<'c> {
                 _ => None,
             });
         }
-        Self {
+        let mut traced = Self {
             inputs,
             gates,
             outputs: circuit.output_wires(),
             constants,
             call_of,
+            ready: Vec::with_capacity(shape.arguments.len()),
+        };
+        let mut ready = 0;
+        for arguments in &shape.arguments {
+            for &wire in &traced.outputs[arguments.clone()] {
+                if let Source::Gate(gate) = traced.inverted(traced.source(wire)) {
+                    ready = ready.max(gate as u32 + 1);
+                }
+            }
+            traced.ready.push(ready);
+        }
+        traced
+    }
+
+    /// What an inverter inverts; other sources as they are.
+    fn inverted(&self, source: Source) -> Source {
+        match source {
+            Source::Gate(gate) => match self.gates[gate] {
+                Gate::Inv(of) => self.source(of),
+                _ => source,
+            },
+            source => source,
         }
     }
 
@@ -117,52 +142,55 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Outputs from `results` on are those of the run.
+    /// Outputs from `results` on are those of the run. One walk from the last gate to the first,
+    /// each call between the gates that read its result and those that its arguments are made of.
     pub(super) fn new(traced: &Traced<'_>, shape: &Shape, results: usize) -> Self {
         let mut live = Self {
             gates: vec![false; traced.gates.len()],
             calls: vec![false; shape.results.len()],
         };
-        let source = |wire: &Wire| traced.source(*wire);
-        let mut open = Vec::new();
-        live.need(
-            traced,
-            traced.outputs[results..].iter().map(source),
-            &mut open,
-        );
-        while let Some(next) = open.pop() {
-            match next {
-                Source::Constant(_) => {}
-                Source::Gate(gate) => live.need(traced, traced.reads(gate), &mut open),
-                Source::Input(wire) => {
-                    if let Some(call) = traced.call_of(wire) {
-                        let arguments = traced.outputs[shape.arguments[call].clone()].iter();
-                        live.need(traced, arguments.map(source), &mut open);
-                    }
-                }
+        live.need_all(traced, &traced.outputs[results..]);
+        let mut calls = shape.results.len();
+        for gate in (0..traced.gates.len()).rev() {
+            while calls > 0 && traced.ready[calls - 1] as usize > gate {
+                calls -= 1;
+                live.need_arguments(traced, shape, calls);
             }
+            if live.gates[gate] {
+                traced.reads(gate).for_each(|read| live.need(traced, read));
+            }
+        }
+        for call in (0..calls).rev() {
+            live.need_arguments(traced, shape, call);
         }
         live
     }
 
-    /// Notes gates and calls that are needed. Those that were not before are then open.
-    fn need(
-        &mut self,
-        traced: &Traced<'_>,
-        sources: impl Iterator<Item = Source>,
-        open: &mut Vec<Source>,
-    ) {
-        open.extend(sources.filter(|source| {
-            let known = match *source {
-                Source::Constant(_) => return false,
-                Source::Gate(gate) => &mut self.gates[gate],
-                Source::Input(wire) => match traced.call_of(wire) {
-                    Some(call) => &mut self.calls[call],
-                    None => return false,
-                },
-            };
-            !std::mem::replace(known, true)
-        }));
+    fn need_arguments(&mut self, traced: &Traced<'_>, shape: &Shape, call: usize) {
+        if self.calls[call] {
+            self.need_all(traced, &traced.outputs[shape.arguments[call].clone()]);
+        }
+    }
+
+    fn need_all(&mut self, traced: &Traced<'_>, wires: &[Wire]) {
+        for &wire in wires {
+            let source = traced.source(wire);
+            self.need(traced, source);
+            // The walk may be past the inverter.
+            self.need(traced, traced.inverted(source));
+        }
+    }
+
+    fn need(&mut self, traced: &Traced<'_>, source: Source) {
+        match source {
+            Source::Constant(_) => {}
+            Source::Gate(gate) => self.gates[gate] = true,
+            Source::Input(wire) => {
+                if let Some(call) = traced.call_of(wire) {
+                    self.calls[call] = true;
+                }
+            }
+        }
     }
 }
 
@@ -189,9 +217,13 @@ pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
         }
     }
     // Levels with a gate that stays there have a region anyway.
-    let pairs = earliest.gates.iter().zip(&latest);
-    let mut open: BTreeSet<u32> = pairs.filter(|(a, b)| a == b).map(|(a, _)| *a).collect();
-    let mut gates = vec![0_u32; traced.gates.len()];
+    let mut open = LevelSet::below(last + 1);
+    let mut gates = earliest.gates;
+    for (earliest, latest) in gates.iter().zip(&latest) {
+        if earliest == latest {
+            open.insert(*latest);
+        }
+    }
     for gate in 0..traced.gates.len() {
         let mut least = 0;
         for read in traced.reads(gate) {
@@ -201,11 +233,53 @@ pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
                 Source::Constant(_) => 0,
             });
         }
-        let level = open.range(least..=latest[gate]).next().copied();
-        gates[gate] = level.unwrap_or(latest[gate]);
+        let latest = latest[gate];
+        let level = open.first_from(least).filter(|level| *level <= latest);
+        gates[gate] = level.unwrap_or(latest);
         open.insert(gates[gate]);
     }
     Levels { gates, calls }
+}
+
+/// A set of levels, a bit for each, and a bit for each word of them that is not empty.
+struct LevelSet {
+    words: Vec<u64>,
+    summary: Vec<u64>,
+}
+
+impl LevelSet {
+    fn below(end: u32) -> Self {
+        let words = end.div_ceil(64) as usize;
+        Self {
+            words: vec![0; words],
+            summary: vec![0; words.div_ceil(64)],
+        }
+    }
+
+    fn insert(&mut self, level: u32) {
+        let word = level as usize / 64;
+        self.words[word] |= 1 << (level % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    /// The first level from this one on.
+    fn first_from(&self, least: u32) -> Option<u32> {
+        let first_set = |words: &[u64], from: usize| {
+            let from_bit = |word: usize| match word == from / 64 {
+                true => words[word] >> (from % 64) << (from % 64),
+                false => words[word],
+            };
+            let word = (from / 64..words.len()).find(|word| from_bit(*word) != 0)?;
+            Some(word * 64 + from_bit(word).trailing_zeros() as usize)
+        };
+        let word = least as usize / 64;
+        let here = self.words.get(word)? >> (least % 64);
+        if here != 0 {
+            return Some(least + here.trailing_zeros());
+        }
+        let word = first_set(&self.summary, word + 1)?;
+        Some(word as u32 * 64 + self.words[word].trailing_zeros())
+    }
 }
 
 /// The least level of everything.
@@ -215,68 +289,44 @@ struct Earliest {
 }
 
 impl Earliest {
+    /// One walk from the first gate to the last, each call as soon as all is there that its
+    /// arguments are made of.
     fn new(traced: &Traced<'_>, shape: &Shape) -> Self {
-        const UNKNOWN: u32 = u32::MAX;
         let mut levels = Self {
-            gates: vec![UNKNOWN; traced.gates.len()],
-            calls: vec![UNKNOWN; shape.results.len()],
+            gates: Vec::with_capacity(traced.gates.len()),
+            calls: Vec::with_capacity(shape.results.len()),
         };
-        // What a call reads was made before what reads the call, so that nothing waits in vain.
-        let mut open: Vec<Source> = Vec::new();
+        let ready = |call: usize| traced.ready.get(call).map(|ready| *ready as usize);
         for gate in 0..traced.gates.len() {
-            levels.find(Source::Gate(gate), traced, shape, &mut open);
-        }
-        for call in 0..shape.results.len() {
-            if levels.calls[call] == UNKNOWN {
-                let wire = shape.results[call].start;
-                levels.find(Source::Input(wire), traced, shape, &mut open);
+            while ready(levels.calls.len()).is_some_and(|ready| ready <= gate) {
+                levels.push_call(traced, shape);
             }
+            let reads = traced.reads(gate).map(|read| levels.of(read, traced));
+            let level = reads.max().unwrap_or(0);
+            levels.gates.push(level);
+        }
+        while levels.calls.len() < shape.results.len() {
+            levels.push_call(traced, shape);
         }
         levels
     }
 
-    /// The level of a source, once all that it waits for is known.
-    fn known(&self, source: Source, traced: &Traced<'_>) -> Option<u32> {
-        let level = match source {
+    /// The level of the next call.
+    fn push_call(&mut self, traced: &Traced<'_>, shape: &Shape) {
+        let wires = &traced.outputs[shape.arguments[self.calls.len()].clone()];
+        let sources = wires
+            .iter()
+            .map(|wire| traced.inverted(traced.source(*wire)));
+        let level = sources.map(|source| self.of(source, traced)).max();
+        self.calls.push(level.unwrap_or(0) + 1);
+    }
+
+    /// The level of a source that stands before.
+    fn of(&self, source: Source, traced: &Traced<'_>) -> u32 {
+        match source {
             Source::Constant(_) => 0,
             Source::Gate(gate) => self.gates[gate],
             Source::Input(wire) => traced.call_of(wire).map_or(0, |call| self.calls[call]),
-        };
-        (level != u32::MAX).then_some(level)
-    }
-
-    fn find(&mut self, source: Source, traced: &Traced<'_>, shape: &Shape, open: &mut Vec<Source>) {
-        open.push(source);
-        while let Some(&next) = open.last() {
-            if self.known(next, traced).is_some() {
-                open.pop();
-                continue;
-            }
-            let mut level = 0;
-            let before = open.len();
-            let mut wait = |source| match self.known(source, traced) {
-                Some(known) => level = level.max(known),
-                None => open.push(source),
-            };
-            match next {
-                Source::Constant(_) => {}
-                Source::Gate(gate) => {
-                    traced.reads(gate).for_each(wait);
-                    if open.len() == before {
-                        self.gates[gate] = level;
-                    }
-                }
-                Source::Input(wire) => {
-                    let call = traced
-                        .call_of(wire)
-                        .expect("an input whose level is not known");
-                    let arguments = &traced.outputs[shape.arguments[call].clone()];
-                    arguments.iter().for_each(|wire| wait(traced.source(*wire)));
-                    if open.len() == before {
-                        self.calls[call] = level + 1;
-                    }
-                }
-            }
         }
     }
 }

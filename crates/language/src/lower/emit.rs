@@ -18,7 +18,7 @@ use super::cut::{Levels, Live, Shape, Source, Traced, levels};
 use super::lines::LineCosts;
 use super::run::{Origin, Run, port_type, shape, trace};
 use super::trace::Call;
-use super::{CircuitFiles, Error, Lower, Lowered, component, size};
+use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, component, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
 
@@ -31,18 +31,28 @@ pub(super) fn function(
     program: &Program,
     name: &str,
     id: EntryId,
-    files: &dyn CircuitFiles,
+    (files, watch): (&dyn CircuitFiles, Watch<'_>),
     recorded: bool,
 ) -> Lower<(Lowered, LineCosts)> {
     let entry = &program.entries[id.0 as usize];
-    size::check(program, entry)?;
+    let steps = size::check(program, entry)?;
+    // The traces, and then about as long what becomes of them.
+    let traces = if program.draws_random { 2 } else { 1 };
+    let total = (traces + 1) * steps;
+    let tell = |done| watch(Progress { done, total });
     let random = match program.draws_random {
-        true => trace(program, entry, files, 0, false)?.drawn,
+        true => trace(program, entry, (files, &tell), 0, false)?.drawn,
         false => 0,
     };
-    let run = trace(program, entry, files, random, recorded)?;
-    Emitter::new(program, entry, &run, files)?.emit(name)
+    let second = |done| tell(steps + done);
+    let told: &dyn Fn(u64) = if traces == 2 { &second } else { &tell };
+    let run = trace(program, entry, (files, told), random, recorded)?;
+    let emitted = |level: u64, levels: u64| tell(traces * steps + steps * level / levels);
+    Emitter::new(program, entry, &run, files)?.emit(name, &emitted)
 }
+
+/// The place of a gate that nothing outside its region reads.
+const NO_PLACE: u32 = u32::MAX;
 
 /// A part of the function's one large value, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +78,8 @@ struct Emitter<'r, 'p> {
     value: String,
     /// Places of the value that are taken.
     size: usize,
-    /// Where the gates are that something outside their region reads.
-    gates: Vec<Option<usize>>,
+    /// Where the gates are that something outside their region reads; [`NO_PLACE`] of others.
+    gates: Vec<u32>,
     /// The wire of each gate in its region, once that is made.
     wires: Vec<Wire>,
     /// The input wire of the region at hand for each place that it reads.
@@ -117,7 +127,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             steps: Steps::default(),
             value,
             size: run.circuit.input_bits(),
-            gates: vec![None; traced.gates.len()],
+            gates: vec![NO_PLACE; traced.gates.len()],
             wires: vec![0; traced.gates.len()],
             ports: Vec::new(),
             traced,
@@ -130,30 +140,26 @@ impl<'r, 'p> Emitter<'r, 'p> {
         })
     }
 
-    fn emit(mut self, name: &str) -> Lower<(Lowered, LineCosts)> {
+    /// `tell` hears how many of the levels are done.
+    fn emit(mut self, name: &str, tell: &dyn Fn(u64, u64)) -> Lower<(Lowered, LineCosts)> {
         self.builder = FunctionBuilder::new(name);
         let used = self.used_inputs();
         self.give(&used);
         let last = self.levels.calls.iter().copied().max().unwrap_or(0);
-        let mut gates: Vec<Vec<usize>> = vec![Vec::new(); last as usize + 1];
-        for (gate, &level) in self.levels.gates.iter().enumerate() {
+        let gates = ByLevel::new(last, &self.levels.gates, |gate| {
             let wire = (self.traced.inputs + gate) as Wire;
-            if self.live.gates[gate] && self.traced.source(wire) == Source::Gate(gate) {
-                gates[level as usize].push(gate);
-            }
-        }
-        let mut calls: Vec<Vec<usize>> = vec![Vec::new(); last as usize + 1];
-        for (call, &level) in self.levels.calls.iter().enumerate() {
-            if self.live.calls[call] {
-                calls[level as usize].push(call);
-            }
-        }
+            self.live.gates[gate] && self.traced.source(wire) == Source::Gate(gate)
+        });
+        let calls = ByLevel::new(last, &self.levels.calls, |call| self.live.calls[call]);
         let read_outside = self.read_outside();
         for level in 0..=last as usize {
-            for &call in &calls[level] {
-                self.call(call)?;
+            if level.is_multiple_of(last as usize / 64 + 1) {
+                tell(level as u64, u64::from(last) + 1);
             }
-            self.region(&gates[level], &read_outside)?;
+            for &call in calls.at(level) {
+                self.call(call as usize)?;
+            }
+            self.region(gates.at(level), &read_outside)?;
         }
         let outputs = self.outputs();
         let steps = std::mem::take(&mut self.steps);
@@ -235,7 +241,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
             // The value begins with them.
             Source::Input(wire) => Location::At(wire),
             Source::Gate(gate) => {
-                Location::At(self.gates[gate].expect("a region comes before what reads it"))
+                let place = self.gates[gate];
+                debug_assert_ne!(place, NO_PLACE, "a region comes before what reads it");
+                Location::At(place as usize)
             }
         }
     }
@@ -386,6 +394,37 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 None => self.builder.save(&name, &ty, &value),
             };
         }
+    }
+}
+
+/// Gates or calls, those of each level in their order.
+struct ByLevel {
+    numbers: Vec<u32>,
+    /// Where each level begins among `numbers`, and behind them where the last one ends.
+    starts: Vec<usize>,
+}
+
+impl ByLevel {
+    /// Those that are `kept`, of which `levels` has the levels up to `last`.
+    fn new(last: u32, levels: &[u32], kept: impl Fn(usize) -> bool) -> Self {
+        let kept = || (0..levels.len()).filter(|number| kept(*number));
+        let mut starts = vec![0; last as usize + 2];
+        kept().for_each(|number| starts[levels[number] as usize + 1] += 1);
+        for level in 0..=last as usize {
+            starts[level + 1] += starts[level];
+        }
+        let mut next = starts.clone();
+        let mut numbers = vec![0; starts[last as usize + 1]];
+        for number in kept() {
+            let place = &mut next[levels[number] as usize];
+            numbers[*place] = number as u32;
+            *place += 1;
+        }
+        Self { numbers, starts }
+    }
+
+    fn at(&self, level: usize) -> &[u32] {
+        &self.numbers[self.starts[level]..self.starts[level + 1]]
     }
 }
 

@@ -112,6 +112,23 @@ impl<'b> Operators<'b, '_> {
         }
     }
 
+    /// A number of gates that the operator takes at least; 0 where that is not worth a bound.
+    /// Nothing but products and quotients takes more than some gates a bit.
+    pub(super) fn least_gates(
+        self,
+        operator: BinaryOperator,
+        a: &[Bit<'b>],
+        b: &[Bit<'b>],
+    ) -> usize {
+        use BinaryOperator as B;
+        let bits = |of: &[Bit<'b>]| of.iter().filter(|bit| bit.as_constant().is_none()).count();
+        match operator {
+            // Of n bits 3 n² gates, and half as many for a square, whose bits meet twice.
+            B::Multiply | B::Divide | B::Remainder => bits(a).saturating_mul(bits(b)) / 4 * 5,
+            _ => 0,
+        }
+    }
+
     fn arithmetic(
         self,
         operator: BinaryOperator,

@@ -6,7 +6,7 @@ use tacit_circuit::{Circuit, Type};
 use super::cut::Shape;
 use super::lines::{Recorder, SiteId};
 use super::operators::Bits;
-use super::trace::{Call, Components, Tracer};
+use super::trace::{Call, Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{Entry, EntryKind, Program, TypeId, TypeKind};
 
@@ -110,17 +110,19 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
     Ok(all)
 }
 
-/// Traces a run that draws `random` bits, and where `recorded` who makes its gates.
+/// Traces a run that draws `random` bits, and where `recorded` who makes its gates. `tell` hears
+/// how many steps are done.
 pub(super) fn trace(
     program: &Program,
     entry: &Entry,
-    files: &dyn CircuitFiles,
+    (files, tell): (&dyn CircuitFiles, &dyn Fn(u64)),
     random: usize,
     recorded: bool,
 ) -> Lower<Run> {
     let given = given(program, entry, random)?;
-    let builder = Builder::new();
+    let builder = Builder::bounded(MAX_GATES + 1);
     let mut tracer = Tracer::new(&builder, program, files, Components::Call(Vec::new()));
+    tracer.tell = tell;
     tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
     for (number, port) in given.iter().enumerate() {
@@ -152,6 +154,7 @@ pub(super) fn trace(
         }
     }
     let result = tracer.call(entry.function, arguments)?;
+    tracer.check_gates(0, entry.span)?;
     let mut rest = &result[..];
     for (number, output) in entry.outputs.iter().enumerate() {
         let (bits, after) = rest.split_at(program.types.width(output.ty) as usize);

@@ -1,44 +1,73 @@
-//! Whether a run has more values than a function may have, before anything is built.
+//! What a run takes, before anything is built: its steps, what its calls give, and the elements of
+//! its one value.
 //!
 //! The inputs of a run and the results of its calls stand in one value of the function, which is
 //! cut into elements ([`Function::MAX_ELEMENTS`]): none is wider than the greatest common divisor
-//! of the results' widths. Each function is counted once, and its
-//! loops turn by turn, without a wire. What lies between the calls is not counted, so that a run
-//! which passes may still be too large.
+//! of the results' widths. What lies between the calls is not counted, so that a run which passes
+//! may still be too large.
+//!
+//! Each function is counted once, without a wire. Its text becomes a [`Cost`] first: a sum, and the
+//! parts that depend on counters. A loop whose turns are all alike is counted once and multiplied;
+//! of the others the parts are summed up turn by turn, and there are no more of these than a run
+//! has steps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use num_integer::Integer as _;
 use tacit_function::Function;
 
+use super::trace::MAX_STEPS;
 use super::{Error, Lower};
 use crate::program::{
     Block, Body, Condition, Entry, Expression, ExpressionKind, FunctionId, Number, Program, Root,
     Statement, StatementKind, Step, ValuePath,
 };
+use crate::source::Span;
 
-/// Turns of loops that are counted; a run of more is left to the trace.
-const MAX_TURNS: u64 = 1 << 22;
+/// Most bits that calls of components give: each takes some 40 bytes while a run is lowered.
+const MAX_CALL_BITS: u64 = 1 << 27;
 
-/// Refuses a run whose inputs and calls alone are more than a function may have.
+/// Refuses a run that takes more steps, or whose inputs and calls alone are more, than a function
+/// may have. Gives the run's steps; 0 where a number of counters has no value, which the trace
+/// reports.
 ///
 /// # Errors
 ///
-/// They are.
-pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
-    let mut counting = Counting {
-        program,
-        known: HashMap::new(),
-        left: MAX_TURNS,
+/// The run or a component that it calls is too large.
+pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
+    let mut counting = Counting::new(program, false);
+    let counts = counting.function(entry.function);
+    if counts.is_err_and(|stopped| stopped == Stopped::TooLong) {
+        return Err(too_long(entry.span, "this run"));
+    }
+    let mut inlined = Counting::new(program, true);
+    for (&id, &span) in &counting.called {
+        inlined.left = MAX_STEPS;
+        if inlined
+            .function(id)
+            .is_err_and(|stopped| stopped == Stopped::TooLong)
+        {
+            let name = &program.functions[id.0 as usize].name;
+            return Err(too_long(span, &format!("the component `{name}`")));
+        }
+    }
+    let Ok(counts) = counts else {
+        return Ok(0);
     };
-    let Some(results) = counting.function(entry.function) else {
-        return Ok(());
-    };
-    let inputs = entry.inputs.iter();
+    if counts.bits > MAX_CALL_BITS {
+        let message = format!(
+            "the components that this run calls give {} bits together, and a run has at most 2^27 \
+             such bits: give it fewer rows or narrower numbers, or compute it in several runs",
+            counts.bits
+        );
+        return Err(Error::At(entry.span, message));
+    }
+    // Public inputs become constants.
+    let inputs = entry.inputs.iter().filter(|input| input.owner.is_some());
     let inputs = inputs.map(|input| program.types.width(input.ty)).sum();
-    let elements = results.bits.saturating_add(inputs) / results.divisor.max(1);
-    if results.divisor == 0 || elements <= Function::MAX_ELEMENTS {
-        return Ok(());
+    let elements = counts.bits.saturating_add(inputs) / counts.divisor.max(1);
+    if counts.divisor == 0 || elements <= Function::MAX_ELEMENTS {
+        return Ok(counts.steps);
     }
     let times = elements as f64 / Function::MAX_ELEMENTS as f64;
     Err(Error::At(
@@ -52,201 +81,356 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<()> {
     ))
 }
 
-/// Results of calls.
-#[derive(Clone, Copy, Default)]
-struct Results {
+/// What a run that takes too many steps is told, by whom it counts them.
+pub(super) fn too_long(span: Span, what: &str) -> Error {
+    let message = format!(
+        "{what} has more than 2^26 steps when it is unrolled: give it fewer rows, or compute it in \
+         several runs"
+    );
+    Error::At(span, message)
+}
+
+/// Why something is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopped {
+    /// It has more than [`MAX_STEPS`] steps.
+    TooLong,
+    /// A number of counters has no value, which the trace reports.
+    NoValue,
+}
+
+/// Steps, and results of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    /// Steps as [`super::trace`] takes them.
+    steps: u64,
+    /// Bits that calls of components give.
     bits: u64,
-    /// The greatest common divisor of their widths, 0 where there are none.
+    /// The greatest common divisor of these calls' widths, 0 where there are none.
     divisor: u64,
 }
 
-impl Results {
+impl Counts {
+    const STEP: Self = Self {
+        steps: 1,
+        bits: 0,
+        divisor: 0,
+    };
+
     fn and(self, other: Self) -> Self {
         Self {
+            steps: self.steps.saturating_add(other.steps),
             bits: self.bits.saturating_add(other.bits),
             divisor: self.divisor.gcd(&other.divisor),
         }
     }
+
+    fn times(self, turns: u64) -> Self {
+        match turns {
+            0 => Self::default(),
+            _ => Self {
+                steps: self.steps.saturating_mul(turns),
+                bits: self.bits.saturating_mul(turns),
+                divisor: self.divisor,
+            },
+        }
+    }
 }
 
-/// Counts the results of the calls of components; None where it gives up.
+/// What a part of a function takes.
+#[derive(Default)]
+struct Cost<'p> {
+    /// What it takes whatever the counters are.
+    counts: Counts,
+    parts: Vec<Part<'p>>,
+}
+
+/// A part whose cost is not known without the counters or another function.
+enum Part<'p> {
+    /// One of two costs: the second where the number is not 0.
+    Choice(&'p Number, [Cost<'p>; 2]),
+    Turns(Turns<'p>),
+    /// A call that is inlined.
+    Call(FunctionId),
+    /// A call of a component, where it is written, and how many bits it gives.
+    Component(FunctionId, Span, u64),
+}
+
+struct Turns<'p> {
+    counter: u32,
+    from: &'p Number,
+    end: End<'p>,
+    turn: Cost<'p>,
+    /// Whether turns differ: the counter is in `turn`.
+    varies: bool,
+}
+
+/// Where a loop ends.
+enum End<'p> {
+    At(&'p Number),
+    After(u32),
+}
+
+impl<'p> Cost<'p> {
+    fn of(part: Part<'p>) -> Self {
+        Self {
+            counts: Counts::default(),
+            parts: vec![part],
+        }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.counts = self.counts.and(other.counts);
+        self.parts.extend(other.parts);
+        self
+    }
+
+    fn step(mut self) -> Self {
+        self.counts = self.counts.and(Counts::STEP);
+        self
+    }
+
+    /// Whether it depends on a counter.
+    fn reads(&self, counter: u32) -> bool {
+        let is_in = |number: &Number| {
+            let mut found = false;
+            number.counters(&mut |other| found |= other.0 == counter);
+            found
+        };
+        self.parts.iter().any(|part| match part {
+            Part::Call(_) | Part::Component(..) => false,
+            Part::Choice(number, costs) => {
+                is_in(number) || costs.iter().any(|cost| cost.reads(counter))
+            }
+            Part::Turns(turns) => {
+                is_in(turns.from)
+                    || matches!(turns.end, End::At(to) if is_in(to))
+                    || turns.turn.reads(counter)
+            }
+        })
+    }
+}
+
+/// Counts what functions take.
 struct Counting<'p> {
     program: &'p Program,
-    known: HashMap<FunctionId, Option<Results>>,
+    /// Whether components are inlined, as they are in each other.
+    inlines: bool,
+    known: HashMap<FunctionId, Result<Counts, Stopped>>,
+    /// Components that are called, and where one calls them first.
+    called: BTreeMap<FunctionId, Span>,
+    /// Turns that may still be walked. Each has a step at least.
     left: u64,
 }
 
 impl<'p> Counting<'p> {
-    fn function(&mut self, id: FunctionId) -> Option<Results> {
+    fn new(program: &'p Program, inlines: bool) -> Self {
+        Self {
+            program,
+            inlines,
+            known: HashMap::new(),
+            called: BTreeMap::new(),
+            left: MAX_STEPS,
+        }
+    }
+
+    fn function(&mut self, id: FunctionId) -> Result<Counts, Stopped> {
         if let Some(known) = self.known.get(&id) {
             return *known;
         }
         let function = &self.program.functions[id.0 as usize];
         let counted = match &function.body {
-            Body::Block(block) => self.block(&mut vec![0; function.counters.len()], block),
-            Body::Library(..) | Body::File(..) => Some(Results::default()),
+            Body::Block(block) => {
+                let cost = self.block(block);
+                self.sum(&cost, &mut vec![0; function.counters.len()])
+            }
+            Body::Library(..) | Body::File(..) => Ok(Counts::default()),
         };
         self.known.insert(id, counted);
         counted
     }
 
-    fn block(&mut self, counters: &mut Vec<i128>, block: &'p Block) -> Option<Results> {
-        let of_statements = self.statements(counters, &block.statements)?;
-        Some(of_statements.and(self.expression(counters, &block.value)?))
-    }
-
-    fn statements(&mut self, counters: &mut Vec<i128>, all: &'p [Statement]) -> Option<Results> {
-        let mut sum = Results::default();
-        for statement in all {
-            sum = sum.and(self.statement(counters, statement)?);
-        }
-        Some(sum)
-    }
-
-    fn statement(&mut self, counters: &mut Vec<i128>, of: &'p Statement) -> Option<Results> {
-        match &of.kind {
-            StatementKind::Let(_, value) | StatementKind::Evaluate(value) => {
-                self.expression(counters, value)
-            }
-            StatementKind::Assign(place, value) => {
-                let of_value = self.expression(counters, value)?;
-                Some(of_value.and(self.place(counters, place)?))
-            }
-            StatementKind::If(condition, then, otherwise) => {
-                let (taken, of_condition) = self.condition(counters, condition)?;
-                let mut sum = of_condition;
-                for (number, branch) in [otherwise, then].into_iter().enumerate() {
-                    if taken.is_none_or(|taken| usize::from(taken) == number) {
-                        sum = sum.and(self.statements(counters, branch)?);
+    /// The sum of a cost at these counters.
+    fn sum(&mut self, cost: &Cost<'p>, counters: &mut [i128]) -> Result<Counts, Stopped> {
+        let mut sum = cost.counts;
+        for part in &cost.parts {
+            sum = sum.and(match part {
+                Part::Call(id) => self.function(*id)?,
+                Part::Component(id, span, bits) => {
+                    self.called.entry(*id).or_insert(*span);
+                    Counts {
+                        steps: 0,
+                        bits: *bits,
+                        divisor: *bits,
                     }
                 }
-                Some(sum)
+                Part::Choice(number, costs) => {
+                    let is_first = number.evaluate(counters).ok_or(Stopped::NoValue)? == 0;
+                    self.sum(&costs[usize::from(!is_first)], counters)?
+                }
+                Part::Turns(turns) => self.turns(turns, counters)?,
+            });
+            if sum.steps > MAX_STEPS {
+                return Err(Stopped::TooLong);
             }
-            StatementKind::For(each) => {
-                let (from, to) = (each.from.evaluate(counters)?, each.to.evaluate(counters)?);
-                self.turns(counters, (each.counter.0, from..to), |this, counters| {
-                    this.statements(counters, &each.body)
-                })
-            }
-            StatementKind::Assert(_) | StatementKind::Debug(_) => Some(Results::default()),
+        }
+        match sum.steps > MAX_STEPS {
+            true => Err(Stopped::TooLong),
+            false => Ok(sum),
         }
     }
 
-    fn turns(
-        &mut self,
-        counters: &mut Vec<i128>,
-        (counter, values): (u32, std::ops::Range<i128>),
-        mut turn: impl FnMut(&mut Self, &mut Vec<i128>) -> Option<Results>,
-    ) -> Option<Results> {
-        let mut sum = Results::default();
-        for value in values {
-            self.left = self.left.checked_sub(1)?;
-            counters[counter as usize] = value;
-            sum = sum.and(turn(self, counters)?);
-        }
-        Some(sum)
-    }
-
-    /// Which branch is taken where that is known, and what the condition itself calls.
-    fn condition(
-        &mut self,
-        counters: &mut Vec<i128>,
-        of: &'p Condition,
-    ) -> Option<(Option<bool>, Results)> {
-        match of {
-            Condition::Guard(number) => {
-                let taken = number.evaluate(counters)? != 0;
-                Some((Some(taken), Results::default()))
-            }
-            Condition::Secret(value) => Some((None, self.expression(counters, value)?)),
-        }
-    }
-
-    fn place(&mut self, counters: &mut Vec<i128>, of: &'p ValuePath) -> Option<Results> {
-        let mut sum = match &of.root {
-            Root::Value(value) => self.expression(counters, value)?,
-            _ => Results::default(),
+    fn turns(&mut self, of: &Turns<'p>, counters: &mut [i128]) -> Result<Counts, Stopped> {
+        let from = of.from.evaluate(counters).ok_or(Stopped::NoValue)?;
+        let to = match of.end {
+            End::At(to) => to.evaluate(counters),
+            End::After(length) => from.checked_add(length.into()),
         };
-        for step in &of.path {
-            if let Step::AtSecret(index) = step {
-                sum = sum.and(self.expression(counters, index)?);
+        let to = to.ok_or(Stopped::NoValue)?;
+        let turns = to.saturating_sub(from).max(0);
+        let turns = u64::try_from(turns).unwrap_or(u64::MAX);
+        let counter = of.counter as usize;
+        if !of.varies {
+            if turns == 0 {
+                return Ok(Counts::default());
+            }
+            counters[counter] = from;
+            return Ok(self.sum(&of.turn, counters)?.times(turns));
+        }
+        let mut sum = Counts::default();
+        for value in from..to {
+            self.left = self.left.checked_sub(1).ok_or(Stopped::TooLong)?;
+            counters[counter] = value;
+            sum = sum.and(self.sum(&of.turn, counters)?);
+            if sum.steps > MAX_STEPS {
+                return Err(Stopped::TooLong);
             }
         }
-        Some(sum)
+        Ok(sum)
     }
 
-    fn all(&mut self, counters: &mut Vec<i128>, of: &'p [Expression]) -> Option<Results> {
-        let mut sum = Results::default();
-        for part in of {
-            sum = sum.and(self.expression(counters, part)?);
-        }
-        Some(sum)
+    fn block(&mut self, block: &'p Block) -> Cost<'p> {
+        let statements = self.statements(&block.statements);
+        statements.and(self.expression(&block.value))
     }
 
-    fn expression(&mut self, counters: &mut Vec<i128>, of: &'p Expression) -> Option<Results> {
-        use ExpressionKind as K;
-        match &of.kind {
-            K::Constant(_) | K::Number(_) => Some(Results::default()),
-            K::Read(place) => self.place(counters, place),
-            K::Unary(_, a) | K::Shift(_, a, _) | K::Cast(a) | K::Repeat(a) => {
-                self.expression(counters, a)
-            }
-            K::Binary(_, a, b) => {
-                let left = self.expression(counters, a)?;
-                Some(left.and(self.expression(counters, b)?))
-            }
-            K::If(condition, then, otherwise) => {
-                let (taken, of_condition) = self.condition(counters, condition)?;
-                let mut sum = of_condition;
-                for (number, branch) in [otherwise, then].into_iter().enumerate() {
-                    if taken.is_none_or(|taken| usize::from(taken) == number) {
-                        sum = sum.and(self.expression(counters, branch)?);
-                    }
-                }
-                Some(sum)
-            }
-            K::Block(block) => self.block(counters, block),
-            K::Aggregate(parts) | K::Intrinsic(_, parts) | K::Run(_, parts) => {
-                self.all(counters, parts)
-            }
-            K::Comprehension(counter, from, a) => self.elements(counters, (counter.0, from), of, a),
-            K::Call(id, arguments) => {
-                let of_arguments = self.all(counters, arguments)?;
-                Some(of_arguments.and(self.call(*id)?))
-            }
-        }
-    }
-
-    fn elements(
-        &mut self,
-        counters: &mut Vec<i128>,
-        (counter, from): (u32, &Number),
-        array: &Expression,
-        element: &'p Expression,
-    ) -> Option<Results> {
-        let from = from.evaluate(counters)?;
-        let (_, length) = self.program.types.element(array.ty)?;
-        let values = from..from.checked_add(length.into())?;
-        self.turns(counters, (counter, values), |this, counters| {
-            this.expression(counters, element)
+    fn statements(&mut self, all: &'p [Statement]) -> Cost<'p> {
+        all.iter().fold(Cost::default(), |sum, statement| {
+            sum.and(self.statement(statement).step())
         })
     }
 
-    fn call(&mut self, id: FunctionId) -> Option<Results> {
-        let function = &self.program.functions[id.0 as usize];
-        let types = &self.program.types;
-        let width = |ty| types.width(ty);
-        let has_bits = function
-            .parameters
-            .iter()
-            .any(|local| width(function.locals[local.0 as usize].ty) > 0);
-        let bits = width(function.result);
-        match function.is_component && has_bits && bits > 0 {
-            true => Some(Results {
-                bits,
-                divisor: bits,
-            }),
-            false => self.function(id),
+    fn statement(&mut self, of: &'p Statement) -> Cost<'p> {
+        match &of.kind {
+            StatementKind::Let(_, value) | StatementKind::Evaluate(value) => self.expression(value),
+            StatementKind::Assign(place, value) => {
+                let of_value = self.expression(value);
+                of_value.and(self.indices(place))
+            }
+            StatementKind::If(condition, then, otherwise) => {
+                let costs = [self.statements(otherwise), self.statements(then)];
+                self.choice(condition, costs)
+            }
+            StatementKind::For(each) => {
+                let turn = self.statements(&each.body).step();
+                let end = End::At(&each.to);
+                repeated(each.counter.0, (&each.from, end), turn)
+            }
+            StatementKind::Assert(_) | StatementKind::Debug(_) => Cost::default(),
         }
     }
+
+    /// Both costs where a condition is a secret, else one of them: the second where it holds.
+    fn choice(&mut self, of: &'p Condition, costs: [Cost<'p>; 2]) -> Cost<'p> {
+        match of {
+            Condition::Guard(number) => match number.as_constant() {
+                Some(value) => {
+                    let [otherwise, then] = costs;
+                    if value == 0 { otherwise } else { then }
+                }
+                None => Cost::of(Part::Choice(number, costs)),
+            },
+            Condition::Secret(value) => {
+                let [otherwise, then] = costs;
+                self.expression(value).and(otherwise).and(then)
+            }
+        }
+    }
+
+    /// The secret indices of a place.
+    fn indices(&mut self, of: &'p ValuePath) -> Cost<'p> {
+        let steps = of.path.iter();
+        steps.fold(Cost::default(), |sum, step| match step {
+            Step::AtSecret(index) => sum.and(self.expression(index)),
+            Step::Field(_) | Step::At(..) | Step::Slice(..) => sum,
+        })
+    }
+
+    fn all(&mut self, of: &'p [Expression]) -> Cost<'p> {
+        let parts = of.iter();
+        parts.fold(Cost::default(), |sum, part| sum.and(self.expression(part)))
+    }
+
+    fn expression(&mut self, of: &'p Expression) -> Cost<'p> {
+        self.value(of).step()
+    }
+
+    fn value(&mut self, of: &'p Expression) -> Cost<'p> {
+        use ExpressionKind as K;
+        match &of.kind {
+            K::Constant(_) | K::Number(_) => Cost::default(),
+            K::Read(place) => {
+                let root = match &place.root {
+                    Root::Value(value) => self.expression(value),
+                    _ => Cost::default(),
+                };
+                root.and(self.indices(place))
+            }
+            K::Unary(_, a) | K::Shift(_, a, _) | K::Cast(a) | K::Repeat(a) => self.expression(a),
+            K::Binary(_, a, b) => self.expression(a).and(self.expression(b)),
+            K::If(condition, then, otherwise) => {
+                let costs = [self.expression(otherwise), self.expression(then)];
+                self.choice(condition, costs)
+            }
+            K::Block(block) => self.block(block),
+            K::Aggregate(parts) | K::Intrinsic(_, parts) | K::Run(_, parts) => self.all(parts),
+            K::Comprehension(counter, from, element) => {
+                let (_, length) = self.program.types.element(of.ty).unwrap_or((of.ty, 0));
+                let turn = self.expression(element);
+                repeated(counter.0, (from, End::After(length)), turn)
+            }
+            K::Call(id, arguments) => {
+                let of_arguments = self.all(arguments);
+                of_arguments.and(self.call(*id, of.span))
+            }
+        }
+    }
+
+    fn call(&mut self, id: FunctionId, span: Span) -> Cost<'p> {
+        let function = &self.program.functions[id.0 as usize];
+        let types = &self.program.types;
+        let mut parameters = function.parameters.iter();
+        let has_bits =
+            parameters.any(|local| types.width(function.locals[local.0 as usize].ty) > 0);
+        let bits = types.width(function.result);
+        if function.is_component && has_bits && bits > 0 && !self.inlines {
+            return Cost::of(Part::Component(id, span, bits));
+        }
+        Cost::of(Part::Call(id))
+    }
 }
+
+/// The cost of turns.
+fn repeated<'p>(counter: u32, (from, end): (&'p Number, End<'p>), turn: Cost<'p>) -> Cost<'p> {
+    let varies = turn.reads(counter);
+    Cost::of(Part::Turns(Turns {
+        counter,
+        from,
+        end,
+        turn,
+        varies,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

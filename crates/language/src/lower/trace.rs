@@ -2,7 +2,7 @@
 
 use super::lines::{Before, Recorder, SiteId};
 use super::operators::{Bits, Operators};
-use super::{CircuitFiles, Error, Lower, component};
+use super::{CircuitFiles, Error, Lower, component, size};
 use crate::program::{
     Block, Body, Condition, Expression, ExpressionKind, Function, FunctionId, Intrinsic, Number,
     Program, Statement, StatementKind, TypeId, Value,
@@ -14,9 +14,11 @@ use std::collections::BTreeMap;
 use tacit_circuit::builder::{Bit, Builder, Bus};
 
 /// Most steps of a run that is unrolled.
-const MAX_STEPS: u64 = 1 << 26;
+pub(super) const MAX_STEPS: u64 = 1 << 26;
+/// Steps from one report of progress to the next.
+const STEPS_BETWEEN: u64 = 1 << 18;
 /// Most gates of a circuit.
-const MAX_GATES: usize = 1 << 24;
+pub(super) const MAX_GATES: usize = 1 << 24;
 
 /// A call of a component that is not inlined.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) drawn: usize,
     pub(super) components: Components,
     pub(super) left: u64,
+    /// Hears now and then how many steps are done.
+    pub(super) tell: &'p dyn Fn(u64),
     /// Notes who makes gates, where that is asked for.
     pub(super) recorder: Option<Recorder>,
 }
@@ -94,6 +98,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             drawn: 0,
             components,
             left: MAX_STEPS,
+            tell: &|_| {},
             recorder: None,
         }
     }
@@ -106,20 +111,25 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 
     fn burn(&mut self, span: Span) -> Lower<()> {
-        let error = |what: &str| Err(Error::At(span, what.to_owned()));
-        if self.builder.gate_count() > MAX_GATES {
-            return error(
-                "what is written up to here has more than 2^24 gates: put a part that repeats into \
-                 a `component fn`, which is garbled by itself",
-            );
+        self.check_gates(0, span)?;
+        self.left = match self.left.checked_sub(1) {
+            Some(left) => left,
+            None => return Err(size::too_long(span, "what is computed here")),
+        };
+        if self.left.is_multiple_of(STEPS_BETWEEN) {
+            (self.tell)(MAX_STEPS - self.left);
         }
-        match self.left.checked_sub(1) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => error("this run has more than 2^26 steps when it is unrolled"),
+        Ok(())
+    }
+
+    /// Refuses a circuit that has more than [`MAX_GATES`] gates with `more`.
+    pub(super) fn check_gates(&self, more: usize, span: Span) -> Lower<()> {
+        if self.builder.gate_count().saturating_add(more) <= MAX_GATES {
+            return Ok(());
         }
+        let message = "what is written up to here has more than 2^24 gates: put a part that \
+                       repeats into a `component fn`, which is garbled by itself";
+        Err(Error::At(span, message.to_owned()))
     }
 
     /// The result of a function.
@@ -353,6 +363,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             }
             ExpressionKind::Binary(operator, a, b) => {
                 let (left, right) = (self.expression(frame, a)?, self.expression(frame, b)?);
+                self.check_gates(operators.least_gates(*operator, &left, &right), of.span)?;
                 Ok(operators.binary(*operator, a.ty, &left, &right))
             }
             ExpressionKind::Shift(operator, a, amount) => {

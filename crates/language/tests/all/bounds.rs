@@ -108,6 +108,31 @@ fn consts_and_unrolled_loops_take_at_most_10_to_the_7_steps() {
     refused(&main("", body), "more than 10000000 steps");
 }
 
+/// The turns are counted before the first: what is left of the steps is there for the rest of the
+/// program, so that one error is told and not one a statement.
+#[test]
+fn a_loop_of_too_many_turns_is_refused_before_its_first() {
+    let body = "let mut x = a ^ b; for const k in 0..1_000_000_000 { x ^= a; }\
+                for const k in 0..10 { x ^= b; } x";
+    let errors = errors(&main("", body));
+    assert_eq!(errors.len(), 1, "{errors:?}");
+}
+
+#[test]
+fn fifty_thousand_variables_are_found_by_their_names() {
+    let mut body = "let x0 = a ^ b;\n".to_owned();
+    for number in 1..50_000 {
+        body += &format!("let x{number} = x{} ^ a;\n", number - 1);
+    }
+    assert!(
+        errors(&main(
+            "",
+            &(body + "let y = { let x1 = b; x1 }; y ^ x49999 ^ x1")
+        ))
+        .is_empty()
+    );
+}
+
 #[test]
 fn a_component_has_at_most_2_to_the_24_gates() {
     let text = main(

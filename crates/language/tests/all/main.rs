@@ -3,6 +3,7 @@
 mod both;
 mod bounds;
 mod circuits;
+mod counted;
 mod differential;
 mod editor;
 mod effects;

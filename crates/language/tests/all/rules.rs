@@ -31,7 +31,7 @@ fn number(value: &Value) -> &BigInt {
 
 fn errors(text: &str) -> Vec<String> {
     let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
-    let errors = loaded.check(&ParamValues::new());
+    let errors = loaded.check(&ParamValues::new(), &NoCircuitFiles);
     errors.into_iter().map(|error| error.message).collect()
 }
 

@@ -31,12 +31,13 @@ impl Costs {
     }
 
     /// A region's gates, before what it reads.
-    pub(super) fn region(&mut self, gates: &[usize], traced: &Traced<'_>, run: &Run) {
+    pub(super) fn region(&mut self, gates: &[u32], traced: &Traced<'_>, run: &Run) {
         let Some((_, sites)) = &run.recorded else {
             return;
         };
         self.read.clear();
         for &gate in gates {
+            let gate = gate as usize;
             if matches!(traced.gates[gate], Gate::And(..)) {
                 self.sites.add(sites[gate], 1, 0);
             }

@@ -39,15 +39,16 @@ impl Emitter<'_, '_> {
     }
 
     /// The gates of a level as a component, and its one call.
-    pub(super) fn region(&mut self, gates: &[usize], read_outside: &[bool]) -> Lower<()> {
+    pub(super) fn region(&mut self, gates: &[u32], read_outside: &[bool]) -> Lower<()> {
         let Some(&first) = gates.first() else {
             return Ok(());
         };
-        let level = self.levels.gates[first];
+        let level = self.levels.gates[first as usize];
         let mut read: Vec<usize> = Vec::new();
         self.costs.region(gates, &self.traced, self.run);
         self.ports.resize(self.size, NO_PORT);
         for &gate in gates {
+            let gate = gate as usize;
             for source in self.traced.reads(gate) {
                 if let Some(Location::At(at)) = self.outer_location(source, level) {
                     self.costs.read(gate, at, self.run);
@@ -70,9 +71,9 @@ impl Emitter<'_, '_> {
         let exported = circuit.output_bits();
         let start = self.size;
         self.size += exported;
-        let outside = gates.iter().filter(|gate| read_outside[**gate]);
+        let outside = gates.iter().filter(|gate| read_outside[**gate as usize]);
         for (place, &gate) in outside.enumerate() {
-            self.gates[gate] = Some(start + place);
+            self.gates[gate as usize] = (start + place) as u32;
         }
         let component = Component::new("between", circuit);
         let number = match self.regions.get(&component.digest()) {
@@ -103,14 +104,15 @@ impl Emitter<'_, '_> {
     /// The circuit of a level's gates, whose input wires are `self.ports`.
     fn region_circuit(
         &mut self,
-        gates: &[usize],
+        gates: &[u32],
         inputs: usize,
         read_outside: &[bool],
     ) -> Lower<Circuit> {
-        let level = self.levels.gates[gates[0]];
+        let level = self.levels.gates[gates[0] as usize];
         let mut outputs = Vec::new();
         let mut made = Vec::with_capacity(gates.len());
         for (number, &gate) in gates.iter().enumerate() {
+            let gate = gate as usize;
             let wire = |source: Source| match (self.outer_location(source, level), source) {
                 (Some(Location::At(at)), _) => self.ports[at],
                 (None, Source::Gate(of)) => self.wires[of],
