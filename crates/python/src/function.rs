@@ -88,7 +88,10 @@ impl Function {
 
     #[getter]
     fn name(&self) -> &str {
-        self.lowered().name()
+        match &self.body {
+            Body::Circuits(function) => function.name(),
+            Body::Program(program) => &program.name,
+        }
     }
 
     /// What the program says of itself.
@@ -96,7 +99,7 @@ impl Function {
     fn documentation(&self) -> String {
         match &self.body {
             Body::Circuits(_) => String::new(),
-            Body::Program(program) => program.typed.signature().documentation().to_owned(),
+            Body::Program(program) => program.signature.documentation().to_owned(),
         }
     }
 
@@ -110,13 +113,13 @@ impl Function {
     }
 
     #[getter]
-    fn digest(&self) -> String {
-        self.lowered().digest().to_string()
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.lowered(py)?.digest().to_string())
     }
 
     #[getter]
-    fn and_gates(&self) -> u64 {
-        self.lowered().and_gates()
+    fn and_gates(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lowered(py)?.and_gates())
     }
 
     #[getter]
@@ -129,7 +132,7 @@ impl Function {
                     .collect()
             }
             Body::Program(program) => {
-                let signature = program.typed.signature();
+                let signature = &program.signature;
                 let inputs = signature.inputs().iter().filter_map(|input| {
                     let owner = signature.party_name(input.owner?).to_owned();
                     Some((input.name.to_string(), signature.type_name(input.ty), owner))
@@ -149,7 +152,7 @@ impl Function {
                     .collect()
             }
             Body::Program(program) => {
-                let signature = program.typed.signature();
+                let signature = &program.signature;
                 let results = signature.results().iter().map(|port| {
                     let to = port.to.map_or("both", |party| signature.party_name(party));
                     let ty = signature.type_name(port.ty);
@@ -166,7 +169,7 @@ impl Function {
         let name = |role: Role| match &self.body {
             Body::Circuits(_) => role.name().to_owned(),
             Body::Program(program) => {
-                let signature = program.typed.signature();
+                let signature = &program.signature;
                 signature.party_name(signature.party_of(role)).to_owned()
             }
         };
@@ -184,7 +187,7 @@ impl Function {
         let outputs = PyDict::new(py);
         match (&self.body, self.read(inputs)?) {
             (Body::Program(program), Inputs::Program(mut values)) => {
-                let signature = program.typed.signature();
+                let signature = &program.signature;
                 values.extend(program.public.clone());
                 let results = py.detach(|| signature.evaluate(&values, seed));
                 let results = results.map_err(|error| program.raise(py, error))?;
@@ -207,28 +210,67 @@ impl Function {
             "garbler" => Role::Garbler,
             _ => Role::Evaluator,
         };
-        let mut job = Job::new(self.lowered(), role);
-        for (name, value) in self.bits(py, role, self.read(inputs)?)? {
+        let given = self.given(py, role, inputs)?;
+        let (Body::Circuits(function), Inputs::Circuits(values)) = (&self.body, given) else {
+            // Values of a program are checked as they are read.
+            return Ok(());
+        };
+        let mut job = Job::new(function, role);
+        for (name, value) in values {
             job = job.input(&name, value);
         }
         let bits = job.input_bits();
         bits.map(drop).map_err(|error| error::raise(py, error))
     }
 
+    /// Compiles a program now; `progress` hears the steps that are done and all of them.
+    #[pyo3(signature = (progress))]
+    fn compile(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        if let Body::Program(program) = &self.body {
+            program.compiled(py, progress.as_ref())?;
+        }
+        Ok(())
+    }
+
     /// What a run costs by each protocol over this link.
     fn cost(&self, py: Python<'_>, link: &str, security: &str, runs: u64) -> PyResult<Vec<Row>> {
         let question = (link.to_owned(), security.to_owned(), runs);
-        self.costs.of(py, self.lowered(), question)
+        self.costs.of(py, self.lowered(py)?, question)
     }
 }
 
 impl Function {
-    /// What two parties run.
-    pub(crate) fn lowered(&self) -> &tacit::Function {
+    /// What two parties run; a program is compiled the first time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::compiled`].
+    pub(crate) fn lowered(&self, py: Python<'_>) -> PyResult<&tacit::Function> {
         match &self.body {
-            Body::Circuits(function) => function,
-            Body::Program(program) => program.typed.function(),
+            Body::Circuits(function) => Ok(function),
+            Body::Program(program) => Ok(program.compiled(py, None)?.function()),
         }
+    }
+
+    /// The values of these inputs, which are all that the party in this role gives. A program is
+    /// not compiled for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Function::read`], or an input of a program has no value.
+    pub(crate) fn given(
+        &self,
+        py: Python<'_>,
+        role: Role,
+        inputs: &Bound<'_, PyDict>,
+    ) -> PyResult<Inputs> {
+        let read = self.read(inputs)?;
+        if let (Body::Program(program), Inputs::Program(values)) = (&self.body, &read) {
+            let signature = &program.signature;
+            let complete = signature.check_given(signature.party_of(role), values);
+            complete.map_err(|error| program.raise(py, error))?;
+        }
+        Ok(read)
     }
 
     /// The values of these inputs, checked against the function's types.
@@ -279,8 +321,10 @@ impl Function {
                         failed = Some(error);
                     }
                 };
-                let party = program.typed.signature().party_of(role);
-                let bits = program.typed.inputs(party, &values, &mut draw);
+                let party = program.signature.party_of(role);
+                let bits = program
+                    .compiled(py, None)?
+                    .inputs(party, &values, &mut draw);
                 match failed {
                     Some(error) => Err(error::raise(py, error)),
                     None => bits.map_err(|error| program.raise(py, error)),
@@ -313,8 +357,8 @@ impl Function {
                 }
             }
             Body::Program(program) => {
-                let signature = program.typed.signature();
-                let values = program.typed.results(results);
+                let signature = &program.signature;
+                let values = program.compiled(py, None)?.results(results);
                 for (name, value) in values.map_err(|error| program.raise(py, error))? {
                     let mut ports = signature.results().iter();
                     let number = ports.position(|port| port.name.as_str() == name);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,12 +15,17 @@ use tacit_language::{
 use crate::shape::Shape;
 use crate::{error, value, wait};
 
-/// A run of a program with all that it is made of.
+/// A run of a program with all that it is made of. It is compiled when that is first needed: its
+/// ports, values and errors are there before.
 pub(crate) struct Program {
-    pub(crate) typed: TypedFunction,
+    pub(crate) signature: Signature,
+    /// The function's name.
+    pub(crate) name: String,
     /// The values of the public inputs.
     pub(crate) public: BTreeMap<String, PortValue>,
     map: SourceMap,
+    folder: Arc<ProgramFolder>,
+    compiled: OnceLock<TypedFunction>,
 }
 
 /// Where a program's text is.
@@ -58,6 +64,12 @@ impl Program {
         let (folder, map, signature) = wait::apart(py, move || {
             let loaded = Loaded::new(&name, &text, &folder);
             let signature = Signature::new(&loaded, &params, run.as_deref());
+            let signature = signature.and_then(|signature| {
+                // What compiling would find, as far as that shows at once.
+                signature.check_size()?;
+                signature.meaning(&folder)?;
+                Ok(signature)
+            });
             (folder, loaded.source_map().clone(), signature)
         })?;
         let failed = |error| raise(py, error, &map);
@@ -68,17 +80,39 @@ impl Program {
             let value = read(&signature, &map, &name, &value)?;
             values.insert(name, value);
         }
-        let public = values.clone();
-        let typed = wait::apart(py, move || {
-            let typed = TypedFunction::new(signature, &stem, &public, &folder);
-            typed.inspect(|typed| typed.function().compile())
-        })?;
-        let typed = typed.map_err(failed)?;
         Ok(Self {
-            typed,
+            signature,
+            name: stem,
             public: values,
             map,
+            folder: Arc::new(folder),
+            compiled: OnceLock::new(),
         })
+    }
+
+    /// The program as a function, which is compiled the first time; `progress` hears of that from
+    /// one second on.
+    ///
+    /// # Errors
+    ///
+    /// The run is beyond a limit, or a signal's exception or that of `progress`.
+    pub(crate) fn compiled(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<&TypedFunction> {
+        if let Some(compiled) = self.compiled.get() {
+            return Ok(compiled);
+        }
+        let (signature, name) = (self.signature.clone(), self.name.clone());
+        let (public, folder) = (self.public.clone(), Arc::clone(&self.folder));
+        let made = wait::compiling(py, progress, move |watch| {
+            let typed = TypedFunction::watched(signature, &name, &public, &*folder, watch);
+            typed.inspect(|typed| typed.function().compile())
+        })?;
+        let made = made.map_err(|error| self.raise(py, error))?;
+        // Another thread may have been faster, with the same.
+        Ok(self.compiled.get_or_init(|| made))
     }
 
     /// The value of an input.
@@ -87,7 +121,7 @@ impl Program {
     ///
     /// There is no such input, or the value does not fit its type.
     pub(crate) fn read(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<PortValue> {
-        read(self.typed.signature(), &self.map, name, value)
+        read(&self.signature, &self.map, name, value)
     }
 
     /// A value as Python's.
@@ -97,7 +131,7 @@ impl Program {
         port: usize,
         value: &PortValue,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let signature = self.typed.signature();
+        let signature = &self.signature;
         let ty = signature.results()[port].ty;
         Shape::of_program(signature, ty).python(py, value.bits())
     }
@@ -111,7 +145,7 @@ impl Program {
         &self,
         py: Python<'py>,
     ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-        let found = self.typed.signature().program().warnings.iter();
+        let found = self.signature.program().warnings.iter();
         found
             .map(|one| Ok((one.render(&self.map, false), place(py, one, &self.map)?)))
             .collect()

@@ -143,14 +143,7 @@ struct Run<'f> {
 
 impl<'f> Run<'f> {
     fn new(py: Python<'_>, function: &'f Function, terms: &Terms) -> PyResult<Self> {
-        let role = match terms.role.as_str() {
-            "garbler" => Role::Garbler,
-            "evaluator" => Role::Evaluator,
-            other => {
-                let message = format!("role is {other:?}; give \"garbler\" or \"evaluator\"");
-                return Err(error::usage(py, &message));
-            }
-        };
+        let role = role(py, &terms.role)?;
         let protocol = terms.protocol.as_deref().map(|name| named(py, name));
         let protocol = protocol.transpose()?;
         let has = protocol.map_or(ThreatModel::SemiHonest, Protocol::threat_model);
@@ -177,7 +170,7 @@ impl<'f> Run<'f> {
         }
         let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
         Ok(Self {
-            function: function.lowered(),
+            function: function.lowered(py)?,
             parties: function.parties(),
             role,
             protocol,
@@ -203,6 +196,18 @@ impl<'f> Run<'f> {
         };
         let security = protocol.statistical_security(bits);
         security.map_err(|error| error::raise(py, error))
+    }
+}
+
+/// The role of this name.
+fn role(py: Python<'_>, name: &str) -> PyResult<Role> {
+    match name {
+        "garbler" => Ok(Role::Garbler),
+        "evaluator" => Ok(Role::Evaluator),
+        other => {
+            let message = format!("role is {other:?}; give \"garbler\" or \"evaluator\"");
+            Err(error::usage(py, &message))
+        }
     }
 }
 
@@ -248,9 +253,9 @@ impl Session {
         inputs: &Bound<'py, PyDict>,
         terms: Terms,
     ) -> PyResult<Ran<'py>> {
+        let inputs = function.given(py, role(py, &terms.role)?, inputs)?;
         let run = Run::new(py, function, &terms)?;
         let mut job = Job::new(run.function, run.role);
-        let inputs = function.read(inputs)?;
         for (name, value) in function.bits(py, run.role, inputs)? {
             job = job.input(&name, value);
         }

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tacit::net::CancelHandle;
 use tacit::{Error, Progress};
+use tacit_language::lower;
 
 use crate::error;
 
@@ -37,6 +38,15 @@ pub(crate) fn apart<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
+    apart_told(py, work, || Ok(()))
+}
+
+/// The same, and calls `look` now and then, whose exception ends the wait as a signal's does.
+fn apart_told<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    mut look: impl FnMut() -> PyResult<()>,
+) -> PyResult<T> {
     let (report, mut done) = mpsc::sync_channel(1);
     // Nobody listens any more once the wait has ended.
     let worker = thread::Builder::new().spawn(move || drop(report.send(work())))?;
@@ -48,7 +58,10 @@ pub(crate) fn apart<T: Send + 'static>(
         done = heard.1;
         match heard.0 {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                look()?;
+            }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
@@ -56,6 +69,37 @@ pub(crate) fn apart<T: Send + 'static>(
         Err(panic) => std::panic::resume_unwind(panic),
         Ok(()) => unreachable!("a thread that ends has told its result"),
     }
+}
+
+/// How long a compilation takes until Python hears of it.
+const COMPILING_TOLD_AFTER: Duration = Duration::from_secs(1);
+
+/// The same for a compilation, which gives `work` what it tells its progress. Python's function
+/// hears the steps that are done and all of them.
+///
+/// # Errors
+///
+/// A signal's exception, or that of `hear`.
+pub(crate) fn compiling<T: Send + 'static>(
+    py: Python<'_>,
+    hear: Option<&Py<PyAny>>,
+    work: impl FnOnce(lower::Watch<'_>) -> T + Send + 'static,
+) -> PyResult<T> {
+    let (tell, told) = mpsc::channel();
+    let begun = Instant::now();
+    let work = move || {
+        // Nobody listens any more once the wait has ended.
+        work(&|at| _ = tell.send(at))
+    };
+    apart_told(py, work, || {
+        let last: Option<lower::Progress> = told.try_iter().last();
+        match (last, hear) {
+            (Some(at), Some(hear)) if begun.elapsed() >= COMPILING_TOLD_AFTER => {
+                hear.call1(py, (at.done, at.total)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    })
 }
 
 /// Does work one after the other, and hears meanwhile what ends it.

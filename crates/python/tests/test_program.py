@@ -215,3 +215,36 @@ def test_a_link_out_of_the_programs_folder_is_not_followed(tmp_path: Path) -> No
     )
     with pytest.raises(ProgramError, match="a link out of the program's folder"):
         tacit.function(str(program))
+
+
+TOO_MANY_GATES = """
+parties alice, bob;
+main(a: u512 of alice, b: u8 of bob) -> (y: u512 to both) {
+    let mut x = a;
+    for i in 0..100 { x = x * x + b as u512; }
+    x
+}
+"""
+
+
+def test_inputs_are_checked_before_a_program_is_compiled() -> None:
+    # The compiler would refuse the program for its gates, which it finds when it has made them.
+    f = tacit.function(TOO_MANY_GATES)
+    with pytest.raises(InputError):
+        f._native.check({"a": "12x"}, "garbler")
+    with pytest.raises(InputError, match="no value is given for a"):
+        f._native.check({}, "garbler")
+    f._native.check({"a": 12}, "garbler")
+    with pytest.raises(ProgramError, match="gates"):
+        f.compile(progress=lambda done, total: None)
+
+
+def test_a_program_of_too_many_steps_is_refused_at_once() -> None:
+    calls = "".join(f"fn f{n}(x: u8) -> u8 {{ f{n + 1}(x) ^ f{n + 1}(x) }}\n" for n in range(40))
+    text = f"""
+    parties alice, bob;
+    {calls} fn f40(x: u8) -> u8 {{ x + 1 }}
+    main(a: u8 of alice, b: u8 of bob) -> (y: u8 to both) {{ f0(a) ^ b }}
+    """
+    with pytest.raises(ProgramError, match="steps"):
+        tacit.function(text)

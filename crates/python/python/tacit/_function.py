@@ -43,8 +43,6 @@ class Function:
         self.name = native.name
         self.documentation = native.documentation
         """What a program says of itself."""
-        self.digest = native.digest
-        self.and_gates = native.and_gates
         self.inputs = [Port(*row) for row in native.inputs]
         self.outputs = [Port(*row) for row in native.outputs]
         self.parties = native.parties
@@ -54,6 +52,24 @@ class Function:
             warnings.warn(ProgramWarning(text, place), stacklevel=3)
         self.__doc__ = _description(self)
         self.eval = _evaluation(self)
+
+    @property
+    def digest(self) -> str:
+        """What both parties must have in common: the digest of the function with its parameters."""
+        return self._native.digest
+
+    @property
+    def and_gates(self) -> int:
+        """How many AND gates a run has."""
+        return self._native.and_gates
+
+    def compile(self, *, progress: Callable[[int, int], object] | None = None) -> None:
+        """Compiles a program now, which `digest`, `and_gates`, `cost` and the first run do otherwise,
+        and which takes seconds for thousands of rows. `eval` and a run's check of its inputs do without.
+
+        `progress` hears the steps that are done and all of them, from one second on.
+        """
+        self._native.compile(progress)
 
     def cost(
         self, link: str = "500us,1gbit", *, security: str = "semi-honest", runs: int = 10
