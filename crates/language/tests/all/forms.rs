@@ -91,7 +91,8 @@ fn names_of_ports_have_at_most_64_bytes() {
         format!("parties a, b;\nmain(x: u8 of a) -> ({long}: u8 to b) {{ x }}\n"),
         format!("parties a, b;\nstate {long}: u8 = 0;\nrun set(x: u8 of a) {{ {long} = x; }}\n"),
     ] {
-        let errors = Loaded::new("snippet.tacit", &text, &NoFiles).check(&ParamValues::new(), &NoCircuitFiles);
+        let errors = Loaded::new("snippet.tacit", &text, &NoFiles)
+            .check(&ParamValues::new(), &NoCircuitFiles);
         let is_told = errors
             .iter()
             .any(|error| error.message.contains("64 bytes"));
