@@ -1,7 +1,7 @@
 //! Whole functions under `direct`, between two parties: the field's usual workloads under the
 //! default scheme, and three circuits under every scheme, which is Table 7 of *Fast Garbling of
-//! Circuits Under Standard Assumptions* again. Last come long results and inputs, which no gate reads,
-//! in sizes over three decades: their time grows with their length.
+//! Circuits Under Standard Assumptions* again. Last come long results and inputs, which no gate
+//! reads, in sizes over three decades: their time grows with their length.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use crate::Interrupt;
 
 use crate::channel::{FRAME_BYTES, HEADER_BYTES};
 
-/// Bytes that a buffer holds before it has to grow or be emptied: a frame, and what comes behind it.
+/// Bytes that a buffer holds before it has to grow or be emptied: a frame, and what follows.
 pub(crate) const BUFFER_BYTES: usize = FRAME_BYTES + 32 * 1024;
 
 /// A queue of bytes in one piece of memory: filled at the end, taken from the front.
@@ -96,8 +96,8 @@ impl Buffer {
         self.extend_by(data.len());
     }
 
-    /// Fills the queue to `need` bytes at least, which are part of a frame, from `read`, which gives
-    /// 0 at the end of all. Returns whether it came so far.
+    /// Fills the queue to `need` bytes at least, which are part of a frame, from `read`, which
+    /// gives 0 at the end of all. Returns whether it came so far.
     pub(crate) fn fill(
         &mut self,
         need: usize,

@@ -107,8 +107,8 @@ impl Stream {
 /// After [`NetError::Timeout`] or [`NetError::Cancelled`] what had come stays, and the call may be
 /// made again. What was sent stays in order, and a send counts as made; but of a message of several
 /// frames no further frame is sent, so that the next message, which may say why, takes its place.
-/// After [`NetError::Closed`] on a send, a [`Channel::receive`] still gives what the peer had to say
-/// before it left. Dropping a channel drops what was not flushed.
+/// After [`NetError::Closed`] on a send, a [`Channel::receive`] still gives what the peer had to
+/// say before it left. Dropping a channel drops what was not flushed.
 ///
 /// A message that is received lies in memory whole. Its memory grows as it comes, to its length
 /// and, while it moves to a larger place, half as much again.
@@ -187,8 +187,8 @@ impl Channel {
         }
     }
 
-    /// Sends a message, of any kind but [`CONTINUED`]: into the buffer, and out as far as the buffer
-    /// is too small for it.
+    /// Sends a message, of any kind but [`CONTINUED`]: into the buffer, and out as far as the
+    /// buffer is too small for it.
     ///
     /// # Errors
     ///

@@ -47,8 +47,8 @@ macro_rules! one_byte_enum {
 pub(crate) use one_byte_enum;
 
 one_byte_enum! {
-    /// What a message is. The byte tables stand on each protocol's page in `docs/protocols`. No kind
-    /// is 0, which a channel gives the frames that go on with a message.
+    /// What a message is. The byte tables stand on each protocol's page in `docs/protocols`. No
+    /// kind is 0, which a channel gives the frames that go on with a message.
     Kind {
         /// Greeting: magic, version of the wire, nonce.
         Hello = 1, "hello";

@@ -331,8 +331,8 @@ pub(crate) fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
     bytes.collect()
 }
 
-/// The first message that is whole in `bytes`: its kind and payload, and the length of all frames up
-/// to its end, of which the first may be of a message that was given up.
+/// The first message that is whole in `bytes`: its kind and payload, and the length of all frames
+/// up to its end, of which the first may be of a message that was given up.
 pub(crate) fn first_message(bytes: &[u8]) -> Option<(u8, Vec<u8>, usize)> {
     let (mut kind, mut payload, mut end) = (CONTINUED, Vec::new(), 0);
     loop {

@@ -9,8 +9,8 @@ impl Channel {
     /// # Errors
     ///
     /// The message does not come within the timeout, or not fast enough once it has begun, or is
-    /// announced as longer than `max_len` (nothing is allocated for it, and the channel stands still
-    /// at it), or the connection ended.
+    /// announced as longer than `max_len` (nothing is allocated for it, and the channel stands
+    /// still at it), or the connection ended.
     pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
         loop {
             let header = match self.announced(max_len)? {
