@@ -8,8 +8,8 @@
 //!
 //! While others wait, a handshake gives way that has heard nothing for [`PATIENCE`], and one that
 //! takes longer than that gives way to a less crowded network. So a network that is silent, or
-//! sends a byte now and then, gives way to itself and holds up others for no longer. Where too many wait,
-//! the most crowded network loses a silent connection, or its newest, and none that has begun.
+//! sends a byte now and then, gives way to itself and holds up others for no longer. Where too many
+//! wait, the most crowded network loses a silent connection, or its newest, and no handshake.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
