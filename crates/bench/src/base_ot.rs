@@ -192,7 +192,7 @@ pub(crate) fn receive(
     if kind == BaseOt::MlKem768 {
         let mut receiver = work.on(|| ml_kem::Receiver::new(&choices, &TAG, &mut rng))?;
         while receiver.left() > 0 {
-            channel.send(0, &work.on(|| receiver.offer_on(threads, PART)))?;
+            channel.send(1, &work.on(|| receiver.offer_on(threads, PART)))?;
             channel.flush()?;
         }
         let answer = channel.receive(receiver.expected_bytes())?;
@@ -200,7 +200,7 @@ pub(crate) fn receive(
     }
     let mut receiver = work.on(|| base::Receiver::new(&choices, &TAG, &mut rng))?;
     while receiver.left() > 0 {
-        channel.send(0, &work.on(|| receiver.offer_on(threads, PART)))?;
+        channel.send(1, &work.on(|| receiver.offer_on(threads, PART)))?;
         channel.flush()?;
     }
     let offer = channel.receive(base::Sender::MESSAGE_BYTES)?;
@@ -222,11 +222,11 @@ pub(crate) fn send(
             work.on(|| sender.take_on(threads, choice.payload))?;
         }
         let (pairs, answer) = sender.into_answers()?;
-        channel.send(0, &answer)?;
+        channel.send(1, &answer)?;
         return Ok(pairs);
     }
     let (mut sender, offer) = work.on(|| base::Sender::start(Delta::BITS, &TAG, &mut rng))?;
-    channel.send(0, &offer)?;
+    channel.send(1, &offer)?;
     channel.flush()?;
     while sender.expected_bytes() > 0 {
         let choice = channel.receive(sender.expected_bytes())?;

@@ -63,8 +63,8 @@ impl Meeting {
         let address = listener
             .as_ref()
             .map(|listener| listener.local_address().to_string());
-        plain.send(0, identity.fingerprint().to_string().as_bytes())?;
-        plain.send(0, address.unwrap_or_default().as_bytes())?;
+        plain.send(1, identity.fingerprint().to_string().as_bytes())?;
+        plain.send(1, address.unwrap_or_default().as_bytes())?;
         plain.flush()?;
         let mut hear = || -> Result<String, Error> {
             let frame = plain.receive(MAX_TEXT_BYTES)?;

@@ -98,7 +98,7 @@ pub(crate) struct Control(Channel);
 impl Control {
     /// Waits until the other party is here too.
     pub(crate) fn meet(&mut self) -> Result<(), NetError> {
-        self.0.send(0, &[])?;
+        self.0.send(1, &[])?;
         // The other party's word may be here already, and then nothing waits for a flush.
         self.0.flush()?;
         self.0.receive(1)?;

@@ -47,8 +47,9 @@ pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, F
     };
     if let Some(why) = stocks.why_unwitnessed() {
         eprintln!(
-            "note: a stock that is restored from a copy goes unnoticed if the peer's is, too: {why}; \
-             set witness under [stock] to a folder that can be written"
+            "note: nothing outside of the stock's folder records how far the stock is ({why}), so \
+             that restoring it and the peer's from copies would go unnoticed; set witness under \
+             [stock] to a folder that can be written"
         );
     }
     Ok(stocks)

@@ -147,7 +147,7 @@ mod tests {
         assert!(buffer.filled().iter().all(|&byte| byte == 4));
     }
 
-    /// Once it grew and copied all of the queue at every read.
+    /// The queue must not grow and be copied at every read.
     #[test]
     fn a_buffer_that_is_read_into_never_grows() {
         let mut buffer = Buffer::new();

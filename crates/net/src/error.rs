@@ -306,7 +306,7 @@ pub enum NetError {
         reason: io::Error,
     },
     /// This machine's clock is before 1970.
-    #[error("this machine's clock is before 1970, so that it cannot tell what is too old; set it")]
+    #[error("this machine's clock is before 1970, and invitations expire by the clock; set it")]
     Clock,
     /// A page of an origin that is not allowed asked for a WebSocket.
     #[error("a page of {origin:?} may not connect; to allow it, name its origin in `origins`")]

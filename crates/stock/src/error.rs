@@ -243,16 +243,15 @@ pub enum StockError {
     },
     /// The chain has changed more often than its record says.
     #[error(
-        "chain {chain:?} was restored from an old copy: it has changed {found} times here, and \
-         {expected} was seen; both parties run `tacit stock drop-chain {chain}` and \
-         begin it anew"
+        "chain {chain:?} was restored from an old copy: its record is at change {found}, expected \
+         {expected}; both parties run `tacit stock drop-chain {chain}` and begin it anew"
     )]
     ChainRolledBack {
         /// The chain.
         chain: String,
         /// The changes that the record says.
         found: u64,
-        /// The changes that were seen.
+        /// What was noted of it.
         expected: String,
     },
     /// The two parties' records of a chain do not fit together.

@@ -485,8 +485,8 @@ fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(
     Err(StockError::RolledBack {
         whose: Whose::Ours,
         what: "its last change".to_owned(),
-        found: witness::in_words(changes),
-        expected: format!("{} or later", witness::in_words(noted)),
+        found: format!("change {changes}"),
+        expected: witness::in_words(noted),
     })
 }
 

@@ -40,7 +40,7 @@ const ENDED: u64 = u64::MAX;
 pub(crate) fn in_words(count: u64) -> String {
     match count {
         ENDED => "its end".to_owned(),
-        count => format!("change {count}"),
+        count => format!("change {count} or later"),
     }
 }
 

@@ -106,7 +106,7 @@ pub(super) fn send(
                 taken.send_strings(&TAG, corrections, STRING_BYTES, &strings, &strings)
             }
         };
-        channel.send(0, &answer?)?;
+        channel.send(1, &answer?)?;
         channel.flush()?;
     }
     Ok(())
@@ -137,7 +137,7 @@ pub(super) fn receive(
         let choices: Vec<bool> = (0..count).map(|i| i % 3 == 0).collect();
         let (chosen, corrections) = taken.choose(&choices)?;
         waiting.push_back((chosen, count));
-        channel.send(0, &corrections)?;
+        channel.send(1, &corrections)?;
         channel.flush()?;
         if waiting.len() > AHEAD {
             open(form, &mut waiting, channel)?;

@@ -104,7 +104,7 @@ pub(super) fn refill(
     loop {
         match half.next(&mut message)? {
             Turn::Send => {
-                channel.send(0, &message)?;
+                channel.send(1, &message)?;
                 // The peer has something to do while this party works on.
                 channel.flush()?;
             }

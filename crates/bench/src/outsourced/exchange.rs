@@ -274,7 +274,7 @@ fn introduce(
         )?)
     }
     fn say(to: &mut Channel, what: &impl Serialize) -> Result<(), Error> {
-        to.send(0, &serde_json::to_vec(what)?)?;
+        to.send(1, &serde_json::to_vec(what)?)?;
         Ok(to.flush()?)
     }
     if role != OutsourcedRole::Generator {

@@ -12,12 +12,12 @@ fn talk(party: Party, wire: &mut Wire, count: usize) -> Result<Vec<Step>, Error>
         let ((), step) = wire.step(|channel| {
             for _ in 0..count {
                 match party {
-                    Party::Garbler => channel.send(0, &payload)?,
+                    Party::Garbler => channel.send(1, &payload)?,
                     Party::Evaluator => drop(channel.receive(payload.len())?),
                 }
                 match party {
                     Party::Garbler if answered => drop(channel.receive(1)?),
-                    Party::Evaluator if answered => channel.send(0, &[1])?,
+                    Party::Evaluator if answered => channel.send(1, &[1])?,
                     _ => (),
                 }
             }

@@ -97,7 +97,7 @@ pub(crate) struct ServiceReport {
 }
 
 pub(super) fn say(plain: &mut Channel, text: &str) -> Result<(), Error> {
-    plain.send(0, text.as_bytes())?;
+    plain.send(1, text.as_bytes())?;
     Ok(plain.flush()?)
 }
 

@@ -479,10 +479,10 @@ u8[2] | [1,2,3] | a list of 2 | a list of 3
 
     #[test]
     fn numbers_have_one_form() {
-        for number in "|-|0x|+1| 1|1 |1_000|--1|0X1|1.0|1e3|é".split('|') {
+        for number in "|-|+|0x|+-1| 1|1 |1_000|--1|0X1|1.0|1e3|é".split('|') {
             assert!(text("i32", number).is_err(), "{number:?}");
         }
-        for number in "|.|1.|.5|0x1|1e|1e5000|1e9999999999|1.-5|nan".split('|') {
+        for number in "|.|1.|+.|0x1|1e|1e5000|1e9999999999|1.-5|nan".split('|') {
             assert!(text("fixed[32,32]", number).is_err(), "{number:?}");
         }
         assert!(text("u8", &"0".repeat(MAX_DIGITS)).is_ok());

@@ -130,7 +130,7 @@ pub(crate) struct RunArgs {
     pub(crate) pin: Option<ChainVersion>,
     #[command(flatten, next_help_heading = KEPT)]
     pub(crate) stock: StockArgs,
-    /// Under prepared and authenticated: run from the stock alone, and not at all where it has too
+    /// Under prepared and authenticated: take everything from the stock, and fail if it has too
     /// little
     #[arg(long, conflicts_with_all = ["chain", "plain_loopback"])]
     #[arg(help_heading = KEPT, hide_short_help = true)]

@@ -53,14 +53,25 @@ fn commands(text: &str) -> Vec<(Vec<String>, String)> {
     for line in text.lines().filter(|line| !line.is_empty()) {
         match (line.strip_prefix("$ tacit "), commands.last_mut()) {
             (Some(command), _) => {
-                let words = command.split_whitespace().map(str::to_owned);
-                commands.push((words.collect(), String::new()));
+                commands.push((words(command), String::new()));
             }
             (None, Some((_, printed))) => *printed += &format!("{line}\n"),
             (None, None) => panic!("{line} belongs to no command"),
         }
     }
     commands
+}
+
+/// The words of a command, of which some stand in double quotes.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, part) in command.split('"').enumerate() {
+        match number % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
 }
 
 #[test]

@@ -292,7 +292,7 @@ impl<'a> Elaborator<'a> {
                         let name = self.program.functions[callee.0 as usize].name.clone();
                         let message = format!("`{name}` calls itself");
                         let error = Diagnostic::new(span, message);
-                        self.report(error.help("there is no recursion; write a loop"));
+                        self.report(error.help("a function calls itself with other const generics only; else write a loop"));
                         return;
                     }
                     _ => {}

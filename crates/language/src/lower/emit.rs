@@ -242,7 +242,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             Source::Input(wire) => Location::At(wire),
             Source::Gate(gate) => {
                 let place = self.gates[gate];
-                debug_assert_ne!(place, NO_PLACE, "a region comes before what reads it");
+                assert_ne!(place, NO_PLACE, "a region comes before what reads it");
                 Location::At(place as usize)
             }
         }

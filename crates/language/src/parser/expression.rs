@@ -63,7 +63,7 @@ impl Parser<'_> {
         if length < MAX_CHAIN {
             return Ok(length + 1);
         }
-        let message = format!("more than {MAX_CHAIN} operators in a row");
+        let message = format!("more than {MAX_CHAIN} operators, fields or calls in a row");
         let error = Diagnostic::new(self.span(), message);
         self.report(error.help("give parts of it a name with `let`"))
     }

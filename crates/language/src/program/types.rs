@@ -291,10 +291,8 @@ impl TypeTable {
         match self.kind(id) {
             TypeKind::Bytes(_) | TypeKind::Text(_) => true,
             TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.has_bytes(*element),
-            TypeKind::Tuple(parts) => parts.iter().any(|part| self.has_bytes(*part)),
-            TypeKind::Struct(number) => {
-                let mut fields = self.struct_type(*number).fields.iter();
-                fields.any(|(_, ty)| self.has_bytes(*ty))
+            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
+                self.fields(id).into_iter().any(|part| self.has_bytes(part))
             }
             _ => false,
         }

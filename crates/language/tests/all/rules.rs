@@ -132,7 +132,7 @@ fn a_length_past_the_greatest_is_the_greatest() {
 fn component_changes_no_result() {
     for word in ["", "component "] {
         let items = format!("{word}fn id(x: u8) -> u8 {{ x }}");
-        refused(&main(&items, "u8", "id(200) + 100"), "overflows");
+        refused(&main(&items, "u8", "id(200) + 100"), "does not fit into");
         let text = main(&items, "u8", "let x = id(200); x + 100");
         assert_eq!(number(&result(&text, [0, 0])), &BigInt::from(44));
     }
@@ -144,14 +144,14 @@ fn a_variable_is_no_const_whatever_it_holds() {
     gives("let x = [200 as u8, 100]; x[0] + x[1]", 44);
     gives("let x = [200 as u8, 100 as u8]; x[0] + x[1]", 44);
     gives("let x = (200 as u8, 100); x.0 + x.1", 44);
-    refused(&main("", "u8", "(200 as u8) + 100"), "overflows");
+    refused(&main("", "u8", "(200 as u8) + 100"), "does not fit into");
     gives(
         "let mut n = b; for const k in [1 as u8, 2 as u8] { n += [0; k].len; } n",
         6,
     );
     refused(
         &main("const X = [200 as u8, 100];", "u8", "X[0] + X[1]"),
-        "overflows",
+        "does not fit into",
     );
 }
 

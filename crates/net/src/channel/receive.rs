@@ -59,6 +59,15 @@ impl Channel {
                     expected,
                 });
             }
+            // A message that was given up gives way to one of a frame alone, such as an abort: each
+            // other that began anew would begin a wait anew, without an end.
+            (_, Some((_, length))) if !header.is_last() => {
+                let (announced, expected) = (header.left, length - self.assembly.received());
+                return Err(NetError::WrongFrame {
+                    announced,
+                    expected,
+                });
+            }
             (kind, _) => (kind, header.left()),
         };
         if length <= max_len {

@@ -6,6 +6,8 @@ use zeroize::Zeroizing;
 const BEGIN: &[u8] = b"-----BEGIN ";
 const DASHES: &[u8] = b"-----";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// The greatest length of a label: `ENCRYPTED PRIVATE KEY` has 21 letters.
+const MAX_LABEL: usize = 32;
 /// Characters of a line of strict base64.
 const COLUMNS: usize = 64;
 
@@ -22,7 +24,14 @@ pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String
     let rest = &file[begin + BEGIN.len()..];
     let label = places(rest, DASHES).next().map(|end| &rest[..end]);
     let label = label.and_then(|label| str::from_utf8(label).ok());
-    let label = label.filter(|label| !label.contains(char::is_control));
+    // Any other text may be part of the key, which no error shows.
+    let is_label = |label: &&str| {
+        label.len() <= MAX_LABEL
+            && label
+                .bytes()
+                .all(|byte| byte == b' ' || byte.is_ascii_uppercase())
+    };
+    let label = label.filter(is_label);
     let label = label.ok_or("its line -----BEGIN does not end with -----")?;
     let body = &rest[label.len() + DASHES.len()..];
     let close = format!("-----END {label}-----");

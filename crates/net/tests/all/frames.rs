@@ -191,6 +191,24 @@ fn a_message_that_was_given_up_gives_way_to_the_next() {
     });
 }
 
+/// A peer that begins a long message again and again would hold up a call for ever.
+#[test]
+fn a_long_message_that_begins_again_is_refused() {
+    let first = [
+        &[3][..],
+        &(2 * FRAME_BYTES as u32).to_le_bytes(),
+        &[1; FRAME_BYTES],
+    ];
+    let (mut channel, mut raw) = memory::pair_with_raw();
+    thread::scope(|scope| {
+        // It ends when the other end is closed.
+        scope.spawn(move || (0..1000).find(|_| raw.write_all(&first.concat()).is_err()));
+        let error = channel.receive(2 * FRAME_BYTES).unwrap_err();
+        assert!(matches!(error, NetError::WrongFrame { .. }), "{error}");
+        drop(channel);
+    });
+}
+
 /// The last frame's length says the same as the first's: no other cut is taken.
 #[test]
 fn a_frame_that_does_not_go_on_with_its_message_is_refused() {

@@ -204,6 +204,11 @@ impl Chain {
             return Ok(());
         };
         let noted = inner.notes().chain(&record.id)?;
+        // Another handle may have changed both in between: the record is read again.
+        let latest = inner.update(|records| records.chain(&self.name))?;
+        let Some(record) = latest.filter(|latest| latest.id == record.id) else {
+            return Ok(());
+        };
         if record.changes >= noted {
             return Ok(());
         }

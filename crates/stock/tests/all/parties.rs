@@ -67,7 +67,7 @@ pub(crate) fn open(
     folder: &Path,
     role: Role,
 ) -> Result<Stock, StockError> {
-    let witness = Witness::open(Arc::clone(&storage), Path::new("witness"))?;
+    let witness = Witness::open(Arc::clone(&storage), &folder.join("witness"))?;
     let stocks = Stocks::open(storage, folder, RootKey::Beside)?.witnessed(witness);
     match stocks.stock(id(role), Limits::default()) {
         Err(StockError::Missing { .. }) => {

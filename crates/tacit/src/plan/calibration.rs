@@ -170,7 +170,7 @@ fn overhead(link: Link) -> Result<Overhead, Error> {
             let channel = session.channel();
             for bytes in lengths(bulk) {
                 channel.receive(bytes.max(1))?;
-                channel.send(0, &[0])?;
+                channel.send(1, &[0])?;
                 channel.flush()?;
             }
             session.close()
@@ -206,7 +206,7 @@ fn lengths(bulk: usize) -> impl Iterator<Item = usize> {
 fn exchange(channel: &mut Channel, bytes: usize) -> Result<Duration, Error> {
     let message = vec![0; bytes];
     let at = Instant::now();
-    channel.send(0, &message)?;
+    channel.send(1, &message)?;
     channel.flush()?;
     channel.receive(1)?;
     Ok(at.elapsed())

@@ -60,9 +60,8 @@ const BASE_OT_BIT: u32 = 7;
 const TRIPLES: &[u8] = b"tacit authenticated triples 1\0";
 const INSTANCES: &[u8] = b"tacit authenticated instances 2\0";
 
-/// What instances say of their form: with rows, whose size follows from the s that the lot was
-/// ordered at ([`LotTerms::form`]).
-const WITH_ROWS: u8 = 1;
+/// A byte that the digest of instances has before that of their scheme.
+const INSTANCES_BYTE: u8 = 1;
 
 /// What a kind has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +84,7 @@ impl Content {
     /// Instances of `component` that are garbled under `scheme`, with rows.
     fn instances(component: &Component, scheme: SchemeId) -> Self {
         let hash = Sha256::new_with_prefix(INSTANCES)
-            .chain_update([WITH_ROWS])
+            .chain_update([INSTANCES_BYTE])
             .chain_update(scheme.to_bytes())
             .chain_update(component.digest().0);
         let says = hash.finalize().to_vec();
