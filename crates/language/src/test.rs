@@ -129,7 +129,7 @@ fn check_circuits(
         let types = function.parameters.iter();
         let types = types.map(|local| function.locals[local.0 as usize].ty);
         let widths = types.chain([function.result]);
-        let widths: Vec<u64> = widths.map(|ty| program.types.width(ty).into()).collect();
+        let widths: Vec<u64> = widths.map(|ty| program.types.width(ty)).collect();
         let is_new = seen.insert((function.span, format!("{:?} {widths:?}", function.body)));
         if is_new && let Err(error) = external(program, function, files) {
             all.report(error);

@@ -143,8 +143,8 @@ fn evaluate(function: &Function, frames: &[&[u8]]) -> Result<(), Error> {
     let ended = run_two(
         async |io| {
             send(io, Kind::GarblingStart, &[7; 32])?;
-            let frames = frames.iter();
-            frames.map(|frame| send(io, Kind::Tables, frame)).collect()
+            let mut frames = frames.iter();
+            frames.try_for_each(|frame| send(io, Kind::Tables, frame))
         },
         async |io| run_of(function).evaluate(io, &yours, &mut choices).await,
         &mut |_, _, _, _| Ok(()),

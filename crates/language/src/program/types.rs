@@ -285,8 +285,7 @@ impl TypeTable {
         }
     }
 
-    /// Whether some part of it is `bytes<n>` or `text<n>`.
-    #[must_use]
+    /// Whether some part is `bytes<n>` or `text<n>`.
     pub fn has_bytes(&self, id: TypeId) -> bool {
         match self.kind(id) {
             TypeKind::Bytes(_) | TypeKind::Text(_) => true,

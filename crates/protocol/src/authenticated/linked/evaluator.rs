@@ -21,7 +21,7 @@ use crate::message::Kind;
 use crate::prepared::Instances;
 use crate::{Error, Misbehaviour};
 
-impl LinkedRun<'_> {
+impl<'r> LinkedRun<'r> {
     /// The evaluator's side: its output bits, in port order. `inputs` are its input bits in port
     /// order, and `instances` its halves of instances, one for each call.
     ///
@@ -49,7 +49,7 @@ impl LinkedRun<'_> {
         }
         let found = Box::new(linking.finish());
         let run = found.run();
-        let mut epoch = Epoch::of_stock(Role::Evaluator, self.id, *found.delta, run);
+        let epoch = Epoch::of_stock(Role::Evaluator, self.id, *found.delta, run);
 
         // Only when the garbler's openings are checked may a masked input leave.
         let closed = found.close(&wiring);
@@ -85,13 +85,34 @@ impl LinkedRun<'_> {
             opening = io.receive(expected).await?.to_vec();
         }
 
+        let ended = self.prove(io, (epoch, *found), links, &masked).await?;
+        let outputs = match evaluators {
+            None => Zeroizing::default(),
+            Some(_) => ended.open(terms, &opening)?,
+        };
+        if let Some(answer) = messages::result_opening(function, Role::Garbler) {
+            ended.answer(terms, io.message());
+            io.send(answer)?;
+        }
+        Ok(outputs)
+    }
+
+    /// Evaluates all gates. Passes only if the rows of each are right: nothing leaves before.
+    async fn prove(
+        &self,
+        io: &mut Io<'_>,
+        (mut epoch, found): (Epoch, Found<'r, EvaluatorSide>),
+        links: Zeroizing<Vec<Block>>,
+        masked: &[bool],
+    ) -> Result<Ended<'r>, Error> {
+        let run = found.run();
         let Found {
             numbers,
             mut pieces,
             results,
             ..
-        } = *found;
-        let walk = follow(function, LABEL_RULES, numbers, links, &masked)?;
+        } = found;
+        let walk = follow(self.terms.function, LABEL_RULES, numbers, links, masked)?;
         let mut evaluating = Box::new(self.evaluating(&epoch, run, walk));
         while let Some((count, piece)) = pieces.pop_front() {
             let (gates, tables, rows) = piece.open(*epoch.delta());
@@ -104,24 +125,13 @@ impl LinkedRun<'_> {
             evaluating.end_lot();
             evaluating.fold(gates, &mut epoch.buffers);
         }
-        // Nothing leaves before.
         evaluating.check_rows()?;
-
-        let ended = Ended {
+        Ok(Ended {
             labels: evaluating.finish().1,
             epoch,
             run,
             results,
-        };
-        let outputs = match evaluators {
-            None => Zeroizing::default(),
-            Some(_) => ended.open(terms, &opening)?,
-        };
-        if let Some(answer) = messages::result_opening(function, Role::Garbler) {
-            ended.answer(terms, io.message());
-            io.send(answer)?;
-        }
-        Ok(outputs)
+        })
     }
 
     /// The walk over the gates, with a check of their rows.

@@ -147,7 +147,7 @@ impl Kept {
     /// What the outputs carry, in order, where that is kept.
     pub(super) fn outputs<S: Side>(&self) -> Option<impl Iterator<Item = S::Wire>> {
         let blocks = self.bytes.get(Block::BYTES * self.outputs..self.rows)?;
-        let outputs = (self.layout.output > 0).then(|| blocks.as_chunks().0);
+        let outputs = (self.layout.output > 0).then_some(blocks.as_chunks().0);
         outputs.map(|outputs| outputs.chunks_exact(self.layout.output).map(S::input))
     }
 

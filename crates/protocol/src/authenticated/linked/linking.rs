@@ -104,11 +104,8 @@ impl<'f, S: Side> Linking<'f, S> {
                 Stop::End => return true,
             };
             let count = ands.count();
-            if !self
-                .pieces
-                .back()
-                .is_some_and(|(held, _)| held + count <= PIECE_ANDS)
-            {
+            let is_full = |(held, _): &(usize, S::Piece)| held + count > PIECE_ANDS;
+            if self.pieces.back().is_none_or(is_full) {
                 let room = self.left.min(PIECE_ANDS).max(count);
                 self.pieces.push_back((0, S::piece(room)));
             }
