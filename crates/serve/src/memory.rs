@@ -11,10 +11,10 @@
 //! | a lot of triples for the stock | 180 MiB, or 16 MiB and 560 an AND gate | a preparation |
 //! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
 //!
-//! The last two are measured: `tacit prepare` of 1000 to a million AND gates and of 2 to 800 runs of
-//! `aes-128-rounds`. `authenticated` has a source in each direction, and what is kept of it is kept
-//! for each role. Peers get silent OTs only where this party's configuration names them. All peers
-//! together have a bound, and each has a share of it, so that none keeps the others out.
+//! The last two are measured: `tacit prepare` of 1000 to a million AND gates and of 2 to 800 runs
+//! of `aes-128-rounds`. `authenticated` has a source in each direction, and what is kept of it is
+//! kept for each role. Peers get silent OTs only where this party's configuration names them. All
+//! peers together have a bound, and each has a share of it, so that none keeps the others out.
 
 mod allowed;
 

@@ -7,7 +7,8 @@
 //! it: a process that was forked from that finds nothing in it.
 
 /// A value for the process that made it, by the number that the system gives a process: one that is
-/// forked after its ancestor has ended may have the same. It does not exist in one that was forked from that.
+/// forked after its ancestor has ended may have the same. It does not exist in one that was forked
+/// from that.
 #[derive(Clone, Debug)]
 pub struct OfProcess<T> {
     process: u32,

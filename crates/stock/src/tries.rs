@@ -11,8 +11,8 @@
 //! The records are an index of their own, `batches.index` in the folder of the stocks, which every
 //! process of this party shares. A key is this party, the peer (32 bytes each), the role (1) and,
 //! but for batches, the protocol (1); its value is the tries, the cheats, how often they were
-//! cleared, how often the record has changed (8 each, little-endian) and 8 bytes of SHA-256 over key
-//! and all of these. A value without the third number was never cleared.
+//! cleared, how often the record has changed (8 each, little-endian) and 8 bytes of SHA-256 over
+//! key and all of these. A value without the third number was never cleared.
 //!
 //! A record is also noted outside of the folder, and the one that has changed more often counts:
 //! whoever restores the folder from a copy restores no tries.

@@ -1,13 +1,14 @@
 //! What was last seen of each record, in a folder that no copy of the stocks has.
 //!
 //! A stock that is restored from a copy brings back what was used since, and a restored
-//! `batches.index` forgets tries. So each record counts its changes, and what it has counted is also
-//! noted here. A record that has counted less than its note was restored.
+//! `batches.index` forgets tries. So each record counts its changes, and what it has counted is
+//! also noted here. A record that has counted less than its note was restored.
 //!
-//! A note is **a lower bound**. It is written when the change is durable, and not waited for: a loss
-//! of power, or a note that cannot be written, leaves it lower than it could be, never higher. Where
-//! there is no note, as on a machine to which a stock was moved, the record is taken as it is. So a
-//! whole record is never refused, and any number of processes and folders of notes may see one.
+//! A note is **a lower bound**. It is written when the change is durable, and not waited for: a
+//! loss of power, or a note that cannot be written, leaves it lower than it could be, never higher.
+//! Where there is no note, as on a machine to which a stock was moved, the record is taken as it
+//! is. So a whole record is never refused, and any number of processes and folders of notes may see
+//! one.
 //!
 //! A note has one file, named by a hash under the key of what it is about. docs/stock.md has its
 //! bytes.

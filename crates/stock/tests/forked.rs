@@ -1,5 +1,5 @@
-//! A process that forks while it holds secrets that are given out once. Alone in its program: a fork
-//! takes only the thread that forks, whatever locks the others hold.
+//! A process that forks while it holds secrets that are given out once. Alone in its program: a
+//! fork takes only the thread that forks, whatever locks the others hold.
 #![cfg(unix)]
 
 use std::process::exit;

@@ -290,8 +290,9 @@ fn meet(
 
 /// Goes on to the attempt `next`, durably, before anything rests on it.
 ///
-/// An honest party comes to be far ahead if the other's disk took no attempt for a while. A dishonest
-/// one may say that it is. Each run goes a bounded part of the way, so that its word costs little.
+/// An honest party comes to be far ahead if the other's disk took no attempt for a while. A
+/// dishonest one may say that it is. Each run goes a bounded part of the way, so that its word
+/// costs little.
 fn go_forward<C: StoredChain>(
     chain: &Chain,
     state: &mut C,

@@ -107,10 +107,11 @@ fn base_ots_have_the_bytes_that_they_should() {
             other => panic!("{other:?}"),
         })
         .collect();
+    // The last message is of two frames.
     let header = 5;
     let expected = [
         ("ristretto255", 8_192 + 8 * header, 32 + header),
-        ("ml-kem-768", 159_744 + 8 * header, 278_528 + header),
+        ("ml-kem-768", 159_744 + 8 * header, 278_528 + 2 * header),
     ];
     assert_eq!(bytes, expected);
 }

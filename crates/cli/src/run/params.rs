@@ -28,7 +28,7 @@ pub(super) fn differing(args: &RunArgs, runnable: &Runnable, theirs: Digest) -> 
         choice.params.push((name.to_owned(), value.to_string()));
         is_it(&args.function, &choice, theirs)
     };
-    for (name, own) in parameters(runnable) {
+    for (name, own) in parameters(args, runnable) {
         for value in candidates(own) {
             if Instant::now() >= end {
                 return None;
@@ -46,7 +46,7 @@ pub(super) fn differing(args: &RunArgs, runnable: &Runnable, theirs: Digest) -> 
 }
 
 /// The parameters of a function, and what they are here.
-fn parameters(runnable: &Runnable) -> Vec<(String, u64)> {
+fn parameters(args: &RunArgs, runnable: &Runnable) -> Vec<(String, u64)> {
     match runnable.typed() {
         Some(typed) => {
             let params = typed.signature().params().iter();
@@ -55,6 +55,13 @@ fn parameters(runnable: &Runnable) -> Vec<(String, u64)> {
                 Some((param.name.to_string(), value))
             });
             params.collect()
+        }
+        // Those of a component are what was given.
+        None if runnable.function().parameters().is_empty() => {
+            let given = args.choice.params.iter();
+            given
+                .filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?)))
+                .collect()
         }
         None => runnable.function().parameters().to_vec(),
     }
@@ -66,7 +73,8 @@ fn candidates(own: u64) -> impl Iterator<Item = u64> {
     let powers = (0..20).map(|power| 1 << power);
     let tens = (0..7).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
     let all = near.chain(powers).chain(tens).chain(0..=SMALL);
-    // A much larger one may take long to compile, and the peer chooses the digest that is looked for.
+    // A much larger one may take long to compile, and the peer chooses the digest that is looked
+    // for.
     let most = own.saturating_mul(2).max(SMALL);
     all.filter(move |value| *value != own && *value <= most)
 }

@@ -318,7 +318,8 @@ impl<'a> Elaborator<'a> {
         match &argument.kind {
             Syntax::Lambda(parameters, body) => {
                 let scopes = self.context.scopes.all().iter();
-                // A lambda captures no variable and no counter: its body stands in another function.
+                // A lambda captures no variable and no counter: its body stands in another
+                // function.
                 let names = scopes.filter(|(_, binding)| match binding {
                     Binding::Local(..) => false,
                     Binding::Term(term) => term.is_const() && !term.has_counters(),

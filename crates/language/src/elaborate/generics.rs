@@ -292,7 +292,8 @@ impl<'a> Elaborator<'a> {
                         let name = self.program.functions[callee.0 as usize].name.clone();
                         let message = format!("`{name}` calls itself");
                         let error = Diagnostic::new(span, message);
-                        self.report(error.help("a function calls itself with other const generics only; else write a loop"));
+                        let help = "other const generics end such calls; else write a loop";
+                        self.report(error.help(help));
                         return;
                     }
                     _ => {}

@@ -187,7 +187,8 @@ fn a_type_is_inferred_from_what_stands_around() {
 
 #[test]
 fn a_match_for_all_values_needs_no_others() {
-    let pairs = "match (a > b, a > 9) { (false, false) => 0, (false, true) => 1, (true, false) => 2, \
+    let pairs = "match (a > b, a > 9) { (false, false) => 0, (false, true) => 1, \
+         (true, false) => 2, \
                  (true, true) => 3 }";
     gives(pairs, 2);
     gives(
@@ -310,7 +311,8 @@ fn a_row_that_is_not_there_opens_as_zero() {
     let text = |body: &str| {
         format!(
             "parties alice, bob;\nuse std::order::compact;\n\
-             main(a: [u8; 3] of alice, b: [bool; 3] of bob) -> (r: [Maybe<u8>; 3] to both) {{ {body} }}\n"
+             main(a: [u8; 3] of alice, b: [bool; 3] of bob) -> (r: [Maybe<u8>; 3] to both) \
+             {{ {body} }}\n"
         )
     };
     let made = "let mut m: [Maybe<u8>; 3] = [for i in 0..3 { Maybe { some: b[i], value: a[i] } }];";

@@ -149,8 +149,8 @@ impl Chain {
     /// # Errors
     ///
     /// [`StockError::ChainKilled`] where either party has killed it, after which both have;
-    /// [`StockError::ChainsDiffer`] and [`StockError::ChainRolledBack`] where one store was restored
-    /// from an old copy.
+    /// [`StockError::ChainsDiffer`] and [`StockError::ChainRolledBack`] where one store was
+    /// restored from an old copy.
     pub fn reconcile(&self, peer: &ChainMarks) -> Result<ChainAgreement, StockError> {
         let own = self.marks()?;
         let differ = || StockError::ChainsDiffer {

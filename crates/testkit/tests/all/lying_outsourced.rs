@@ -60,7 +60,9 @@ impl Chain {
     }
 
     fn stocks(&self, server: usize) -> Stocks {
-        Stocks::open(self.folders.path(server), 1 << 24).expect("a folder")
+        let folder = self.folders.path(server);
+        // A copy of the folder has a copy of what was noted of it.
+        Stocks::open_witnessed(folder, 1 << 24, &folder.join("witness")).expect("a folder")
     }
 
     /// A run, in which messages leave as `plays` say.

@@ -137,7 +137,11 @@ impl Case {
         let parameters = OutsourcedParameters::insecure_for_measurements(COPIES, SECURITY_BITS);
         let function = functions.of(self.plan);
         let job = OutsourcedJob::new(function, parameters.expect("parameters")).patience(TIMEOUT);
-        let stocks = |at: usize| Stocks::open(folders.path(at), 1 << 24).expect("a folder");
+        let stocks = |at: usize| {
+            let folder = folders.path(at);
+            // A copy of the folder has a copy of what was noted of it.
+            Stocks::open_witnessed(folder, 1 << 24, &folder.join("witness")).expect("a folder")
+        };
         match role {
             Generator => job
                 .chain(&stocks(0), CHAIN, &[])

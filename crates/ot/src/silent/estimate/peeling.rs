@@ -1,7 +1,7 @@
-//! A dense subset of the secret, in linear time: the element that the fewest outputs read is dropped
-//! with these outputs, again and again. Of the expander that the code is, this leaves subsets in
-//! which far more outputs lie whole than in random ones. From a random 95 % of the elements it ends
-//! in another subset each time, so that tries are nearly independent.
+//! A dense subset of the secret, in linear time: the element that the fewest outputs read is
+//! dropped with these outputs, again and again. Of the expander that the code is, this leaves
+//! subsets in which far more outputs lie whole than in random ones. From a random 95 % of the
+//! elements it ends in another subset each time, so that tries are nearly independent.
 
 use tacit_kernels::{Block, Prg};
 

@@ -16,8 +16,8 @@ fn opens(mac: Block, key: Block, bit: bool, delta: Block) {
     assert_eq!(mac ^ key, delta.and_bit(u8::from(bit).into()));
 }
 
-/// Masks of inputs and of gates are authenticated both ways. No mask and no label is there twice, in
-/// whichever instance.
+/// Masks of inputs and of gates are authenticated both ways. No mask and no label is there twice,
+/// in whichever instance.
 #[test]
 fn what_is_kept_is_what_the_page_says() {
     // Each output is a gate, so that the garbler keeps the mask of each.
