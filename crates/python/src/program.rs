@@ -80,6 +80,8 @@ impl Program {
             let value = read(&signature, &map, &name, &value)?;
             values.insert(name, value);
         }
+        let complete = signature.check_public(&values);
+        complete.map_err(|error| raise(py, error, &map))?;
         Ok(Self {
             signature,
             name: stem,

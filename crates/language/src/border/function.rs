@@ -12,7 +12,8 @@ use super::{BorderError, PortValue, Signature};
 use crate::Diagnostic;
 use crate::lower::{CircuitFiles, LineCosts, Lowered, Watch};
 use crate::program::{
-    Body, EntryId, Expression, ExpressionKind, Program, Statement, StatementKind, TypeId, Value,
+    Body, EntryId, Expression, ExpressionKind, InputPort, Program, Statement, StatementKind,
+    TypeId, Value,
 };
 
 /// A run of a program as a function of bits that knows what the bits mean.
@@ -170,6 +171,33 @@ fn wrong(error: Diagnostic) -> BorderError {
     BorderError::Program(vec![error])
 }
 
+impl Signature {
+    /// Checks that each public input has a value.
+    ///
+    /// # Errors
+    ///
+    /// One has none.
+    pub fn check_public(&self, public: &BTreeMap<String, PortValue>) -> Result<(), BorderError> {
+        let inputs = self.inputs().iter();
+        let mut inputs = inputs.filter(|input| input.owner.is_none());
+        inputs.try_for_each(|input| self.public_value(input, public).map(drop))
+    }
+
+    fn public_value<'v>(
+        &self,
+        input: &InputPort,
+        public: &'v BTreeMap<String, PortValue>,
+    ) -> Result<&'v PortValue, BorderError> {
+        public.get(input.name.as_str()).ok_or_else(|| {
+            BorderError::Request(format!(
+                "the public input {:?} of type {} has no value; both parties give it the same",
+                input.name.as_str(),
+                self.type_name(input.ty)
+            ))
+        })
+    }
+}
+
 /// A run with values for its public inputs.
 struct Agreed {
     /// The program in which they are constants.
@@ -197,13 +225,7 @@ impl Agreed {
             if input.owner.is_some() {
                 continue;
             }
-            let value = public.get(input.name.as_str()).ok_or_else(|| {
-                BorderError::Request(format!(
-                    "the public input {:?} of type {} has no value; both parties give it the same",
-                    input.name.as_str(),
-                    signature.type_name(input.ty)
-                ))
-            })?;
+            let value = signature.public_value(input, public)?;
             let bytes: Vec<u8> = value.bits.iter().map(|bit| u8::from(*bit)).collect();
             digest.update((bytes.len() as u64).to_le_bytes());
             digest.update(&bytes);
