@@ -15,7 +15,7 @@
 //! key and all of these. A value without the third number was never cleared.
 //!
 //! A record is also noted outside of the folder, and the one that has changed more often counts:
-//! whoever restores the folder from a copy restores no tries.
+//! a folder that is restored from a copy brings no tries back.
 
 use std::path::Path;
 
