@@ -3,9 +3,9 @@
 //! A driver asks a [`Party`] what it does [`next`](Party::next), sends what it is given and hands
 //! over what arrives, until the party is [`Done`](Action::Done). No call works for long, so that
 //! the driver comes to look at what else there is, such as a person who cancels. Drivers exist over
-//! blocking channels (crate `tacit`) and in memory ([`run_in_memory`]); an asynchronous one would
-//! look the same. A driver may do exactly what it is told, in order: no party waits for a message
-//! whose sender waits for it.
+//! blocking channels (crate `tacit`) and in memory ([`io::memory`](crate::io::memory)); an
+//! asynchronous one would look the same. A driver may do exactly what it is told, in order: no
+//! party waits for a message whose sender waits for it.
 //!
 //! Parties differ in how they name their peers: one of two has an [`OnlyPeer`], and one of three
 //! says [which](Peer).
