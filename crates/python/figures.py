@@ -77,13 +77,11 @@ class Party(NamedTuple):
 
     def meet(self) -> tacit.Session:
         way = tacit.listen if self.listens else tacit.connect
-        # Every session as the first of two parties.
         return way(
             self.address,
             identity=self.key,
             peer=self.peer,
             stock=self.stock,
-            keep_base_ots=False,
         )
 
 

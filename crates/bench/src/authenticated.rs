@@ -13,7 +13,7 @@ use tacit::garble::SchemeId;
 use crate::direct::{Case, DirectFigures, Exchanged, figures, full_name};
 use crate::parties::{PartyLink, both};
 use crate::spread::Spread;
-use crate::table::{Column, Row, key, mebibytes, number, short, text};
+use crate::table::{Column, Row, mebibytes, number, short, text};
 use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
 
 /// A function under `authenticated`.
@@ -42,7 +42,7 @@ impl Row for AuthenticatedFigures {
         text("function", 38, |of| {
             full_name(&of.run.function, &of.run.parameters)
         }),
-        key("s", 2, |of| of.statistical_security_bits.to_string()),
+        number("s", 2, |of| of.statistical_security_bits.to_string()),
         text("link", 12, |of| of.run.link.clone()),
         number("AND", 9, |of| of.run.ands.to_string()),
         number("setup ms", 8, |of| short(of.run.setup_ms.median)),

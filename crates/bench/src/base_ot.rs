@@ -13,7 +13,7 @@ use tacit_ot::{Delta, SessionTag};
 use crate::parties::{Both, Exchange, Memory, Party, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
-use crate::table::{Column, Row, key, number, short, text};
+use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// A batch of base OTs.
@@ -43,7 +43,7 @@ impl Row for BaseOtFigures {
     const TITLE: &'static str = "128 base OTs, from the start until both parties have them";
     const COLUMNS: &'static [Column<Self>] = &[
         text("rests on", 12, |of| of.kind.clone()),
-        key("threads", 7, |of| of.threads.to_string()),
+        number("threads", 7, |of| of.threads.to_string()),
         text("link", 12, |of| of.link.clone()),
         number("ms", 6, |of| short(of.elapsed_ms.median)),
         number("± %", 5, |of| of.elapsed_ms.deviation_text()),

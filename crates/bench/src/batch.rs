@@ -17,14 +17,14 @@ use tacit::cost::Phase;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::stock::{BatchPreparation, Stocks};
-use tacit::{Function, FunctionBuilder, Recipient, Role, Settings, library};
+use tacit::{Function, FunctionBuilder, Part, Recipient, Role, Settings, library};
 
 use crate::direct::full_name;
 use crate::meeting::{Meeting, job, role};
 use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
 use crate::record::Traffic;
 use crate::spread::{Mean, Spread};
-use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
+use crate::table::{Column, Row, known, mebibytes, number, short, text};
 use crate::{Error, Options, Tell};
 
 /// A function under `batch`.
@@ -85,10 +85,10 @@ impl Row for BatchFigures {
         text("function", 24, |of| full_name(&of.function, &of.parameters)),
         text("link", 16, |of| of.link.clone()),
         number("AND", 7, |of| of.ands.to_string()),
-        key("N", 4, |of| of.executions.to_string()),
+        number("N", 4, |of| of.executions.to_string()),
         number("B", 2, |of| of.bucket.to_string()),
-        key("M", 5, |of| of.circuits.to_string()),
-        key("threads", 7, |of| of.threads.to_string()),
+        number("M", 5, |of| of.circuits.to_string()),
+        number("threads", 7, |of| of.threads.to_string()),
         number("offline ms", 10, |of| short(of.offline_ms)),
         number("paper", 5, |of| known(of.paper.map(|row| row.offline_ms))),
         number("MB", 6, |of| short(of.offline_traffic.bytes() as f64 / 1e6)),
@@ -299,14 +299,13 @@ fn told_to_evaluator(function: &Function) -> Result<Function, tacit::Error> {
     for input in function.inputs() {
         builder.input(&input.port.name, &input.port.ty.to_string(), input.owner);
     }
-    let names = function.inputs().iter().map(|input| &input.port.name[..]);
-    let call = format!("call({})", names.collect::<Vec<_>>().join(", "));
+    let names = || function.inputs().iter().map(|input| &input.port.name);
     for output in function.outputs() {
         let (name, ty) = (&output.port.name, output.port.ty.to_string());
         let value = format!("{name}_value");
         builder
             .value(&value, &ty)
-            .step(&format!("{value} = {call}"))
+            .call([&value], "call", names())
             .output(name, &ty, Recipient::Evaluator, &value);
     }
     Ok(builder.finish()?)
@@ -320,15 +319,19 @@ fn chain(calls: u64) -> Result<Function, tacit::Error> {
         .input("key", "bytes[16]", Role::Garbler)
         .input("block", "bytes[16]", Role::Evaluator)
         .value("state", &format!("bytes[16][{}]", calls + 1))
-        .step("state[0] = block")
-        .repeat(&format!("i in 0..{calls}"), |each| {
-            each.step("state[i+1] = aes(key, state[i])");
+        .assign(Part::of("state").at(0), "block")
+        .repeat("i", 0, calls, |each, i| {
+            each.call(
+                [Part::of("state").at(i.plus(1))],
+                "aes",
+                [Part::of("key"), Part::of("state").at(i)],
+            );
         })
         .output(
             "ciphertext",
             "bytes[16]",
             Recipient::Evaluator,
-            &format!("state[{calls}]"),
+            Part::of("state").at(calls),
         );
     Ok(builder.finish()?)
 }

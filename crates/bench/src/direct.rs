@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacit::cost::Phase;
-use tacit::garble::{LADDER, SchemeId};
+use tacit::garble::{SCHEMES, SchemeId};
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::Side;
 use tacit::{Function, FunctionBuilder, Job, Recipient, Role, Session, library};
 
-use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
+use crate::parties::{Both, Control, Exchange, Memory, Party, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
@@ -91,8 +91,8 @@ pub(crate) struct Exchanged {
 /// A party's steps.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
-    setup: Step,
-    runs: Vec<Step>,
+    pub(crate) setup: Step,
+    pub(crate) runs: Vec<Step>,
 }
 
 /// A function and its parameters.
@@ -182,7 +182,7 @@ fn tasks(options: &Options) -> Vec<Exchanged> {
     }
     let mut tasks = usual.to_vec();
     for case in EVERY_SCHEME {
-        for rung in &LADDER {
+        for rung in &SCHEMES {
             let task = task(case, rung.id);
             if !tasks.contains(&task) {
                 tasks.push(task);
@@ -313,9 +313,7 @@ impl Exchange for Exchanged {
         if let Some(link) = self.link.as_ref().and_then(|link| link.parse().ok()) {
             session.set_link(link);
         }
-        let mut setup = Step::default();
-        let mut runs = Vec::new();
-        for run in 0..=self.runs {
+        measured_runs(&mut session, &mut control, self.runs, || {
             let mut job = Job::new(&function, role).scheme(self.scheme());
             if let Some(bits) = self.security_bits {
                 job = job.authenticated();
@@ -324,25 +322,40 @@ impl Exchange for Exchanged {
             for input in function.inputs().iter().filter(|input| input.owner == role) {
                 job = job.input(&input.port.name, input.port.least_value());
             }
-            control.meet()?;
-            let cost = job.run(&mut session)?.cost;
-            let mut step = Step::default();
-            for phase in &cost.phases {
-                let of = if phase.phase == Phase::Setup {
-                    &mut setup
-                } else {
-                    &mut step
-                };
-                of.seconds += phase.wall.as_secs_f64();
-                of.sent_bytes += phase.traffic.sent.bytes;
-                of.rounds += phase.traffic.rounds;
-            }
-            if run > 0 {
-                runs.push(step);
-            }
-        }
-        Ok(Report { setup, runs })
+            Ok(job)
+        })
     }
+}
+
+/// A party's steps in this many runs of `job`, after one that warms up.
+pub(crate) fn measured_runs<'f>(
+    session: &mut Session,
+    control: &mut Control,
+    count: usize,
+    job: impl Fn() -> Result<Job<'f>, Error>,
+) -> Result<Report, Error> {
+    let mut setup = Step::default();
+    let mut runs = Vec::new();
+    for run in 0..=count {
+        let job = job()?;
+        control.meet()?;
+        let cost = job.run(session)?.cost;
+        let mut step = Step::default();
+        for phase in &cost.phases {
+            let of = if phase.phase == Phase::Setup {
+                &mut setup
+            } else {
+                &mut step
+            };
+            of.seconds += phase.wall.as_secs_f64();
+            of.sent_bytes += phase.traffic.sent.bytes;
+            of.rounds += phase.traffic.rounds;
+        }
+        if run > 0 {
+            runs.push(step);
+        }
+    }
+    Ok(Report { setup, runs })
 }
 
 #[cfg(test)]
@@ -352,7 +365,7 @@ mod tests {
     #[test]
     fn every_workload_is_a_function_of_the_library() {
         let tasks = tasks(&Options::default());
-        assert_eq!(tasks.len(), FUNCTIONS.len() + 3 * LADDER.len() - 2 + 8);
+        assert_eq!(tasks.len(), FUNCTIONS.len() + 3 * SCHEMES.len() - 2 + 8);
         for task in tasks {
             if task.function != "sha-256-chain" {
                 assert!(task.function().is_ok(), "{task:?}");

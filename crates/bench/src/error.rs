@@ -1,7 +1,6 @@
-//! Errors of measurements and reports.
+//! Errors of measurements.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use tacit_net::NetError;
 
@@ -53,56 +52,13 @@ pub enum Error {
     /// A record or a task is not what was expected.
     #[error("not a record or task of this version: {0}; use one build for both")]
     Json(#[from] serde_json::Error),
-    /// A line of a file of records is none.
-    #[error(
-        "{file}, line {line} is not a record of this version: {reason}; give a file that \
-         tacit-bench --json printed"
-    )]
-    NoRecord {
-        /// The file's name.
-        file: String,
-        /// The line, the first being 1.
-        line: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
     /// No case of a suite has these words in its name.
     #[error("no case is called {0}; run the suite with --quick to see what its cases are called")]
     NoCase(String),
-    /// A file cannot be read.
-    #[error("cannot read {name}: {reason}; check that it exists and may be read")]
-    Read {
-        /// Its name.
-        name: String,
-        /// What the system says.
-        reason: io::Error,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {}: {reason}; check that its folder exists and may be written",
-        path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        reason: io::Error,
-    },
+    /// The path of this program is unknown, so that no party can be started.
+    #[error("cannot find this program again, for the parties: {0}; start it by its full path")]
+    Program(io::Error),
     /// Records cannot be written.
     #[error("cannot write records: {0}; see whether the disk is full")]
     Output(#[from] io::Error),
-}
-
-impl Error {
-    /// The error of reading the file called `name`.
-    #[must_use]
-    pub fn read(name: &str, reason: io::Error) -> Self {
-        let name = name.to_owned();
-        Self::Read { name, reason }
-    }
-
-    /// The error of writing the file at `path`.
-    #[must_use]
-    pub fn write(path: &Path, reason: io::Error) -> Self {
-        let path = path.to_owned();
-        Self::Write { path, reason }
-    }
 }

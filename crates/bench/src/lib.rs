@@ -9,6 +9,7 @@
 //! | [`schemes`] | garbling and evaluating under each scheme, and its share of that ceiling |
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
+//! | [`gmw`] | functions on XOR shares next to `direct`, and the parts of it |
 //! | [`authenticated`] | the same against a malicious party, from nothing |
 //! | [`lots`] | components garbled for the stock, by threads |
 //! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
@@ -21,7 +22,6 @@
 //! |---|---|
 //! | [`measure`], [`spread`] | the clock, and what a set of samples says |
 //! | [`machine`], [`record`], [`table`] | where a figure is from, and how programs and people get it |
-//! | [`report`] | records beside what papers published, as a page with pictures |
 //! | [`parties`] | two parties or three as processes, pinned if wanted, over loopback or a shaped link |
 //!
 //! The shaped link delays and slows bytes and does nothing else: no loss, no slow start, no queue
@@ -31,9 +31,9 @@
 pub mod authenticated;
 pub mod base_ot;
 pub mod batch;
-mod comparison;
 pub mod direct;
 mod error;
+pub mod gmw;
 pub mod kernels;
 pub mod lots;
 pub mod machine;
@@ -45,7 +45,6 @@ pub mod parties;
 pub mod plan;
 pub mod prepared;
 pub mod record;
-pub mod report;
 pub mod schemes;
 pub mod serve;
 pub mod spread;
@@ -73,6 +72,8 @@ pub enum Suite {
     Ot,
     /// Functions under `direct`
     Direct,
+    /// Functions under `gmw` next to `direct`
+    Gmw,
     /// Functions under `authenticated`
     Authenticated,
     /// Functions under `prepared`
@@ -168,6 +169,7 @@ pub fn run(
         Suite::Schemes => schemes::run(options, tell),
         Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
         Suite::Direct => direct::run(options, tell),
+        Suite::Gmw => gmw::run(options, tell),
         Suite::Authenticated => authenticated::run(options, tell),
         Suite::Prepared => lots::run(options, tell).and_then(|()| prepared::run(options, tell)),
         Suite::Batch => batch::run(options, tell),

@@ -1,10 +1,11 @@
 //! Garbling for the stock on several threads: what `tacit prepare` does before it sends.
 //!
-//! A lot of AES-128 components is garbled whole, in memory, by `protocol::prepared::GarblingLot`;
+//! A lot of AES-128 components is garbled whole, in memory, by `protocol::prepared::send_lot`;
 //! instances do not depend on each other, so that the limit is as many times the rate of one thread
 //! as there are cores, until the memory's bandwidth ends it: each AND gate writes 32 bytes.
 
 use std::hint::black_box;
+use std::task::Poll;
 use std::thread::available_parallelism;
 
 use getrandom::SysRng;
@@ -14,11 +15,14 @@ use tacit::garble::{HalfGates, SchemeId};
 use tacit_circuit::Program;
 use tacit_components::library;
 use tacit_kernels::{Block, Construction, Prg};
-use tacit_protocol::party::{Action, Party};
-use tacit_protocol::prepared::{GarblingLot, InstanceSeed};
+use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::io::{Io, Wire};
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::OnlyPeer;
+use tacit_protocol::prepared::{InstanceSeed, send_lot};
 
 use crate::spread::Spread;
-use crate::table::{Column, Row, key, number, short, text};
+use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Figures, Options, Tell};
 
 /// A lot on a number of threads.
@@ -49,7 +53,7 @@ impl Row for LotFigures {
             format!("{} × {}", of.instances, of.component)
         }),
         text("scheme", 20, |of| of.scheme.clone()),
-        key("threads", 7, |of| of.threads.to_string()),
+        number("threads", 7, |of| of.threads.to_string()),
         number("lot ms", 8, |of| short(of.lot_ms.median)),
         number("± %", 5, |of| of.lot_ms.deviation_text()),
         number("instances/s", 11, |of| short(of.instances_per_s)),
@@ -109,16 +113,29 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 /// Garbles a lot to its end; what would be sent is thrown away.
 fn garble(program: &Program, seeds: &[InstanceSeed], threads: usize) {
     let delta = Prg::new(Block::ONES).next_block().with_lsb(1.into());
-    let lot = GarblingLot::new(
-        HalfGates::new(Construction::TwoCall),
-        program,
-        delta,
-        seeds,
-        threads,
-    );
-    let mut lot = lot.expect("at least one thread");
-    let mut frame = Vec::new();
-    while lot.next(&mut frame).expect("a lot waits for nothing") != Action::Done {
-        black_box(&frame);
+    let what = (HalfGates::new(Construction::TwoCall), program);
+    let sent = send_lot(&mut Io::new(&mut Nowhere), what, &delta, seeds, threads);
+    sent.expect("at least one thread");
+}
+
+/// Throws away what is sent.
+struct Nowhere;
+
+impl Wire for Nowhere {
+    fn send(&mut self, _: OnlyPeer, _: Kind, payload: &[u8]) -> Result<(), ProtocolError> {
+        black_box(payload);
+        Ok(())
+    }
+
+    fn poll_message(&mut self, _: OnlyPeer) -> Poll<()> {
+        Poll::Pending
+    }
+
+    fn receive(&mut self, _: OnlyPeer, _: Kind, _: usize) -> Result<&[u8], ProtocolError> {
+        Err(ProtocolError::Wire)
+    }
+
+    fn poll_breathe(&mut self) -> Poll<Result<(), ProtocolError>> {
+        Poll::Ready(Ok(()))
     }
 }

@@ -1,14 +1,11 @@
-//! The `tacit-bench` command: measures this machine, and makes reports of what was measured.
+//! The `tacit-bench` command: measures this machine.
 #![forbid(unsafe_code)]
 
-use std::fs::File;
-use std::io::{self, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum as _};
 use tacit::Category;
-use tacit_bench::report::{Report, read_records};
 use tacit_bench::table::Table;
 use tacit_bench::{Error, Machine, Options, Suite};
 use tacit_net::Link;
@@ -25,7 +22,6 @@ Examples:
   tacit-bench serve --seconds 300       a service, sixteen peers, one of them hostile
   tacit-bench serve --idle 1000         a service with a thousand idle peers and sixteen busy ones
   tacit-bench ot --json > ot.jsonl      one JSON record per line, for programs
-  tacit-bench report ot.jsonl --markdown report.md
 
 Each figure is a median. ± is the median absolute deviation; records also have the interval that \
 contains the true median with 95 % confidence. Before you quote a figure, measure on an idle \
@@ -53,9 +49,6 @@ struct Cli {
 /// What `tacit-bench` does other than measure.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a page of records: tables, pictures and the figures that papers published
-    #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
     /// Play one party of a measurement, as told on standard input
     #[command(hide = true)]
     Party,
@@ -93,25 +86,6 @@ struct MeasureArgs {
     json: bool,
 }
 
-const REPORT_EXAMPLES: &str = "\
-Examples:
-  tacit-bench --json > records.jsonl
-  tacit-bench report records.jsonl --markdown report.md
-  tacit-bench report monday.jsonl tuesday.jsonl --markdown docs/benchmarks.md
-
-If a case was measured several times, the report has its last record.";
-
-/// Arguments of `tacit-bench report`.
-#[derive(Debug, Args)]
-struct ReportArgs {
-    /// Files of records, as tacit-bench --json prints them
-    #[arg(required = true, value_name = "RECORDS")]
-    records: Vec<PathBuf>,
-    /// Write the page to this Markdown file, and its pictures to a folder of the same name
-    #[arg(long, value_name = "FILE")]
-    markdown: PathBuf,
-}
-
 /// Parses two cores: `0,1`.
 fn cores(text: &str) -> Result<[usize; 2], String> {
     let wrong = || format!("{text:?} is not two cores; write their numbers, such as 0,1");
@@ -127,7 +101,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Some(Command::Report(args)) => report(&args),
         Some(Command::Party) => {
             tacit_bench::parties::party(&mut io::stdin().lock(), &mut io::stdout().lock())
         }
@@ -161,7 +134,7 @@ fn measure(args: MeasureArgs) -> Result<(), Error> {
     if !args.json {
         print(&introduction(&args))?;
     }
-    let program = std::env::current_exe().map_err(|error| Error::read("this program", error))?;
+    let program = std::env::current_exe().map_err(Error::Program)?;
     let options = Options {
         quick: args.quick,
         links: args.links,
@@ -216,30 +189,6 @@ fn introduction(args: &MeasureArgs) -> String {
         text += "shaped links model no loss and no slow start\n";
     }
     text + "\n"
-}
-
-fn report(args: &ReportArgs) -> Result<(), Error> {
-    let mut records = Vec::new();
-    for path in &args.records {
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Error::read(&name, error))?;
-        records.extend(read_records(&name, BufReader::new(file))?);
-    }
-    let report = Report::of(&records);
-    let path = &args.markdown;
-    let folder = path.with_extension("");
-    std::fs::create_dir_all(&folder).map_err(|error| Error::write(&folder, error))?;
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    write(path, &report.markdown(&name))?;
-    for (name, svg) in report.pictures() {
-        write(&folder.join(name), svg)?;
-    }
-    Ok(())
-}
-
-/// Writes a file, replacing one of that name.
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|error| Error::write(path, error))
 }
 
 /// Writes to standard output at once.

@@ -10,11 +10,9 @@
 //! |---|---|
 //! | `cases` | what is run, how often and with how many circuits |
 //! | `exchange` | what each party does |
-//! | `published` | the paper's figures |
 
-pub(crate) mod cases;
+mod cases;
 mod exchange;
-pub(crate) mod published;
 
 use std::collections::BTreeMap;
 
@@ -28,7 +26,7 @@ pub(crate) use exchange::Exchanged;
 use crate::direct::full_name;
 use crate::parties::{LastWord, PartyLink, Task, all};
 use crate::spread::Spread;
-use crate::table::{Column, Row, key, known, mebibytes, number, short, text};
+use crate::table::{Column, Row, mebibytes, number, short, text};
 use crate::{Error, Options, Tell};
 use cases::Program;
 use exchange::{Report, Timed};
@@ -143,29 +141,16 @@ pub struct ThreeMemory {
     pub cloud_bytes: Option<u64>,
 }
 
-impl OutsourcedFigures {
-    /// Seconds that the paper has for it, with a server process as evaluator.
-    pub(crate) fn papers_seconds(&self) -> Option<f64> {
-        if self.function.starts_with("friend-map-") && self.copies == cases::PAPERS_COPIES {
-            return published::friend_finder_seconds(*self.parameters.get("cells")?);
-        }
-        let published = published::published(&self.function, &self.parameters)?;
-        published.seconds?.server_at(self.copies)
-    }
-}
-
 impl Row for OutsourcedFigures {
     const TITLE: &'static str = "Functions under outsourced, malicious without collusion (one \
-                                 copy: semi-honest), over TLS: milliseconds of the slowest party; \
-                                 paper: PartialGC 2014, a server process as evaluator";
+                                 copy: semi-honest), over TLS: milliseconds of the slowest party";
     const COLUMNS: &'static [Column<Self>] = &[
         text("function", 50, |of| full_name(&of.function, &of.parameters)),
         text("link", 12, |of| of.link.clone()),
-        key("copies", 6, |of| of.copies.to_string()),
+        number("copies", 6, |of| of.copies.to_string()),
         number("AND", 8, |of| of.circuit_ands.to_string()),
         number("whole ms", 8, |of| short(of.whole_ms.median)),
         number("± %", 5, |of| of.whole_ms.deviation_text()),
-        number("paper s", 7, |of| known(of.papers_seconds())),
         number("agree", 6, |of| short(of.agreement_ms.median)),
         number("chain", 6, |of| short(of.chain_ms.median)),
         number("setup", 6, |of| short(of.setup_ms.median)),

@@ -1,15 +1,15 @@
 //! What `tacit plan` predicts next to what runs take, and whether its choice is the fastest.
 //!
-//! For each function all cuts of its problem are run by `prepared`, and by `direct` the one that is
-//! predicted to be the fastest, over the same links. A cut is prepared once for all links, without
-//! one. The prediction is made before anything is measured, as `tacit plan` makes it.
+//! Each function is run by `prepared` and by `direct` over the same links, and prepared once for
+//! all links, without one. The prediction is made before anything is measured, as `tacit plan`
+//! makes it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacit::cost::Phase;
 use tacit::garble::SchemeId;
-use tacit::plan::{Alternative, Plan, Planner};
+use tacit::plan::{Plan, Planner};
 use tacit::protocols::Protocol;
 use tacit::stock::{Preparation, Stocks};
 use tacit::{Settings, library};
@@ -25,9 +25,7 @@ use crate::{Error, Options, Tell, USUAL_LINKS};
 /// A prediction next to what was measured. Times are the evaluator's, online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanFigures {
-    /// The function that was asked for.
-    pub asked: String,
-    /// The cut that was run: the function.
+    /// The function.
     pub function: String,
     /// Its parameters.
     pub parameters: BTreeMap<String, u64>,
@@ -55,10 +53,9 @@ impl Row for PlanFigures {
     const TITLE: &'static str = "Plans next to runs, half-gates, semi-honest, over TLS: the \
                                  evaluator's time online, function agreed; * is the plan's choice";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("asked", 24, |of| of.asked.clone()),
+        text("function", 44, |of| full_name(&of.function, &of.parameters)),
         text("link", 12, |of| of.link.clone()),
         text("protocol", 9, |of| of.protocol.clone()),
-        text("cut", 58, |of| full_name(&of.function, &of.parameters)),
         number("plan ms", 8, |of| short(of.predicted_ms)),
         number("online ms", 9, |of| short(of.online_ms.median)),
         number("± %", 5, |of| of.online_ms.deviation_text()),
@@ -74,17 +71,22 @@ impl Row for PlanFigures {
 /// A function and parameters, as they are asked for.
 type Asked = (&'static str, &'static [(&'static str, u64)]);
 
-const FUNCTIONS: [Asked; 5] = [
+/// The same at several sizes of components.
+const FUNCTIONS: [Asked; 7] = [
     ("aes-128", &[]),
+    ("aes-128-rounds", &[]),
+    ("aes-128-cbc-blocks", &[("blocks", 10)]),
     ("aes-128-cbc-rounds", &[("blocks", 10)]),
+    (
+        "edit-distance",
+        &[("x_symbols", 30), ("y_symbols", 30), ("symbol_bits", 8)],
+    ),
+    (
+        "levenshtein-tiles",
+        &[("rows", 3), ("columns", 3), ("side", 10)],
+    ),
     ("levenshtein", &[("n", 30), ("m", 30)]),
-    ("levenshtein", &[("n", 60), ("m", 60)]),
-    ("levenshtein", &[("n", 100), ("m", 100)]),
 ];
-
-/// Calls of a cut beyond which it is not measured: it would be prepared for minutes, and no plan
-/// chooses it.
-const MOST_CALLS: u32 = 1000;
 
 /// What the parties do: this many runs over each link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -124,10 +126,10 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         for link in links {
             let function = library::function(name, &parameters)?;
             let mut planner = Planner::new(link)?.scheme(SchemeId::HALF_GATES_TWO_CALL);
-            let plan = planner.plan((name, &parameters), function)?;
+            let plan = planner.plan(function)?;
             plans.push((link, plan));
         }
-        for figures in measure(&asked, &plans, options)? {
+        for figures in measure((name, &parameters), &plans, options)? {
             tell(figures.into())?;
         }
     }
@@ -145,19 +147,9 @@ fn links(options: &Options) -> Vec<Link> {
     }
 }
 
-/// Whether an alternative is measured: every cut by `prepared`, and the best by `direct`.
-fn is_measured(plan: &Plan, one: &Alternative) -> bool {
-    match one.protocol {
-        Protocol::Prepared => one.function.call_count() <= MOST_CALLS,
-        _ => plan
-            .fastest(|other| other.protocol == one.protocol)
-            .is_some_and(|best| best.function.digest() == one.function.digest()),
-    }
-}
-
 /// Runs the alternatives of these plans, which are of one function over several links.
 fn measure(
-    asked: &str,
+    (function, parameters): (&str, &BTreeMap<String, u64>),
     plans: &[(Link, Plan)],
     options: &Options,
 ) -> Result<Vec<PlanFigures>, Error> {
@@ -166,10 +158,13 @@ fn measure(
     };
     let mut all = Vec::new();
     for (number, one) in first.alternatives.iter().enumerate() {
-        if !is_measured(first, one) {
-            continue;
-        }
-        let task = task(one, plans, options);
+        let task = Exchanged {
+            function: function.to_owned(),
+            parameters: parameters.clone(),
+            is_prepared: one.protocol == Protocol::Prepared,
+            runs: if options.quick { 7 } else { 25 },
+            links: plans.iter().map(|(link, _)| link.to_string()).collect(),
+        };
         let done = both(&task, PartyLink(None), options)?;
         let measured = done.evaluator.links.into_iter().zip(plans);
         for (runs, (link, plan)) in measured {
@@ -184,11 +179,10 @@ fn measure(
             };
             let received = early + traffic.garbler_late_bytes;
             all.push(PlanFigures {
-                asked: asked.to_owned(),
                 function: task.function.clone(),
                 parameters: task.parameters.clone(),
                 protocol: planned.protocol.name().to_owned(),
-                scheme: planned.rung.id.to_string(),
+                scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
                 link: link.to_string(),
                 predicted_ms,
                 error_percent: 100.0 * (predicted_ms / online_ms.median - 1.0),
@@ -219,23 +213,6 @@ fn measure(
         one.behind_percent = 100.0 * (one.online_ms.median / fastest - 1.0);
     }
     Ok(all)
-}
-
-fn task(one: &Alternative, plans: &[(Link, Plan)], options: &Options) -> Exchanged {
-    let (function, parameters) = match &one.cut {
-        Some(cut) => (cut.function.to_owned(), cut.parameters.clone()),
-        None => (
-            one.function.name().to_owned(),
-            one.function.parameters().iter().cloned().collect(),
-        ),
-    };
-    Exchanged {
-        function,
-        parameters,
-        is_prepared: one.protocol == Protocol::Prepared,
-        runs: if options.quick { 7 } else { 25 },
-        links: plans.iter().map(|(link, _)| link.to_string()).collect(),
-    }
 }
 
 impl Exchange for Exchanged {

@@ -10,6 +10,7 @@ use crate::authenticated::sources::SourceFigures;
 use crate::base_ot::BaseOtFigures;
 use crate::batch::BatchFigures;
 use crate::direct::DirectFigures;
+use crate::gmw::{CrossFigures, GmwFigures, RowFigures};
 use crate::kernels::KernelFigures;
 use crate::lots::LotFigures;
 use crate::machine::Machine;
@@ -40,12 +41,6 @@ pub struct Record {
     pub figures: Figures,
 }
 
-/// Figures of one kind.
-pub(crate) trait Measured: Sized {
-    /// The figures, where they are of this kind.
-    fn of(figures: &Figures) -> Option<&Self>;
-}
-
 macro_rules! figures {
     ($($(#[$doc:meta])* $kind:ident($figures:ty),)*) => {
         /// The figures of a case, by what was measured.
@@ -65,15 +60,6 @@ macro_rules! figures {
         }
 
         $(
-            impl Measured for $figures {
-                fn of(figures: &Figures) -> Option<&Self> {
-                    match figures {
-                        Figures::$kind(figures) => Some(figures),
-                        _ => None,
-                    }
-                }
-            }
-
             impl From<$figures> for Figures {
                 fn from(figures: $figures) -> Self {
                     Self::$kind(Box::new(figures))
@@ -94,6 +80,12 @@ figures! {
     Ot(OtFigures),
     /// A function between two parties.
     Direct(DirectFigures),
+    /// A function under `gmw`, or under `direct` next to it.
+    Gmw(GmwFigures),
+    /// Calls that `gmw` evaluates together.
+    GmwRows(RowFigures),
+    /// Crosses made for `gmw`.
+    GmwCrosses(CrossFigures),
     /// A function under `authenticated`.
     Authenticated(AuthenticatedFigures),
     /// A function under `authenticated` by what is prepared.

@@ -1,11 +1,8 @@
-//! Garbling and evaluating, on one thread, under each scheme of the ladder, and, for comparison,
-//! under what no protocol offers: fixed-key garbling.
+//! Garbling and evaluating, on one thread, under each scheme of the ladder.
 //!
 //! Next to each time stands the share of it that its cipher calls would take at the speed of the
 //! bare AES kernels, measured around it in the same run: 100 % is the ceiling. Bytes and calls are
 //! counted, not measured.
-
-mod aside;
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -14,11 +11,10 @@ use serde::{Deserialize, Serialize};
 use tacit_circuit::{Circuit, Gate, Port, Program, Type};
 use tacit_components::library::{self, LibraryError};
 use tacit_garble::{
-    Evaluator, Garbler, LADDER, ProgramCost, Scheme, SchemeVisitor, with_scheme_on,
+    Evaluator, Garbler, SCHEMES, Scheme, SchemeInfo, SchemeVisitor, with_scheme_on,
 };
 use tacit_kernels::{Aes128, Block, Cpu, Prg, encrypt_each, encrypt_each_twice};
 
-use crate::comparison::{Comparison as _, FixedKeyAnd3, FixedKeyHalfGates};
 use crate::measure::Patience;
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
@@ -99,26 +95,9 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             if slow && !named && cpu != Cpu::detect() {
                 continue;
             }
-            for rung in &LADDER {
-                let cost = rung.program_cost(&case.program);
-                let scheme = Measured {
-                    name: rung.id.to_string(),
-                    assumption: rung.assumption.to_string(),
-                    cost,
-                };
-                measure(case, cpu, &scheme, options, tell, |timing| {
-                    with_scheme_on(cpu, rung.id, timing)
-                        .expect("a rung is a scheme of this version")
-                })?;
+            for rung in &SCHEMES {
+                measure(case, cpu, rung, options, tell)?;
             }
-            let scheme = aside::measured(FixedKeyHalfGates, &case.program);
-            measure(case, cpu, &scheme, options, tell, |timing| {
-                aside::time(FixedKeyHalfGates, cpu, timing)
-            })?;
-            let scheme = aside::measured(FixedKeyAnd3, &case.program);
-            measure(case, cpu, &scheme, options, tell, |timing| {
-                aside::time(FixedKeyAnd3, cpu, timing)
-            })?;
         }
     }
     Ok(())
@@ -141,11 +120,8 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
     ];
     let possible = |name: &str| {
         let mut names = Cpu::available().flat_map(|cpu| {
-            let ladder = LADDER.iter().map(|rung| rung.id.to_string());
-            let schemes =
-                ladder.chain([FixedKeyHalfGates::NAME, FixedKeyAnd3::NAME].map(str::to_owned));
-            schemes.flat_map(move |scheme| {
-                ["garbler", "evaluator"].map(|role| case_name(&scheme, name, cpu, role))
+            SCHEMES.iter().flat_map(move |rung| {
+                ["garbler", "evaluator"].map(|role| case_name(rung, name, cpu, role))
             })
         });
         names.any(|name| options.wants(&name))
@@ -197,39 +173,32 @@ fn wide(width: u32, layers: u32) -> Circuit {
     .expect("layers are a circuit")
 }
 
-fn case_name(scheme: &str, circuit: &str, cpu: Cpu, role: &str) -> String {
-    format!("{scheme} {circuit} {} {role}", cpu.backend())
-}
-
-/// What a scheme is called, assumes, and costs for a program.
-struct Measured {
-    name: String,
-    assumption: String,
-    cost: ProgramCost,
+fn case_name(scheme: &SchemeInfo, circuit: &str, cpu: Cpu, role: &str) -> String {
+    format!("{} {circuit} {} {role}", scheme.id, cpu.backend())
 }
 
 fn measure(
     case: &Case,
     cpu: Cpu,
-    scheme: &Measured,
+    scheme: &SchemeInfo,
     options: &Options,
     tell: Tell<'_>,
-    time: impl FnOnce(Timing<'_>) -> [Option<Spread>; 2],
 ) -> Result<(), Error> {
-    let name = |role| case_name(&scheme.name, case.name, cpu, role);
+    let name = |role| case_name(scheme, case.name, cpu, role);
     let wanted = ["garbler", "evaluator"].map(|role| options.wants(&name(role)));
     if wanted == [false; 2] {
         return Ok(());
     }
     let patience = options.patience();
     let mut ceiling = Ceiling::measure(cpu, patience);
-    let times = time(Timing {
+    let timing = Timing {
         program: &case.program,
         wanted,
         patience,
-    });
+    };
+    let times = with_scheme_on(cpu, scheme.id, timing).expect("a rung is a scheme of this version");
     ceiling = ceiling.with(Ceiling::measure(cpu, patience));
-    let cost = scheme.cost;
+    let cost = scheme.program_cost(&case.program);
     let (ands, xors) = (case.program.ands().len(), case.program.xors().len());
     let roles = [
         ("garbler", cost.garbler_calls, cost.garbler_key_schedules),
@@ -242,8 +211,8 @@ fn measure(
     for ((role, cipher_calls, key_schedules), seconds) in roles.into_iter().zip(times) {
         let Some(seconds) = seconds else { continue };
         tell(Figures::from(SchemeFigures {
-            scheme: scheme.name.clone(),
-            assumption: scheme.assumption.clone(),
+            scheme: scheme.id.to_string(),
+            assumption: scheme.assumption.to_string(),
             circuit: case.name.to_owned(),
             ands: ands as u64,
             xors: xors as u64,

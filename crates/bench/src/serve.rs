@@ -6,8 +6,7 @@
 //! silent and broken connections, functions that are not its own, orders that nobody gave, runs
 //! that it leaves. Every result is compared with that of the function in the clear.
 //!
-//! When that is over, four peers open sessions of one small run each, first as strangers, then
-//! as peers that keep base OTs from one session for the next.
+//! When that is over, four peers open sessions of one small run each.
 //!
 //! [`idle`] measures another service instead, with as many idle peers as are wanted.
 
@@ -24,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::parties::{Exchange, Memory, Party, PartyLink, Wire, both};
-use crate::table::{Column, Row, key, known, number, short};
+use crate::table::{Column, Row, number, short};
 use crate::{Error, Figures, Options, Tell};
 
 pub use samples::Taken;
@@ -54,9 +53,8 @@ pub struct ServeFigures {
     /// What the other runs took.
     #[serde(default)]
     pub others: BTreeMap<String, Taken>,
-    /// Sessions of one small run each: of strangers, and of known peers.
-    #[serde(default)]
-    pub sessions: BTreeMap<String, Sessions>,
+    /// Sessions of one small run each.
+    pub sessions: Sessions,
     /// Attempts of the hostile peer, by what it tried.
     pub hostile: BTreeMap<String, u64>,
     /// What the service refused.
@@ -128,11 +126,6 @@ impl ServeFigures {
         self.latency.get(ALL).copied().unwrap_or_default()
     }
 
-    /// Sessions of these peers a second, where there were any.
-    fn per_s(&self, of: &str) -> String {
-        known(self.sessions.get(of).map(|sessions| sessions.per_s))
-    }
-
     fn resident_mib(&self) -> String {
         let mebibytes = self
             .resident_bytes
@@ -144,18 +137,16 @@ impl ServeFigures {
 
 impl Row for ServeFigures {
     const TITLE: &'static str = "A service with peers of which one is hostile, over TLS; latency \
-                                 at the peer, in an open session; sessions of one run a second, of \
-                                 strangers and of known peers; memory: resident, by quarters of \
-                                 the time";
+                                 at the peer, in an open session; sessions of one run a second; \
+                                 memory: resident, by quarters of the time";
     const COLUMNS: &'static [Column<Self>] = &[
-        key("peers", 5, |of| of.peers.to_string()),
+        number("peers", 5, |of| of.peers.to_string()),
         number("s", 5, |of| short(of.seconds)),
         number("runs", 8, |of| of.runs.to_string()),
         number("runs/s", 7, |of| short(of.runs_per_s)),
         number("p50 ms", 7, |of| short(of.all().p50_ms)),
         number("p99 ms", 7, |of| short(of.all().p99_ms)),
-        number("new/s", 6, |of| of.per_s(STRANGERS)),
-        number("known/s", 7, |of| of.per_s(KNOWN)),
+        number("sessions/s", 10, |of| short(of.sessions.per_s)),
         number("wrong", 5, |of| of.wrong_results.to_string()),
         number("failed", 6, |of| of.failed.to_string()),
         number("refused", 7, |of| of.refused.to_string()),
@@ -169,9 +160,6 @@ impl Row for ServeFigures {
 
 /// The name of all runs together among the latencies.
 const ALL: &str = "all";
-/// Peers that keep no base OTs, and those that do, among the sessions.
-const STRANGERS: &str = "strangers";
-const KNOWN: &str = "known peers";
 /// Peers, the hostile one included.
 const PEERS: usize = 16;
 /// How long, unless told otherwise.
@@ -221,11 +209,11 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         slowest.insert(name.clone(), slow);
         others.insert(name, other);
     }
-    let sessions = load.sessions.into_iter().map(|(name, visits)| {
-        let latency = Latency::of(visits.times_ms);
-        let per_s = latency.runs as f64 / visits.seconds;
-        (name, Sessions { per_s, latency })
-    });
+    let latency_of_sessions = Latency::of(load.sessions.times_ms);
+    let sessions = Sessions {
+        per_s: latency_of_sessions.runs as f64 / load.sessions.seconds,
+        latency: latency_of_sessions,
+    };
     tell(Figures::from(ServeFigures {
         peers: PEERS as u64,
         seconds: load.seconds,
@@ -237,7 +225,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         latency,
         slowest,
         others,
-        sessions: sessions.collect(),
+        sessions,
         hostile: load.hostile,
         refused: service.refused,
         stocked: service.stocked,

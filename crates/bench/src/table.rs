@@ -1,7 +1,5 @@
 //! Records for people: a table that grows by a line with each.
 
-use core::str::FromStr;
-
 use crate::Record;
 
 /// A column of a table of figures `F`.
@@ -12,8 +10,6 @@ pub(crate) struct Column<F> {
     /// Its width in characters.
     width: usize,
     is_text: bool,
-    /// Whether its cells tell cases apart.
-    is_key: bool,
     cell: fn(&F) -> String,
 }
 
@@ -23,31 +19,21 @@ pub(crate) const fn number<F>(
     width: usize,
     cell: fn(&F) -> String,
 ) -> Column<F> {
-    let (is_text, is_key) = (false, false);
+    let is_text = false;
     Column {
         head,
         width,
         is_text,
-        is_key,
         cell,
     }
 }
 
-/// A column of numbers that tell cases apart.
-pub(crate) const fn key<F>(head: &'static str, width: usize, cell: fn(&F) -> String) -> Column<F> {
-    let is_key = true;
-    Column {
-        is_key,
-        ..number(head, width, cell)
-    }
-}
-
-/// A column of text that tells cases apart, on the left of it.
+/// A column of text, on the left of it.
 pub(crate) const fn text<F>(head: &'static str, width: usize, cell: fn(&F) -> String) -> Column<F> {
     let is_text = true;
     Column {
         is_text,
-        ..key(head, width, cell)
+        ..number(head, width, cell)
     }
 }
 
@@ -58,23 +44,13 @@ pub(crate) trait Row: Sized + 'static {
     /// The columns.
     const COLUMNS: &'static [Column<Self>];
 
-    /// The text for each column.
-    fn cells(&self) -> Vec<String> {
-        let columns = Self::COLUMNS.iter();
-        columns.map(|column| (column.cell)(self)).collect()
-    }
-
     /// The line.
     fn line(&self) -> Line {
-        let cells = self.cells();
-        let heads = Self::COLUMNS.iter().map(|column| column.head);
-        let keys = Self::COLUMNS.iter().zip(&cells);
-        let keys = keys.filter(|(column, _)| column.is_key);
+        let columns = Self::COLUMNS.iter();
         Line {
             title: Self::TITLE,
-            heads: join(Self::COLUMNS, heads),
-            keys: keys.map(|(_, cell)| cell.clone()).collect(),
-            cells: join(Self::COLUMNS, cells.iter().map(String::as_str)),
+            heads: join(Self::COLUMNS, columns.clone().map(|of| of.head.to_owned())),
+            cells: join(Self::COLUMNS, columns.map(|of| (of.cell)(self))),
         }
     }
 }
@@ -85,8 +61,6 @@ pub(crate) struct Line {
     pub(crate) title: &'static str,
     heads: String,
     cells: String,
-    /// The cells that tell its case from others of the table.
-    pub(crate) keys: Vec<String>,
 }
 
 /// Prints records one after the other.
@@ -103,7 +77,6 @@ impl Table {
             title,
             heads,
             cells,
-            ..
         } = record.figures.line();
         match self.title.replace(title) {
             Some(last) if last == title => cells,
@@ -113,7 +86,7 @@ impl Table {
     }
 }
 
-fn join<'a, F>(columns: &[Column<F>], cells: impl Iterator<Item = &'a str>) -> String {
+fn join<F>(columns: &[Column<F>], cells: impl Iterator<Item = String>) -> String {
     let mut line = String::new();
     for (Column { width, is_text, .. }, cell) in columns.iter().zip(cells) {
         line += &match is_text {
@@ -152,13 +125,6 @@ pub(crate) fn mebibytes(bytes: Option<u64>) -> String {
     )
 }
 
-/// The numbers of a published table, with spaces between them.
-pub(crate) fn numbers<T: FromStr, const N: usize>(text: &str) -> [T; N] {
-    let numbers: Vec<T> = text.split(' ').flat_map(str::parse).collect();
-    let numbers = numbers.try_into().ok();
-    numbers.unwrap_or_else(|| panic!("{text:?} is {N} numbers"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,10 +146,11 @@ mod tests {
     fn columns_are_aligned() {
         let none = |_: &()| String::new();
         let columns = [text("name", 6, none), number("ns", 5, none)];
-        assert_eq!(join(&columns, ["ab", "1.0"].into_iter()), "ab        1.0\n");
-        assert_eq!(
-            join(&columns, ["name", "ns"].into_iter()),
-            "name       ns\n"
-        );
+        for (cells, line) in [
+            (["ab", "1.0"], "ab        1.0\n"),
+            (["name", "ns"], "name       ns\n"),
+        ] {
+            assert_eq!(join(&columns, cells.map(str::to_owned).into_iter()), line);
+        }
     }
 }

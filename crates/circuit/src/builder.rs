@@ -15,7 +15,8 @@
 //!
 //! Constants are folded, NOT is a flag and never a gate of its own before [`Builder::finish`],
 //! equal gates are shared, and gates that no output depends on are dropped. What an operation
-//! costs in AND gates stands with it, for inputs that are neither constant nor shared.
+//! costs in AND gates stands with it, for inputs that are neither constant nor shared and for
+//! [`CircuitForm::Small`].
 //!
 //! # What happens at the edges
 //!
@@ -49,9 +50,11 @@ mod divide;
 mod fixed;
 mod handle;
 mod integer;
+mod late;
 mod multiply;
 mod ports;
 mod run_counter;
+mod shallow;
 mod shift;
 mod sort;
 
@@ -69,9 +72,12 @@ pub use fixed::Fixed;
 pub use handle::Handle;
 pub use integer::{Int, UInt};
 pub use run_counter::RunCounter;
+pub use shallow::CircuitForm;
 
 use crate::netlist::{Literal, Sharing};
+use late::Late;
 use ports::Draft;
+use shallow::Layers;
 
 pub(crate) use sort::sorting_network;
 
@@ -83,6 +89,9 @@ pub(crate) use sort::sorting_network;
 pub struct Builder {
     gates: RefCell<Sharing>,
     draft: RefCell<Draft>,
+    late: RefCell<Late>,
+    form: CircuitForm,
+    layers: RefCell<Layers>,
 }
 
 impl Builder {
@@ -99,8 +108,25 @@ impl Builder {
     pub fn bounded(gates: usize) -> Self {
         Self {
             gates: RefCell::new(Sharing::bounded(gates)),
-            draft: RefCell::default(),
+            ..Self::default()
         }
+    }
+
+    /// The same builder, which makes operations of this form from here on; without it they are
+    /// [`CircuitForm::Small`], whose costs stand with them.
+    #[must_use]
+    pub fn in_form(self, form: CircuitForm) -> Self {
+        Self { form, ..self }
+    }
+
+    /// What operations are made of.
+    #[must_use]
+    pub fn form(&self) -> CircuitForm {
+        self.form
+    }
+
+    pub(crate) fn is_shallow(&self) -> bool {
+        self.form == CircuitForm::Shallow
     }
 
     /// The constant `value`.
@@ -137,7 +163,7 @@ impl Builder {
                 port.name
             );
             self.assert_owns(bus.builder());
-            literals.extend_from_slice(bus.literals());
+            literals.extend(bus.literals().iter().map(|literal| self.settled(*literal)));
         }
         let roots = self.gates.borrow_mut().splice(circuit, literals);
         let mut roots = roots.into_iter();
@@ -169,10 +195,12 @@ impl Builder {
     }
 
     pub(crate) fn xor(&self, a: Literal, b: Literal) -> Literal {
+        let (a, b) = (self.settled(a), self.settled(b));
         self.gates.borrow_mut().xor(a, b)
     }
 
     pub(crate) fn and(&self, a: Literal, b: Literal) -> Literal {
+        let (a, b) = (self.settled(a), self.settled(b));
         self.gates.borrow_mut().and(a, b)
     }
 

@@ -12,16 +12,13 @@
 //! of type `bits[n]`, and [`BitOrder`] says how their bits are numbered.
 
 mod ahead;
-mod check;
 mod header;
-mod known;
 mod lexer;
 mod order;
 mod read;
 mod wires;
 mod write;
 
-pub use check::{FileReport, Finding, check_directory, check_file};
 pub use order::{BitOrder, NotABitOrder};
 pub use read::{Import, Limits, read_bristol, read_bristol_file};
 pub use write::write_bristol;

@@ -13,7 +13,8 @@ mod sharing;
 
 pub use sharing::Sharing;
 
-/// A node's value, its negation, or a constant.
+/// A node's value, its negation, or a constant; in a builder's hands also a late input or its
+/// negation, which is no node yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Literal(u32);
 
@@ -22,6 +23,9 @@ impl Literal {
     pub const FALSE: Self = Self(u32::MAX - 1);
     /// The constant one.
     pub const TRUE: Self = Self(u32::MAX);
+    const LATE: u32 = 1 << 31;
+    /// Most late inputs.
+    pub(crate) const MAX_LATE: usize = (1 << 30) - 1;
 
     /// The value of node `node`, which is below `Netlist::MAX_NODES`.
     pub fn of(node: u32) -> Self {
@@ -34,8 +38,8 @@ impl Literal {
         Self(bits)
     }
 
-    /// Twice the node's number and the negation; of constants, and of nothing else, the top bit is
-    /// set.
+    /// Twice the node's number and the negation; the top bit is set of constants and late inputs
+    /// alone.
     pub(crate) fn to_bits(self) -> u32 {
         self.0
     }
@@ -45,7 +49,18 @@ impl Literal {
         if value { Self::TRUE } else { Self::FALSE }
     }
 
-    /// The node it names; of a constant, a number that no node has.
+    /// The late input `number`, which is below [`Literal::MAX_LATE`].
+    pub(crate) fn late(number: u32) -> Self {
+        Self(Self::LATE | number << 1)
+    }
+
+    /// The number of the late input that it names or negates, if it does.
+    pub fn as_late(self) -> Option<u32> {
+        let is_late = self.0 & Self::LATE != 0 && self.as_constant().is_none();
+        is_late.then_some((self.0 & !Self::LATE) >> 1)
+    }
+
+    /// The node it names; of others, a number that no node has.
     pub fn node(self) -> u32 {
         self.0 >> 1
     }
@@ -271,7 +286,8 @@ impl Netlist {
     }
 
     /// For each node whether a root depends on it, or it is an input.
-    pub(crate) fn live(&self, roots: &[Literal]) -> Vec<bool> {
+    #[must_use]
+    pub fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
             live[root.node() as usize] = true;

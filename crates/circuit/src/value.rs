@@ -23,7 +23,7 @@ mod number;
 mod text;
 mod unique;
 
-pub use given::{Given, NumberFormat, Numbers};
+pub use given::{HostValue, NumberFormat, Numbers};
 pub use json::wipe_json;
 pub use unique::UniqueJson;
 
@@ -56,7 +56,9 @@ impl Value {
     ///
     /// As [`Value::parse`].
     pub fn from_json(ty: &Type, json: &serde_json::Value) -> Result<Self, CircuitError> {
-        Reader::read(THE_VALUE, ty, |reader| reader.given(ty, Given::Json(json)))
+        Reader::read(THE_VALUE, ty, |reader| {
+            reader.given(ty, HostValue::Json(json))
+        })
     }
 
     /// The value of this type with these bits.
@@ -173,7 +175,7 @@ impl Port {
     ///
     /// As [`Port::parse_value`].
     pub fn value_from_json(&self, json: &serde_json::Value) -> Result<Value, CircuitError> {
-        self.value_from(Given::Json(json))
+        self.value_from(HostValue::Json(json))
     }
 
     /// The value that another language gives for this port, whose name the error gives, held to
@@ -182,7 +184,7 @@ impl Port {
     /// # Errors
     ///
     /// As [`Port::parse_value`].
-    pub fn value_from(&self, given: Given<'_>) -> Result<Value, CircuitError> {
+    pub fn value_from(&self, given: HostValue<'_>) -> Result<Value, CircuitError> {
         let read = Reader::read(&self.name, &self.ty, |reader| reader.given(&self.ty, given));
         self.uphold(read?)
     }

@@ -2,7 +2,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `demo`, `keygen`, `pair`, `inspect`, `language`, `run`, `outsource`, `prepare`, `serve`, `relay`, `stock` | arguments of one command each, and examples |
+//! | `demo`, `doctor`, `keygen`, `pair`, `inspect`, `language`, `offers`, `run`, `matching`, `outsource`, `prepare`, `serve`, `relay`, `stock` | arguments of one command each, and examples |
 //! | `any_run`, `function`, `party` | what several commands take |
 //! | `text` | how arguments are written |
 //!
@@ -10,10 +10,13 @@
 
 mod any_run;
 mod demo;
+mod doctor;
 mod function;
 mod inspect;
 mod keygen;
 mod language;
+mod matching;
+mod offers;
 mod outsource;
 mod pair;
 mod party;
@@ -32,10 +35,13 @@ use clap_complete::Shell;
 
 pub(crate) use any_run::OutputArgs;
 pub(crate) use demo::DemoArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use function::FunctionArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
+pub(crate) use matching::{Keep, MatchArgs};
+pub(crate) use offers::OffersArgs;
 pub(crate) use outsource::{Given, Other, OutsourceCommand};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{MeetArgs, PartyArgs, StockArgs};
@@ -55,34 +61,35 @@ the other as the evaluator. They know each other by the fingerprints of their id
 `tacit pair` exchanges.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
-Examples, each into a folder that has to be there, for the next shell:
+Examples, each for new shells, into a folder that must exist:
   tacit completions bash >~/.local/share/bash-completion/completions/tacit
-  tacit completions zsh >~/.zfunc/_tacit    a folder that is in fpath before compinit
+  tacit completions zsh >~/.zfunc/_tacit    a folder of fpath, set before compinit
   tacit completions fish >~/.config/fish/completions/tacit.fish";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
-  tacit man --directory ~/.local/share/man/man1    if that folder is there, for `man tacit-run`
+  tacit man --directory ~/.local/share/man/man1    if that folder exists, for `man tacit-run`
   tacit man | man -l -                             read the first page now";
 
 const LSP_HELP: &str = "\
-An editor starts it, with no arguments, for files that end in .tacit; docs/language.md says what \
-it does there.";
+An editor starts it without arguments for files that end in .tacit. docs/language.md says what it \
+does there.";
 
 const CONFIG_HELP: &str = "\
 Examples:
   tacit config show              where tacit.toml is, and the parties in it
-  tacit config schema            what it may say, for an editor that completes
+  tacit config schema            its schema, for an editor that completes
 
 docs/guide.md has an example of the file.";
 
 const EXAMPLES: &str = "\
 Examples:
   tacit demo                            see it work: both parties on this machine
-  tacit pair --help                     know another party, and how to meet it
+  tacit pair --help                     how to pair with another party
   tacit inspect --list                  the functions that come with Tacit
-  tacit inspect millionaires            what a function takes, gives and costs
+  tacit inspect millionaires            a function's inputs, results and cost
   tacit run millionaires --with bob --input a=41      run it with a party that you paired with
+  tacit match customers.csv:email --with bob    find the customers that both have
   tacit check gap.tacit                 find errors in a program of your own, gap.tacit
   tacit eval gap.tacit --input a=500 --input b=490    try it alone, on the inputs of both
   tacit plan aes-128 --link 33ms,50mbit how to run it over a link, and what to prepare
@@ -99,7 +106,7 @@ Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want 
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Tell each step on standard error; twice for more. Never tells a secret
+    /// Print each step on standard error, never a secret; twice for more
     #[arg(short, long, global = true, display_order = 998, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Read this configuration instead of tacit/tacit.toml in your configuration folder
@@ -113,13 +120,16 @@ pub(crate) enum Command {
     /// Both parties on this machine, over TLS: AES-128 and a comparison, checked
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
+    /// Look at everything that a run needs: configuration, identity, peers, stock, service
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(DoctorArgs),
     /// Make an identity and print the fingerprint that the other party needs
     #[command(after_help = keygen::EXAMPLES)]
     Keygen(KeygenArgs),
     /// Exchange fingerprints with another party, by one line and two spoken codes
     #[command(after_help = pair::EXAMPLES)]
     Pair(PairArgs),
-    /// What a function takes, gives, costs and rests on
+    /// Show a function's inputs, results, cost and assumption
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
     /// Look for errors in programs of the language
@@ -138,12 +148,18 @@ pub(crate) enum Command {
     /// input and output
     #[command(after_help = LSP_HELP)]
     Lsp,
-    /// Which protocol, scheme and cut of a function cost least over a link, and why
+    /// Find the protocol, scheme and cut of a function that cost least over a link
     #[command(after_help = plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
+    /// Show what a service lets this party run and order
+    #[command(after_help = offers::EXAMPLES)]
+    Offers(Box<OffersArgs>),
     /// Run a function with a peer, each party on its own private inputs
     #[command(after_help = run::SHORT_EXAMPLES, after_long_help = run::EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Find the keys that this party's table and the peer's have in common
+    #[command(after_help = matching::EXAMPLES)]
+    Match(Box<MatchArgs>),
     /// Run a function with a cloud, a third party, that does one party's work and may keep values
     #[command(after_help = outsource::short_examples())]
     #[command(after_long_help = outsource::examples())]
@@ -151,7 +167,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: OutsourceCommand,
     },
-    /// Garble components with a peer before function and inputs are known, and keep them
+    /// Garble components with a peer before function and inputs are known, and store them
     #[command(after_help = prepare::EXAMPLES)]
     Prepare(Box<PrepareArgs>),
     /// Answer the functions in tacit.toml for many peers, and keep the stock filled
@@ -160,10 +176,10 @@ pub(crate) enum Command {
     /// Carry sealed bytes between parties that nobody can connect to
     #[command(after_help = relay::EXAMPLES)]
     Relay(RelayArgs),
-    /// What is in stock, whether it is whole, and how to begin anew
+    /// List, check and drop prepared material and chains of kept values
     #[command(after_help = stock::EXAMPLES)]
     Stock(StockCommandArgs),
-    /// The configuration file
+    /// Show the configuration file, or its schema
     #[command(after_help = CONFIG_HELP)]
     Config {
         #[command(subcommand)]
@@ -188,7 +204,9 @@ impl Command {
     /// The peer, as the caller named it.
     pub(crate) fn peer(&self) -> Option<&str> {
         match self {
+            Self::Offers(args) => args.meet.peer.as_deref(),
             Self::Run(args) => args.meet.peer.as_deref(),
+            Self::Match(args) => args.meet.peer.as_deref(),
             Self::Prepare(args) => args.meet.peer.as_deref(),
             Self::Plan(args) => args.peer.as_deref(),
             Self::Stock(args) => args.peer.as_deref(),
@@ -200,13 +218,16 @@ impl Command {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::Demo(args) => args.json,
+            Self::Doctor(args) => args.json,
             Self::Keygen(args) => args.json,
             Self::Inspect(args) => args.json,
             Self::Check(args) | Self::Test(args) => args.json,
             Self::Eval(args) => args.json,
             Self::Fmt(_) | Self::Pair(_) | Self::Relay(_) | Self::Lsp => false,
             Self::Plan(args) => args.json,
+            Self::Offers(args) => args.json,
             Self::Run(args) => args.runs.json,
+            Self::Match(args) => args.json,
             Self::Outsource { command } => command.given().each.runs.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,
@@ -225,7 +246,7 @@ impl Command {
 pub(crate) enum ConfigCommand {
     /// Print the JSON schema of tacit.toml
     Schema,
-    /// Print where tacit.toml is looked for and what was read from it
+    /// Print where tacit.toml is, and the settings read from it
     Show {
         /// Print JSON
         #[arg(long)]

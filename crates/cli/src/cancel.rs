@@ -20,6 +20,6 @@ pub(crate) fn on_signal() -> Result<CancelHandle, Failure> {
         }
         target.cancel();
     })
-    .map_err(|error| Failure::Signal(error.to_string()))?;
+    .map_err(|error| Failure::signal(&error))?;
     Ok(handle)
 }

@@ -45,9 +45,6 @@ pub(crate) struct Config {
     /// How oblivious transfers are made in sessions.
     #[serde(default, deserialize_with = "fields::extension")]
     pub(crate) ot_extension: Option<OtExtension>,
-    /// Whether base OTs are kept for later sessions with the same peer; they are without it.
-    #[serde(default)]
-    pub(crate) keep_base_ots: Option<bool>,
     /// Peers by name.
     #[serde(default)]
     pub(crate) peers: BTreeMap<String, Peer>,
@@ -129,16 +126,13 @@ impl Config {
     /// A file that was named is not there, cannot be read, or says what has no meaning.
     pub(crate) fn load(explicit: Option<&Path>) -> Result<Self, Failure> {
         let path = file(explicit)?;
-        let failed = |reason: String| Failure::Config {
-            path: path.clone(),
-            reason,
-        };
+        let failed = |reason: String| Failure::config(&path, &reason);
         match fs::metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound && explicit.is_none() => {
                 return Ok(Self::default());
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(Failure::NoConfig { path });
+                return Err(Failure::no_config(&path));
             }
             Err(error) => return Err(failed(error.to_string())),
             Ok(metadata) if metadata.len() > MAX_BYTES => {
@@ -176,7 +170,7 @@ impl Config {
 ///
 /// The system names no home directory.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
-    let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;
+    let base = etcetera::choose_base_strategy().map_err(|_| Failure::no_home())?;
     Ok(base.config_dir().join("tacit"))
 }
 
@@ -320,7 +314,6 @@ mod tests {
         let top = [
             "base_ot",
             "identity",
-            "keep_base_ots",
             "ot_extension",
             "peers",
             "serve",

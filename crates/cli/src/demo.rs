@@ -181,7 +181,7 @@ fn play(
 /// Compares both parties' results with each other, with the plain computation and with what is
 /// known.
 fn check(task: &Task, done: &Done) -> Result<(), Failure> {
-    let wrong = || Failure::WrongResult { what: task.what };
+    let wrong = || Failure::wrong_result(task.what);
     let inputs = task.function.inputs().iter().map(|input| {
         let mut given = task.inputs.iter();
         let given = given.find(|(_, name, _)| *name == input.port.name);
@@ -212,7 +212,7 @@ fn tell(
     begun: Instant,
 ) -> Result<(), Failure> {
     let rung = SchemeId::HALF_GATES_TWO_CALL.rung();
-    let rung = rung.map_err(|error| Failure::Usage(error.to_string()))?;
+    let rung = rung.map_err(|error| Failure::usage(error.to_string()))?;
     if args.json {
         let run = |(task, done): (&Task, &Done)| {
             json!({

@@ -1,195 +1,107 @@
 //! Everything that can go wrong with a command: what, what to do about it, and the exit code.
 //!
-//! Messages are written `what; what to do`. A person sees the halves on two lines, a program that
-//! asked for JSON gets them as two fields.
+//! A person sees what went wrong and what to do on two lines, a program that asked for JSON gets
+//! them as two fields.
 
+use std::fmt;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::Category;
 use tacit::net::NetError;
-use tacit::outsourced::OutsourcedRole;
 use tacit::session::AbortReason;
 
+use crate::remedy;
 use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::escaped;
 
+/// What went wrong, and what to do about it if anything is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Explained {
+    what: String,
+    remedy: Option<String>,
+}
+
+/// A failure of this category, by two texts for `format!` with a semicolon between them: what went
+/// wrong, and what to do.
+macro_rules! failure {
+    ($category:ident; $what:literal $(, $value:expr)*; $remedy:literal $(, $other:expr)*) => {
+        $crate::failure::Failure::Own {
+            category: tacit::Category::$category,
+            explained: $crate::failure::Explained::new(
+                format!($what $(, $value)*),
+                format!($remedy $(, $other)*),
+            ),
+            fields: serde_json::Map::new(),
+        }
+    };
+}
+
+/// Arguments that do not go together.
+macro_rules! usage {
+    ($($text:tt)*) => { $crate::failure::failure!(Usage; $($text)*) };
+}
+
+/// An input, a file or a function that is not right.
+macro_rules! input {
+    ($($text:tt)*) => { $crate::failure::failure!(Input; $($text)*) };
+}
+
+pub(crate) use {failure, input, usage};
+
+impl Explained {
+    pub(crate) fn new(what: String, remedy: impl Into<Option<String>>) -> Self {
+        let remedy = remedy.into();
+        Self { what, remedy }
+    }
+}
+
+/// The library's text about a circuit, a function or an input says in plain words after a semicolon
+/// what to do.
+impl From<String> for Explained {
+    fn from(text: String) -> Self {
+        // A type such as [u8; 4] has one of its own.
+        let mut depth = 0_i32;
+        let end = text.bytes().enumerate().position(|(place, byte)| {
+            depth += i32::from(byte == b'[') - i32::from(byte == b']');
+            depth == 0 && text.as_bytes()[place..].starts_with(b"; ")
+        });
+        match end {
+            Some(end) => Self::new(text[..end].to_owned(), text[end + 2..].to_owned()),
+            None => Self::new(text, None),
+        }
+    }
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Why a command did not do what it was told.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub(crate) enum Failure {
     /// The library's error.
-    #[error(transparent)]
+    #[error("{}", library_error(.0, None))]
     Tacit(#[from] tacit::Error),
-    /// Arguments that do not go together.
-    #[error("{0}")]
-    Usage(String),
-    /// An input or function of this party is not right.
-    #[error("{0}")]
-    Input(String),
-    /// The configuration cannot be used.
-    #[error(
-        "{}: {reason}; `tacit config schema` prints what the file may say",
-        path.display()
-    )]
-    Config {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Both parties are the same one of a program.
-    #[error("the peer is incompatible: it is {own}, too; start one of the two with --as {other}")]
-    SameParty {
-        /// This party's name.
-        own: String,
-        /// The other one of the program.
-        other: String,
-    },
-    /// The parties gave a parameter different values.
-    #[error(
-        "the peer is incompatible: {name} is {own} here and {theirs} at the peer; give both the \
-         same --param {name}=VALUE"
-    )]
-    OtherParam {
-        /// The parameter.
-        name: String,
-        /// Its value at this party.
-        own: u64,
-        /// Its value at the peer.
-        theirs: u64,
-    },
-    /// Of three parties, not all have come to this one.
-    #[error(
-        "{missing} did not connect within {after:?}{refused}; check that the command still runs \
-         there and that its --{own}-at names this address, or allow a longer --timeout"
-    )]
-    Missing {
-        /// The parties that have not connected.
-        missing: String,
-        /// The time allowed.
-        after: Duration,
-        /// What is said of others that came.
-        refused: String,
-        /// What this party is.
-        own: OutsourcedRole,
-    },
-    /// The parties order different preparations.
-    #[error(
-        "the peer is incompatible: it orders something other than this party, which orders \
-         {ours}; give both the same function or file, --param, --entry, --runs, --component, \
-         --ots, --ands, --protocol and --scheme"
-    )]
-    OtherOrder {
-        /// This party's order.
-        ours: String,
-    },
-    /// There is no configuration where one is needed.
-    #[error(
-        "{} is not there; give --config FILE, whose settings `tacit config schema` shows",
-        path.display()
-    )]
-    NoConfig {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file cannot be read.
-    #[error("cannot read {what}: {reason}; check that the file exists and is readable")]
-    Read {
-        /// The file, and what it was read for.
-        what: String,
-        /// What the system says.
-        reason: io::Error,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {}: {reason}; check that the folder exists and is writable",
-        path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        reason: String,
-    },
-    /// A file that was to be new is there.
-    #[error(
-        "{} already exists and is not overwritten; choose another name, or remove it first",
-        path.display()
-    )]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The system names no home directory.
-    #[error("this system names no home directory to look for tacit.toml in; give --config FILE")]
-    NoHome,
-    /// Ctrl-C cannot be caught.
-    #[error("cannot catch Ctrl-C: {0}; run tacit where signals are allowed")]
-    Signal(String),
-    /// Programs of the language that are wrong, or whose tests fail.
-    #[error("{what}; {remedy}")]
-    Program {
-        /// How many.
-        what: String,
-        /// What to do.
-        remedy: &'static str,
-        /// The fields of JSON that say which.
+    /// The command's own: [`failure`] makes most.
+    #[error("{explained}")]
+    Own {
+        /// What kind of failure it is.
+        category: Category,
+        /// What went wrong, and what to do.
+        explained: Explained,
+        /// What JSON says of it beside that.
         fields: serde_json::Map<String, Json>,
     },
-    /// Public circuit files that do not compute what they should.
-    #[error(
-        "of {checked} circuit files {wrong} are not what their names say and {unreadable} cannot \
-         be read; get them again from \
-         their publisher"
-    )]
-    Unproven {
-        /// Files that compute something else than their names say.
-        wrong: usize,
-        /// Files that are no circuit.
-        unreadable: usize,
-        /// Files that were checked.
-        checked: usize,
-        /// What JSON says of each.
-        fields: serde_json::Map<String, Json>,
-    },
-    /// No checked execution of the function is in stock.
-    #[error(
-        "no checked execution of {function} at s = {security_bits} under {scheme} is in stock with \
-         this peer in this role; both parties prepare some before, of which each run takes one: \
-         here `{command}`, and the same at the other party in its role. Or both give --protocol \
-         authenticated, which needs none"
-    )]
-    NothingChecked {
-        /// The function's name.
-        function: String,
-        /// The garbling scheme.
-        scheme: String,
-        /// s of the run.
-        security_bits: u8,
-        /// What prepares some.
-        command: String,
-    },
-    /// Something in stock is damaged; it was said what.
-    #[error(
-        "something in stock is damaged; no run will use what is withdrawn, and `tacit prepare` \
-         replaces it"
-    )]
-    Damaged,
-    /// Two computations that must agree differ: garbled and plain, or given and optimised.
-    #[error(
-        "{what} came out wrong: two computations that must agree differ; please report this, it is \
-         a bug of Tacit"
-    )]
-    WrongResult {
-        /// What was computed.
-        what: &'static str,
-    },
-    /// Standard output cannot be written.
-    #[error("cannot write to standard output: {0}; see whether the disk is full")]
-    Output(String),
     /// The reader of standard output has left, which ends the command in peace.
-    #[error("the reader of standard output has left; nothing is to be done")]
+    #[error("the reader of standard output has left")]
     OutputClosed,
 }
 
@@ -197,38 +109,115 @@ pub(crate) enum Failure {
 pub(crate) const NOT_TEXT: &str = "is not text in UTF-8; save it as such";
 
 impl Failure {
+    fn own(category: Category, text: impl Into<String>) -> Self {
+        let explained = text.into().into();
+        let fields = serde_json::Map::new();
+        Self::Own {
+            category,
+            explained,
+            fields,
+        }
+    }
+
+    /// Arguments that do not go together, as a text of the library says.
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self::own(Category::Usage, text)
+    }
+
+    /// An input or function that is not right, as a text of the library says.
+    pub(crate) fn input(text: impl Into<String>) -> Self {
+        Self::own(Category::Input, text)
+    }
+
+    /// The same failure, of which JSON says more.
+    pub(crate) fn with_fields(mut self, more: serde_json::Map<String, Json>) -> Self {
+        if let Self::Own { fields, .. } = &mut self {
+            *fields = more;
+        }
+        self
+    }
+
+    /// The configuration in this file cannot be used.
+    pub(crate) fn config(path: &Path, reason: &str) -> Self {
+        usage!("{}: {reason}", path.display(); "`tacit config schema` prints its schema")
+    }
+
+    /// There is no configuration where one is needed.
+    pub(crate) fn no_config(path: &Path) -> Self {
+        usage!(
+            "{} is not there", path.display();
+            "give --config FILE, whose settings `tacit config schema` shows"
+        )
+    }
+
+    /// The system names no home directory.
+    pub(crate) fn no_home() -> Self {
+        usage!(
+            "this system names no home directory to look for tacit.toml in"; "give --config FILE"
+        )
+    }
+
+    /// Something that was looked at has failed, and what to do has been told.
+    pub(crate) fn found(category: Category, subject: &str) -> Self {
+        Self::own(
+            category,
+            format!("{subject} is not right; do what stands under it"),
+        )
+    }
+
+    /// Ctrl-C cannot be caught.
+    pub(crate) fn signal(error: &dyn fmt::Display) -> Self {
+        usage!("cannot catch Ctrl-C: {error}"; "run tacit where signals are allowed")
+    }
+
+    /// Two computations that must agree differ: garbled and plain, or given and optimised.
+    pub(crate) fn wrong_result(what: &str) -> Self {
+        input!(
+            "{what} is wrong: two computations that must agree differ";
+            "please report this, it is a bug of Tacit"
+        )
+    }
+
     /// The failure of reading `what`.
     pub(crate) fn read(what: impl Into<String>, reason: io::Error) -> Self {
         let what = what.into();
         match reason.kind() {
-            io::ErrorKind::InvalidData => Self::Input(format!("{what} {NOT_TEXT}")),
-            _ => Self::Read { what, reason },
+            io::ErrorKind::InvalidData => Self::input(format!("{what} {NOT_TEXT}")),
+            _ => input!(
+                "cannot read {what}: {reason}"; "check that the file exists and is readable"
+            ),
         }
     }
 
     /// The failure of writing the file at `path`.
     pub(crate) fn write(path: &Path, reason: &dyn std::error::Error) -> Self {
-        Self::Write {
-            path: path.to_owned(),
-            reason: reason.to_string(),
-        }
+        input!(
+            "cannot write {}: {reason}", path.display();
+            "check that the folder exists and is writable"
+        )
     }
 
     /// The failure of writing a file at `path` that was not to be there.
     pub(crate) fn write_new(path: &Path, reason: &io::Error) -> Self {
         match reason.kind() {
-            io::ErrorKind::AlreadyExists => Self::Exists {
-                path: path.to_owned(),
-            },
+            io::ErrorKind::AlreadyExists => input!(
+                "{} already exists and is not overwritten", path.display();
+                "choose another name, or remove it first"
+            ),
             _ => Self::write(path, reason),
         }
+    }
+
+    /// Standard output cannot be written.
+    pub(crate) fn output(error: &dyn fmt::Display) -> Self {
+        input!("cannot write to standard output: {error}"; "see whether the disk is full")
     }
 
     /// The failure of writing to standard output.
     pub(crate) fn from_output(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
-            _ => Self::Output(error.to_string()),
+            _ => Self::output(&error),
         }
     }
 
@@ -236,25 +225,8 @@ impl Failure {
     pub(crate) fn category(&self) -> Category {
         match self {
             Self::Tacit(error) => error.category(),
-            Self::Usage(_)
-            | Self::Config { .. }
-            | Self::NoConfig { .. }
-            | Self::NoHome
-            | Self::Signal(_) => Category::Usage,
-            Self::Input(_)
-            | Self::Read { .. }
-            | Self::Write { .. }
-            | Self::Exists { .. }
-            | Self::Program { .. }
-            | Self::Unproven { .. }
-            | Self::WrongResult { .. }
-            | Self::Output(_)
-            | Self::OutputClosed => Category::Input,
-            Self::SameParty { .. } | Self::OtherOrder { .. } | Self::OtherParam { .. } => {
-                Category::Incompatible
-            }
-            Self::Missing { .. } => Category::Network,
-            Self::Damaged | Self::NothingChecked { .. } => Category::Stock,
+            Self::Own { category, .. } => *category,
+            Self::OutputClosed => Category::Input,
         }
     }
 
@@ -266,35 +238,33 @@ impl Failure {
             self,
             Self::Tacit(
                 tacit::Error::Network(NetError::TimeLimit { .. })
-                    | tacit::Error::PeerAborted(AbortReason::Cancelled | AbortReason::Failed)
+                    | tacit::Error::Protocol(tacit::ProtocolError::PeerAborted(
+                        AbortReason::Cancelled | AbortReason::Failed
+                    ))
             )
         );
         self.category() == Category::Network && !is_final
     }
 
-    /// What went wrong, and what to do about it where the message says so.
-    pub(crate) fn parts(&self) -> (String, Option<String>) {
-        let message = self.to_string();
-        // A type such as [u8; 4] has one of its own.
-        let mut depth = 0_i32;
-        let end = message.bytes().enumerate().position(|(place, byte)| {
-            depth += i32::from(byte == b'[') - i32::from(byte == b']');
-            depth == 0 && message.as_bytes()[place..].starts_with(b"; ")
-        });
-        match end {
-            Some(end) => (
-                message[..end].to_owned(),
-                Some(message[end + 2..].to_owned()),
-            ),
-            None => (message, None),
+    /// What went wrong, and what to do about it. A command in it is for `peer`, if that is known.
+    fn explained_for(&self, peer: Option<&str>) -> Explained {
+        match self {
+            Self::Tacit(error) => library_error(error, peer),
+            Self::Own { explained, .. } => explained.clone(),
+            Self::OutputClosed => Explained::new(self.to_string(), None),
         }
+    }
+
+    /// The same in two texts.
+    pub(crate) fn parts(&self, peer: Option<&str>) -> (String, Option<String>) {
+        let Explained { what, remedy } = self.explained_for(peer);
+        (what, remedy)
     }
 
     /// Tells a person on standard error and, where it asked for JSON, a program on standard
     /// output. A command that it recommends is for `peer`, if that is known.
     pub(crate) fn tell(&self, json: bool, peer: Option<&str>) {
-        let (what, remedy) = self.parts();
-        let remedy = remedy.map(|remedy| about_stock(remedy, peer));
+        let (what, remedy) = self.parts(peer);
         let mut text = format!("tacit: {what}\n");
         if let Some(remedy) = &remedy {
             text.push_str(&format!("  what to do: {remedy}\n"));
@@ -305,7 +275,7 @@ impl Failure {
         let _ = io::stderr().write_all(text.as_bytes());
         if json {
             let fields = match self {
-                Self::Program { fields, .. } | Self::Unproven { fields, .. } => fields.clone(),
+                Self::Own { fields, .. } => fields.clone(),
                 _ => serde_json::Map::new(),
             };
             print_json(self.category(), &what, remedy.as_deref(), fields);
@@ -313,14 +283,12 @@ impl Failure {
     }
 }
 
-/// The remedy with the peer's name in it, and what else a new epoch ends.
-fn about_stock(remedy: String, peer: Option<&str>) -> String {
-    const NEW_EPOCH: &str = "tacit stock new-epoch";
-    if !remedy.contains(NEW_EPOCH) {
-        return remedy;
+/// The library's error, with what to do about it in the words of the command.
+fn library_error(error: &tacit::Error, peer: Option<&str>) -> Explained {
+    match error.advice() {
+        advice if advice.is_empty() => error.to_string().into(),
+        advice => Explained::new(error.to_string(), remedy::told(&advice, peer)),
     }
-    let named = peer.map(|peer| remedy.replace("--peer PEER", &format!("--peer {peer}")));
-    named.unwrap_or(remedy) + "; a new epoch ends the chains of `prepared` with the peer, too"
 }
 
 /// Tells a program that asked for JSON, on standard output, with these fields in the same object.
@@ -345,121 +313,37 @@ pub(crate) fn print_json(
 mod tests {
     use super::*;
 
-    fn every_kind() -> Vec<(Failure, u8)> {
-        let path = PathBuf::from("a/b");
-        let io = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let reason = "reason".to_owned();
-        vec![
-            (Failure::Usage("this; do that".to_owned()), 2),
-            (
-                Failure::Config {
-                    path: path.clone(),
-                    reason: reason.clone(),
-                },
-                2,
-            ),
-            (Failure::NoConfig { path: path.clone() }, 2),
-            (Failure::NoHome, 2),
-            (Failure::Signal(reason.clone()), 2),
-            (Failure::Input("this; do that".to_owned()), 3),
-            (Failure::read("input a", io()), 3),
-            (Failure::write(&path, &io()), 3),
-            (
-                Failure::write_new(&path, &io::ErrorKind::AlreadyExists.into()),
-                3,
-            ),
-            (
-                Failure::Unproven {
-                    wrong: 1,
-                    unreadable: 1,
-                    checked: 2,
-                    fields: serde_json::Map::new(),
-                },
-                3,
-            ),
-            (
-                Failure::Program {
-                    what: "1 error was found".to_owned(),
-                    remedy: "change each place as the messages say",
-                    fields: serde_json::Map::new(),
-                },
-                3,
-            ),
-            (Failure::WrongResult { what: "AES-128" }, 3),
-            (
-                Failure::NothingChecked {
-                    function: "sha-256".to_owned(),
-                    scheme: "half-gates/two-call".to_owned(),
-                    security_bits: 40,
-                    command: "tacit prepare".to_owned(),
-                },
-                7,
-            ),
-            (Failure::Output(reason), 3),
-            (Failure::from_output(io::ErrorKind::BrokenPipe.into()), 3),
-            (Failure::Tacit(tacit::Error::ApiMisuse("x")), 2),
-        ]
-    }
-
-    /// Where the parties do not come together.
-    fn between_parties() -> Vec<(Failure, u8)> {
-        vec![
-            (
-                Failure::SameParty {
-                    own: "buyer".to_owned(),
-                    other: "seller".to_owned(),
-                },
-                5,
-            ),
-            (
-                Failure::Missing {
-                    missing: "the cloud".to_owned(),
-                    after: Duration::from_secs(60),
-                    refused: String::new(),
-                    own: OutsourcedRole::Generator,
-                },
-                6,
-            ),
-            (
-                Failure::OtherParam {
-                    name: "N".to_owned(),
-                    own: 8,
-                    theirs: 4,
-                },
-                5,
-            ),
-            (
-                Failure::OtherOrder {
-                    ours: "2 runs".to_owned(),
-                },
-                5,
-            ),
-        ]
-    }
-
-    #[test]
-    fn a_new_epoch_is_recommended_with_the_peer() {
-        let remedy = || "both run `tacit stock new-epoch --peer PEER`".to_owned();
-        let named = about_stock(remedy(), Some("bob"));
-        assert!(
-            named.contains("new-epoch --peer bob`; a new epoch ends the chains"),
-            "{named}"
-        );
-        assert!(about_stock(remedy(), None).contains("--peer PEER`; a new epoch"));
-        assert_eq!(about_stock("do that".to_owned(), Some("bob")), "do that");
-    }
-
     #[test]
     fn each_kind_has_its_code_and_a_remedy_on_a_line_of_its_own() {
-        for (failure, code) in every_kind().into_iter().chain(between_parties()) {
+        let path = Path::new("a/b");
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+        for (failure, code) in [
+            (usage!("this"; "do that"), 2),
+            (Failure::config(path, "reason"), 2),
+            (Failure::no_config(path), 2),
+            (Failure::no_home(), 2),
+            (Failure::signal(&"reason"), 2),
+            (input!("this"; "do that"), 3),
+            (Failure::input("a text of the library; do that"), 3),
+            (Failure::read("input a", denied()), 3),
+            (Failure::write(path, &denied()), 3),
+            (Failure::write_new(path, &exists), 3),
+            (Failure::wrong_result("AES-128"), 3),
+            (Failure::output(&"reason"), 3),
+            (failure!(Incompatible; "this"; "do that"), 5),
+            (failure!(Network; "this"; "do that"), 6),
+            (failure!(Stock; "this"; "do that"), 7),
+            (Failure::from_output(io::ErrorKind::BrokenPipe.into()), 3),
+            (Failure::Tacit(tacit::Error::ApiMisuse("x")), 2),
+        ] {
             assert_eq!(failure.category() as u8, code, "{failure}");
-            let (what, remedy) = failure.parts();
+            let (what, remedy) = failure.parts(None);
             assert!(!what.contains('\n') && !what.is_empty(), "{failure}");
-            if !matches!(failure, Failure::Tacit(_)) {
-                assert!(
-                    remedy.is_some_and(|remedy| !remedy.contains('\n')),
-                    "{failure}"
-                );
+            if matches!(failure, Failure::Own { .. }) {
+                let remedy = remedy.expect("what to do");
+                assert!(!remedy.contains('\n'), "{failure}");
+                assert_eq!(failure.to_string(), format!("{what}; {remedy}"));
             }
         }
     }

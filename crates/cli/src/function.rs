@@ -5,15 +5,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tacit::circuit::builder::CircuitForm;
 use tacit::circuit::formats::{BitOrder, Import, read_bristol_file};
 use tacit::circuit::{CircuitError, Component};
-use tacit::garble::{Assumption, Rung, SchemeId};
+use tacit::garble::{Assumption, SchemeId, SchemeInfo};
+use tacit::protocols::Protocol;
 use tacit::scheme::{best_scheme, default_scheme};
 use tacit::{Circuit, Function, Role, Type, library};
 use tacit_language::{PortValue, Signature, most_like};
 
 use crate::args::FunctionArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, input, usage};
 use crate::inputs::Reading;
 use crate::program::is_program;
 use crate::typed::{self, CheckedProgram, Runnable};
@@ -32,6 +34,8 @@ pub(crate) enum Found {
 pub(crate) struct FoundCircuit {
     pub(crate) component: Component,
     pub(crate) origin: Origin,
+    /// Its parameters, if it is of the library.
+    pub(crate) parameters: Vec<(String, u64)>,
 }
 
 /// Where a circuit comes from.
@@ -65,10 +69,10 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     if !path.exists() {
         let meant =
             meant(path, name).map_or(String::new(), |meant| format!("did you mean {meant}? "));
-        return Err(Failure::Input(format!(
-            "{name} is neither a file nor a function of the library; {meant}`tacit inspect \
-             --list` lists the library"
-        )));
+        return Err(input!(
+            "{name} is neither a file nor a function of the library";
+            "{meant}`tacit inspect --list` lists the library"
+        ));
     }
     if is_program(path) {
         let flags = ["--owner", "--result", "--type", "--bit-order"];
@@ -78,10 +82,10 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
         )?)));
     }
     if path.extension().is_some_and(|ending| ending == "json") {
-        return Err(Failure::Input(format!(
-            "{name}: functions are not written in JSON; write it as a program of the language, \
-             NAME.tacit (docs/language.md)"
-        )));
+        return Err(input!(
+            "{name}: functions are not written in JSON";
+            "write it as a program of the language, NAME.tacit (docs/language.md)"
+        ));
     }
     refuse(
         choice,
@@ -95,6 +99,7 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     Ok(Found::Circuit(FoundCircuit {
         component: Component::new(file_name(name), circuit),
         origin: Origin::File,
+        parameters: Vec::new(),
     }))
 }
 
@@ -107,10 +112,12 @@ fn in_library(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
         let function = library::function(name, &parameters(choice)?)?;
         return Ok(Found::Function(Box::new(function)));
     }
-    let circuit = library::find(name, &parameters(choice)?).map_err(tacit::Error::from)?;
+    let parameters = parameters(choice)?;
+    let circuit = library::find(name, &parameters).map_err(tacit::Error::from)?;
     Ok(Found::Circuit(FoundCircuit {
         component: Component::new(name, circuit),
         origin: Origin::Library,
+        parameters: library::parameter_values(name, &parameters),
     }))
 }
 
@@ -126,13 +133,14 @@ fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Resu
         _ => choice.bit_order.is_some(),
     };
     match flags.iter().find(|flag| given(flag)) {
-        Some(flag) if is_in_library(name) => Err(Failure::Usage(format!(
-            "{flag} has no meaning here, since {name} is {what}; leave it out, or write ./{name} \
-             for a file of that name"
-        ))),
-        Some(flag) => Err(Failure::Usage(format!(
-            "{flag} has no meaning here, since {name} is {what}; leave it out"
-        ))),
+        Some(flag) if is_in_library(name) => Err(usage!(
+            "{flag} has no meaning here, since {name} is {what}";
+            "leave it out, or write ./{name} for a file of that name"
+        )),
+        Some(flag) => Err(usage!(
+            "{flag} has no meaning here, since {name} is {what}";
+            "leave it out"
+        )),
         None => Ok(()),
     }
 }
@@ -171,15 +179,13 @@ pub(crate) fn parameters(choice: &FunctionArgs) -> Result<BTreeMap<String, u64>,
     let mut parameters = BTreeMap::new();
     for (name, value) in &choice.params {
         let value = value.parse().map_err(|_| {
-            Failure::Input(format!(
-                "--param {name}: {value:?} is not a whole number; write it in decimal, such as \
-                 {name}=32"
-            ))
+            input!(
+                "--param {name}: {value:?} is not a whole number";
+                "write it in decimal, such as {name}=32"
+            )
         })?;
         if parameters.insert(name.clone(), value).is_some() {
-            return Err(Failure::Usage(format!(
-                "--param {name} is given twice; give it once"
-            )));
+            return Err(usage!("--param {name} is given twice"; "give it once"));
         }
     }
     Ok(parameters)
@@ -195,7 +201,7 @@ fn read(path: &Path, order: Option<BitOrder>) -> Result<Circuit, Failure> {
     let circuit = read_bristol_file(path, &import);
     circuit.map_err(|error| match error {
         CircuitError::Io { .. } => tacit::Error::from(error).into(),
-        error => Failure::Input(format!("{}: {error}", path.display())),
+        error => Failure::input(format!("{}: {error}", path.display())),
     })
 }
 
@@ -204,10 +210,10 @@ fn read(path: &Path, order: Option<BitOrder>) -> Result<Circuit, Failure> {
 fn order_of_numbers(choice: &FunctionArgs) -> Result<(), Failure> {
     let number = |ty: &str| ty.starts_with(['u', 'i', 'f']);
     match choice.types.iter().find(|(_, ty)| number(ty)) {
-        Some((name, ty)) if choice.bit_order.is_none() => Err(Failure::Usage(format!(
-            "--type reads {name} as {ty}, a number, and the file does not say how it numbers bits; \
-             say so with --bit-order, which is as-given for public files of arithmetic"
-        ))),
+        Some((name, ty)) if choice.bit_order.is_none() => Err(usage!(
+            "--type reads {name} as {ty}, a number, and the file does not say how it numbers bits";
+            "give --bit-order, which is as-given for public files of arithmetic"
+        )),
         _ => Ok(()),
     }
 }
@@ -224,17 +230,16 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
         let port = ports.find(|port| port.name == *name).ok_or_else(|| {
             let ports = circuit.inputs().iter().chain(circuit.outputs());
             let known: Vec<&str> = ports.map(|port| port.name.as_str()).collect();
-            Failure::Usage(format!(
-                "--type {name}: there is no port of that name; there are {}",
-                known.join(", ")
-            ))
+            usage!(
+                "--type {name}: there is no port of that name";
+                "there are {}", known.join(", ")
+            )
         })?;
         if port.ty.width() != ty.width() {
-            return Err(Failure::Usage(format!(
-                "--type {name}={ty} has {} bits and the port has {}; take a type of that width",
-                ty.width(),
-                port.ty.width()
-            )));
+            return Err(usage!(
+                "--type {name}={ty} has {} bits and the port has {}", ty.width(), port.ty.width();
+                "take a type of that width"
+            ));
         }
         port.ty = ty;
     }
@@ -243,6 +248,51 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
 }
 
 impl Found {
+    /// The same, if it joins no tables: `tacit run` alone does that.
+    ///
+    /// # Errors
+    ///
+    /// It is a program that joins some.
+    pub(crate) fn without_join(self) -> Result<Self, Failure> {
+        match self
+            .signature()
+            .is_some_and(|signature| signature.entry().join.is_some())
+        {
+            false => Ok(self),
+            true => Err(usage!(
+                "the program joins tables, which no service and no third party does, and for \
+                 which nothing is prepared";
+                "run it by `tacit run` at both parties"
+            )),
+        }
+    }
+
+    /// The same, made of operations of this form, which a program alone can be.
+    ///
+    /// # Errors
+    ///
+    /// It is no program, and the form is not the small one.
+    pub(crate) fn in_form(self, form: CircuitForm) -> Result<Self, Failure> {
+        match self {
+            Self::Program(program) => Ok(Self::Program(Box::new(program.in_form(form)))),
+            other if form == CircuitForm::Small => Ok(other),
+            _ => Err(usage!(
+                "--shallow takes a program of the language";
+                "leave it out, or write a program that calls the circuit"
+            )),
+        }
+    }
+
+    /// The same, of which a program is made of operations in the form for this protocol.
+    pub(crate) fn in_form_of(self, protocol: Protocol) -> Self {
+        match self {
+            Self::Program(program) => {
+                Self::Program(Box::new(program.in_form(protocol.circuit_form())))
+            }
+            other => other,
+        }
+    }
+
     /// The ports of a program, if it is one.
     pub(crate) fn signature(&self) -> Option<&Signature> {
         match self {
@@ -291,6 +341,23 @@ impl Found {
             other => Ok(Runnable::Bits(Box::new(other.function(choice)?))),
         }
     }
+    /// The same, and a program in the form for protocols over shares, not compiled yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`Found::runnable`].
+    pub(crate) fn in_both_forms(
+        self,
+        choice: &FunctionArgs,
+    ) -> Result<(Runnable, Option<CheckedProgram>), Failure> {
+        match self {
+            Self::Program(program) => {
+                let runnable = Runnable::Typed(Box::new(program.compile(true)?));
+                Ok((runnable, Some(program.in_form(CircuitForm::Shallow))))
+            }
+            other => Ok((other.runnable(choice)?, None)),
+        }
+    }
 }
 
 /// The scheme of this name, or the best for `function` under the assumption of this name. Without a
@@ -298,24 +365,22 @@ impl Found {
 pub(crate) fn scheme(
     name: Option<&str>,
     function: Option<&Function>,
-) -> Result<&'static Rung, Failure> {
+) -> Result<&'static SchemeInfo, Failure> {
     let named = name.map(|name| (name.parse::<SchemeId>(), name.parse::<Assumption>()));
     let id = match (named, function) {
         (Some((Ok(id), _)), _) => id,
         (Some((_, Ok(assumption))), Some(function)) => best_scheme(assumption, function),
         (Some((_, Ok(assumption))), None) => {
-            return Err(Failure::Usage(format!(
-                "--scheme: the best scheme under {assumption} depends on the function; name the \
-                 scheme, as `tacit inspect` lists them"
-            )));
+            return Err(usage!(
+                "--scheme: the best scheme under {assumption} depends on the function";
+                "name the scheme, as `tacit inspect` lists them"
+            ));
         }
         (Some((Err(error), _)), _) => {
-            return Err(Failure::Usage(format!(
-                "--scheme: {error}; both parties give the same"
-            )));
+            return Err(usage!("--scheme: {error}"; "both parties give the same"));
         }
         (None, Some(function)) => default_scheme(function),
         (None, None) => SchemeId::HALF_GATES_TWO_CALL,
     };
-    id.rung().map_err(|error| Failure::Usage(error.to_string()))
+    id.rung().map_err(|error| Failure::usage(error.to_string()))
 }

@@ -15,7 +15,7 @@ use tacit_serve::inputs::{Pairs, kind_of};
 use tacit_serve::reading::read_wiped;
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, input, usage};
 
 /// The longest text that is read for inputs, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -101,10 +101,7 @@ impl Reading<'_> {
             let value = match find(name) {
                 Some(Given::Json(json)) => wanted.read(name, Source::Json(json)),
                 Some(Given::File(path)) => from_file(wanted, name, path, false),
-                None => Err(Failure::Input(format!(
-                    "{name} is missing; this party gives {}",
-                    listed(&names)
-                ))),
+                None => Err(input!("{name} is missing"; "this party gives {}", listed(&names))),
             };
             Ok((name.clone(), value?))
         });
@@ -129,10 +126,9 @@ pub(crate) fn gather<W: ExpectedInputs>(
         .count()
         + usize::from(file == Some(Path::new("-")));
     if from_stdin > 1 {
-        return Err(Failure::Usage(
-            "standard input is asked for twice; it can be read once, so put several inputs into \
-             one JSON object for --input-file -"
-                .to_owned(),
+        return Err(usage!(
+            "standard input is asked for twice";
+            "it can be read once, so put several inputs into one JSON object for --input-file -"
         ));
     }
     let mut gathered = Gathered {
@@ -162,9 +158,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         else {
             // The argument may be a secret whose name was forgotten, so it is not repeated.
             let flag = W::FLAG;
-            return Err(Failure::Usage(format!(
-                "an {flag} has no `NAME=`; write {flag} NAME=VALUE"
-            )));
+            return Err(usage!("an {flag} has no `NAME=`"; "write {flag} NAME=VALUE"));
         };
         self.admit(name)?;
         let value = if text == "-" {
@@ -197,13 +191,11 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         };
         let text = text_of(bytes, &what)?;
         let pairs: Pairs = serde_json::from_str(&text).map_err(|error| {
-            Failure::Input(format!(
-                "{what} are not a JSON object (line {}, column {}: {}); write \
-                 {{\"name\": value, …}}",
-                error.line(),
-                error.column(),
-                kind_of(&error)
-            ))
+            input!(
+                "{what} are not a JSON object (line {}, column {}: {})",
+                error.line(), error.column(), kind_of(&error);
+                "write {{\"name\": value, …}}"
+            )
         })?;
         for (name, json) in &pairs.0 {
             self.admit(name)?;
@@ -218,9 +210,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         self.wanted.admit(name)?;
         match self.values.contains_key(name) {
             false => Ok(()),
-            true => Err(Failure::Input(format!(
-                "input {name:?} is given twice; give it once"
-            ))),
+            true => Err(input!("input {name:?} is given twice"; "give it once")),
         }
     }
 
@@ -287,11 +277,10 @@ fn names_a_file(text: &str) -> bool {
 
 /// What is wrong where a file was meant and its name was read.
 fn file_without_at(name: &str) -> Failure {
-    Failure::Input(format!(
-        "what is given for input {name} is not a value of its type, and there is a file of that \
-         name; \
-         write {name}=@FILE to read a file"
-    ))
+    input!(
+        "the text for input {name} is not a value of its type, and there is a file of that name";
+        "write {name}=@FILE to read a file"
+    )
 }
 
 /// Names and types in a line.
@@ -327,24 +316,21 @@ impl ExpectedInputs for OfRole<'_> {
     fn admit(&self, name: &str) -> Result<(), Failure> {
         let role = self.role.name();
         match self.port(name) {
-            None => Err(Failure::Input(format!(
-                "{} has no input {name:?}; inputs of the {role} are: {}",
-                self.function.name(),
-                listed(&self.names())
-            ))),
-            Some((_, owner)) if owner != self.role => Err(Failure::Input(format!(
-                "input {name:?} is the {}'s and this party is the {role}; leave it out (inputs of \
-                 the {role}: {})",
-                owner.name(),
-                listed(&self.names())
-            ))),
+            None => Err(input!(
+                "{} has no input {name:?}", self.function.name();
+                "inputs of the {role} are: {}", listed(&self.names())
+            )),
+            Some((_, owner)) if owner != self.role => Err(input!(
+                "input {name:?} is the {}'s and this party is the {role}", owner.name();
+                "leave it out (inputs of the {role}: {})", listed(&self.names())
+            )),
             Some(_) => Ok(()),
         }
     }
 
     fn read(&self, name: &str, source: Source<'_>) -> Result<Value, Failure> {
         let Some((port, _)) = self.port(name) else {
-            return Err(Failure::Input(format!("there is no input {name:?}")));
+            return Err(Failure::input(format!("there is no input {name:?}")));
         };
         let value: Result<Value, CircuitError> = match source {
             Source::Text(text) => port.parse_value(text),
@@ -358,9 +344,7 @@ impl ExpectedInputs for OfRole<'_> {
                 true => "a text is the list of its bytes, such as [72,105] for Hi; ",
                 false => "",
             };
-            Failure::Input(format!(
-                "input {error}; {of_texts}`tacit run --help` shows how values are written"
-            ))
+            input!("input {error}"; "{of_texts}`tacit run --help` shows how values are written")
         })
     }
 
@@ -372,11 +356,10 @@ impl ExpectedInputs for OfRole<'_> {
     }
 
     fn missing(&self, inputs: &str) -> Failure {
-        Failure::Input(format!(
-            "the {} has given no value for {inputs}; add --input NAME=VALUE for each, or \
-             --input-file",
-            self.role.name(),
-        ))
+        input!(
+            "the {} has given no value for {inputs}", self.role.name();
+            "add --input NAME=VALUE for each, or --input-file"
+        )
     }
 
     fn has_tables(&self) -> bool {
@@ -395,10 +378,10 @@ fn read_bytes(from: impl Read, length: u64, what: &str) -> Result<Zeroizing<Vec<
     let read = read_wiped(from, length, MAX_BYTES);
     let bytes = read.map_err(|error| Failure::read(what, error))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::Input(format!(
-            "{what}: there are more than {MAX_BYTES} bytes; no input is that long, so see whether \
-             it is the right file"
-        )));
+        return Err(input!(
+            "{what}: there are more than {MAX_BYTES} bytes";
+            "no input is that long, so see whether it is the right file"
+        ));
     }
     Ok(bytes)
 }
@@ -410,10 +393,11 @@ fn text_of(bytes: Zeroizing<Vec<u8>>, what: &str) -> Result<Zeroizing<String>, F
             let text = text.strip_prefix('\u{feff}').unwrap_or(text);
             Ok(Zeroizing::new(text.to_owned()))
         }
-        Err(_) => Err(Failure::Input(format!(
-            "{what}: it is not UTF-8; save a text as UTF-8, and write byte strings in hexadecimal, \
-             such as xxd -p prints them"
-        ))),
+        Err(_) => Err(input!(
+            "{what}: it is not UTF-8";
+            "save a text as UTF-8, and write byte strings in hexadecimal, such as xxd -p prints \
+             them"
+        )),
     }
 }
 

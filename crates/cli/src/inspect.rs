@@ -1,22 +1,22 @@
 //! `tacit inspect`: what a function takes, gives, costs and rests on.
 
 mod graph;
+mod join;
 mod lines;
 mod list;
 mod optimise;
-mod picture;
 mod shown;
 mod subject;
 
 use std::io::BufWriter;
 use std::path::Path;
 
+use tacit::circuit::builder::CircuitForm;
 use tacit::circuit::{Component, formats};
 use tacit::{Circuit, Function};
 
 use crate::args::InspectArgs;
-use crate::check;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::function::{self, Found, FoundCircuit, Origin};
 use crate::log::Log;
 use crate::new_file::{Readers, write_new};
@@ -31,11 +31,8 @@ use subject::Subject;
 ///
 /// # Errors
 ///
-/// The function cannot be found or read, or a checked file is not what its name says.
+/// The function cannot be found or read.
 pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
-    if let Some(folder) = &args.check {
-        return check::check(folder, args.json);
-    }
     let Some(name) = &args.function else {
         return list::list(args.json);
     };
@@ -48,6 +45,15 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     };
     let compiling = Bar::without_end("compiling", !args.json);
     let found = function::find(name, choice)?;
+    // A join runs over shares alone.
+    let joins = found
+        .signature()
+        .is_some_and(|of| of.entry().join.is_some());
+    let found = match args.protocol {
+        _ if joins => found.in_form(CircuitForm::Shallow)?,
+        Some(protocol) => found.in_form_of(protocol),
+        None => found.in_form(args.form())?,
+    };
     if args.optimise {
         drop(compiling);
         return optimise::optimise(&found, args);
@@ -62,9 +68,6 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         "compiled {} components",
         subject.components.len()
     ));
-    if let Some(path) = &args.svg {
-        picture::draw(subject.function_to_show()?, path)?;
-    }
     if args.ir {
         return output::print(subject.function_to_show()?.canonical_text().as_bytes());
     }
@@ -92,11 +95,10 @@ fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
 fn not_a_circuit(function: &Function) -> Failure {
     let components = function.components().iter();
     let names: Vec<&str> = components.map(Component::name).collect();
-    Failure::Usage(format!(
-        "--optimise and --out take a circuit, and {} is a function of calls; its components are {}",
-        function.name(),
-        names.join(", ")
-    ))
+    usage!(
+        "--optimise and --out take a circuit, and {} is a function of calls", function.name();
+        "its components are {}", names.join(", ")
+    )
 }
 
 /// Writes `circuit`, which is `found` or was made of it, in Bristol Fashion into a new file.
@@ -109,11 +111,11 @@ fn write_circuit(
     let mut ports = circuit.inputs().iter().chain(circuit.outputs());
     let has_number = ports.any(|port| port.ty.to_string().starts_with(['u', 'i', 'f']));
     if found.origin == Origin::Library && has_number && args.choice.bit_order.is_none() {
-        return Err(Failure::Usage(format!(
-            "{} has numbers among its ports, and a file does not say how it numbers their bits; \
-             say so with --bit-order, which is as-given for public files of arithmetic",
-            found.component.name()
-        )));
+        return Err(usage!(
+            "{} has numbers among its ports, and a file does not say how it numbers their bits",
+            found.component.name();
+            "give --bit-order, which is as-given for public files of arithmetic"
+        ));
     }
     let order = args.choice.bit_order.unwrap_or_default();
     write_new(path, Readers::All, |file| {

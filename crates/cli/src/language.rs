@@ -6,12 +6,13 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::Function;
+use tacit::circuit::builder::CircuitForm;
 use tacit_language::lower::LineCosts;
 use tacit_language::program::EntryId;
 use tacit_language::{BorderError, Loaded, ProgramFolder, SourceMap, TestReport, read_source};
 
 use crate::args::{EvalArgs, FmtArgs, ProgramArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, input};
 use crate::output::{self, counted, tell};
 use crate::program::{Program, all_json, found, params, rendered, warn, wrong};
 use crate::report::{JSON_VERSION, pretty};
@@ -151,6 +152,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     values
         .iter()
         .for_each(|(name, value)| typed::tell_filled(name, value));
+    let signature = program.of_tables(signature, &values, &args.params, args.entry.as_deref())?;
     let results =
         signature.evaluate_with(&values, args.seed, program.folder(), &mut |span, value| {
             tell(&(program.loaded.debug_line(span, value) + "\n"));
@@ -200,10 +202,11 @@ pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     }
     match others.is_empty() || !args.check {
         true => Ok(()),
-        false => Err(Failure::Input(format!(
-            "{} not in the format; `tacit fmt` without --check writes it",
-            others.join(", ") + if others.len() == 1 { " is" } else { " are" }
-        ))),
+        false => Err(input!(
+            "{} not in the format",
+            others.join(", ") + if others.len() == 1 { " is" } else { " are" };
+            "`tacit fmt` without --check writes it"
+        )),
     }
 }
 
@@ -222,10 +225,12 @@ pub(crate) struct RunCosts {
 pub(crate) fn costs(
     path: &Path,
     given: &[(String, String)],
+    form: CircuitForm,
 ) -> Result<(SourceMap, Vec<RunCosts>), Failure> {
     let read = Program::read(path)?;
     let told = |errors| read.failure(BorderError::Program(errors));
-    let program = read.loaded.program(&params(given)?).map_err(told)?;
+    let mut program = read.loaded.program(&params(given)?).map_err(told)?;
+    program.form = form;
     warn(&read.loaded, &program);
     let mut runs = Vec::with_capacity(program.entries.len());
     for (number, entry) in program.entries.iter().enumerate() {

@@ -34,7 +34,7 @@ use crate::failure::Failure;
 ///
 /// The editor does not keep to the protocol.
 pub(crate) fn serve() -> Result<(), Failure> {
-    let broken = |error: String| Failure::Input(format!("the editor's messages: {error}"));
+    let broken = |error: String| Failure::input(format!("the editor's messages: {error}"));
     let (connection, threads) = Connection::stdio();
     let capabilities = ServerCapabilities {
         text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),

@@ -3,21 +3,22 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
-//! | [`demo`], [`keygen`], [`pair`], [`inspect`], [`check`], [`plan`], [`run`], [`outsource`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
+//! | [`demo`], [`doctor`], [`keygen`], [`pair`], [`inspect`], [`plan`], [`offers`], [`run`], [`matching`], [`outsource`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
 //! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, what goes through their ports, and editors |
 //! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
 //! | [`shell`] | and back, to arguments that are printed to be pasted |
 //! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | what people and programs see of a run |
 //! | [`failure`] | every error, what to do about it, and the exit code |
+//! | [`memory`] | whether this process may take what a lot takes |
 //! | [`misuse`] | errors about the command line |
 //! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]
 
 mod args;
 mod cancel;
-mod check;
 mod config;
 mod demo;
+mod doctor;
 mod failure;
 mod function;
 mod inputs;
@@ -26,8 +27,11 @@ mod keygen;
 mod language;
 mod log;
 mod lsp;
+mod matching;
+mod memory;
 mod misuse;
 mod new_file;
+mod offers;
 mod output;
 mod outsource;
 mod owners;
@@ -38,6 +42,7 @@ mod prepare;
 mod program;
 mod progress;
 mod relay;
+mod remedy;
 mod report;
 mod run;
 mod serve;
@@ -80,6 +85,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
     let (config, verbose) = (cli.config, cli.verbose);
     match cli.command {
         Command::Demo(args) => demo::demo(&args, log),
+        Command::Doctor(args) => doctor::doctor(&args, config.as_deref()),
         Command::Keygen(args) => keygen::keygen(&args, config.as_deref()),
         Command::Pair(args) => pair::pair(&args.command, config.as_deref(), log),
         Command::Inspect(args) => inspect::inspect(&args, log),
@@ -89,6 +95,8 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Fmt(args) => language::fmt(&args),
         Command::Lsp => lsp::serve(),
         Command::Plan(args) => plan::plan(&args, config.as_deref(), log),
+        Command::Offers(args) => offers::offers(&args, config.as_deref(), log),
+        Command::Match(args) => matching::matching(&args, config.as_deref(), log),
         Command::Run(args) => run::run(&args, config.as_deref(), log),
         Command::Outsource { command } => outsource::outsource(&command, config.as_deref(), log),
         Command::Prepare(args) => prepare::prepare(&args, config.as_deref(), log),
@@ -114,7 +122,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())
                 .render(&mut page)
-                .map_err(|error| Failure::Output(error.to_string()))?;
+                .map_err(|error| Failure::output(&error))?;
             output::print(&page)
         }
     }

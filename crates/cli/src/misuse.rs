@@ -26,7 +26,7 @@ pub(crate) fn misused(error: clap::Error) -> ExitCode {
         let what = said.map(str::trim).collect::<Vec<_>>().join(" ");
         let what = what.strip_prefix("error: ").unwrap_or(&what);
         let after = |word| text.lines().find_map(|line| line.trim().strip_prefix(word));
-        let help = "`--help` after a command shows what it takes";
+        let help = "`--help` after a command shows its options";
         let remedy = match (after("tip: "), after("Usage: ")) {
             (Some(tip), _) => format!("{tip}; {help}"),
             (None, Some(usage)) => format!("the command is `{usage}`; {help}"),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 use tacit::cost::Cost;
-use tacit::garble::Rung;
+use tacit::garble::SchemeInfo;
 use tacit::outsourced::{
     MIN_OUTSOURCED_SECURITY_BITS as MIN_SECURITY_BITS, OutsourcedJob, OutsourcedParameters,
     OutsourcedRole,
@@ -22,7 +22,7 @@ use tacit_language::TypedFunction;
 
 use crate::args::{Given, OutsourceCommand};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::inputs::Reading;
 use crate::log::Log;
 use crate::output;
@@ -52,7 +52,7 @@ pub(crate) fn outsource(
     let given = &command.given();
     let each = given.each;
     let meeting = Meeting::new(given, config)?;
-    let found = function::find(&each.function, &each.choice)?;
+    let found = function::find(&each.function, &each.choice)?.without_join()?;
     let ahead = match reading(given) {
         Some((role, reading)) => found.values(role, &reading)?,
         None => None,
@@ -268,10 +268,11 @@ fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
     if let Some(asked @ ThreatModel::MaliciousNonColluding) = each.security
         && copies == 1
     {
-        return Err(Failure::Usage(format!(
+        return Err(usage!(
             "--copies 1 is for parties that follow the protocol, and --security {asked} asks for \
-             more; give more --copies, such as {COPIES}"
-        )));
+             more";
+            "give more --copies, such as {COPIES}"
+        ));
     }
     let bits = each.security_bits;
     let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
@@ -280,7 +281,7 @@ fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
         each.insecure_for_measurements,
     );
     let parameters = parameters(copies, bits, allow);
-    parameters.map_err(|what| Failure::Usage(format!("--copies {copies}: {what}")))
+    parameters.map_err(|what| Failure::usage(format!("--copies {copies}: {what}")))
 }
 
 /// Whose inputs this party gives, and where they are; the cloud has none.
@@ -290,8 +291,7 @@ fn reading<'g>(given: &Given<'g>) -> Option<(Role, Reading<'g>)> {
         OutsourcedRole::Generator => Role::Garbler,
         OutsourcedRole::Evaluator | OutsourcedRole::Cloud => Role::Evaluator,
     };
-    let reading = Reading::Command(&inputs.inputs, inputs.input_file.as_deref());
-    Some((role, reading))
+    Some((role, inputs.reading()))
 }
 
 /// Where a server keeps values, and whose a chain is that it begins.
@@ -309,7 +309,7 @@ fn chain(
     config: &Config,
     servers: [Fingerprint; 2],
 ) -> Result<Option<Chain>, Failure> {
-    let wrong = |text: String| Err(Failure::Usage(text));
+    let wrong = |text: String| Err(Failure::usage(text));
     let keeps = function.has_saved_values();
     if given.pin.is_some() && !keeps {
         return wrong(
@@ -347,7 +347,7 @@ struct Setting<'a> {
     function: &'a Function,
     role: OutsourcedRole,
     parameters: OutsourcedParameters,
-    rung: &'static Rung,
+    rung: &'static SchemeInfo,
     others: [(OutsourcedRole, Fingerprint); 2],
     /// What a person is told of who they are.
     names: [String; 2],
@@ -378,7 +378,7 @@ impl Setting<'_> {
              {}role      {}\n",
             security(self.threat_model(), bits),
             self.parameters,
-            what_runs(self.rung, self.function),
+            what_runs(Some(self.rung), self.function),
             self.role,
         );
         for ((other, _), name) in self.others.iter().zip(&self.names) {
@@ -393,7 +393,7 @@ impl Setting<'_> {
     /// The same for a program, with the results and, if wanted, the costs.
     fn json(&self, outcome: &Outcome, costs: Option<&[Cost]>) -> Json {
         let of = (Protocol::Outsourced.name(), self.threat_model());
-        let mut object = run_json(of, self.rung, self.function, self.role.name());
+        let mut object = run_json(of, Some(self.rung), self.function, self.role.name());
         object["statistical_security_bits"] = outcome.statistical_security_bits.into();
         object["copies"] = self.parameters.copies().into();
         object["evaluated_copies"] = self.parameters.evaluated().into();

@@ -6,7 +6,7 @@ use tacit::circuit::Port;
 use tacit::{Function, Recipient, Role, library};
 
 use crate::args::{FunctionArgs, role};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::function::{FoundCircuit, Origin};
 
 impl FoundCircuit {
@@ -45,7 +45,8 @@ impl FoundCircuit {
             recipient.copied().unwrap_or(Recipient::Both)
         };
         let function = Function::of_component(self.component.clone(), owner, gets);
-        Ok(function.map_err(tacit::Error::from)?)
+        let function = function.map_err(tacit::Error::from)?;
+        Ok(function.with_parameters(self.parameters))
     }
 
     /// Checks that everything was said of a circuit file.
@@ -85,12 +86,10 @@ impl FoundCircuit {
         if !unclaimed.is_empty() {
             lacking.push(format!("who gets {}", unclaimed.join(", ")));
         }
-        Err(Failure::Usage(format!(
-            "the circuit file {} does not say {}; say it, for example with {}",
-            self.component.name(),
-            lacking.join(" nor "),
-            example.join(" ")
-        )))
+        Err(usage!(
+            "the circuit file {} does not say {}", self.component.name(), lacking.join(" nor ");
+            "say it, for example with {}", example.join(" ")
+        ))
     }
 }
 
@@ -106,23 +105,20 @@ fn said<'a, T>(
     for (name, word) in pairs {
         if !ports.iter().any(|port| port.name == *name) {
             let known: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
-            return Err(Failure::Usage(format!(
-                "{flag} {name}: there is no {kind} of that name; there are {}",
-                known.join(", ")
-            )));
+            return Err(usage!(
+                "{flag} {name}: there is no {kind} of that name";
+                "there are {}", known.join(", ")
+            ));
         }
         let words = if kind == "result" {
             "garbler, evaluator or both"
         } else {
             "garbler or evaluator"
         };
-        let value = parse(word).ok_or_else(|| {
-            Failure::Usage(format!("{flag} {name}={word} says nothing; write {words}"))
-        })?;
+        let value = parse(word)
+            .ok_or_else(|| usage!("{flag} {name}={word} says nothing"; "write {words}"))?;
         if said.insert(name.as_str(), value).is_some() {
-            return Err(Failure::Usage(format!(
-                "{flag} {name} is given twice; give it once"
-            )));
+            return Err(usage!("{flag} {name} is given twice"; "give it once"));
         }
     }
     Ok(said)

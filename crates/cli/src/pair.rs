@@ -15,7 +15,7 @@ use tacit::{Identity, Role, Settings};
 use crate::args::{AcceptArgs, InviteArgs, PairCommand};
 use crate::cancel;
 use crate::config::{self, Config, NewPeer};
-use crate::failure::Failure;
+use crate::failure::{Failure, input, usage};
 use crate::keygen;
 use crate::log::Log;
 use crate::output;
@@ -93,9 +93,7 @@ impl Own {
 
 fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     if args.valid > MAX_VALID || args.valid < Duration::from_secs(1) {
-        return Err(Failure::Usage(
-            "--valid is from 1s to 1440m, a day; give a time between".to_owned(),
-        ));
+        return Err(usage!("--valid is from 1s to 1440m, a day"; "give a time between"));
     }
     let own = Own::new(&args.name, config)?;
     let meeting = Meeting::new(args)?;
@@ -148,8 +146,9 @@ impl Meeting {
                 Ok(Self::Here(listener, listen))
             }
             (None, Some(relay)) => Ok(Self::Relay(relay.clone())),
-            (None, None) => Err(Failure::Usage(
-                "nothing says where the other party comes; give --listen or --relay".to_owned(),
+            (None, None) => Err(usage!(
+                "the other party has no address to come to";
+                "give --listen or --relay"
             )),
         }
     }
@@ -188,12 +187,10 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
     let invitation: Invitation = args
         .invitation
         .parse()
-        .map_err(|error| Failure::Input(format!("{error}")))?;
+        .map_err(|error| Failure::input(format!("{error}")))?;
     let own = Own::new(&args.name, config)?;
     if invitation.inviter() == own.identity.fingerprint() {
-        return Err(Failure::Usage(
-            "the invitation is this party's own; give it to the other party".to_owned(),
-        ));
+        return Err(usage!("the invitation is this party's own"; "give it to the other party"));
     }
     let ledger = own.ledger()?;
     let (name, address) = (&args.name, invitation.address());
@@ -234,9 +231,7 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
                 // The other party hears that nothing comes of it.
                 let _ = met.refuse();
                 let what = "the code was not compared, so nothing was saved";
-                return Err(Failure::Input(format!(
-                    "{what}; pair again with a new invitation"
-                )));
+                return Err(input!("{what}"; "pair again with a new invitation"));
             }
         };
         // Enter alone is no code.
@@ -295,10 +290,11 @@ fn listening(given: &str, taken: SocketAddr) -> String {
 /// Where another party reaches an address of this machine, if that can be known.
 fn reachable(listen: &str, ip: IpAddr) -> Result<String, Failure> {
     if ip.is_unspecified() {
-        return Err(Failure::Usage(format!(
+        return Err(usage!(
             "the other party cannot connect to {listen}, which stands for all addresses of this \
-             machine; give --address and the HOST:PORT that leads here from where it is"
-        )));
+             machine";
+            "give --address and the HOST:PORT that leads here from where it is"
+        ));
     }
     Ok(listen.to_owned())
 }

@@ -1,6 +1,7 @@
 //! Who this party is, who its peer is, and how they meet.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -14,7 +15,7 @@ use tacit_language::most_like;
 
 use crate::args::MeetArgs;
 use crate::config::{self, Config};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::log::Log;
 use crate::output::counted;
 
@@ -93,11 +94,10 @@ impl Party {
                     if let Some(text) = args.peer.as_deref().filter(|_| !plain) {
                         fingerprint("--with", text, config)?;
                     }
-                    return Err(Failure::Usage(
-                        "nothing says where the parties meet; one gives --listen HOST:PORT and \
-                         the other --connect HOST:PORT, or both pair once, by `tacit pair`, and \
-                         give --with NAME"
-                            .to_owned(),
+                    return Err(usage!(
+                        "nothing says where the parties meet";
+                        "one gives --listen HOST:PORT and the other --connect HOST:PORT, or both \
+                         pair once, by `tacit pair`, and give --with NAME"
                     ));
                 }
             },
@@ -107,11 +107,10 @@ impl Party {
         } else {
             let peer = match (args.peer.as_deref(), named) {
                 (None, _) => {
-                    return Err(Failure::Usage(
-                        "nothing says who the peer is; give --with NAME once you have paired, by \
-                         `tacit pair`, or --peer and the fingerprint that its `tacit keygen` \
-                         printed"
-                            .to_owned(),
+                    return Err(usage!(
+                        "nothing says who the peer is";
+                        "give --with NAME once you have paired, by `tacit pair`, or --peer and \
+                         the fingerprint that its `tacit keygen` printed"
                     ));
                 }
                 (Some(text), _) => fingerprint("--with", text, config)?,
@@ -119,9 +118,10 @@ impl Party {
             let identity = Identity::load(&identity_path(args.session.identity.as_ref(), config)?);
             let identity = identity.map_err(tacit::Error::from)?;
             if identity.fingerprint() == peer {
-                return Err(Failure::Usage(format!(
-                    "--peer {peer} is this party's own fingerprint; give that of the other party"
-                )));
+                return Err(usage!(
+                    "--peer {peer} is this party's own fingerprint";
+                    "give that of the other party"
+                ));
             }
             Trust::Pinned(Box::new(identity), peer)
         };
@@ -147,6 +147,25 @@ impl Party {
             settings,
             ots,
         })
+    }
+
+    /// The link to the peer and the OT extension, as far as this party was told of them.
+    pub(crate) fn known_of_ots(&self) -> (Option<Link>, Option<OtExtension>) {
+        (self.ots.link, self.ots.extension)
+    }
+
+    /// The same party, which works on this many threads: a session with a peer that has several as
+    /// well has side streams.
+    pub(crate) fn on_threads(self, threads: NonZeroUsize) -> Self {
+        Self {
+            settings: self.settings.with_threads(threads),
+            ..self
+        }
+    }
+
+    /// Whether this party has an address to connect to.
+    pub(crate) fn connects(&self) -> bool {
+        matches!(self.place, MeetingPlace::Connect(_))
     }
 
     /// This party's fingerprint and the peer's, where they have some.
@@ -216,8 +235,9 @@ impl Party {
                 Session::over_transport(transport, side, identity, peer, settings)?
             }
             (MeetingPlace::Relay(..), Trust::Plain) => {
-                return Err(Failure::Usage(
-                    "--plain-loopback goes through no relay; give --listen or --connect".to_owned(),
+                return Err(usage!(
+                    "--plain-loopback goes through no relay";
+                    "give --listen or --connect"
                 ));
             }
             (MeetingPlace::Connect(address), Trust::Plain) => {
@@ -369,7 +389,7 @@ pub(crate) fn fingerprint(
     }
     text.parse().map_err(|error| {
         if text.starts_with("tacit:") {
-            Failure::Usage(format!("{option} {text}: {error}"))
+            Failure::usage(format!("{option} {text}: {error}"))
         } else {
             let names: Vec<&str> = config.peers.keys().map(String::as_str).collect();
             let known = match most_like(text, names.iter().copied()) {
@@ -377,11 +397,12 @@ pub(crate) fn fingerprint(
                 None if names.is_empty() => "the file has no parties yet.".to_owned(),
                 None => format!("the parties there are {}.", names.join(", ")),
             };
-            Failure::Usage(format!(
+            usage!(
                 "{option} {text}: tacit.toml has no party of this name, and it is not a \
-                 fingerprint; {known} `tacit pair` adds one, and `tacit keygen --show` at a party \
-                 prints its fingerprint"
-            ))
+                 fingerprint";
+                "{known} `tacit pair` adds one, and `tacit keygen --show` at a party prints its \
+                 fingerprint"
+            )
         }
     })
 }
@@ -408,11 +429,10 @@ pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<
 
 fn no_identity(looked: &mut dyn Iterator<Item = PathBuf>) -> Failure {
     let looked: Vec<String> = looked.map(|place| place.display().to_string()).collect();
-    Failure::Usage(format!(
-        "this party has no identity: none was given, and there is none at {}; make one with `tacit \
-         keygen` or `tacit pair`, or give --identity FILE",
-        looked.join(" or ")
-    ))
+    usage!(
+        "this party has no identity: none was given, and there is none at {}", looked.join(" or ");
+        "make one with `tacit keygen` or `tacit pair`, or give --identity FILE"
+    )
 }
 
 /// Where an identity lies unless told otherwise.

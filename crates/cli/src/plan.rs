@@ -1,24 +1,26 @@
-//! `tacit plan`: which protocol, scheme and cut of a function cost least over a link, and why.
+//! `tacit plan`: by which protocol and scheme a function costs least over a link, and why.
 
 mod commands;
 mod text;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::net::Link;
-use tacit::plan::{Alternative, InStock, Plan, Planner};
+use tacit::plan::{Alternative, InStock, OverLink, Plan, Planner};
+use tacit::session::OtExtension;
 use tacit::{Function, Role};
 
 use crate::args::PlanArgs;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::function::{self, Found, Origin};
+use crate::failure::{Failure, usage};
+use crate::function;
 use crate::log::Log;
 use crate::output;
 use crate::report::{JSON_VERSION, pretty};
-use crate::typed::Runnable;
+use crate::typed::{CheckedProgram, Runnable};
 use crate::{party, run, stock};
 use commands::Commands;
 
@@ -42,15 +44,20 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     if let Some(name) = &args.scheme {
         planner = planner.scheme(function::scheme(Some(name), Some(&subject.function))?.id);
     }
+    let ot_extension = args.ot_extension.or(config.ot_extension);
+    if let Some(extension) = ot_extension {
+        planner = planner.ot_extension(extension);
+    }
     let in_stock = in_stock(args, subject.role, &config)?;
     let looked = in_stock.is_some();
     if let Some(in_stock) = in_stock {
         planner = planner.stock(in_stock);
     }
-    let function = subject.function.clone();
-    let plan = match &subject.library {
-        Some((name, parameters)) => planner.plan((name, parameters), function)?,
-        None => planner.plan_uncut(function)?,
+    let plan = match &subject.shallow {
+        Some(program) => {
+            planner.plan_program(subject.function.clone(), || shallow(program, log))?
+        }
+        None => planner.plan(subject.function.clone())?,
     };
     let overhead = planner.calibration().overhead;
     let told = Told {
@@ -59,6 +66,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
         files: &subject.files,
         link,
         overhead_ms: 1e3 * overhead.exchange.as_secs_f64(),
+        ot_extension,
         looked,
         plan: &plan,
     };
@@ -66,6 +74,15 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
         true => output::print(pretty(&told.json()).as_bytes()),
         false => output::print(told.text().as_bytes()),
     }
+}
+
+/// A program as `gmw` runs it, if that form is within the limits.
+fn shallow(program: &CheckedProgram, log: Log) -> Option<Function> {
+    let compiled = program.compile(true);
+    let told = compiled.inspect_err(|failure| {
+        log.step(format_args!("gmw is not planned: {failure}"));
+    });
+    Some(told.ok()?.function().clone())
 }
 
 /// The output of a plan.
@@ -78,6 +95,8 @@ struct Told<'a> {
     link: Link,
     /// What this machine adds to a round trip.
     overhead_ms: f64,
+    /// How OTs are made, where it is said.
+    ot_extension: Option<OtExtension>,
     /// Whether a stock was looked at.
     looked: bool,
     plan: &'a Plan,
@@ -86,9 +105,8 @@ struct Told<'a> {
 /// What is to be planned.
 struct Subject {
     function: Function,
-    /// The library's name and the parameters, where it may be cut otherwise: a function with other
-    /// owners or recipients than the library gives has no other cuts.
-    library: Option<(String, BTreeMap<String, u64>)>,
+    /// A program as `gmw` runs it.
+    shallow: Option<CheckedProgram>,
     /// This party's role, if it is said.
     role: Option<Role>,
     /// The files that inputs are read from, by input. A run draws random bits itself.
@@ -98,18 +116,9 @@ struct Subject {
 impl Subject {
     fn new(args: &PlanArgs, config: &Config) -> Result<Self, Failure> {
         let found = function::find(&args.function, &args.choice)?;
-        let origin = match &found {
-            Found::Circuit(found) => found.origin,
-            Found::Function(_) => Origin::Library,
-            Found::Program(_) => Origin::File,
-        };
-        let usual = args.choice.owners.is_empty() && args.choice.results.is_empty();
-        let library = match origin == Origin::Library && usual {
-            true => Some((args.function.clone(), function::parameters(&args.choice)?)),
-            false => None,
-        };
-        let runnable = found.runnable(&args.choice)?;
+        let (runnable, shallow) = found.in_both_forms(&args.choice)?;
         Ok(Self {
+            shallow,
             role: run::known_role(
                 &args.who,
                 args.peer.as_deref(),
@@ -117,7 +126,6 @@ impl Subject {
                 config,
             )?,
             function: runnable.function().clone(),
-            library,
             files: files(&runnable),
         })
     }
@@ -146,10 +154,10 @@ fn files(runnable: &Runnable) -> BTreeMap<String, String> {
 fn link(args: &PlanArgs, config: &Config) -> Result<Link, Failure> {
     let of_peer = || config.peers.get(args.peer.as_ref()?)?.link;
     args.link.or_else(of_peer).ok_or_else(|| {
-        Failure::Usage(
-            "a plan is for a link, and none is known; give it by --link DELAY,RATE, such as \
-             33ms,50mbit, or as link under the peer in tacit.toml"
-                .to_owned(),
+        usage!(
+            "a plan is for a link, and none is known";
+            "give it by --link DELAY,RATE, such as 33ms,50mbit, or as link under the peer in \
+             tacit.toml"
         )
     })
 }
@@ -173,9 +181,9 @@ fn in_stock(
         names.retain(|name| name.role == role);
     }
     if names.iter().any(|name| name.peer != names[0].peer) {
-        return Err(Failure::Usage(
-            "there are stocks with several peers; say with whom the run will be by --peer"
-                .to_owned(),
+        return Err(usage!(
+            "there are stocks with several peers";
+            "say with whom the run will be by --peer"
         ));
     }
     let summaries = names.iter().map(|name| stocks.summary(name));
@@ -212,8 +220,10 @@ impl Told<'_> {
             "asked": {
                 "threat_model": self.args.security.to_string(),
                 "assumption": self.args.assumption.to_string(),
+                "ot_extension": self.ot_extension.map(|extension| extension.to_string()),
             },
             "alternatives": plan.alternatives.iter().map(alternative).collect::<Vec<_>>(),
+            "over_links": plan.elsewhere.iter().map(over_link).collect::<Vec<_>>(),
             "choice": plan.choice_number(),
             "better_once_prepared": plan.better().and_then(position),
             "reasons": self.reasons(),
@@ -229,41 +239,43 @@ impl Told<'_> {
     }
 }
 
+fn ms(time: Duration) -> f64 {
+    1e3 * time.as_secs_f64()
+}
+
+/// What `gmw` and `direct` take over a link, for a program.
+fn over_link(times: &OverLink) -> Json {
+    json!({
+        "one_way_delay_us": times.link.one_way_delay().as_micros() as u64,
+        "rate_bits_per_s": times.link.rate_bits_per_s(),
+        "gmw_online_ms": ms(times.gmw),
+        "direct_online_ms": ms(times.direct),
+    })
+}
+
 /// One alternative for a program.
 fn alternative(one: &Alternative) -> Json {
-    let ms = |time: std::time::Duration| 1e3 * time.as_secs_f64();
     let (times, traffic, offline) = (&one.times, &one.traffic, &one.offline);
     let needs = one
         .needs
         .iter()
         .map(|need| json!({ "name": need.name, "count": need.count, "in_stock": need.in_stock }));
-    let parameters: BTreeMap<&str, u64> = match &one.cut {
-        Some(cut) => {
-            let parameters = cut.parameters.iter();
-            parameters
-                .map(|(name, value)| (name.as_str(), *value))
-                .collect()
-        }
-        None => {
-            let parameters = one.function.parameters().iter();
-            parameters
-                .map(|(name, value)| (name.as_str(), *value))
-                .collect()
-        }
-    };
+    let parameters = one.function.parameters().iter();
+    let parameters: BTreeMap<&str, u64> = parameters
+        .map(|(name, value)| (name.as_str(), *value))
+        .collect();
     json!({
         "protocol": one.protocol.name(),
         "threat_model": one.protocol.threat_model().to_string(),
-        "scheme": one.rung.id.to_string(),
-        "assumption": one.rung.assumption.to_string(),
-        "security_bits": one.rung.security_bits,
+        "scheme": one.rung.map(|rung| rung.id.to_string()),
+        "assumption": one.rung.map(|rung| rung.assumption.to_string()),
+        "security_bits": one.rung.map(|rung| rung.security_bits),
+        "ot_extension": one.ot_extension.map(|extension| extension.to_string()),
         "function": {
             "name": one.function.name(),
             "parameters": parameters,
             "digest": one.function.digest().to_string(),
         },
-        "cut": one.cut.as_ref().map(|cut| &cut.description),
-        "serves_other_sizes": one.cut.as_ref().map(|cut| cut.serves_other_sizes),
         "and_gates": one.function.and_gates(),
         "calls": one.function.call_count(),
         "garbler_early_bytes": traffic.garbler_early_bytes,

@@ -2,6 +2,7 @@
 //! breaks.
 
 mod batch;
+mod crosses;
 mod lots;
 
 use std::fmt::{self, Write as _};
@@ -11,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use tacit::circuit::Component;
-use tacit::garble::Rung;
+use tacit::garble::SchemeInfo;
 use tacit::net::CancelHandle;
 use tacit::session::{AbortReason, Incompatibility};
 use tacit::stock::{Preparation, Prepared, Stocks};
-use tacit::{Category, Error, Function, Role, Session};
+use tacit::{Category, Error, Function, ProtocolError, Role, Session};
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, failure, usage};
 use crate::function::Found;
 use crate::log::Log;
 use crate::output::{self, counted};
@@ -30,6 +31,7 @@ use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
 use batch::BatchOrder;
+use crosses::CrossOrder;
 use lots::LotOrder;
 
 /// The first pause before the parties meet again; each is twice as long as the one before.
@@ -44,17 +46,22 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Something of this party's, of the peer's or of the network's is not right.
 pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
-    let mut party = Party::new(&args.meet, false, &config)?;
+    let mut party = Party::new(&args.meet, false, &config)?.on_threads(args.threads);
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
     if args.insecure_for_measurements && args.protocol != PrepareFor::Batch {
-        return Err(Failure::Usage(
-            "--insecure-for-measurements is for --protocol batch; leave it out".to_owned(),
+        return Err(usage!("--insecure-for-measurements is for --protocol batch"; "leave it out"));
+    }
+    let has_crosses = args.crosses.or(args.wide_crosses).is_some();
+    if has_crosses && args.protocol != PrepareFor::Gmw {
+        return Err(usage!(
+            "--crosses and --wide-crosses are of gmw"; "leave them out, or give --protocol gmw"
         ));
     }
     let order: Box<dyn Order> = match args.protocol {
         PrepareFor::Prepared => Box::new(ComponentOrder::new(args, &config)?),
         PrepareFor::Batch => Box::new(BatchOrder::new(args, &config)?),
         PrepareFor::Authenticated => Box::new(LotOrder::new(args, &config)?),
+        PrepareFor::Gmw => Box::new(CrossOrder::new(args, &config)?),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there, and would wait for nothing.
@@ -97,9 +104,15 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failure {
     let ours = order.described();
     match failure {
-        Failure::Tacit(Error::PeerIncompatible(Incompatibility::Order { .. })) => {
-            Failure::OtherOrder { ours }
-        }
+        Failure::Tacit(Error::Protocol(ProtocolError::PeerIncompatible(
+            Incompatibility::Order { .. },
+        ))) => failure!(
+            Incompatible;
+            "the peer is incompatible: it orders something other than this party, which orders \
+             {ours}";
+            "give both the same function or file, --param, --entry, --runs, --component, --ots, \
+             --ands, --crosses, --wide-crosses, --protocol and --scheme"
+        ),
         failure => {
             if failure.category() == Category::Incompatible && !args.json {
                 eprintln!("this party orders {ours}");
@@ -153,7 +166,7 @@ fn rest(pause: Duration, cancel: &CancelHandle) {
 /// The components that the arguments ask for.
 struct ComponentOrder {
     role: Role,
-    rung: &'static Rung,
+    rung: &'static SchemeInfo,
     function: Option<(Function, u64)>,
     components: Vec<(Component, u64)>,
     ots: u64,
@@ -162,15 +175,19 @@ struct ComponentOrder {
 impl ComponentOrder {
     fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         if args.security_bits.is_some() || args.ands.is_some() {
-            return Err(Failure::Usage(
+            return Err(usage!(
                 "--security-bits is the statistical security of batch and authenticated, and \
-                 --ands is of authenticated; give --protocol batch or --protocol authenticated \
-                 in place of prepared, or leave the option out"
-                    .to_owned(),
+                 --ands is of authenticated";
+                "give --protocol batch or --protocol authenticated in place of prepared, or \
+                 leave the option out"
             ));
         }
         let found = args.function.as_ref();
-        let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));
+        let found = found.map(|name| {
+            function::find(name, &args.choice)?
+                .without_join()?
+                .runnable(&args.choice)
+        });
         let runnable = found.transpose()?;
         let role = role(args, runnable.as_ref(), config)?;
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
@@ -272,12 +289,11 @@ fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Res
 /// Refuses `bytes` of tables, which the evaluator keeps, where they are more than a stock takes.
 fn check_room(role: Role, bytes: u64, limit: u64) -> Result<(), Failure> {
     if role == Role::Evaluator && bytes > limit {
-        return Err(Failure::Usage(format!(
-            "the order has {} of tables, which the evaluator keeps, and a stock takes at most {}; \
-             order less at both parties, or raise limit_gib under [stock] in tacit.toml",
-            shown_bytes(bytes),
-            shown_bytes(limit)
-        )));
+        return Err(usage!(
+            "the order has {} of tables, which the evaluator keeps, and a stock takes at most {}",
+            shown_bytes(bytes), shown_bytes(limit);
+            "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
+        ));
     }
     Ok(())
 }
@@ -306,10 +322,10 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
             };
             Ok((component, wanted.count))
         }
-        Found::Function(_) | Found::Program(_) => Err(Failure::Usage(format!(
-            "{name} is a function and --component takes circuits; prepare for it with `tacit \
-             prepare {name} --runs N`"
-        ))),
+        Found::Function(_) | Found::Program(_) => Err(usage!(
+            "{name} is a function and --component takes circuits";
+            "prepare for it with `tacit prepare {name} --runs N`"
+        )),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A program of the language, read from a file, and what is told of its errors.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -7,10 +8,11 @@ use serde_json::Value as Json;
 use tacit::circuit::Digest;
 use tacit_language::lower::CircuitFiles;
 use tacit_language::{
-    BorderError, Diagnostic, Loaded, ParamValues, ProgramFolder, Signature, SourceMap, read_source,
+    BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
+    read_source,
 };
 
-use crate::failure::Failure;
+use crate::failure::{Failure, input, usage};
 use crate::output::{counted, tell};
 use crate::terminal::shown;
 
@@ -34,14 +36,15 @@ impl Program {
     /// There is no such file, or it cannot be read.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = read_source(path).map_err(|error| {
-            match error.kind() == std::io::ErrorKind::NotFound && !is_program(path) {
-                true => Failure::Input(format!(
-                    "there is no program {0}; give a file that ends in .tacit, and run what is of \
-                     the library by `tacit run {0}`",
-                    path.display()
-                )),
-                false => Failure::read(format!("program {}", path.display()), error),
+            let name = path.display();
+            if error.kind() == std::io::ErrorKind::NotFound && !is_program(path) {
+                return input!(
+                    "there is no program {name}";
+                    "give a file that ends in .tacit, and run functions of the library by \
+                     `tacit run {name}`"
+                );
             }
+            Failure::read(format!("program {name}"), error)
         })?;
         let folder = ProgramFolder::of(path);
         let loaded = Loaded::new(&shown(path), &text, &folder);
@@ -79,6 +82,45 @@ impl Program {
         self.warned(Signature::debugged(&self.loaded, &params(given)?, entry))
     }
 
+    /// The same run, with the sizes of the tables that it joins in place of the greatest ones where
+    /// no param says others.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong for these sizes, or another value depends on them.
+    pub(crate) fn of_tables(
+        &self,
+        signature: Signature,
+        values: &BTreeMap<String, PortValue>,
+        given: &[(String, String)],
+        entry: Option<&str>,
+    ) -> Result<Signature, Failure> {
+        let mut all = params(given)?;
+        let before = all.len();
+        for (name, size) in signature.sizes_of_tables(values) {
+            all.entry(name).or_insert_with(|| size.into());
+        }
+        if all.len() == before {
+            return Ok(signature);
+        }
+        let sized = Signature::debugged(&self.loaded, &all, entry);
+        let sized = sized.map_err(|error| self.failure(error))?;
+        let bits = |of: &Signature| -> Vec<u64> {
+            let inputs = of.inputs().iter().enumerate();
+            let inputs = inputs.filter(|(number, _)| !of.entry().is_joined(*number));
+            inputs
+                .map(|(_, input)| of.program().types.width(input.ty))
+                .collect()
+        };
+        match bits(&sized) == bits(&signature) {
+            true => Ok(sized),
+            false => Err(input!(
+                "an input has a size that the tables' sizes set";
+                "give these too, such as --param N=1000"
+            )),
+        }
+    }
+
     fn warned(&self, signature: Result<Signature, BorderError>) -> Result<Signature, Failure> {
         let signature = signature.map_err(|error| self.failure(error))?;
         warn(&self.loaded, signature.program());
@@ -95,9 +137,9 @@ impl Program {
         let digest = program
             .map_err(BorderError::Program)
             .and_then(|program| program.chain_digest(&self.folder));
-        digest.map_err(|error| self.failure(error))?.ok_or_else(|| {
-            Failure::Input("the program has no state, so that no chain can be its".to_owned())
-        })
+        digest
+            .map_err(|error| self.failure(error))?
+            .ok_or_else(|| Failure::input("the program has no state, so that no chain can be its"))
     }
 
     /// An error of the program, told with its places.
@@ -117,15 +159,13 @@ pub(crate) fn params(given: &[(String, String)]) -> Result<ParamValues, Failure>
     let mut params = ParamValues::new();
     for (name, value) in given {
         let number = value.parse().map_err(|_| {
-            Failure::Input(format!(
-                "--param {name}: {value:?} is not a whole number; write it in decimal, such as \
-                 {name}=32"
-            ))
+            input!(
+                "--param {name}: {value:?} is not a whole number";
+                "write it in decimal, such as {name}=32"
+            )
         })?;
         if params.insert(name.clone(), number).is_some() {
-            return Err(Failure::Usage(format!(
-                "--param {name} is given twice; give it once"
-            )));
+            return Err(usage!("--param {name} is given twice"; "give it once"));
         }
     }
     Ok(params)
@@ -155,7 +195,7 @@ pub(crate) fn warn(loaded: &Loaded, program: &tacit_language::program::Program) 
 pub(crate) fn found<const N: usize>(errors: usize, fields: [(&str, Vec<Json>); N]) -> Failure {
     let were = if errors == 1 { "was" } else { "were" };
     let what = format!("{} {were} found", counted(errors, "error"));
-    wrong(what, "change each place as the messages say", fields)
+    wrong(what, "correct each place as the messages say", fields)
 }
 
 pub(crate) fn wrong<const N: usize>(
@@ -165,27 +205,23 @@ pub(crate) fn wrong<const N: usize>(
 ) -> Failure {
     let fields = fields.into_iter();
     let fields = fields.map(|(name, all)| (name.to_owned(), Json::Array(all)));
-    Failure::Program {
-        what,
-        remedy,
-        fields: fields.collect(),
-    }
+    input!("{what}"; "{remedy}").with_fields(fields.collect())
 }
 
 /// What is wrong where there is no program text to show.
 pub(crate) fn plain_failure(error: BorderError) -> Failure {
     match error {
         BorderError::Value(error) => {
-            let failure = Failure::Input(format!("input {error}"));
-            match failure.parts() {
+            let failure = Failure::input(format!("input {error}"));
+            match failure.parts(None) {
                 (_, Some(_)) => failure,
-                (what, None) => Failure::Input(format!(
-                    "{what}; `tacit run --help` shows how values are written, such as \
-                     'NAME=[1, 2]', NAME=@FILE and NAME=@TABLE.csv, and docs/language-reference.md \
-                     has it all"
-                )),
+                (what, None) => input!(
+                    "{what}";
+                    "`tacit run --help` shows how values are written, such as 'NAME=[1, 2]', \
+                     NAME=@FILE and NAME=@TABLE.csv, and docs/language-reference.md has it all"
+                ),
             }
         }
-        other => Failure::Input(other.to_string()),
+        other => Failure::input(other.to_string()),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn relay(args: &RelayArgs) -> Result<(), Failure> {
         time: args.time,
         idle: args.idle,
     };
-    descriptors::allow(limits.descriptors()).map_err(|error| Failure::Usage(error.to_string()))?;
+    descriptors::allow(limits.descriptors()).map_err(|error| Failure::usage(error.to_string()))?;
     let cancel = cancel::on_signal()?;
     let relay = Relay::start(&args.listen, limits).map_err(|error| failed(&args.listen, error))?;
     eprintln!("listening on {}", relay.local_address());

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 use tacit::cost::{Cost, FromStock, Phase, PhaseCost};
-use tacit::garble::Rung;
+use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::session::BaseOtSource;
 use tacit::{Function, Role, Value};
@@ -33,7 +33,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) security_bits: Option<u8>,
     /// Whether tries are counted that the peer does not finish, so that s is of all runs together.
     pub(crate) counts_tries: bool,
-    pub(crate) rung: &'static Rung,
+    pub(crate) rung: &'static SchemeInfo,
     /// The peer's fingerprint, or nothing where the connection is not authenticated.
     pub(crate) peer: Option<String>,
     /// What `tacit.toml` calls the peer, where it was named so.
@@ -58,10 +58,15 @@ impl Setting<'_> {
              peer      {peer}\n",
             self.protocol.name(),
             security(self.protocol.threat_model(), self.security_bits),
-            what_runs(self.rung, self.function),
+            what_runs(self.rung(), self.function),
             self.program_text(),
             self.role.name(),
         )
+    }
+
+    /// The scheme, where the protocol garbles.
+    fn rung(&self) -> Option<&'static SchemeInfo> {
+        self.protocol.is_garbled().then_some(self.rung)
     }
 
     /// Over what s holds.
@@ -84,7 +89,7 @@ impl Setting<'_> {
     /// The same for a program, with the results and, if wanted, the costs.
     pub(crate) fn json(&self, outputs: Json, costs: Option<&[Cost]>) -> Json {
         let of = (self.protocol.name(), self.protocol.threat_model());
-        let mut object = run_json(of, self.rung, self.function, self.role.name());
+        let mut object = run_json(of, self.rung(), self.function, self.role.name());
         object["peer"] = self.peer.clone().into();
         object["outputs"] = outputs;
         if let Some(typed) = self.typed {
@@ -104,23 +109,28 @@ impl Setting<'_> {
     }
 }
 
-/// The scheme and the function of a run, for a person.
-pub(crate) fn what_runs(rung: &Rung, function: &Function) -> String {
+/// The scheme, if there is one, and the function of a run, for a person.
+pub(crate) fn what_runs(rung: Option<&SchemeInfo>, function: &Function) -> String {
+    let scheme = rung.map(|rung| {
+        let (assumption, bits) = (rung.assumption, rung.security_bits);
+        format!(
+            "scheme    {}, rests on {assumption} ({bits} bits)\n",
+            rung.id
+        )
+    });
     format!(
-        "scheme    {}, rests on {} ({} bits)\n\
-         function  {} {}\n",
-        rung.id,
-        rung.assumption,
-        rung.security_bits,
+        "{}function  {} {}\n",
+        scheme.unwrap_or_default(),
         function.name(),
         function.digest(),
     )
 }
 
-/// What JSON says of every run: the protocol, the threat model, the scheme, the function, the role.
+/// What JSON says of every run: the protocol, the threat model, the scheme or null, the function,
+/// the role.
 pub(crate) fn run_json(
     (protocol, model): (&str, ThreatModel),
-    rung: &Rung,
+    rung: Option<&SchemeInfo>,
     function: &Function,
     role: &str,
 ) -> Json {
@@ -128,9 +138,9 @@ pub(crate) fn run_json(
         "version": JSON_VERSION,
         "protocol": protocol,
         "threat_model": model.to_string(),
-        "scheme": rung.id.to_string(),
-        "assumption": rung.assumption.to_string(),
-        "security_bits": rung.security_bits,
+        "scheme": rung.map(|rung| rung.id.to_string()),
+        "assumption": rung.map(|rung| rung.assumption.to_string()),
+        "security_bits": rung.map(|rung| rung.security_bits),
         "function": {
             "name": function.name(),
             "digest": function.digest().to_string(),

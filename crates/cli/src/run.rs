@@ -1,8 +1,8 @@
 //! `tacit run`: one party of a run.
 
 mod given;
+mod joined;
 mod material;
-mod params;
 mod two;
 
 use std::path::Path;
@@ -13,7 +13,8 @@ use tacit_language::Signature;
 
 use crate::args::{PartyArgs, RunArgs};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
+use crate::function::Found;
 use crate::log::Log;
 use crate::party::Party;
 use crate::{cancel, function};
@@ -29,14 +30,20 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let config = Config::load(config)?;
     let protocol = protocol(args)?;
     if args.insecure_for_measurements && !protocol.has_security_bits() {
-        return Err(Failure::Usage(format!(
-            "--insecure-for-measurements is for --security-bits of batch, and {} has none; leave \
-             it out",
-            protocol.name()
-        )));
+        return Err(usage!(
+            "--insecure-for-measurements is for --security-bits of batch, and {} has none",
+            protocol.name();
+            "leave it out"
+        ));
     }
-    let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
-    let found = function::find(&args.function, &args.choice)?;
+    let party = Party::new(&args.meet, args.plain_loopback, &config)?;
+    let mut party = party.on_threads(args.threads);
+    let found = match function::find(&args.function, &args.choice)? {
+        Found::Program(program) if program.signature().entry().join.is_some() => {
+            return joined::run(args, &config, party, *program, log);
+        }
+        found => found.in_form_of(protocol),
+    };
     let given = GivenInputs::new(args, (&found, protocol), &config)?;
     let runnable = found.runnable(&args.choice)?;
     let run = TwoPartyRun::new(args, &config, (&party, &runnable, given), protocol, log)?;
@@ -53,19 +60,19 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
     let has = protocol.threat_model();
     if !has.covers(asked) {
         let name = protocol.name();
-        return Err(Failure::Usage(format!(
+        return Err(usage!(
             "--security {asked} is asked for, and the protocol {name} is secure under the threat \
-             model {has} only; leave out --protocol {name}, or give one that withstands more: \
-             authenticated and batch are {}",
-            ThreatModel::Malicious
-        )));
+             model {has} only";
+            "leave out --protocol {name}, or give one that withstands more: authenticated and \
+             batch are {}", ThreatModel::Malicious
+        ));
     }
     if args.security_bits.is_some() && !protocol.has_security_bits() {
-        return Err(Failure::Usage(format!(
+        return Err(usage!(
             "--security-bits is the statistical security of authenticated and batch, and {} has \
-             none; leave it out, or give --protocol authenticated",
-            protocol.name()
-        )));
+             none", protocol.name();
+            "leave it out, or give --protocol authenticated"
+        ));
     }
     Ok(protocol)
 }
@@ -73,7 +80,7 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
 /// Checks that a chain is named where two parties keep values in one, and nowhere else.
 fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Result<(), Failure> {
     let name = function.name();
-    let wrong = |text: String| Err(Failure::Usage(text));
+    let wrong = |text: String| Err(Failure::usage(text));
     let keeps = function.has_saved_values();
     match args.chain.chain {
         _ if keeps && !protocol.keeps_values() => wrong(format!(
@@ -114,9 +121,10 @@ pub(crate) fn role(
                 format!("give {}", flags.join(" or "))
             }
         };
-        Failure::Usage(format!(
-            "nothing says which role this party plays; {names}, or both pair once, by `tacit pair`"
-        ))
+        usage!(
+            "this party has no role";
+            "{names}, or both pair once, by `tacit pair`"
+        )
     })
 }
 
@@ -136,13 +144,13 @@ pub(crate) fn known_role(
         return Ok(who.role.or_else(known));
     };
     let Some(signature) = signature else {
-        return Err(Failure::Usage(format!(
-            "--as {party}: only programs of the language have parties with names; give --role \
-             garbler or evaluator"
-        )));
+        return Err(usage!(
+            "--as {party}: only programs of the language have parties with names";
+            "give --role garbler or evaluator"
+        ));
     };
     let party = signature.party(party);
-    let party = party.map_err(|error| Failure::Usage(format!("--as: {error}")))?;
+    let party = party.map_err(|error| Failure::usage(format!("--as: {error}")))?;
     Ok(Some(signature.role(party)))
 }
 

@@ -24,7 +24,7 @@ use tacit_serve::{Event, Log, Observer, Policy, Service, descriptors, http};
 
 use crate::args::{LogFormat, ServeArgs};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output::{self, counted};
 use crate::report::{JSON_VERSION, pretty};
 use crate::{party, stock};
@@ -88,13 +88,12 @@ impl ServeConfig {
         let Some(serve) = &config.serve else {
             let path = crate::config::file(path)?;
             if !path.exists() {
-                return Err(Failure::NoConfig { path });
+                return Err(Failure::no_config(&path));
             }
-            return Err(Failure::Usage(format!(
-                "{} has no [serve]; docs/operate.md shows one, and `tacit config schema` prints \
-                 what it may say",
-                path.display()
-            )));
+            return Err(usage!(
+                "{} has no [serve]", path.display();
+                "docs/operate.md shows one, and `tacit config schema` prints its schema"
+            ));
         };
         let said = |given: &Option<String>, found: &Option<String>, usual: &str| {
             let said = given.as_ref().or(found.as_ref());
@@ -111,13 +110,35 @@ impl ServeConfig {
         };
         let policy = policy::policy(&config, serve)?;
         descriptors::allow(policy.limits().descriptors())
-            .map_err(|error| Failure::Usage(format!("[serve] sessions: {error}")))?;
+            .map_err(|error| Failure::usage(format!("[serve] sessions: {error}")))?;
         Ok(Self {
             warnings: check::check(&fixed, &policy)?,
             fixed,
             policy,
             stop: serve.stop.unwrap_or(STOP_TIME),
         })
+    }
+
+    /// How many peers, functions and levels of stock it has.
+    fn counts(&self) -> [usize; 3] {
+        let offers = self.policy.offers().iter();
+        let functions = offers.map(|offer| offer.functions.len()).sum();
+        [
+            self.policy.peers().len(),
+            functions,
+            self.policy.levels().len(),
+        ]
+    }
+
+    /// The same in words.
+    fn counted(&self) -> String {
+        let [peers, functions, levels] = self.counts();
+        let counts = [
+            counted(peers, "peer"),
+            counted(functions, "function"),
+            counted(levels, "level"),
+        ];
+        format!("{} of stock", counts.join(", "))
     }
 }
 
@@ -213,10 +234,8 @@ fn serve_metrics(
 
 /// Tells what `--check` found.
 fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
-    let offers = wanted.policy.offers().iter();
-    let functions: usize = offers.map(|offer| offer.functions.len()).sum();
-    let (peers, levels) = (wanted.policy.peers().len(), wanted.policy.levels().len());
     if as_json {
+        let [peers, functions, levels] = wanted.counts();
         let json = json!({
             "version": JSON_VERSION,
             "peers": peers,
@@ -229,13 +248,21 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     for warning in &wanted.warnings {
         eprintln!("tacit: warning: {warning}");
     }
-    let counts = [
-        counted(peers, "peer"),
-        counted(functions, "function"),
-        counted(levels, "level"),
-    ];
-    let text = format!("right: {} of stock\n", counts.join(", "));
-    output::print(text.as_bytes())
+    output::print(format!("right: {}\n", wanted.counted()).as_bytes())
+}
+
+/// What `tacit doctor` tells of the service's configuration.
+///
+/// # Errors
+///
+/// The first thing in it that is not right.
+pub(crate) fn looked_at(config: Option<&Path>) -> Result<String, Failure> {
+    let wanted = ServeConfig::read(&ServeArgs::default(), config)?;
+    let mut told = wanted.counted();
+    for warning in &wanted.warnings {
+        told = format!("{told}; {warning}");
+    }
+    Ok(told)
 }
 
 /// An event as a line of the log, with the time.
@@ -267,7 +294,7 @@ fn standard_error() -> Box<dyn Write + Send> {
 fn signals() -> Result<mpsc::Receiver<Signal>, Failure> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let caught = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]);
-    let mut caught = caught.map_err(|error| Failure::Signal(error.to_string()))?;
+    let mut caught = caught.map_err(|error| Failure::signal(&error))?;
     let (sender, signals) = mpsc::channel();
     std::thread::spawn(move || {
         for signal in caught.forever() {
@@ -288,7 +315,7 @@ fn signals() -> Result<mpsc::Receiver<Signal>, Failure> {
     let (sender, signals) = mpsc::channel();
     // Nobody listens any more once the service has stopped.
     ctrlc::set_handler(move || drop(sender.send(Signal::Stop)))
-        .map_err(|error| Failure::Signal(error.to_string()))?;
+        .map_err(|error| Failure::signal(&error))?;
     Ok(signals)
 }
 

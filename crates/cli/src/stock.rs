@@ -13,18 +13,19 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::Fingerprint;
-use tacit::session::KeptBaseOts;
+use tacit::advice::Advice;
 use tacit::stock::{Damage, KeptChain, StockName, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, failure, usage};
 use crate::output::{self, counted};
+use crate::remedy;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::{function, party};
 
 pub(crate) use chains::check_allowed;
-use list::{base_ots_told, list};
+use list::list;
 
 /// Most bytes of a stock, unless the configuration says otherwise.
 const DEFAULT_LIMIT_GIB: u64 = 20;
@@ -40,11 +41,7 @@ type OfOwn = (Fingerprint, Told);
 ///
 /// The system names no home directory, or the folder cannot be used.
 pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, Failure> {
-    let (folder, limit) = (folder(explicit, config)?, limit_bytes(config));
-    let stocks = match &config.stock.witness {
-        Some(notes) => Stocks::open_witnessed(&folder, limit, notes)?,
-        None => Stocks::open(&folder, limit)?,
-    };
+    let stocks = open_silently(&folder(explicit, config)?, config)?;
     if let Some(why) = stocks.why_unwitnessed() {
         eprintln!(
             "note: nothing outside of the stock's folder records how far the stock is ({why}), so \
@@ -53,6 +50,19 @@ pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, F
         );
     }
     Ok(stocks)
+}
+
+/// The stocks in `folder`, without a note where nothing witnesses them.
+///
+/// # Errors
+///
+/// The folder cannot be used.
+pub(crate) fn open_silently(folder: &Path, config: &Config) -> Result<Stocks, Failure> {
+    let limit = limit_bytes(config);
+    Ok(match &config.stock.witness {
+        Some(notes) => Stocks::open_witnessed(folder, limit, notes)?,
+        None => Stocks::open(folder, limit)?,
+    })
 }
 
 /// The folder of this party's stocks.
@@ -74,7 +84,7 @@ pub(crate) fn limit_bytes(config: &Config) -> u64 {
 }
 
 fn usual_folder() -> Result<PathBuf, Failure> {
-    let base = etcetera::choose_base_strategy().map_err(|_| Failure::NoHome)?;
+    let base = etcetera::choose_base_strategy().map_err(|_| Failure::no_home())?;
     Ok(base.data_dir().join("tacit").join("stock"))
 }
 
@@ -104,20 +114,10 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
     let is_list = matches!(args.command, StockCommand::List);
     let names = named(args, &stocks, peer)?;
-    let base_ots = begin_destruction(args, peer, &stocks, &names)?;
+    begin_destruction(args, peer, &stocks, &names)?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
-        return print(
-            &config,
-            args.json,
-            vec![(stock, told)],
-            [&[], &[], &[]],
-            None,
-        );
-    }
-    if names.is_empty() && base_ots.is_some() && !args.json {
-        let told = "no such stock; base OTs that were kept with this peer are destroyed\n";
-        return output::print(told.as_bytes());
+        return print(&config, args.json, vec![(stock, told)], [&[], &[]]);
     }
     let told = names.iter().map(|name| {
         let told = carry_out(&args.command, &stocks, name);
@@ -133,24 +133,14 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let damaged = told.iter().any(|(_, (_, json))| is_damaged(json));
     let chains = told_chains(&args.command, &stocks, which, &config)?;
     let damaged = damaged || chains.iter().any(|(_, (_, json))| is_damaged(json));
-    let (tries, kept) = match is_list {
-        true => (tries::records(&stocks, peer, role)?, stocks.base_ots()?),
+    let tries = match is_list {
+        true => tries::records(&stocks, (peer, role), &config)?,
         false => Default::default(),
     };
-    let tries = tries.iter();
-    let tries: Vec<_> = tries
-        .map(|record| (record.0.own, tries::told(record, &config)))
-        .collect();
-    let of_these = |kept: &&KeptBaseOts| {
-        peer.is_none_or(|peer| kept.peer == peer) && role.is_none_or(|role| kept.role == role)
-    };
-    let kept = kept.iter().filter(of_these);
-    let kept: Vec<_> = kept
-        .map(|kept| (kept.own, base_ots_told(kept, &config)))
-        .collect();
-    print(&config, args.json, told, [&chains, &tries, &kept], base_ots)?;
+    let tries = tries::told_each(&tries, &config);
+    print(&config, args.json, told, [&chains, &tries])?;
     match damaged {
-        true => Err(Failure::Damaged),
+        true => Err(something_damaged()),
         false => Ok(()),
     }
 }
@@ -180,9 +170,18 @@ fn named(
     Ok(names)
 }
 
+/// The failure of a check, after it has said what is damaged.
+fn something_damaged() -> Failure {
+    failure!(
+        Stock;
+        "something in stock is damaged";
+        "no run will use what is withdrawn, and `tacit prepare` replaces it"
+    )
+}
+
 /// What is told of a stock that cannot be read.
 fn unreadable(failure: &Failure) -> Told {
-    let (what, remedy) = failure.parts();
+    let (what, remedy) = failure.parts(None);
     let mut text = format!("cannot be read: {what}\n");
     if let Some(remedy) = &remedy {
         let _ = writeln!(text, "what to do: {remedy}");
@@ -223,41 +222,31 @@ fn told_chains(
     chains.into_iter().map(tell).collect()
 }
 
-/// Refuses to destroy anything where no peer is named, or where there is nothing. Base OTs may be
-/// kept where no stock is: for a new epoch this destroys them, and says how many batches they were
-/// if it could. Where it could not, the stocks go all the same, and each tries again.
+/// Refuses to destroy anything where no peer is named, or where there is nothing.
 fn begin_destruction(
     args: &StockCommandArgs,
     peer: Option<Fingerprint>,
     stocks: &Stocks,
     names: &[StockName],
-) -> Result<Option<u64>, Failure> {
-    let is_new_epoch = matches!(args.command, StockCommand::NewEpoch { .. });
+) -> Result<(), Failure> {
     let name = match args.command {
         StockCommand::NewEpoch { .. } => "new-epoch",
         StockCommand::Drop { .. } => "drop",
-        _ => return Ok(None),
+        _ => return Ok(()),
     };
-    let Some(peer) = peer else {
-        return Err(Failure::Usage(format!(
-            "{name} takes effect for one peer; say which by --peer"
-        )));
-    };
+    if peer.is_none() {
+        return Err(usage!("{name} takes effect for one peer"; "say which by --peer"));
+    }
     if args.command == (StockCommand::NewEpoch { end_chains: false }) {
         refuse_to_end_chains(stocks, names)?;
     }
-    let base_ots = is_new_epoch.then(|| stocks.forget_base_ots(&peer));
-    if !names.is_empty() {
-        return Ok(base_ots.and_then(Result::ok));
+    if names.is_empty() {
+        return Err(usage!(
+            "there is no such stock with this peer, so that nothing is to be destroyed";
+            "`tacit stock list` lists those that there are"
+        ));
     }
-    match base_ots.transpose()? {
-        None | Some(0) => Err(Failure::Usage(
-            "there is no such stock with this peer, so that nothing is to be destroyed; `tacit \
-             stock list` lists those that there are"
-                .to_owned(),
-        )),
-        destroyed => Ok(destroyed),
-    }
+    Ok(())
 }
 
 /// Refuses to destroy stocks with which chains of kept values would end. Those that cannot be read
@@ -270,11 +259,11 @@ fn refuse_to_end_chains(stocks: &Stocks, names: &[StockName]) -> Result<(), Fail
         return Ok(());
     }
     let chains: Vec<_> = chains.into_iter().collect();
-    Err(Failure::Usage(format!(
+    Err(usage!(
         "the values of what is kept with this peer by prepared would be lost: {}. Nothing was \
-         destroyed; if these chains are to end, give --end-chains",
-        chains.join(", ")
-    )))
+         destroyed", chains.join(", ");
+        "if these chains are to end, give --end-chains"
+    ))
 }
 
 /// Carries out the command on one stock, and returns its output.
@@ -287,17 +276,8 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
             Ok((text, json!({ "freed_bytes": freed })))
         }
         StockCommand::NewEpoch { .. } => {
-            let ended = stocks.end_epoch(name)?;
-            let chains = ended.chains;
-            if let Err(error) = ended.base_ots {
-                if !chains.is_empty() {
-                    eprintln!("chains that ended with the stock: {}", chains.join(", "));
-                }
-                return Err(error.into());
-            }
-            let mut text = "destroyed, and base OTs that were kept with this peer, too; the next \
-                            preparation begins a new epoch\n"
-                .to_owned();
+            let chains = stocks.end_epoch(name)?;
+            let mut text = "destroyed; the next preparation starts a new epoch\n".to_owned();
             if !chains.is_empty() {
                 let chains = chains.join(", ");
                 text.push_str(&format!("chains that ended with it: {chains}\n"));
@@ -313,8 +293,7 @@ fn print(
     config: &Config,
     json: bool,
     stocks: Vec<(StockName, Told)>,
-    others: [&[OfOwn]; 3],
-    base_ots: Option<u64>,
+    others: [&[OfOwn]; 2],
 ) -> Result<(), Failure> {
     if json {
         let stocks: Vec<_> = stocks
@@ -328,7 +307,7 @@ fn print(
                 json
             })
             .collect();
-        let [chains, tries, kept] = others.map(|all| {
+        let [chains, tries] = others.map(|all| {
             let jsons = all.iter().map(|(own, (_, json))| {
                 let mut json = json.clone();
                 json["own"] = own.to_string().into();
@@ -336,16 +315,12 @@ fn print(
             });
             Json::Array(jsons.collect())
         });
-        let mut json = json!({
+        let json = json!({
             "version": JSON_VERSION,
             "stocks": stocks,
             "chains": chains,
             "tries": tries,
-            "base_ots": kept,
         });
-        if let Some(batches) = base_ots {
-            json["base_ot_batches_destroyed"] = batches.into();
-        }
         return output::print(pretty(&json).as_bytes());
     }
     let stocks = stocks.into_iter().map(|(name, (told, _))| {
@@ -397,7 +372,11 @@ fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
         let count = instances.map_or(0, |(_, span)| span.count);
         let instances = counted(count as usize, "instance");
         let _ = match withdrawn {
-            true => writeln!(text, "{instances} damaged and withdrawn: {error}"),
+            true => writeln!(
+                text,
+                "{instances} damaged and withdrawn: {error}; {}",
+                remedy::told(&Advice::of_stock(error), None)
+            ),
             false => writeln!(text, "damaged, used already or given up before: {error}"),
         };
         damaged.push(json!({

@@ -5,6 +5,7 @@ mod text;
 mod wanted;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json};
@@ -17,7 +18,7 @@ pub(crate) use text::{results_text, signature_json, signature_text};
 pub(crate) use wanted::OfAll;
 
 use crate::args::OutputArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::inputs::{OfRole, Reading};
 use crate::new_file::{Readers, write_new};
 use crate::program::plain_failure;
@@ -139,10 +140,9 @@ impl OutputFiles {
         let mut files = Vec::new();
         for (name, path) in &given.outputs {
             let Some(signature) = signature else {
-                return Err(Failure::Usage(
-                    "--output writes the tables of programs of the language; leave it out, and \
-                     take the results from standard output"
-                        .to_owned(),
+                return Err(usage!(
+                    "--output writes the tables of programs of the language";
+                    "leave it out, and take the results from standard output"
                 ));
             };
             let is_own = |to: Option<usize>| to.is_none() || party.is_none() || to == party;
@@ -157,20 +157,20 @@ impl OutputFiles {
                     .iter()
                     .filter(|result| is_own(result.to));
                 let own: Vec<&str> = own.map(|result| result.name.as_str()).collect();
-                return Err(Failure::Usage(format!(
-                    "--output {name}: {who} gets no result of that name; name one of: {}",
-                    own.join(", ")
-                )));
+                return Err(usage!(
+                    "--output {name}: {who} gets no result of that name";
+                    "name one of: {}", own.join(", ")
+                ));
             };
             if !signature.is_table(result.ty) {
-                return Err(Failure::Usage(format!(
-                    "--output {name}: a {} is not a table; take it from standard output",
-                    signature.type_name(result.ty)
-                )));
+                return Err(usage!(
+                    "--output {name}: a {} is not a table", signature.type_name(result.ty);
+                    "take it from standard output"
+                ));
             }
             let path = PathBuf::from(path);
             if path.exists() {
-                return Err(Failure::Exists { path });
+                return Err(Failure::write_new(&path, &ErrorKind::AlreadyExists.into()));
             }
             files.push((name.clone(), path));
         }

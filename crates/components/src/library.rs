@@ -18,7 +18,6 @@ mod hmac;
 mod integers;
 mod keccak;
 mod min_cut;
-mod sealed_state;
 mod sha2;
 mod sha256;
 mod sha512;
@@ -40,7 +39,6 @@ pub use error::LibraryError;
 pub use hmac::hmac_sha_256;
 pub use integers::{adder, comparator, millionaires};
 pub use keccak::{keccak_f_1600, sha3_256};
-pub use sealed_state::StateKeys;
 pub use sha256::{sha_256, sha_256_compress};
 pub use sha512::{sha_512, sha_512_compress};
 pub use subsequence::{
@@ -50,7 +48,7 @@ pub use tables::{keyed_database, median, set_intersection_size};
 
 use std::collections::BTreeMap;
 
-use tacit_circuit::builder::Builder;
+use tacit_circuit::builder::{Builder, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError};
 
 use catalogue::ENTRIES;
@@ -79,7 +77,7 @@ pub struct Entry {
     pub description: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    generate: fn(&[usize]) -> Result<Circuit, CircuitError>,
+    generate: fn(CircuitForm, &[usize]) -> Result<Circuit, CircuitError>,
 }
 
 /// The components of the library, in the order in which they are shown.
@@ -94,21 +92,52 @@ pub fn list() -> &'static [Entry] {
 ///
 /// There is no such component, a parameter is missing, unknown or out of range.
 pub fn find(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Circuit, LibraryError> {
+    find_in_form(name, parameters, CircuitForm::Small)
+}
+
+/// The same, made of operations of this form.
+///
+/// # Errors
+///
+/// As [`find`].
+pub fn find_in_form(
+    name: &str,
+    parameters: &BTreeMap<String, u64>,
+    form: CircuitForm,
+) -> Result<Circuit, LibraryError> {
     let unknown = || LibraryError::UnknownComponent { name: shown(name) };
     let entry = ENTRIES
         .iter()
         .find(|entry| entry.name == name)
         .ok_or_else(unknown)?;
-    entry.circuit(parameters)
+    entry.circuit_in_form(parameters, form)
 }
 
 impl Entry {
+    /// Its parameters with the values that `given` or their defaults say.
+    #[must_use]
+    pub fn values(&self, given: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
+        let values = self.parameters.iter().filter_map(|parameter| {
+            let value = given.get(parameter.name).copied().or(parameter.default)?;
+            Some((parameter.name.to_owned(), value))
+        });
+        values.collect()
+    }
+
     /// The circuit with these parameters.
     ///
     /// # Errors
     ///
     /// A parameter is missing, unknown or out of range.
     pub fn circuit(&self, parameters: &BTreeMap<String, u64>) -> Result<Circuit, LibraryError> {
+        self.circuit_in_form(parameters, CircuitForm::Small)
+    }
+
+    fn circuit_in_form(
+        &self,
+        parameters: &BTreeMap<String, u64>,
+        form: CircuitForm,
+    ) -> Result<Circuit, LibraryError> {
         let is_known = |name: &String| self.parameters.iter().any(|known| known.name == name);
         if let Some(name) = parameters.keys().find(|&name| !is_known(name)) {
             let known: Vec<&str> = self.parameters.iter().map(|known| known.name).collect();
@@ -130,7 +159,7 @@ impl Entry {
             self.check(parameter, given).map(|value| value as usize)
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        (self.generate)(&values).map_err(LibraryError::Circuit)
+        (self.generate)(form, &values).map_err(LibraryError::Circuit)
     }
 
     fn check(&self, parameter: &Parameter, given: Option<u64>) -> Result<u64, LibraryError> {
@@ -170,8 +199,8 @@ fn shown(name: &str) -> String {
 }
 
 /// Builds one circuit.
-fn build(describe: impl FnOnce(&Builder)) -> Result<Circuit, CircuitError> {
-    let builder = Builder::new();
+fn build(form: CircuitForm, describe: impl FnOnce(&Builder)) -> Result<Circuit, CircuitError> {
+    let builder = Builder::new().in_form(form);
     describe(&builder);
     builder.finish()
 }

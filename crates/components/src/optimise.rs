@@ -13,6 +13,10 @@
 //! XOR gates second, and a pass that would make a circuit larger is not taken, so that the result
 //! is never worse than what was given.
 //!
+//! It counts AND gates and no layers, so that it may make a circuit deep again that was built in
+//! the shallow form. Nothing runs it but who asks for it: neither the library nor the language
+//! does.
+//!
 //! The result is another circuit with another digest: two parties who run it must both have it.
 //! It depends on the circuit alone, so each can make it for itself.
 //!

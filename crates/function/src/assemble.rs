@@ -9,7 +9,7 @@ use crate::source::{
     ComponentSource, Destination, InputSource, OutputSource, Owner, Source, StepSource,
     ValueSource, function_digest,
 };
-use crate::syntax::{Assigned, Assignment, Item, Reference};
+use crate::steps::{Assignment, Part};
 use crate::{Function, FunctionError, FunctionInput, FunctionOutput, Recipient, Role};
 
 impl Source {
@@ -26,7 +26,7 @@ impl Source {
         };
         let (mut arguments, mut targets) = (Vec::new(), Vec::new());
         for port in circuit.inputs() {
-            arguments.push(vec![Item::Reference(Reference::whole(&port.name))]);
+            arguments.push(Part::of(&port.name).into());
             source.inputs.push(InputSource {
                 name: port.name.clone(),
                 ty: port.ty.clone(),
@@ -39,7 +39,7 @@ impl Source {
             while circuit.inputs().iter().any(|port| port.name == inner) {
                 inner.push('_');
             }
-            let whole = Reference::whole(&inner);
+            let whole = Part::of(&inner);
             source.values.push(ValueSource {
                 name: inner,
                 ty: port.ty.clone(),
@@ -48,12 +48,11 @@ impl Source {
                 name: port.name.clone(),
                 ty: port.ty.clone(),
                 destination: Destination::Parties(recipient(port)),
-                value: vec![Item::Reference(whole.clone())],
+                value: whole.clone().into(),
             });
             targets.push(Some(whole));
         }
-        let assigned = Assigned::Call("circuit".to_owned(), arguments);
-        let call = Assignment { targets, assigned };
+        let call = Assignment::Call(targets, "circuit".to_owned(), arguments);
         source.steps.push(StepSource::Assignment(call));
         source.components.push(ComponentSource {
             name: "circuit".to_owned(),

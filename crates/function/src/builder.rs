@@ -1,7 +1,7 @@
 //! Functions written in Rust, by machines: people write programs of the language.
 //!
 //! ```
-//! use tacit_function::{FunctionBuilder, Recipient, Role};
+//! use tacit_function::{FunctionBuilder, Operand, Part, Recipient, Role};
 //!
 //! let mut builder = FunctionBuilder::new("sum");
 //! builder
@@ -10,12 +10,14 @@
 //!     .input("y", "u32[3]", Role::Evaluator)
 //!     .value("partial", "u32[4]")
 //!     .value("both", "u32[3]")
-//!     .step("partial[0] = 0")
-//!     .repeat("i in 0..3", |each| {
-//!         each.step("both[i] = add(x[i], y[i])");
-//!         each.step("partial[i+1] = add(partial[i], both[i])");
+//!     .assign(Part::of("partial").at(0), Operand::number(0))
+//!     .repeat("i", 0, 3, |each, i| {
+//!         let at = |name: &str| Part::of(name).at(i);
+//!         each.call([at("both")], "add", [at("x"), at("y")]);
+//!         let next = Part::of("partial").at(i.plus(1));
+//!         each.call([next], "add", [at("partial"), at("both")]);
 //!     })
-//!     .output("sum", "u32", Recipient::Both, "partial[3]");
+//!     .output("sum", "u32", Recipient::Both, Part::of("partial").at(3));
 //! let function = builder.finish()?;
 //! assert_eq!(function.call_count(), 6);
 //! # Ok::<(), tacit_function::FunctionError>(())
@@ -24,21 +26,20 @@
 use tacit_circuit::{Component, Type};
 use tacit_components::library;
 
+use crate::expression::Expression;
 use crate::source::{
     ComponentSource, Destination, InputSource, OutputSource, Owner, Source, StepSource,
     ValueSource, shown,
 };
-use crate::syntax::{Assignment, Head, parse_value};
+use crate::steps::{Assignment, Head, Operand, Part};
 use crate::{ErrorLocation, Function, FunctionError, Recipient, Role};
 
 /// Makes a [`Function`] step by step. [`FunctionBuilder::finish`] returns the first error.
 ///
-/// A **step** is `sum, carry = add(a[i], b[i])`, a call with a value for each input port of the
-/// component and a place for each output port, `_` for one that is dropped; or `x = y[2..4] ++
-/// 0:u8`, which moves bits. Arrays are read from right to left: of a `u8[5][9]`, `d[i]` is a
-/// `u8[5]`. An index behind the last dimension picks a byte of a byte string or a bit of anything
-/// else. **Indices** are sums of numbers, of the loops' counters and of multiples of them, such as
-/// `2*i+1`. **Constants** take the type of where they stand, or say it.
+/// A step moves bits, or calls a component with an [`Operand`] for each input port and a [`Part`]
+/// of a value for each output port. Arrays are read from right to left: of a `u8[5][9]`, `d[i]` is
+/// a `u8[5]`. An index behind the last dimension picks a byte of a byte string or a bit of anything
+/// else.
 ///
 /// A value and the place where it is put have one width, and their bits mean the same, except that
 /// `bit`, `bits[n]` and `bytes[n]` go anywhere and anything goes into them. An input that goes into
@@ -128,36 +129,63 @@ impl FunctionBuilder {
         self
     }
 
-    /// A step: `sum, carry = add(a[i], b[i])` or `x = y[2..4] ++ 0:u8`.
-    pub fn step(&mut self, text: &str) -> &mut Self {
-        let assignment = Assignment::parse(&ErrorLocation::new("a step"), text);
-        if let Some(assignment) = self.taken(assignment) {
-            self.push(StepSource::Assignment(assignment));
-        }
-        self
+    /// A step that moves bits: `x = y[2..4] ++ 0:u8`.
+    pub fn assign(&mut self, target: impl Into<Part>, value: impl Into<Operand>) -> &mut Self {
+        let step = Assignment::Move(target.into(), value.into());
+        self.push(StepSource::Assignment(step))
     }
 
-    /// The steps that `steps` adds, for each value of a counter: `i in 0..n`.
-    pub fn repeat(&mut self, head: &str, steps: impl FnOnce(&mut Self)) -> &mut Self {
-        let Some(head) = self.taken(Head::parse(&ErrorLocation::new("a loop"), head)) else {
-            return self;
+    /// A step that calls a component: `sum, carry = add(a[i], b[i])`. The target `_` drops an
+    /// output.
+    pub fn call(
+        &mut self,
+        targets: impl IntoIterator<Item = impl Into<Part>>,
+        component: &str,
+        arguments: impl IntoIterator<Item = impl Into<Operand>>,
+    ) -> &mut Self {
+        let targets = targets.into_iter().map(Into::into);
+        let targets = targets.map(|part: Part| (part.name != "_").then_some(part));
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        let step = Assignment::Call(targets.collect(), component.to_owned(), arguments);
+        self.push(StepSource::Assignment(step))
+    }
+
+    /// The steps that `steps` adds, for each value of a counter from the first to before the
+    /// second.
+    pub fn repeat(
+        &mut self,
+        counter: &str,
+        from: impl Into<Expression>,
+        to: impl Into<Expression>,
+        steps: impl FnOnce(&mut Self, &Expression),
+    ) -> &mut Self {
+        let head = Head {
+            counter: counter.to_owned(),
+            from: from.into(),
+            to: to.into(),
         };
         self.open.push((head, Vec::new()));
-        steps(self);
-        if let Some((head, steps)) = self.open.pop() {
-            self.push(StepSource::Loop(head, steps));
+        steps(self, &Expression::counter(counter));
+        match self.open.pop() {
+            Some((head, steps)) => self.push(StepSource::Loop(head, steps)),
+            None => self,
         }
-        self
     }
 
     /// A result that goes to one party or both.
-    pub fn output(&mut self, name: &str, ty: &str, to: Recipient, value: &str) -> &mut Self {
-        self.output_to(name, ty, Destination::Parties(to), value)
+    pub fn output(
+        &mut self,
+        name: &str,
+        ty: &str,
+        to: Recipient,
+        value: impl Into<Operand>,
+    ) -> &mut Self {
+        self.output_to(name, ty, Destination::Parties(to), value.into())
     }
 
     /// A result that is kept as the saved value of this name.
-    pub fn save(&mut self, name: &str, ty: &str, value: &str) -> &mut Self {
-        self.output_to(name, ty, Destination::Saved, value)
+    pub fn save(&mut self, name: &str, ty: &str, value: impl Into<Operand>) -> &mut Self {
+        self.output_to(name, ty, Destination::Saved, value.into())
     }
 
     fn output_to(
@@ -165,15 +193,11 @@ impl FunctionBuilder {
         name: &str,
         ty: &str,
         destination: Destination,
-        value: &str,
+        value: Operand,
     ) -> &mut Self {
-        let place = ErrorLocation::new(format!("output {}", shown(name)));
-        let ty = self.ty("output", name, ty);
-        let value = self.taken(parse_value(&place, value));
-        if let (Some(ty), Some(value)) = (ty, value) {
-            let name = name.to_owned();
+        if let Some(ty) = self.ty("output", name, ty) {
             self.source.outputs.push(OutputSource {
-                name,
+                name: name.to_owned(),
                 ty,
                 destination,
                 value,
@@ -187,7 +211,7 @@ impl FunctionBuilder {
     ///
     /// # Errors
     ///
-    /// The first thing that was wrong: a text that does not parse, a name that is not allowed or
+    /// The first thing that was wrong: a type that does not parse, a name that is not allowed or
     /// taken, a component that the library cannot make; then a step that does not fit the
     /// components, the types or the steps before it, or the whole past the limits. The error names
     /// the call, the port and the loops' counters.
@@ -207,11 +231,12 @@ impl FunctionBuilder {
         self.taken(ty)
     }
 
-    fn push(&mut self, step: StepSource) {
+    fn push(&mut self, step: StepSource) -> &mut Self {
         match self.open.last_mut() {
             Some((_, steps)) => steps.push(step),
             None => self.source.steps.push(step),
         }
+        self
     }
 
     fn taken<T>(&mut self, result: Result<T, FunctionError>) -> Option<T> {

@@ -35,7 +35,7 @@ pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, Functi
     }
     plan.widest = widest as usize;
     let mut uses = std::mem::take(&mut plan.uses);
-    let counts = Walk {
+    let counts = PlanCheck {
         plan,
         written: vec![false; uses.len()],
         uses: &mut uses,
@@ -76,7 +76,7 @@ fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
 }
 
 /// The first walk.
-struct Walk<'p> {
+struct PlanCheck<'p> {
     plan: &'p Plan,
     written: Vec<bool>,
     uses: &'p mut [u32],
@@ -85,7 +85,7 @@ struct Walk<'p> {
     counts: Counts,
 }
 
-impl Walk<'_> {
+impl PlanCheck<'_> {
     fn run(mut self) -> Result<Counts, FunctionError> {
         let plan = self.plan;
         for array in &plan.arrays[..plan.given] {

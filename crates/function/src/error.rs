@@ -37,20 +37,6 @@ pub enum FunctionError {
         /// The most that there may be.
         limit: u64,
     },
-    /// A text that is no step, loop or value.
-    #[error("{place}: {text:?}, column {column}: expected {expected}, found {found:?}")]
-    Syntax {
-        /// Where the text stands.
-        place: ErrorLocation,
-        /// The text, cut to 120 characters.
-        text: String,
-        /// Column, from 1.
-        column: usize,
-        /// What may stand there.
-        expected: String,
-        /// What stands there.
-        found: String,
-    },
     /// A name that has other characters than allowed.
     #[error(
         "{place}: {name:?} cannot be a name here; use a letter and then up to 63 letters, digits \
@@ -264,6 +250,15 @@ pub enum FunctionError {
     /// A function without result.
     #[error("the function {function} has no output; declare one, with its recipient")]
     NoOutput {
+        /// The function.
+        function: String,
+    },
+    /// A function with saved values where shares of none are kept.
+    #[error(
+        "the function {function} takes or leaves saved values, which a run over XOR shares does \
+         not keep; run it under a protocol that does"
+    )]
+    SavedValues {
         /// The function.
         function: String,
     },

@@ -1,18 +1,13 @@
 //! Indices and the bounds of loops: whole numbers that depend on the loops' counters.
-//!
-//! ```text
-//! expression := "-"? term (("+" | "-") term)*
-//! term       := NUMBER ("*" COUNTER)? | COUNTER
-//! ```
 
 use core::fmt;
 
-use crate::lexer::{Lexer, Token};
 use crate::{ErrorLocation, FunctionError};
 
-/// A sum of numbers and multiples of counters, as it is written.
+/// A number that depends on the counters of the loops around it: a sum of numbers and of multiples
+/// of counters. Its text, which digests cover, has the terms in the order in which they were added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Expression(Vec<Term>);
+pub struct Expression(Vec<Term>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
@@ -22,17 +17,43 @@ struct Term {
 }
 
 impl Expression {
-    /// Reads the expression that stands next.
-    pub(super) fn read(lexer: &mut Lexer<'_>) -> Result<Self, FunctionError> {
-        let is_negative = lexer.take_sign("-");
-        let mut terms = vec![Term::read(lexer, is_negative)?];
-        loop {
-            let is_negative = lexer.take_sign("-");
-            if !is_negative && !lexer.take_sign("+") {
-                return Ok(Self(terms));
-            }
-            terms.push(Term::read(lexer, is_negative)?);
+    /// The counter of this name.
+    pub(super) fn counter(name: &str) -> Self {
+        Self(vec![Term {
+            is_negative: false,
+            number: None,
+            counter: Some(name.to_owned()),
+        }])
+    }
+
+    /// This sum and then another.
+    #[must_use]
+    pub fn plus(&self, other: impl Into<Self>) -> Self {
+        let mut sum = self.clone();
+        sum.0.extend(other.into().0);
+        sum
+    }
+
+    /// This sum without another.
+    #[must_use]
+    pub fn minus(&self, other: impl Into<Self>) -> Self {
+        let mut other = other.into();
+        for term in &mut other.0 {
+            term.is_negative = !term.is_negative;
         }
+        self.plus(other)
+    }
+
+    /// This many times the sum.
+    #[must_use]
+    pub fn times(&self, factor: u64) -> Self {
+        let mut product = self.clone();
+        for term in &mut product.0 {
+            let number = term.number.unwrap_or(1);
+            // Such a number is past the limit anyway.
+            term.number = Some(number.saturating_mul(factor));
+        }
+        product
     }
 
     /// The value where the loops around it, from the outermost on, have these counters.
@@ -65,25 +86,19 @@ impl Expression {
     }
 }
 
-impl Term {
-    fn read(lexer: &mut Lexer<'_>, is_negative: bool) -> Result<Self, FunctionError> {
-        let number = match lexer.peek() {
-            Some(Token::Number(number)) => Some(*number),
-            _ => None,
-        };
-        if number.is_some() {
-            lexer.skip();
-        }
-        let counter = if number.is_none() || lexer.take_sign("*") {
-            Some(lexer.expect_name("a number or a counter")?)
-        } else {
-            None
-        };
-        Ok(Self {
-            is_negative,
-            number,
-            counter,
-        })
+impl From<u64> for Expression {
+    fn from(number: u64) -> Self {
+        Self(vec![Term {
+            is_negative: false,
+            number: Some(number),
+            counter: None,
+        }])
+    }
+}
+
+impl From<&Self> for Expression {
+    fn from(expression: &Self) -> Self {
+        expression.clone()
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `lexer`, `expression`, `syntax` | words, indices, steps |
+//! | `expression`, `steps` | indices, steps, and their text |
 //! | `builder` | from Rust to a source |
 //! | `source` | a function as it is written; canonical text and digests |
 //! | `assemble` | from a source to a function |
@@ -20,11 +20,12 @@
 //! | `reading` | which values may stand where |
 //! | `promises` | what inputs promise, from the ports that they go into |
 //! | `values` | a run over values of any kind |
-//! | `graph` | the calls of a run and what each reads, to be shown |
+//! | `schedule` | the order in which a run over XOR shares takes the calls |
+//! | `join` | the stage that makes a function's inputs of two joined tables |
 //!
 //! **Limits**, each an error of its own: 2^16 steps as written, 8 loops in each
 //! other, 2^28 steps as run, which read and assign 2^30 elements, 2^25 elements that are assigned
-//! or read apart, 2^28 bits live at once or read by one step, 2^24 bits of constants as written.
+//! or read apart, 2^30 bits live at once or read by one step, 2^24 bits of constants as written.
 //! **Cost**: making one walks all calls twice and takes 9 bytes for each such element; a run
 //! takes 8 bytes for each, and one value for each bit live at once.
 #![forbid(unsafe_code)]
@@ -34,23 +35,30 @@ mod builder;
 mod check;
 mod error;
 mod expression;
-mod graph;
-mod lexer;
+pub mod join;
 mod lower;
 mod plan;
 mod promises;
 mod reading;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+pub mod schedule;
 mod source;
-mod syntax;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod values;
 
 pub use builder::FunctionBuilder;
 pub use error::{ErrorLocation, FunctionError};
-pub use graph::{Graph, GraphCall, GraphSource};
+pub use expression::Expression;
+pub use schedule::Schedule;
+pub use steps::{Operand, Part};
 pub use values::{Call, Outputs, Step, Values};
 
+use std::convert::Infallible;
+
+pub use tacit_circuit::Role;
 use tacit_circuit::{
     Circuit, CircuitError, Component, Digest, Port, Program, Value, decode_values, encode_values,
 };
@@ -59,35 +67,6 @@ use zeroize::Zeroizing;
 use check::Counts;
 use plan::Plan;
 use source::Source;
-
-/// One of the two parties, by what it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Makes the garbled circuit.
-    Garbler,
-    /// Evaluates it.
-    Evaluator,
-}
-
-impl Role {
-    /// The other party.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Garbler => Self::Evaluator,
-            Self::Evaluator => Self::Garbler,
-        }
-    }
-
-    /// The role's name, as the command line has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Garbler => "garbler",
-            Self::Evaluator => "evaluator",
-        }
-    }
-}
 
 /// Who gets a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -375,46 +354,39 @@ impl Function {
     /// If `inputs` is not as long as the input ports and loaded values are wide.
     #[must_use]
     pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
-        self.evaluate_by(inputs, |component, bits| component.circuit().evaluate(bits))
-    }
-
-    /// The same by the components' programs, for who has compiled them. It shares the compiler's
-    /// faults, and is no oracle of anything.
-    ///
-    /// # Panics
-    ///
-    /// As [`Function::evaluate`].
-    #[must_use]
-    pub fn interpret(&self, inputs: &[bool]) -> Vec<bool> {
-        self.evaluate_by(inputs, |component, bits| {
-            component.program().interpret(bits)
-        })
-    }
-
-    fn evaluate_by(
-        &self,
-        inputs: &[bool],
-        call: impl Fn(&Component, &[bool]) -> Vec<bool>,
-    ) -> Vec<bool> {
-        let widths = self
-            .inputs
-            .iter()
-            .map(|input| &input.port)
-            .chain(&self.loads);
-        let expected: usize = widths.map(|port| port.ty.width()).sum();
+        let ports = self.inputs.iter().map(|input| &input.port);
+        let widths = ports.chain(&self.loads).map(|port| port.ty.width());
         assert_eq!(
             inputs.len(),
-            expected,
+            widths.sum::<usize>(),
             "as many input bits as the function has"
         );
         let mut bits = inputs.iter().copied();
-        let input = |_| bits.next().ok_or(());
-        let mut values = Values::<bool>::new(self, input).expect("as many bits as were counted");
+        let input = |_| bits.next().unwrap_or_default();
+        let outputs = self.walk(input, |component, bits| component.circuit().evaluate(bits));
+        outputs.all().to_vec()
+    }
+
+    /// The same by the components' programs, for callers that have compiled them; `input` gives
+    /// each input bit, in port order, of the port with the number that it is called with. It shares
+    /// the compiler's faults, and is no oracle of anything.
+    #[must_use]
+    pub fn interpret(&self, input: impl FnMut(usize) -> bool) -> Outputs<'_, bool> {
+        self.walk(input, |component, bits| component.program().interpret(bits))
+    }
+
+    fn walk(
+        &self,
+        mut input: impl FnMut(usize) -> bool,
+        call: impl Fn(&Component, &[bool]) -> Vec<bool>,
+    ) -> Outputs<'_, bool> {
+        let input = |port| Ok::<_, Infallible>(input(port));
+        let Ok(mut values) = Values::new(self, input);
         while let Some(next) = values.next_call(|bit| bit) {
             let results = Zeroizing::new(call(next.component, values.arguments()));
             values.finish_call(&results);
         }
-        values.outputs(|bit| bit).all().to_vec()
+        values.outputs(|bit| bit)
     }
 
     /// The function in the clear: a value for each input, and then for each loaded value, to those

@@ -13,9 +13,9 @@ use tacit_circuit::{Kind, Type};
 use crate::expression::{Affine, Expression};
 use crate::plan::{Array, Bound, Instruction, Operation, Part, Piece, Plan};
 use crate::source::{Destination, InputSource, OutputSource, Owner, Source, StepSource};
-use crate::syntax::{Assigned, Assignment, Head, Index, Item, Reference, value_text};
+use crate::steps::Part as PartSource;
+use crate::steps::{Assignment, Head, Index, Item, Operand};
 use crate::{ErrorLocation, FunctionError};
-use call::CallSource;
 
 /// What is being lowered, and where.
 pub(super) struct Lowering<'s> {
@@ -114,24 +114,15 @@ impl<'s> Lowering<'s> {
 
     fn assignment(&self, assignment: &'s Assignment) -> Result<Operation, FunctionError> {
         let mut operation = self.operation(self.place.to_string());
-        match &assignment.assigned {
-            Assigned::Value(value) => {
-                let [Some(target)] = &assignment.targets[..] else {
-                    return Err(FunctionError::Results {
-                        place: self.place.clone(),
-                        component: "an assignment".to_owned(),
-                        ports: "the value".to_owned(),
-                        expected: 1,
-                        found: assignment.targets.len(),
-                    });
-                };
+        match assignment {
+            Assignment::Move(target, value) => {
                 let what = target.to_string();
                 let (part, ty) = self.pick(target, &what, &mut operation.bounds)?;
                 let port = format!("{what} ({ty})");
                 self.argument(value, &ty, &port, &mut operation)?;
                 operation.results.push((ty.width() as u64, Some(part)));
             }
-            Assigned::Call(name, arguments) => {
+            Assignment::Call(targets, name, arguments) => {
                 let declared = &self.source.components;
                 let Some(number) = self.source.component(name) else {
                     let known: Vec<&str> = declared.iter().map(|c| c.name.as_str()).collect();
@@ -146,12 +137,7 @@ impl<'s> Lowering<'s> {
                     });
                 };
                 operation.component = Some(number as u32);
-                let call = CallSource {
-                    declared: &declared[number],
-                    arguments,
-                    targets: &assignment.targets,
-                };
-                self.call(&call, &mut operation)?;
+                self.call(&declared[number], targets, arguments, &mut operation)?;
             }
         }
         Ok(operation)
@@ -175,7 +161,7 @@ impl<'s> Lowering<'s> {
     /// Adds `value` to the operation's arguments, for a place of type `ty`.
     fn argument(
         &self,
-        value: &[Item],
+        value: &Operand,
         ty: &Type,
         port: &str,
         operation: &mut Operation,
@@ -187,7 +173,7 @@ impl<'s> Lowering<'s> {
         Err(FunctionError::Width {
             place: self.place.clone(),
             port: port.to_owned(),
-            value: value_text(value),
+            value: value.to_string(),
             expected: ty.width() as u64,
             found,
         })
@@ -196,21 +182,21 @@ impl<'s> Lowering<'s> {
     /// Adds `value` to the operation's arguments; returns its width.
     fn value(
         &self,
-        value: &[Item],
+        value: &Operand,
         ty: Option<&Type>,
         port: &str,
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
         // Of several items in a row, each is a part of an array, or all are bits of one number.
-        let place = ty.filter(|ty| value.len() == 1 || matches!(ty.kind(), Kind::Array(..)));
-        let ty = ty.filter(|_| value.len() == 1);
-        value.iter().try_fold(0_u64, |width, item| {
+        let place = ty.filter(|ty| value.0.len() == 1 || matches!(ty.kind(), Kind::Array(..)));
+        let ty = ty.filter(|_| value.0.len() == 1);
+        value.0.iter().try_fold(0_u64, |width, item| {
             let more = self.item(item, (ty, place), port, operation)?;
             width
                 .checked_add(more)
                 .ok_or_else(|| FunctionError::Overflow {
                     place: self.place.clone(),
-                    expression: value_text(value),
+                    expression: value.to_string(),
                 })
         })
     }
@@ -225,7 +211,7 @@ impl<'s> Lowering<'s> {
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
         match item {
-            Item::Reference(reference) => {
+            Item::Part(reference) => {
                 let what = format!("{port}, {reference}");
                 let (part, ty) = self.pick(reference, &what, &mut operation.bounds)?;
                 if let Some(place) = place {
@@ -252,7 +238,7 @@ impl<'s> Lowering<'s> {
     /// What `reference` picks, in bits, and its type.
     fn pick(
         &self,
-        reference: &Reference,
+        reference: &PartSource,
         what: &str,
         bounds: &mut Vec<Bound>,
     ) -> Result<(Part, Type), FunctionError> {
@@ -312,7 +298,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// The type of an element of `ty`, and how many there are.
-    fn dimension(&self, ty: &Type, reference: &Reference) -> Result<(Type, i64), FunctionError> {
+    fn dimension(&self, ty: &Type, reference: &PartSource) -> Result<(Type, i64), FunctionError> {
         Ok(match ty.kind() {
             Kind::Array(of, n) => (Type::clone(of), i64::from(*n)),
             Kind::Bytes(n) => (Type::unsigned(8), i64::from(*n)),

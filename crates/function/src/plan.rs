@@ -12,7 +12,7 @@ use crate::source::MAX_LOOPS;
 /// Most granules of all arrays together.
 pub(super) const MAX_GRANULES: u64 = 1 << 25;
 /// Most bits that are live at once.
-pub(super) const MAX_LIVE_BITS: u64 = 1 << 28;
+pub(super) const MAX_LIVE_BITS: u64 = 1 << 30;
 /// Most steps that are run, turns of loops among them.
 pub(super) const MAX_RUN_STEPS: u64 = 1 << 28;
 /// Most granules that are read or written over all steps that are run.

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use tacit_circuit::{Port, Promise, Type};
 
 use crate::source::{Source, StepSource};
-use crate::syntax::{Assigned, Assignment, Item, Reference, Value, value_text};
+use crate::steps::{Assignment, Item, Operand, Part};
 use crate::{ErrorLocation, FunctionError};
 
 /// Gives each of `ports`, which are the inputs of `source` that parties own, its promise.
@@ -65,13 +65,10 @@ impl<'s> Readers<'s> {
         steps.iter().fold(false, |more, step| {
             more | match step {
                 StepSource::Loop(_, steps) => self.find_copies(steps),
-                StepSource::Assignment(assignment) => match &assignment.assigned {
-                    Assigned::Value(value) if self.reads_an_input(value) => {
-                        let targets = assignment.targets.iter().flatten();
-                        targets.fold(false, |more, to| more | self.copies.insert(&to.name))
-                    }
-                    _ => false,
-                },
+                StepSource::Assignment(Assignment::Move(to, value)) => {
+                    self.reads_an_input(value) && self.copies.insert(&to.name)
+                }
+                StepSource::Assignment(Assignment::Call(..)) => false,
             }
         })
     }
@@ -84,9 +81,9 @@ impl<'s> Readers<'s> {
     }
 
     fn assignment(&mut self, assignment: &'s Assignment) -> Result<(), FunctionError> {
-        let (name, arguments) = match &assignment.assigned {
-            Assigned::Call(name, arguments) => (name, arguments),
-            Assigned::Value(value) => {
+        let (name, arguments) = match assignment {
+            Assignment::Call(_, name, arguments) => (name, arguments),
+            Assignment::Move(_, value) => {
                 self.others(value);
                 return Ok(());
             }
@@ -108,7 +105,7 @@ impl<'s> Readers<'s> {
     fn promised(
         &mut self,
         assignment: &Assignment,
-        value: &'s Value,
+        value: &'s Operand,
         port: &Port,
         promise: Promise,
     ) -> Result<(), FunctionError> {
@@ -116,11 +113,11 @@ impl<'s> Readers<'s> {
             place: ErrorLocation::new(assignment.text(str::to_owned)),
             port: format!("port {} ({})", port.name, port.ty),
             promise: promise.to_string(),
-            value: value_text(value),
+            value: value.to_string(),
             why,
         };
-        match &value[..] {
-            [Item::Reference(Reference { name, indices })]
+        match &value.0[..] {
+            [Item::Part(Part { name, indices })]
                 if indices.is_empty() && !self.copies.contains(name.as_str()) =>
             {
                 if let Some((ty, reads)) = self.inputs.get_mut(name) {
@@ -143,9 +140,9 @@ impl<'s> Readers<'s> {
         }
     }
 
-    fn reads_an_input(&self, value: &Value) -> bool {
-        value.iter().any(|item| match item {
-            Item::Reference(Reference { name, .. }) => {
+    fn reads_an_input(&self, value: &Operand) -> bool {
+        value.0.iter().any(|item| match item {
+            Item::Part(Part { name, .. }) => {
                 self.inputs.contains_key(name) || self.copies.contains(name.as_str())
             }
             Item::Constant(..) => false,
@@ -153,9 +150,9 @@ impl<'s> Readers<'s> {
     }
 
     /// Notes that something without a promise reads `value`.
-    fn others(&mut self, value: &'s Value) {
-        for item in value {
-            if let Item::Reference(Reference { name, .. }) = item
+    fn others(&mut self, value: &'s Operand) {
+        for item in &value.0 {
+            if let Item::Part(Part { name, .. }) = item
                 && let Some((_, reads)) = self.inputs.get_mut(name)
             {
                 reads.has_others = true;

@@ -37,7 +37,7 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Component, Digest, Port, Type};
 
-use crate::syntax::{Assignment, Head, Value, value_text};
+use crate::steps::{Assignment, Head, Operand};
 use crate::{ErrorLocation, FunctionError, Recipient, Role};
 
 /// Most steps that are written, loops among them.
@@ -98,7 +98,7 @@ pub(super) struct OutputSource {
     pub(super) name: String,
     pub(super) ty: Type,
     pub(super) destination: Destination,
-    pub(super) value: Value,
+    pub(super) value: Operand,
 }
 
 /// A function as it is written.
@@ -220,7 +220,7 @@ impl Source {
                 Destination::Parties(recipient) => recipient.name(),
                 Destination::Saved => "saved",
             };
-            let _ = writeln!(text, "output {name} {ty} {recipient} {}", value_text(value));
+            let _ = writeln!(text, "output {name} {ty} {recipient} {value}");
         }
         text
     }

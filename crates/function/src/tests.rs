@@ -18,13 +18,14 @@ mod limits;
 mod meaning;
 mod random;
 mod results;
+mod schedule;
 
 use std::collections::BTreeMap;
 
 use tacit_circuit::{Circuit, Value};
 use tacit_components::library;
 
-use crate::{Function, FunctionBuilder, FunctionError, Recipient, Role};
+use crate::{Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
 
 /// The library's adder of 8 bits.
 fn adder() -> Circuit {
@@ -39,11 +40,15 @@ fn chain(n: u64) -> Function {
         .input("a", "u8", Role::Garbler)
         .input("b", "u8", Role::Evaluator)
         .value("state", &format!("u8[{}]", n + 1))
-        .step("state[0] = a")
-        .repeat(&format!("i in 0..{n}"), |each| {
-            each.step("state[i+1] = add(state[i], b)");
+        .assign(Part::of("state").at(0), "a")
+        .repeat("i", 0, n, |each, i| {
+            each.call(
+                [Part::of("state").at(i.plus(1))],
+                "add",
+                [Part::of("state").at(i), Part::of("b")],
+            );
         })
-        .output("sum", "u8", Recipient::Both, &format!("state[{n}]"));
+        .output("sum", "u8", Recipient::Both, Part::of("state").at(n));
     builder.finish().unwrap()
 }
 

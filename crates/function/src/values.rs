@@ -4,8 +4,11 @@
 //! what is assigned without a call, and lets go of each value after its last use. Both parties'
 //! walks are the same, whatever their values are.
 
+mod ahead;
+
 use core::fmt;
 
+use ahead::Ahead;
 use tacit_circuit::Component;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -44,6 +47,8 @@ pub struct Values<'f, T: Copy + Default + Zeroize> {
     calls: u32,
     /// The call whose results are awaited.
     pending: Option<&'f Operation>,
+    /// Calls that were given out by [`Values::step_ahead`].
+    ahead: Ahead<'f>,
 }
 
 impl<T: Copy + Default + Zeroize> fmt::Debug for Values<'_, T> {
@@ -97,7 +102,14 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
             arguments: Zeroizing::new(Vec::with_capacity(plan.widest)),
             calls: 0,
             pending: None,
+            ahead: Ahead::default(),
         })
+    }
+
+    /// The function that is run.
+    #[must_use]
+    pub fn function(&self) -> &'f Function {
+        self.function
     }
 
     /// Moves on to the next call and gathers its [`arguments`](Self::arguments). `constant` is
@@ -124,39 +136,37 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     /// As [`next_call`](Self::next_call).
     pub fn step(&mut self, mut constant: impl FnMut(bool) -> T) -> Step<'f> {
         assert!(
-            self.pending.is_none(),
+            self.pending.is_none() && self.ahead.is_empty(),
             "the call before has not been finished"
         );
-        let function = self.function;
-        let Some(operation) = self.cursor.advance(function.plan()) else {
+        let Some(operation) = self.cursor.advance(self.function.plan()) else {
             return Step::End;
         };
+        let step = self.take(operation, &mut constant);
+        if matches!(step, Step::Call(_)) {
+            self.pending = Some(operation);
+        }
+        step
+    }
+
+    /// Gathers what an operation reads, and does it if it is no call.
+    fn take(&mut self, operation: &'f Operation, constant: &mut impl FnMut(bool) -> T) -> Step<'f> {
         self.arguments.clear();
-        self.gather(operation, true, &mut constant);
+        self.gather(operation, true, constant);
         let Some(component) = operation.component else {
             let values = std::mem::take(&mut self.arguments);
             self.keep(operation, &values);
             self.arguments = values;
             return Step::Assigned(self.arguments.len());
         };
-        self.pending = Some(operation);
         let number = self.calls;
         self.calls += 1;
         let component_index = component as usize;
         Step::Call(Call {
             number,
-            component: &function.components()[component_index],
+            component: &self.function.components()[component_index],
             component_index,
         })
-    }
-
-    /// The counters of the loops around the call that was given last, by name, outermost first.
-    pub(super) fn counters(&self) -> Vec<(String, i64)> {
-        let names = self
-            .pending
-            .map_or(&[][..], |operation| &operation.counters);
-        let counters = self.cursor.counters().iter().copied();
-        names.iter().cloned().zip(counters).collect()
     }
 
     /// The arguments of the call that [`next_call`](Self::next_call) gave, in the order of its
@@ -184,7 +194,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     /// If a call was not finished.
     pub fn outputs(mut self, mut constant: impl FnMut(bool) -> T) -> Outputs<'f, T> {
         assert!(
-            self.pending.is_none(),
+            self.pending.is_none() && self.ahead.is_empty(),
             "the last call has not been finished"
         );
         self.arguments.clear();
@@ -268,7 +278,17 @@ impl<T: Zeroize> fmt::Debug for Outputs<'_, T> {
     }
 }
 
-impl<T: Copy + Zeroize> Outputs<'_, T> {
+impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
+    /// What `of` says of each value.
+    #[must_use]
+    pub fn map<U: Zeroize>(&self, of: impl Fn(T) -> U) -> Outputs<'f, U> {
+        let values = self.values.iter().map(|value| of(*value));
+        Outputs {
+            function: self.function,
+            values: Zeroizing::new(values.collect()),
+        }
+    }
+
     /// All bits, in port order, those of saved values behind them.
     #[must_use]
     pub fn all(&self) -> &[T] {

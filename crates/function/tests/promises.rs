@@ -3,7 +3,7 @@
 use serde_json::json;
 use tacit_circuit::{Circuit, Promise, Value};
 use tacit_components::library;
-use tacit_function::{Function, FunctionBuilder, FunctionError, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
 
 /// A component of the library.
 fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
@@ -219,7 +219,7 @@ fn each_promise_of_the_library_is_seen_to() {
 }
 
 /// The size of the intersection of `theirs` and of what these steps make of `mine`, of type `ty`.
-fn meeting(ty: &str, steps: &[&str]) -> FunctionBuilder {
+fn meeting(ty: &str, steps: impl FnOnce(&mut FunctionBuilder)) -> FunctionBuilder {
     let mut builder = FunctionBuilder::new("meeting");
     let sizes = [("elements", 3), ("bits", 8)];
     builder
@@ -229,17 +229,20 @@ fn meeting(ty: &str, steps: &[&str]) -> FunctionBuilder {
         .input("theirs", "u8[3]", Role::Evaluator)
         .value("copy", "u8[3]")
         .value("n", "u2");
-    for step in steps {
-        builder.step(step);
-    }
+    steps(&mut builder);
     builder.output("size", "u2", Recipient::Both, "n");
     builder
 }
 
+/// `n = meet(mine, theirs)`, of this value in place of `mine`.
+fn meet(builder: &mut FunctionBuilder, mine: impl Into<Part>) {
+    builder.call(["n"], "meet", [mine.into(), Part::of("theirs")]);
+}
+
 fn builder(reads_more: bool) -> FunctionBuilder {
-    let mut builder = meeting("u8[3]", &["n = meet(mine, theirs)"]);
+    let mut builder = meeting("u8[3]", |f| meet(f, "mine"));
     if reads_more {
-        builder.output("first", "u8", Recipient::Both, "mine[0]");
+        builder.output("first", "u8", Recipient::Both, Part::of("mine").at(0));
     }
     builder
 }
@@ -276,30 +279,34 @@ fn inputs_of_function_files_take_over_promises() {
 
 #[test]
 fn what_cannot_be_promised_is_refused() {
-    let refused: &[(&str, &[&str])] = &[
-        ("u8[4]", &["n = meet(mine[0..3], theirs)"]),
-        ("bytes[3]", &["n = meet(mine, theirs)"]),
-        ("u8[3]", &["copy = mine", "n = meet(copy, theirs)"]),
-        (
-            "u8[3]",
-            &[
-                "copy[0] = mine[1]",
-                "copy[1..3] = mine[1..3]",
-                "n = meet(copy, theirs)",
-            ],
-        ),
+    let mine = || Part::of("mine");
+    let mut refused = [
+        meeting("u8[4]", |f| meet(f, mine().range(0, 3))),
+        meeting("bytes[3]", |f| meet(f, "mine")),
+        meeting("u8[3]", |f| {
+            f.assign("copy", "mine");
+            meet(f, "copy");
+        }),
+        meeting("u8[3]", |f| {
+            f.assign(Part::of("copy").at(0), mine().at(1));
+            f.assign(Part::of("copy").range(1, 3), mine().range(1, 3));
+            meet(f, "copy");
+        }),
     ];
-    for (ty, steps) in refused {
-        let error = promises(&mut meeting(ty, steps)).unwrap_err();
+    for (row, refused) in refused.iter_mut().enumerate() {
+        let error = promises(refused).unwrap_err();
         assert!(
             matches!(error, FunctionError::Promise { .. }),
-            "{steps:?}: {error}"
+            "row {row}: {error}"
         );
     }
 }
 
 #[test]
 fn what_steps_compute_is_the_function_s_own_matter() {
-    let mut sorted = meeting("u8[3]", &["copy = sort(mine)", "n = meet(copy, theirs)"]);
+    let mut sorted = meeting("u8[3]", |f| {
+        f.call(["copy"], "sort", ["mine"]);
+        meet(f, "copy");
+    });
     assert_eq!(promises(&mut sorted).unwrap(), [None, Some(Promise::Set)]);
 }

@@ -12,7 +12,7 @@ use core::str::FromStr;
 
 use tacit_circuit::Program;
 
-use crate::{LADDER, Rung, SchemeId};
+use crate::{SCHEMES, SchemeId, SchemeInfo};
 
 /// What a scheme assumes of AES. A later one implies the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,22 +82,22 @@ impl Assumption {
     /// The best scheme that rests on this assumption alone for these programs, each called so
     /// often. Under `related-key` it is the ordering with the fewest bytes of tables, since all
     /// three have the same security and bytes decide over a network. Under `ideal-cipher` it is
-    /// half-gates with the hash that suits their [`Shape`]. Else it is
+    /// half-gates with the hash that suits their [`AndCounts`]. Else it is
     /// [`Assumption::default_scheme`].
     ///
     /// Both parties compute the same.
     #[must_use]
     pub fn scheme_for(self, programs: &[(&Program, u64)]) -> SchemeId {
         if self == Self::IdealCipher {
-            return Shape::of(programs).half_gates();
+            return AndCounts::of(programs).half_gates();
         }
-        let bytes = |rung: &&Rung| -> u64 {
+        let bytes = |rung: &&SchemeInfo| -> u64 {
             let costs = programs.iter().map(|&(program, calls)| {
                 rung.program_cost(program).table_bytes.saturating_mul(calls)
             });
             costs.fold(0, u64::saturating_add)
         };
-        let orderings = LADDER
+        let orderings = SCHEMES
             .iter()
             .filter(|rung| self == Self::RelatedKey && rung.assumption == self);
         orderings
@@ -108,14 +108,14 @@ impl Assumption {
 
 /// How the AND gates of programs lie in batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct AndCounts {
     /// AND gates alone in their batch: each waits for the one before.
     pub lone_ands: u64,
     /// All other AND gates.
     pub other_ands: u64,
 }
 
-impl Shape {
+impl AndCounts {
     /// The shape of these programs, each called so often.
     #[must_use]
     pub fn of(programs: &[(&Program, u64)]) -> Self {
@@ -158,7 +158,7 @@ mod tests {
             let rung = assumption
                 .default_scheme()
                 .rung()
-                .expect("it is on the ladder");
+                .expect("it is one of SCHEMES");
             assert_eq!(rung.assumption, assumption);
             assert_eq!(assumption.to_string().parse(), Ok(assumption));
         }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_chain_is_rekeyed_and_a_wide_circuit_is_not() {
         let (chain, wide) = (program("adder"), program("aes-128"));
-        let of = |programs: &[(&Program, u64)]| Shape::of(programs).half_gates();
+        let of = |programs: &[(&Program, u64)]| AndCounts::of(programs).half_gates();
         assert_eq!(of(&[(&chain, 1)]), SchemeId::HALF_GATES_REKEYED);
         assert_eq!(of(&[(&wide, 1)]), SchemeId::HALF_GATES_TWO_CALL);
         // What is called more often decides.
@@ -200,6 +200,9 @@ mod tests {
 
     #[test]
     fn no_gates_are_of_the_default_scheme() {
-        assert_eq!(Shape::default().half_gates(), SchemeId::HALF_GATES_TWO_CALL);
+        assert_eq!(
+            AndCounts::default().half_gates(),
+            SchemeId::HALF_GATES_TWO_CALL
+        );
     }
 }

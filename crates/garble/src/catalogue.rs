@@ -65,7 +65,7 @@ const KEY_GATES: u32 = 1 << EPOCH_BITS;
 
 /// A scheme's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rung {
+pub struct SchemeInfo {
     /// Which.
     pub id: SchemeId,
     /// What it is called.
@@ -96,7 +96,7 @@ pub trait SchemeVisitor {
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output;
 }
 
-/// Makes the ids, [`LADDER`] and [`with_scheme_on`] of rows.
+/// Makes the ids, [`SCHEMES`] and [`with_scheme_on`] of rows.
 macro_rules! catalogue {
     ($($(#[$doc:meta])* $id:ident $bytes:tt $name:literal, $make:expr, {$($row:tt)*};)+) => {
         impl SchemeId {
@@ -104,7 +104,7 @@ macro_rules! catalogue {
         }
 
         /// Every scheme of this version, the default first.
-        pub const LADDER: [Rung; [$(SchemeId::$id),+].len()] = [$(Rung {
+        pub const SCHEMES: [SchemeInfo; [$(SchemeId::$id),+].len()] = [$(SchemeInfo {
             id: SchemeId::$id,
             name: $name,
             $($row)*
@@ -301,7 +301,7 @@ pub struct UnknownScheme(pub [u8; 4]);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{found}` names no garbling scheme; known are {}",
-    LADDER.map(|rung| rung.name).join(", ")
+    SCHEMES.map(|rung| rung.name).join(", ")
 )]
 pub struct UnknownSchemeName {
     /// The text, cut to its first 64 characters.
@@ -321,7 +321,7 @@ impl SchemeId {
     ///
     /// No scheme of this version has them.
     pub fn from_bytes(bytes: [u8; 4]) -> Result<Self, UnknownScheme> {
-        let known = LADDER.iter().find(|rung| rung.id.0 == bytes);
+        let known = SCHEMES.iter().find(|rung| rung.id.0 == bytes);
         known.map(|rung| rung.id).ok_or(UnknownScheme(bytes))
     }
 
@@ -330,8 +330,8 @@ impl SchemeId {
     /// # Errors
     ///
     /// None: every id is one of this version's.
-    pub fn rung(self) -> Result<&'static Rung, UnknownScheme> {
-        static ROWS: &[Rung] = &LADDER;
+    pub fn rung(self) -> Result<&'static SchemeInfo, UnknownScheme> {
+        static ROWS: &[SchemeInfo] = &SCHEMES;
         let row = ROWS.iter().find(|rung| rung.id == self);
         row.ok_or(UnknownScheme(self.0))
     }
@@ -342,8 +342,8 @@ impl FromStr for SchemeId {
 
     fn from_str(text: &str) -> Result<Self, UnknownSchemeName> {
         let bare = |name: &str| name.split('/').next() == Some(text);
-        let named = LADDER.iter().find(|rung| rung.name == text);
-        let named = named.or_else(|| LADDER.iter().find(|rung| bare(rung.name)));
+        let named = SCHEMES.iter().find(|rung| rung.name == text);
+        let named = named.or_else(|| SCHEMES.iter().find(|rung| bare(rung.name)));
         named.map(|rung| rung.id).ok_or_else(|| UnknownSchemeName {
             found: text.chars().take(64).collect(),
         })
@@ -391,7 +391,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(known, LADDER.len());
+        assert_eq!(known, SCHEMES.len());
     }
 
     struct Id;
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn each_row_leads_to_its_own_scheme() {
-        for rung in &LADDER {
+        for rung in &SCHEMES {
             assert_eq!(with_scheme(rung.id, Id), Ok(rung.id), "{}", rung.name);
             assert_eq!(rung.id.rung(), Ok(rung));
         }
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn text_is_read_back() {
-        for rung in &LADDER {
+        for rung in &SCHEMES {
             assert_eq!(rung.id.to_string().parse(), Ok(rung.id));
         }
         assert_eq!("half-gates".parse(), Ok(SchemeId::HALF_GATES_TWO_CALL));
@@ -452,6 +452,6 @@ mod tests {
 
     #[test]
     fn every_scheme_promises_at_least_115_bits() {
-        assert!(LADDER.iter().all(|rung| rung.security_bits >= 115));
+        assert!(SCHEMES.iter().all(|rung| rung.security_bits >= 115));
     }
 }

@@ -8,7 +8,7 @@ use core::ops::{Add, Mul};
 
 use tacit_circuit::Program;
 
-use crate::{PublicRelation, Rung};
+use crate::{PublicRelation, SchemeInfo};
 
 /// What one gate costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Sum for ProgramCost {
     }
 }
 
-impl Rung {
+impl SchemeInfo {
     /// What `program` costs under this scheme.
     #[must_use]
     pub fn program_cost(&self, program: &Program) -> ProgramCost {
@@ -176,7 +176,7 @@ mod tests {
         let circuit = tacit_components::library::find("aes-128", &BTreeMap::new());
         let program = Program::compile(&circuit.expect("the library has it"));
         let cost = |id: SchemeId| {
-            let rung = id.rung().expect("it is on the ladder");
+            let rung = id.rung().expect("it is one of SCHEMES");
             let cost = rung.program_cost(&program);
             let calls = [cost.garbler_calls, cost.evaluator_calls];
             (cost.table_bytes, calls, cost.garbler_key_schedules)

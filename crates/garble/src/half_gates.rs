@@ -42,7 +42,7 @@ use crate::walk::{AndRule, pair, walk};
 use crate::{SchemeId, WholeGarbling};
 
 /// Bytes of an AND gate's table.
-pub const AND_BYTES: usize = 2 * Block::BYTES;
+const AND_BYTES: usize = 2 * Block::BYTES;
 
 /// Hashed inputs of a gate.
 const INPUTS: usize = 2;
@@ -124,7 +124,7 @@ impl<S: Simd, H: Hashing<S>> AndRule<S, AND_BYTES> for Garble<S, H> {
     const LONE: bool = true;
 
     #[inline(always)]
-    fn take_up(&mut self, simd: S, number: u64) -> usize {
+    fn load_keys(&mut self, simd: S, number: u64) -> usize {
         self.hashing.keys_for(simd, number)
     }
 
@@ -187,7 +187,7 @@ impl<S: Simd, H: Hashing<S>> AndRule<S, AND_BYTES> for Garble<S, H> {
     }
 
     #[inline(always)]
-    fn lone(
+    fn lone_gate_output(
         &mut self,
         simd: S,
         number: u64,
@@ -269,7 +269,7 @@ impl<S: Simd, H: Hashing<S>> AndRule<S, AND_BYTES> for Evaluate<S, H> {
     const LONE: bool = true;
 
     #[inline(always)]
-    fn take_up(&mut self, simd: S, number: u64) -> usize {
+    fn load_keys(&mut self, simd: S, number: u64) -> usize {
         self.hashing.keys_for(simd, number)
     }
 
@@ -324,7 +324,7 @@ impl<S: Simd, H: Hashing<S>> AndRule<S, AND_BYTES> for Evaluate<S, H> {
     }
 
     #[inline(always)]
-    fn lone(
+    fn lone_gate_output(
         &mut self,
         simd: S,
         number: u64,
@@ -385,7 +385,7 @@ impl<S: Simd, H: Hashing<S>> Evaluate<S, H> {
 ///
 /// If `tables` has not exactly one table for each AND gate of the segment.
 #[inline(always)]
-pub fn garble<S: Simd, H: Hashing<S>>(
+fn garble<S: Simd, H: Hashing<S>>(
     simd: S,
     hashing: H,
     mut of: Segment<'_>,
@@ -404,7 +404,7 @@ pub fn garble<S: Simd, H: Hashing<S>>(
 ///
 /// If `tables` has not exactly one table for each AND gate of the segment.
 #[inline(always)]
-pub fn evaluate<S: Simd, H: Hashing<S>>(simd: S, hashing: H, mut of: Segment<'_>, tables: &[u8]) {
+fn evaluate<S: Simd, H: Hashing<S>>(simd: S, hashing: H, mut of: Segment<'_>, tables: &[u8]) {
     const STEP: usize = EVALUATED / INPUTS * MAX_LANES;
     let rows = tables.as_chunks::<AND_BYTES>().0;
     let rule = &mut Evaluate::new(hashing);

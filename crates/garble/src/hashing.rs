@@ -27,7 +27,7 @@ const fn of_input(input: usize) -> Block {
 }
 
 /// Which gates and inputs stand in the lanes of vectors, from gate `number` on.
-pub trait Layout {
+pub(crate) trait Layout {
     /// Which of the keys that are expanded ahead are this layout's.
     const AHEAD: usize;
 
@@ -40,7 +40,7 @@ pub trait Layout {
 
 /// A gate a lane, `PARTS` inputs of each vector of gates one after the other.
 #[derive(Debug)]
-pub enum GatesInLanes<const PARTS: usize> {}
+pub(crate) enum GatesInLanes<const PARTS: usize> {}
 
 impl<const PARTS: usize> Layout for GatesInLanes<PARTS> {
     const AHEAD: usize = 0;
@@ -115,7 +115,7 @@ impl Layout for InstancesInLanes {
 }
 
 /// Hashes for gates under a start point in each lane, the same in all for the gates of one segment.
-pub trait Hashing<S: Simd> {
+pub(crate) trait Hashing<S: Simd> {
     /// Whether keys are expanded for a whole vector of gates, in which a gate's lane is then its
     /// number modulo the lanes.
     const ALIGNED: bool;
@@ -145,7 +145,7 @@ fn each<V: Copy, const N: usize, const M: usize>(tweaks: [V; N]) -> [[V; M]; N] 
 
 /// The two-call hash, under `K` vectors of start points, each for an equal share of a call's
 /// vectors.
-pub struct TwoCall<S: Simd, const K: usize = 1> {
+pub(crate) struct TwoCall<S: Simd, const K: usize = 1> {
     starts: [S::Vector; K],
     instance: u32,
     /// One past the last gate that the permutations serve.
@@ -156,7 +156,7 @@ pub struct TwoCall<S: Simd, const K: usize = 1> {
 impl<S: Simd, const K: usize> TwoCall<S, K> {
     /// Hashes that begin at these start points.
     #[inline(always)]
-    pub fn new(simd: S, starts: [S::Vector; K], instance: u32) -> Self {
+    pub(crate) fn new(simd: S, starts: [S::Vector; K], instance: u32) -> Self {
         Self {
             starts,
             instance,
@@ -278,8 +278,9 @@ impl<S: Simd, const K: usize> Rekeyed<S, K> {
     #[inline(always)]
     fn expanded<L: Layout, const N: usize>(&mut self, simd: S, number: u64) -> [&S::Schedule; N] {
         let groups = TOGETHER / N;
-        let mut group =
-            (number.wrapping_sub(self.ahead[L::AHEAD].number) / L::gates::<S>()) as usize;
+        // Cut to 32 bits a group far away would look like one that is expanded.
+        let group = number.wrapping_sub(self.ahead[L::AHEAD].number) / L::gates::<S>();
+        let mut group = usize::try_from(group).unwrap_or(usize::MAX);
         if group >= groups {
             let mut keys = [self.starts[0]; TOGETHER];
             for (n, keys) in keys.chunks_exact_mut(N).enumerate() {

@@ -17,10 +17,10 @@ mod scheme;
 mod three_halves;
 mod walk;
 
-pub use assumption::{Assumption, Shape, UnknownAssumption};
+pub use assumption::{AndCounts, Assumption, UnknownAssumption};
 pub use catalogue::{
-    Hash, LADDER, PublicRelation, Rung, SchemeId, SchemeVisitor, UnknownScheme, UnknownSchemeName,
-    with_scheme, with_scheme_on,
+    Hash, PublicRelation, SCHEMES, SchemeId, SchemeInfo, SchemeVisitor, UnknownScheme,
+    UnknownSchemeName, with_scheme, with_scheme_on,
 };
 pub use cost::{Cost, GateCost, ProgramCost};
 pub use flexor::{FlexOr, FlexOrEvaluator, FlexOrForm, FlexOrGarbler};
@@ -31,19 +31,6 @@ pub use prf::{Prf, PrfXor1And3, PrfXor3And3};
 pub use prf_calls::LabelPair;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint, WholeGarbling};
 pub use three_halves::ThreeHalves;
-
-/// What a rule for AND gates is made of: for schemes with free XOR, here and in crates that compare
-/// others with them.
-pub mod rule {
-    pub use crate::free_xor::{Secrets, Segment};
-    pub use crate::hashing::{GatesInLanes, Hashing, Layout, TwoCall};
-    pub use crate::walk::{AndRule, Gates, Rows, Slots, walk};
-
-    /// Half-gates under any hash.
-    pub mod half_gates {
-        pub use crate::half_gates::{AND_BYTES, evaluate, garble};
-    }
-}
 
 /// Decoding information does not fit the labels it should decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -215,7 +215,7 @@ impl<S: Simd> AndRule<S, AND_BYTES> for Garble<'_, S> {
 
     /// No run of gates lies in two blocks of dice, nor in two epochs of the hash.
     #[inline(always)]
-    fn take_up(&mut self, simd: S, number: u64) -> usize {
+    fn load_keys(&mut self, simd: S, number: u64) -> usize {
         let (block, first) = (number / DICE_PER_BLOCK, number % DICE_PER_BLOCK);
         if self.block != Some(block) {
             let coin = self.coins[(block - self.first_block) as usize];
@@ -371,7 +371,7 @@ impl<S: Simd> AndRule<S, AND_BYTES> for Evaluate<S> {
     const LONE: bool = false;
 
     #[inline(always)]
-    fn take_up(&mut self, simd: S, number: u64) -> usize {
+    fn load_keys(&mut self, simd: S, number: u64) -> usize {
         self.0.keys_for(simd, number)
     }
 

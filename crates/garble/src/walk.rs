@@ -15,8 +15,8 @@ mod gates;
 mod recent;
 mod rows;
 
-pub use gates::{Gates, Slots};
-pub use rows::Rows;
+pub(crate) use gates::{Gates, Slots};
+pub(crate) use rows::Rows;
 
 #[cfg(test)]
 pub(crate) use gates::length_for;
@@ -33,7 +33,7 @@ use recent::Recent;
 /// A step of the walk reads labels, hashes them and finishes the gates. `N` is the number of
 /// vectors of labels that a step hashes under tweaks of their own: for each vector of gates as many
 /// as the rule hashes of a gate.
-pub trait AndRule<S: Simd, const BYTES: usize> {
+pub(crate) trait AndRule<S: Simd, const BYTES: usize> {
     /// Where the tables are: to be written, or to be read.
     type Rows<'t>: Rows<'t, BYTES>;
     /// What a step reads, and what it may compute from that before the hashes.
@@ -47,12 +47,12 @@ pub trait AndRule<S: Simd, const BYTES: usize> {
     /// Whether the labels of a step are read before the step before it is finished, so that neither
     /// waits for the other. No gate of a batch reads what another one writes.
     const PIPELINED: bool;
-    /// Whether gates that are alone in their batch go to [`AndRule::lone`].
+    /// Whether gates that are alone in their batch go to [`AndRule::lone_gate_output`].
     const LONE: bool;
 
-    /// Takes up what gate `number` needs beside its labels, such as keys, and returns for how many
+    /// Loads what gate `number` needs beside its labels, such as keys, and returns for how many
     /// gates from it on that serves.
-    fn take_up(&mut self, simd: S, number: u64) -> usize;
+    fn load_keys(&mut self, simd: S, number: u64) -> usize;
 
     /// Reads the labels of the gates from `number` on.
     fn read<const N: usize>(
@@ -85,7 +85,7 @@ pub trait AndRule<S: Simd, const BYTES: usize> {
 
     /// The output's label of a gate with these input labels before negations, in every lane, where
     /// [`AndRule::LONE`].
-    fn lone(
+    fn lone_gate_output(
         &mut self,
         _simd: S,
         _number: u64,
@@ -104,7 +104,14 @@ pub trait AndRule<S: Simd, const BYTES: usize> {
 ///
 /// If `rows` are not as many as the segment's AND gates.
 #[inline(always)]
-pub fn walk<S, R, const BYTES: usize, const PARTS: usize, const WIDE: usize, const STEP: usize>(
+pub(crate) fn walk<
+    S,
+    R,
+    const BYTES: usize,
+    const PARTS: usize,
+    const WIDE: usize,
+    const STEP: usize,
+>(
     simd: S,
     rule: &mut R,
     mut gates: Gates<'_>,
@@ -130,12 +137,12 @@ pub fn walk<S, R, const BYTES: usize, const PARTS: usize, const WIDE: usize, con
             && let [gate] = *ands
         {
             recent.xor_gates(simd, slots, xors);
-            rule.take_up(simd, number);
+            rule.load_keys(simd, number);
             let labels = [
                 recent.read(simd, slots, gate.a & !NEGATED),
                 recent.read(simd, slots, gate.b & !NEGATED),
             ];
-            let out = rule.lone(simd, number, gate, labels, rows.take(1));
+            let out = rule.lone_gate_output(simd, number, gate, labels, rows.take(1));
             recent.write(simd, slots, gate.out, out);
             number += 1;
             continue;
@@ -143,7 +150,7 @@ pub fn walk<S, R, const BYTES: usize, const PARTS: usize, const WIDE: usize, con
         recent = Recent::none(simd);
         xor_gates(slots, xors);
         while !ands.is_empty() {
-            let count = ands.len().min(rule.take_up(simd, number));
+            let count = ands.len().min(rule.load_keys(simd, number));
             let now;
             (now, ands) = ands.split_at(count);
             let rows = rows.take(count);

@@ -179,6 +179,6 @@ fn all_in_order() {
             let _sorted = program.xor_levels();
             program
         });
-        with_scheme_on(cpu, scheme, Counting(program)).expect("it is on the ladder");
+        with_scheme_on(cpu, scheme, Counting(program)).expect("it is one of SCHEMES");
     }
 }

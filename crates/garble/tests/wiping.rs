@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tacit_circuit::Program;
 use tacit_components::library;
 use tacit_garble::{
-    Evaluator, Garbler, Hash, LADDER, Scheme, SchemeId, SchemeVisitor, WholeGarbling, with_scheme,
+    Evaluator, Garbler, Hash, SCHEMES, Scheme, SchemeId, SchemeVisitor, WholeGarbling, with_scheme,
     with_scheme_on,
 };
 use tacit_kernels::leftovers::{Stack, Watching, on_own_stack, watch};
@@ -66,7 +66,7 @@ fn component(name: &str) -> Program {
 fn slots_are_wiped_under_every_scheme() {
     for program in ["adder", "comparator"].map(component) {
         let active = labels(program.inputs());
-        for rung in &LADDER {
+        for rung in &SCHEMES {
             let run = Run {
                 program: &program,
                 active: &active,
@@ -110,7 +110,7 @@ impl SchemeVisitor for Alone<'_> {
 fn garbling_alone_leaves_no_secret_on_the_stack() {
     for program in ["adder", "aes-128"].map(component) {
         let active = labels(program.inputs());
-        for id in LADDER.iter().map(|rung| rung.id) {
+        for id in SCHEMES.iter().map(|rung| rung.id) {
             for cpu in Cpu::available() {
                 let stack = with_scheme_on(cpu, id, Alone(&program, &active));
                 let Some(stack) = stack.expect("it is a scheme") else {
@@ -163,7 +163,7 @@ fn decoding_leaves_no_secret() {
 
 /// Schemes under a hash with public keys, whose garblers hold Δ for every gate.
 fn free_xor() -> impl Iterator<Item = SchemeId> {
-    let rungs = LADDER.iter().filter(|rung| rung.hash != Hash::Prf);
+    let rungs = SCHEMES.iter().filter(|rung| rung.hash != Hash::Prf);
     rungs.map(|rung| rung.id)
 }
 

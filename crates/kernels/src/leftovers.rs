@@ -51,8 +51,9 @@ unsafe impl GlobalAlloc for Watching {
         let Some((whole, begin)) = with_header(layout) else {
             return ptr::null_mut();
         };
+        // Zeros, so that bytes that are never written are not what somebody left there before.
         // SAFETY: the layout has the size of a header at least.
-        let start = unsafe { System.alloc(whole) };
+        let start = unsafe { System.alloc_zeroed(whole) };
         if start.is_null() {
             return start;
         }
@@ -156,9 +157,8 @@ impl Memory {
     fn count(&self, bytes: &[u8], of: impl Fn(u8) -> bool) -> usize {
         let (mut block, mut count) = (self.last, 0);
         while !block.is_null() {
-            // SAFETY: remembered blocks are whole until `drop`. Tests read what nobody writes to at
-            // the same time; bytes that were never written have some value, as the system gives
-            // whole pages.
+            // SAFETY: remembered blocks are whole until `drop`, and all their bytes were written.
+            // Tests read what nobody writes to at the same time.
             unsafe {
                 if of((*block).state.load(Ordering::Acquire)) {
                     let memory = block.add(1).cast::<u8>();

@@ -9,6 +9,7 @@
 //! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
 //! | pseudorandom streams | [`Prg`] |
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
+//! | masks from correlated OTs | [`CrossHash`], [`low_bits`] |
 //! | OT extension's matrix | [`transpose_128`] |
 //! | memory in large pages | [`hint_large_pages`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
@@ -19,6 +20,7 @@
 mod aes;
 mod block;
 mod cpu;
+mod crosses;
 mod gf128;
 pub mod hash;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -45,6 +47,7 @@ mod tweak;
 pub use aes::{Aes128, encrypt_each, encrypt_each_twice};
 pub use block::Block;
 pub use cpu::{Backend, Cpu, Kernel};
+pub use crosses::{CrossHash, low_bits};
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use large_pages::hint_large_pages;

@@ -26,6 +26,8 @@ pub enum Use {
     PublicLabel = 8,
     /// A leaky AND of authenticated garbling.
     LeakyAnd = 9,
+    /// Masks of products over XOR shares, made from a correlated OT.
+    Cross = 10,
 }
 
 /// A tweak with fixed fields, so that no two of them collide:

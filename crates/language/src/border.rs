@@ -15,6 +15,7 @@
 //! | `function` | the lowered function with its meaning; a party's inputs, random bits among them |
 //! | `read`, `write` | values of all types from JSON, text and memory, and as JSON and text |
 //! | `table`, `csv` | values from CSV and as CSV; its records and cells |
+//! | `joined` | the rows of tables that are joined |
 //! | `meaning` | the digest of what a program means |
 //!
 //! How a value is written in JSON:
@@ -35,6 +36,7 @@
 
 mod csv;
 mod function;
+mod joined;
 mod meaning;
 mod read;
 mod signature;
@@ -50,6 +52,7 @@ use zeroize::Zeroizing;
 
 pub use csv::CsvTexts;
 pub use function::TypedFunction;
+pub use joined::JoinedRow;
 pub use signature::Signature;
 pub(crate) use signature::said_above;
 pub use write::acts_on_a_terminal;
@@ -63,6 +66,8 @@ pub struct PortValue {
     ty: TypeId,
     bits: Zeroizing<Vec<bool>>,
     filled_up: usize,
+    /// Of a table that is joined, whose bits are those of the rows that it has.
+    rows: Option<joined::TableRows>,
 }
 
 impl PortValue {

@@ -233,7 +233,10 @@ fn header(item: &Item) -> Box<dyn Iterator<Item = &Ident> + '_> {
             let generics = function.generics.iter().map(|generic| &generic.name);
             Box::new(generics.chain(function.parameters.iter().map(|p| &p.name)))
         }
-        ItemKind::Entry(entry) => Box::new(entry.inputs.iter().map(|input| &input.name)),
+        ItemKind::Entry(entry) => {
+            let inputs = entry.inputs.iter().map(|input| &input.name);
+            Box::new(inputs.chain(entry.join.iter().map(|join| &join.name)))
+        }
         ItemKind::Struct(item) => Box::new(item.generics.iter().map(|generic| &generic.name)),
         ItemKind::Type(_, generics, _) => Box::new(generics.iter().map(|generic| &generic.name)),
         _ => Box::new(core::iter::empty()),

@@ -11,6 +11,7 @@
 //! | `expression`, `aggregates`, `operators`, `control`, `patterns`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
+//! | `joins` | the pairs of a join, and what may be done with them |
 //! | `exhaustive` | whether a `match` is for all values |
 //! | `entries`, `opened`, `tests` | states, `main`, runs, their results, tests |
 //! | `ranges` | indices and counters against lengths and types |
@@ -27,6 +28,7 @@ mod entries;
 mod exhaustive;
 mod expression;
 mod generics;
+mod joins;
 mod loops;
 mod names;
 mod narrow;
@@ -118,6 +120,8 @@ pub(crate) struct Elaborator<'a> {
     receiver: Option<(&'a syntax::Expression, Term)>,
     /// Whether the program shows what `debug` is given.
     keeps_debug: bool,
+    /// How many rows a test gives to joined tables, where that is asked for.
+    table_lengths: Option<BTreeMap<Symbol, u64>>,
     /// Calls of `debug` that it does not have.
     left_out: Vec<Span>,
     context: Context,
@@ -168,6 +172,10 @@ enum Binding {
     Type(TypeId),
     /// A lambda that is an argument.
     Lambda(u32),
+    /// A table that is joined, of which only pairs are read.
+    Table,
+    /// The pairs of a join, and the type of one.
+    Pairs(LocalId, TypeId),
     /// A variable whose statement is wrong.
     Broken(Reported),
 }
@@ -208,6 +216,7 @@ impl<'a> Elaborator<'a> {
             result_names: Vec::new(),
             receiver: None,
             keeps_debug: false,
+            table_lengths: None,
             left_out: Vec::new(),
             context: Context::new(loaded.root(), Surroundings::Constant),
         }

@@ -2,6 +2,7 @@
 //! lowering and serves as its oracle.
 
 mod intrinsic;
+pub(crate) mod join;
 pub(crate) mod operators;
 mod place;
 mod run;

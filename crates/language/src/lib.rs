@@ -68,7 +68,9 @@ mod source;
 mod syntax;
 mod test;
 
-pub use border::{BorderError, CsvTexts, PortValue, Signature, TypedFunction, acts_on_a_terminal};
+pub use border::{
+    BorderError, CsvTexts, JoinedRow, PortValue, Signature, TypedFunction, acts_on_a_terminal,
+};
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};
 pub use folder::{ProgramFolder, read_source};
@@ -76,4 +78,5 @@ pub use format::format;
 pub use interpret::Outcome;
 pub use load::Loaded;
 pub use source::{FileId, NoFiles, SourceFile, SourceMap, Sources, Span, Symbol};
+pub use tacit_function::join::JoinPlan;
 pub use test::TestReport;

@@ -135,6 +135,7 @@ impl Loaded {
                 span,
             },
             inputs: Vec::new(),
+            join: None,
             outputs: Vec::new(),
             body,
         };

@@ -8,26 +8,45 @@
 //! | `size` | whether a run has more values than a function may have |
 //! | `trace` | runs functions over wires in place of values |
 //! | `place` | reads and writes parts of values, under secret indices and conditions |
+//! | `branch` | both branches of a secret condition |
+//! | `adding` | calls of functions that only add, as additions |
+//! | `order_free` | which loops add up, in any order |
+//! | `addends` | what they add up, as trees where few layers count |
+//! | `pairs` | loops over the pairs of a join, which stay loops |
 //! | `operators` | what each operator costs in gates |
+//! | `pieces` | wires in a row, as what steps read |
 //! | `component` | the circuits of `component fn`s |
 //! | `cut` | which gates between the calls form one component |
 //! | `run` | a run as one circuit: inputs, states, results |
 //! | `emit` | the function: ports, components, steps, and loops of steps that repeat |
 //! | `lines` | what each line costs |
+//! | `chains` | which loops wait for each turn |
 
+mod addends;
+mod adding;
+mod branch;
+mod chains;
 mod component;
 mod cut;
 mod emit;
 mod lines;
 mod operators;
+mod order_free;
+mod pairs;
+mod pieces;
 mod place;
 mod run;
 mod size;
 mod trace;
 
+pub(crate) use order_free::{Judged, Kind, addition, variable};
+pub(crate) use trace::Variable;
+
+pub use chains::ChainedLoop;
 pub use lines::{CostFrame, CostStack, Line, LineCost, LineCosts};
 use tacit_circuit::Circuit;
 use tacit_function::Function;
+use tacit_function::join::JoinPlan;
 
 use crate::diagnostic::Diagnostic;
 use crate::program::{BitOrder, EntryId, Program};
@@ -72,6 +91,8 @@ pub struct Lowered {
     pub function: Function,
     /// The inputs that carry random bits, one of each party; their XOR is what the run draws.
     pub random: Vec<String>,
+    /// The join whose stage gives two more inputs of the function, if the run joins tables.
+    pub join: Option<JoinPlan>,
 }
 
 impl Program {

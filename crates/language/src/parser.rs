@@ -3,6 +3,7 @@
 
 mod expression;
 mod item;
+mod join;
 mod literal;
 mod statement;
 mod types;

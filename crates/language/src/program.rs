@@ -6,10 +6,13 @@
 
 mod bits;
 mod expressions;
+mod join;
 mod number;
 mod types;
 mod value;
 
+pub(crate) use expressions::{Visit, in_expression, in_statement};
+pub use join::{Join, JoinKeyField};
 pub use number::{CounterId, Number, NumberOperator};
 pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable};
 pub(crate) use types::{ItemKey, bits_of, low_bits};
@@ -18,6 +21,8 @@ pub use value::Value;
 use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
+use tacit_circuit::builder::CircuitForm;
+pub use tacit_function::join::Counted;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{Span, Symbol};
@@ -44,6 +49,9 @@ pub struct Program {
     pub draws_random: bool,
     /// What is allowed and probably not meant.
     pub warnings: Vec<Diagnostic>,
+    /// What its operations are made of when it is lowered. Functions of two forms differ in their
+    /// digests; what the program means does not.
+    pub form: CircuitForm,
 }
 
 /// A param and its value.
@@ -59,6 +67,18 @@ pub struct Param {
     pub default: Option<BigInt>,
     /// The value.
     pub value: BigInt,
+    /// What its value is where none is given: the size of a joined table, which its owner announces
+    /// before a run.
+    pub open: Option<OpenValue>,
+}
+
+/// The size of a joined table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenValue {
+    /// The input.
+    pub input: Symbol,
+    /// What is counted of it.
+    pub counted: Counted,
 }
 
 /// A function, by its number.
@@ -103,6 +123,8 @@ pub struct Entry {
     pub outputs: Vec<OutputPort>,
     /// What is computed.
     pub function: FunctionId,
+    /// The join of two of its inputs. The function has the pairs as its last parameter.
+    pub join: Option<Join>,
     /// The numbers of the states that it assigns.
     pub assigns: Vec<usize>,
     /// Where it is declared.
@@ -110,6 +132,13 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether the input of this number is a table that is joined.
+    #[must_use]
+    pub fn is_joined(&self, number: usize) -> bool {
+        let join = self.join.as_ref();
+        join.is_some_and(|join| join.tables.contains(&number))
+    }
+
     /// The values of its outputs, from the result of its function.
     #[must_use]
     pub fn results<'v>(&self, result: &'v Value) -> &'v [Value] {
@@ -247,6 +276,8 @@ pub struct Loop {
     pub to: Number,
     /// What a turn does.
     pub body: Vec<Statement>,
+    /// Whether each turn gets one of the pairs of a join.
+    pub is_over_pairs: bool,
 }
 
 /// What an `if` depends on.
@@ -329,6 +360,9 @@ pub enum ExpressionKind {
     Repeat(Box<Expression>),
     /// An array with an element for each value of a counter from this one on.
     Comprehension(CounterId, Number, Box<Expression>),
+    /// An array with an element for each row of the placer's table, of the pair with that row. The
+    /// counter goes over the pairs.
+    ForEachPair(CounterId, Box<Expression>),
     /// A call.
     Call(FunctionId, Vec<Expression>),
     /// A run, in a test.

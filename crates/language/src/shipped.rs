@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
+use tacit_circuit::builder::CircuitForm;
 
 use crate::border::said_above;
 use crate::lower::NoCircuitFiles;
@@ -24,7 +25,6 @@ type File = (&'static str, &'static str);
 
 const DATABASE: File = program!("database");
 const SUBSTRING: File = program!("substring");
-const SEALED: File = program!("substring-sealed");
 const FRIEND_MAP: File = program!("friend-map");
 
 /// Each function's name, its program, and which of the program's runs it is.
@@ -48,8 +48,6 @@ const FUNCTIONS: &[(&str, File, &str)] = &[
     ("database-ask", DATABASE, "ask"),
     ("substring-start", SUBSTRING, "begin"),
     ("substring-next", SUBSTRING, "next"),
-    ("substring-sealed-start", SEALED, "begin"),
-    ("substring-sealed-next", SEALED, "next"),
     ("friend-map-start", FRIEND_MAP, "start"),
     ("friend-map-get", FRIEND_MAP, "get"),
     ("friend-map-set", FRIEND_MAP, "set"),
@@ -148,9 +146,23 @@ impl Shipped {
     ///
     /// A param is unknown or out of its range, or what these give together is beyond a limit.
     pub fn function(&self, params: &BTreeMap<String, u64>) -> Result<TypedFunction, BorderError> {
+        self.function_in_form(params, CircuitForm::Small)
+    }
+
+    /// The same, made of operations of this form.
+    ///
+    /// # Errors
+    ///
+    /// As [`Shipped::function`].
+    pub fn function_in_form(
+        &self,
+        params: &BTreeMap<String, u64>,
+        form: CircuitForm,
+    ) -> Result<TypedFunction, BorderError> {
         let given = params.iter();
         let given = given.map(|(name, value)| (name.clone(), (*value).into()));
         let signature = self.signature(&self.loaded(), &given.collect())?;
+        let signature = signature.in_form(form);
         TypedFunction::new(signature, self.name, &BTreeMap::new(), &NoCircuitFiles)
             .map_err(|error| self.wrong(error))
     }

@@ -10,9 +10,9 @@ pub(crate) use expression::{
 pub use expression::{BinaryOperator, UnaryOperator};
 pub use item::{BitOrder, EntryKind};
 pub(crate) use item::{
-    Entry, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input, Item, ItemKind,
-    Output, ParamItem, Parameter, Party, Path, Sorted, StateItem, StructItem, TestItem,
-    TypeExpression, TypeExpressionKind, UseItem, method_name,
+    Entry, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input, Item, ItemKind, Join,
+    JoinedTable, KeyField, Output, ParamItem, Parameter, Party, Path, Sorted, StateItem,
+    StructItem, TestItem, TypeExpression, TypeExpressionKind, UseItem, method_name,
 };
 
 use crate::source::{Span, Symbol};

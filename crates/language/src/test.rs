@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use tacit_function::join::JoinPlan;
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::elaborate::{self, ParamValues, TestProgram};
-use crate::interpret::{MAX_STEPS, Machine, Ran, Random};
+use crate::interpret::{MAX_STEPS, Machine, Ran, Random, join};
 use crate::load::Loaded;
 use crate::lower::{CircuitFiles, Lowered, external};
-use crate::program::{Body, EntryId, Program, Value};
+use crate::program::{Body, EntryId, Join, Program, Value};
 use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, TestItem};
 
@@ -171,6 +173,34 @@ struct Functions<'p> {
 }
 
 impl Functions<'_> {
+    /// The bits of what the function is given: pairs, inputs, what is drawn, and saved values.
+    fn given_bits(&self, ran: &Ran<'_>, lowered: &Lowered) -> Result<Vec<bool>, String> {
+        let entry = &self.program.entries[ran.entry.0 as usize];
+        let types = &self.program.types;
+        let mut bits = Vec::new();
+        if let Some(join) = &entry.join {
+            let pairs = join::pairs(self.program, entry, ran.inputs)?;
+            bits.extend(join::bins(self.program, join, &pairs).concat());
+        }
+        let secret = entry.inputs.iter().zip(ran.inputs).enumerate();
+        let secret = secret.filter(|(place, _)| !entry.is_joined(*place));
+        for (_, (port, value)) in secret.filter(|(_, (port, _))| port.owner.is_some()) {
+            bits.extend(types.bits_of_value(port.ty, value));
+        }
+        for number in 0..lowered.random.len() {
+            // What is drawn is the XOR of the parties' bits: one gives it, the other zeros.
+            let is_first = number == 0;
+            bits.extend(ran.drawn.iter().map(|bit| is_first && *bit));
+        }
+        for load in lowered.function.loads() {
+            let mut states = self.program.states.iter().zip(ran.before);
+            let state = states.find(|(state, _)| state.name.as_str() == load.name);
+            let (state, value) = state.expect("a function loads states of its program");
+            bits.extend(types.bits_of_value(state.ty, value));
+        }
+        Ok(bits)
+    }
+
     /// Says how the function of a run differs from the run in the clear, if it does.
     fn compare(&mut self, ran: &Ran<'_>) -> Result<(), String> {
         let entry = &self.program.entries[ran.entry.0 as usize];
@@ -199,25 +229,24 @@ impl Functions<'_> {
             self.lowered.insert(ran.entry, (public, lowered));
         }
         let (_, lowered) = &self.lowered[&ran.entry];
-        let mut bits = Vec::new();
-        let secret = entry.inputs.iter().zip(ran.inputs);
-        for (port, value) in secret.filter(|(port, _)| port.owner.is_some()) {
-            bits.extend(types.bits_of_value(port.ty, value));
-        }
-        for number in 0..lowered.random.len() {
-            // What is drawn is the XOR of the parties' bits: one gives it, the other zeros.
-            let is_first = number == 0;
-            bits.extend(ran.drawn.iter().map(|bit| is_first && *bit));
-        }
-        for load in lowered.function.loads() {
-            let mut states = self.program.states.iter().zip(ran.before);
-            let state = states.find(|(state, _)| state.name.as_str() == load.name);
-            let (state, value) = state.expect("a function loads states of its program");
-            bits.extend(types.bits_of_value(state.ty, value));
-        }
+        let bits = self.given_bits(ran, lowered)?;
         let mut expected = Vec::new();
+        // The bits of the function that a result by pair has behind its rows.
+        let mut behind = 0..0;
         for (port, value) in entry.outputs.iter().zip(entry.results(ran.results)) {
             expected.extend(types.bits_of_value(port.ty, value));
+            let by_pair = lowered.join.as_ref().and_then(|join| join.by_pair.as_ref());
+            if let Some(by_pair) = by_pair.filter(|by_pair| by_pair.output == port.name.as_str()) {
+                let bins = lowered.join.as_ref().map_or(0, JoinPlan::bin_count);
+                let rows = ran.inputs[entry.join.as_ref().map_or(0, Join::placers_input)].as_list();
+                let rows = rows
+                    .first()
+                    .map_or(0, |rows| u64::try_from(rows.as_integer()).unwrap_or(0));
+                // Behind its table the placer puts zeros.
+                let end = expected.len() - ((by_pair.rows - rows) * by_pair.element_bits) as usize;
+                expected.truncate(end);
+                behind = end..end + ((bins - rows) * by_pair.element_bits) as usize;
+            }
         }
         for save in lowered.function.saves() {
             let mut states = self.program.states.iter().zip(ran.after);
@@ -225,7 +254,9 @@ impl Functions<'_> {
             let (state, value) = state.expect("a function saves states of its program");
             expected.extend(types.bits_of_value(state.ty, value));
         }
-        match lowered.function.evaluate(&bits) == expected {
+        let mut found = lowered.function.evaluate(&bits);
+        found.drain(behind);
+        match found == expected {
             true => Ok(()),
             false => Err(format!(
                 "the function of `{}` gives another result than the run in the clear; this is an \

@@ -5,7 +5,7 @@ use zeroize::Zeroize;
 
 use crate::Interrupt;
 
-use crate::channel::{FRAME_BYTES, HEADER_BYTES};
+use crate::channel::{FRAME_BYTES, HEADER_BYTES, READ_AHEAD_BYTES};
 
 /// Bytes that a buffer holds before it has to grow or be emptied: a frame, and what follows.
 pub(crate) const BUFFER_BYTES: usize = FRAME_BYTES + 32 * 1024;
@@ -115,7 +115,8 @@ impl Buffer {
     }
 
     fn grow(&mut self, size: usize) {
-        let mut larger = vec![0; size.max(2 * self.end)];
+        let doubled = (2 * self.end).min(READ_AHEAD_BYTES + BUFFER_BYTES);
+        let mut larger = vec![0; size.max(doubled)];
         larger[..self.end].copy_from_slice(&self.bytes[..self.end]);
         self.bytes.zeroize();
         self.bytes = larger;

@@ -10,6 +10,7 @@ use self::frames::Assembly;
 pub use self::frames::{CONTINUED, FRAME_BYTES, FrameHeader, HEADER_BYTES, frames};
 use crate::buffer::Buffer;
 use crate::meter::FrameCounter;
+use crate::sides::{ASIDE, ChannelSides};
 use crate::tls::TlsStream;
 use crate::{
     Awaited, CancelHandle, Fingerprint, Interrupt, Link, Meter, NetError, Transport, Wait,
@@ -17,6 +18,13 @@ use crate::{
 
 /// Frames of at least this many bytes are written from where they stand, not from the buffer.
 const DIRECT_BYTES: usize = 32 * 1024;
+
+/// Most bytes of frames that a channel takes in while a send waits for room. Its memory doubles to
+/// hold them, to 300 KiB more at most, and is given back once they are received.
+pub const READ_AHEAD_BYTES: usize = 16 << 20;
+
+/// Bytes for which there is room when a channel reads ahead, at least.
+const READ_AT_ONCE: usize = 64 * 1024;
 
 /// How long [`Channel::close`] waits at most to get rid of what is left.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(5);
@@ -56,6 +64,18 @@ impl Stream {
         match self {
             Self::Clear(transport) => transport.write(parts, wait),
             Self::Tls(tls) => tls.write(parts, wait),
+        }
+    }
+
+    /// Reads what has come, if that is anything, without a wait for the rest of a record.
+    fn read_at_once(
+        &mut self,
+        into: &mut [u8],
+        wait: &Wait<'_>,
+    ) -> Result<Option<usize>, Interrupt> {
+        match self {
+            Self::Clear(transport) => transport.read_at_once(into, wait),
+            Self::Tls(tls) => tls.read_at_once(into, wait),
         }
     }
 
@@ -113,19 +133,31 @@ impl Stream {
 /// A message that is received lies in memory whole. Its memory grows as it comes, to its length
 /// and, while it moves to a larger place, half as much again.
 ///
-/// A channel is used by one thread at a time. Two ends that both send more than lies between them
-/// holds (some hundred kilobytes), and neither receives, end in a timeout.
+/// While a send waits for room, the channel takes in what the peer sends, up to
+/// [`READ_AHEAD_BYTES`], so that two ends may both send half as much before they receive. Beyond,
+/// and over a transport that cannot tell what has come (one with a [mapped](Transport::map_sink)
+/// sink; sockets where the system is no Unix), two ends that both send and never receive end in a
+/// timeout.
+///
+/// Where both ends have agreed on side streams ([`Settings::side_streams`](crate::Settings)), these
+/// carry the payloads of long frames, and the bounds hold for all streams together.
+///
+/// A channel is used by one thread at a time.
 pub struct Channel {
     stream: Stream,
     outgoing: Buffer,
     incoming: Buffer,
     assembly: Assembly,
+    /// Whether the peer has closed, or broken, what comes from it.
+    has_ended: bool,
     counter: FrameCounter,
     timeout: Duration,
     limit: Option<TimeLimit>,
     cancel: CancelHandle,
     peer: Option<Fingerprint>,
     binding: [u8; 32],
+    /// What carries the payloads of long frames, where both ends have agreed on it.
+    sides: Option<Box<ChannelSides>>,
 }
 
 /// When all waits together are over.
@@ -178,12 +210,14 @@ impl Channel {
             outgoing: Buffer::new(),
             incoming: Buffer::new(),
             assembly: Assembly::default(),
+            has_ended: false,
             counter: FrameCounter::default(),
             timeout: Self::DEFAULT_TIMEOUT,
             limit: None,
             cancel: CancelHandle::new(),
             peer,
             binding,
+            sides: None,
         }
     }
 
@@ -196,8 +230,14 @@ impl Channel {
     /// the timeout, or the connection ended.
     pub fn send(&mut self, kind: u8, payload: &[u8]) -> Result<(), NetError> {
         debug_assert_ne!(kind, CONTINUED, "no message has this kind");
-        for (header, carried) in frames(kind, payload)? {
+        for (mut header, carried) in frames(kind, payload)? {
             self.counter.count_sent(HEADER_BYTES + carried.len());
+            if self.goes_aside(carried) {
+                header[0] |= ASIDE;
+                self.outgoing.push(&header);
+                self.send_aside(carried)?;
+                continue;
+            }
             self.outgoing.push(&header);
             if carried.len() >= DIRECT_BYTES {
                 self.write_out(carried)?;
@@ -215,7 +255,8 @@ impl Channel {
     ///
     /// The peer took too little for longer than the timeout, or the connection ended.
     pub fn flush(&mut self) -> Result<(), NetError> {
-        self.write_out(&[])
+        self.write_out(&[])?;
+        self.flush_aside()
     }
 
     /// [`Channel::meter`], from which on rounds are counted by themselves: the next message begins
@@ -228,7 +269,8 @@ impl Channel {
     /// What this channel has carried.
     #[must_use]
     pub fn meter(&self) -> Meter {
-        self.counter.snapshot(self.stream.transport().counter())
+        let own = *self.stream.transport().counter();
+        self.counter.snapshot(&self.wire_with_sides(own))
     }
 
     /// The longest that one call may wait.
@@ -311,7 +353,13 @@ impl Channel {
             Stream::Clear(transport) => Stream::Clear(transport.shaped(link)),
             Stream::Tls(tls) => Stream::Tls(Box::new(tls.shaped(link))),
         };
-        Self { stream, ..self }
+        // Each stream would imitate a link of its own.
+        let sides = None;
+        Self {
+            stream,
+            sides,
+            ..self
+        }
     }
 
     /// Writes out all that was sent and tells the peer that no more follows.
@@ -339,6 +387,9 @@ impl Channel {
     pub(crate) fn part(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
         self.limit = None;
         self.timeout = time;
+        if let Some(sides) = &self.sides {
+            sides.inward().discard();
+        }
         self.send(kind, payload)?;
         self.finish(time)?;
         let cancel = self.cancel.clone();
@@ -379,24 +430,54 @@ impl Channel {
     /// goes into the buffer, so that no frame is torn.
     fn write_out(&mut self, mut rest: &[u8]) -> Result<(), NetError> {
         let cancel = self.cancel.clone();
-        let wait = self.wait_for_progress(&cancel);
-        while self.outgoing.len() + rest.len() > 0 {
-            let parts = [IoSlice::new(self.outgoing.filled()), IoSlice::new(rest)];
-            match self.stream.write(&parts, &wait) {
+        let mut wait = self.wait_for_progress(&cancel);
+        loop {
+            wait = wait.reading(self.reads_ahead());
+            let is_all = self.outgoing.len() + rest.len() == 0;
+            let written = if is_all {
+                self.stream.flush(&wait).map(|()| 0)
+            } else {
+                let parts = [IoSlice::new(self.outgoing.filled()), IoSlice::new(rest)];
+                self.stream.write(&parts, &wait)
+            };
+            let ended = match written {
+                Ok(_) if is_all => return Ok(()),
                 Ok(count) => {
                     let buffered = count.min(self.outgoing.len());
                     self.outgoing.consume(buffered);
                     rest = &rest[count - buffered..];
+                    continue;
                 }
-                Err(interrupt) => {
-                    self.outgoing.push(rest);
-                    return Err(self.interrupted(interrupt, Awaited::Room));
-                }
-            }
+                Err(Interrupt::Readable) => match self.read_ahead(&wait) {
+                    Ok(()) => continue,
+                    Err(interrupt) => interrupt,
+                },
+                Err(interrupt) => interrupt,
+            };
+            self.outgoing.push(rest);
+            return Err(self.interrupted(ended, Awaited::Room));
         }
-        self.stream
-            .flush(&wait)
-            .map_err(|interrupt| self.interrupted(interrupt, Awaited::Room))
+    }
+
+    /// Whether a send that waits for room takes in what comes meanwhile.
+    fn reads_ahead(&self) -> bool {
+        let has_room = self.incoming.len() < READ_AHEAD_BYTES;
+        has_room && !self.has_ended && self.stream.transport().reads_ahead()
+    }
+
+    /// Takes in what has come. It is no progress of the send that waits.
+    fn read_ahead(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        let room = READ_AHEAD_BYTES - self.incoming.len();
+        let spare = self.incoming.spare(room.min(READ_AT_ONCE));
+        let most = spare.len().min(room);
+        match self.stream.read_at_once(&mut spare[..most], wait) {
+            // Writing finds out whether that is the end of all.
+            Ok(Some(0)) | Err(Interrupt::Io(_)) => self.has_ended = true,
+            Ok(Some(count)) => self.incoming.extend_by(count),
+            Ok(None) => {}
+            Err(interrupt) => return Err(interrupt),
+        }
+        Ok(())
     }
 }
 
@@ -409,6 +490,10 @@ impl fmt::Debug for Channel {
     }
 }
 
+mod aside;
+
+#[cfg(all(test, unix))]
+mod duplex;
 mod frames;
 mod next;
 mod receive;

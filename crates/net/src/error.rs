@@ -1,4 +1,4 @@
-//! Errors of connections, each with what to do about it.
+//! Errors of connections: what happened.
 
 use std::fmt;
 use std::io;
@@ -63,10 +63,7 @@ impl fmt::Display for Awaited {
 #[non_exhaustive]
 pub enum NetError {
     /// A wait took longer than allowed.
-    #[error(
-        "waited {after:?} for {awaited}, in vain; {remedy}, or allow a longer timeout",
-        remedy = wait_remedy(*awaited)
-    )]
+    #[error("waited {after:?} for {awaited}, in vain")]
     Timeout {
         /// What was waited for.
         awaited: Awaited,
@@ -74,10 +71,7 @@ pub enum NetError {
         after: Duration,
     },
     /// All waits together took longer than allowed.
-    #[error(
-        "not finished within {limit:?}, still waiting for {awaited}; the peer is slow or stalls, \
-         or a longer time limit is needed"
-    )]
+    #[error("not finished within {limit:?}, still waiting for {awaited}")]
     TimeLimit {
         /// What was waited for at the end.
         awaited: Awaited,
@@ -100,10 +94,7 @@ pub enum NetError {
         reason: Box<NetError>,
     },
     /// The peer closed the connection, or it broke.
-    #[error(
-        "the connection closed while waiting for {awaited}; the other party's own error message \
-         says why it left"
-    )]
+    #[error("the connection closed while waiting for {awaited}")]
     Closed {
         /// What was waited for.
         awaited: Awaited,
@@ -117,7 +108,7 @@ pub enum NetError {
     /// The peer announced a message longer than is allowed here.
     #[error(
         "the peer announced a message of kind {kind} with {announced} bytes where at most {limit} \
-         are allowed; it speaks another protocol or misbehaves"
+         are allowed"
     )]
     TooLong {
         /// The message's kind.
@@ -128,10 +119,7 @@ pub enum NetError {
         limit: usize,
     },
     /// A frame does not go on with the message of the frame before.
-    #[error(
-        "the peer's message went on with {announced} bytes where {expected} were left; it speaks \
-         another protocol or misbehaves"
-    )]
+    #[error("the peer's message went on with {announced} bytes where {expected} were left")]
     WrongFrame {
         /// Bytes that the peer announced.
         announced: u32,
@@ -139,15 +127,11 @@ pub enum NetError {
         expected: usize,
     },
     /// The peer uses TLS, and this side was told not to.
-    #[error(
-        "one side runs with --plain-loopback and the other without; give it to both, for \
-         measurements, or to neither"
-    )]
+    #[error("one side uses TLS and the other plain TCP")]
     OneSidedTls,
     /// This side tried to send a message that no header can announce.
     #[error(
-        "a message of kind {kind} would have {length} bytes, and the format ends at 4294967295; \
-         send it in parts"
+        "a message of kind {kind} would have {length} bytes, and the format ends at 4294967295"
     )]
     TooLongToSend {
         /// The message's kind.
@@ -157,8 +141,7 @@ pub enum NetError {
     },
     /// The peer proved to be somebody else.
     #[error(
-        "the peer's identity is {found}, where {} was expected; get the fingerprint anew from the \
-         other party over a channel that you trust, and check the address",
+        "the peer's identity is {found}, where {} was expected",
         list(expected)
     )]
     WrongIdentity {
@@ -168,39 +151,30 @@ pub enum NetError {
         found: Fingerprint,
     },
     /// The peer did not accept this side's identity.
-    #[error(
-        "the peer refused this side's identity, {own} ({alert}); give the other party \
-         this fingerprint, or run with the identity whose fingerprint it has"
-    )]
+    #[error("the peer refused this side's identity, {own} ({alert})")]
     Refused {
         /// This side's fingerprint.
         own: Fingerprint,
         /// What the peer's TLS alert said.
         alert: String,
     },
+    /// A connection that was to be a side stream belongs to no session that waits for it.
+    #[error("a connection was to be part of a session, and no session here waits for it")]
+    ForeignStream,
     /// TLS failed: the handshake, or a record after it.
-    #[error(
-        "TLS with the peer failed: {reason}; see whether both sides run the same version of \
-         Tacit, neither with --plain-loopback, and nothing in between changes the connection"
-    )]
+    #[error("TLS with the peer failed: {reason}")]
     Tls {
         /// The TLS library's words.
         reason: String,
     },
     /// Plain TCP was asked for with an address outside this machine.
-    #[error(
-        "{address} is not a loopback address, and plain TCP goes nowhere else; use TLS, or \
-         127.0.0.1 or [::1]"
-    )]
+    #[error("{address} is not a loopback address, and plain TCP goes nowhere else")]
     NotLoopback {
         /// The resolved address.
         address: SocketAddr,
     },
     /// The peer could not be reached in the time allowed.
-    #[error(
-        "could not reach {address} within {after:?}: {reason}; see whether the other party \
-         listens there, and does not connect as well, and no firewall is in the way"
-    )]
+    #[error("could not reach {address} within {after:?}: {reason}")]
     Unreachable {
         /// The address as it was given.
         address: String,
@@ -210,10 +184,7 @@ pub enum NetError {
         reason: io::Error,
     },
     /// The relay could not be reached in the time allowed.
-    #[error(
-        "could not reach the relay at {address} within {after:?}: {reason}; see whether `tacit \
-         relay` runs there and no firewall is in the way"
-    )]
+    #[error("could not reach the relay at {address} within {after:?}: {reason}")]
     RelayUnreachable {
         /// The address as it was given.
         address: String,
@@ -223,10 +194,7 @@ pub enum NetError {
         reason: io::Error,
     },
     /// An address is malformed, unknown, or taken.
-    #[error(
-        "cannot use the address {address}: {reason}; {remedy}",
-        remedy = address_remedy(reason)
-    )]
+    #[error("cannot use the address {address}: {reason}")]
     Address {
         /// The address as it was given.
         address: String,
@@ -242,21 +210,15 @@ pub enum NetError {
         reason: io::Error,
     },
     /// An identity was to be saved where a file already stands.
-    #[error(
-        "{} already exists and an identity is never overwritten; choose another name, or move the \
-         file away if nobody knows its fingerprint any more",
-        path.display()
-    )]
+    #[error("{} already exists and an identity is never overwritten", path.display())]
     IdentityExists {
         /// The file.
         path: PathBuf,
     },
     /// Others than the owner can read an identity file.
     #[error(
-        "{} can be used by others (mode {mode:04o}), so its key may be known; if you trust \
-         everyone on this machine run `chmod 600 {}`, or set `defaultMode: 0400` of the volume if \
-         it is a Kubernetes secret, else make a new identity",
-        path.display(), path.display()
+        "{} can be used by others (mode {mode:04o}), so its key may be known",
+        path.display()
     )]
     IdentityExposed {
         /// The file.
@@ -265,11 +227,7 @@ pub enum NetError {
         mode: u32,
     },
     /// An identity file could not be read or written.
-    #[error(
-        "cannot read or write the identity file {}: {reason}; see whether it is there and its \
-         folder may be used, or make an identity with `tacit keygen`",
-        path.display()
-    )]
+    #[error("cannot read or write the identity file {}: {reason}", path.display())]
     IdentityFile {
         /// The file.
         path: PathBuf,
@@ -277,11 +235,7 @@ pub enum NetError {
         reason: io::Error,
     },
     /// A file holds no identity.
-    #[error(
-        "{} holds no identity: {reason}; expected is an Ed25519 private key in PEM (PKCS#8), as \
-         `tacit keygen` writes it",
-        path.display()
-    )]
+    #[error("{} holds no identity: {reason}", path.display())]
     IdentityMalformed {
         /// The file.
         path: PathBuf,
@@ -295,10 +249,7 @@ pub enum NetError {
     #[error("{0}")]
     Relay(Answer),
     /// The list of invitations could not be read or written.
-    #[error(
-        "cannot use the list of invitations in {}: {reason}; see whether the folder may be written",
-        folder.display()
-    )]
+    #[error("cannot use the list of invitations in {}: {reason}", folder.display())]
     Invitations {
         /// Its folder.
         folder: PathBuf,
@@ -306,10 +257,10 @@ pub enum NetError {
         reason: io::Error,
     },
     /// This machine's clock is before 1970.
-    #[error("this machine's clock is before 1970, and invitations expire by the clock; set it")]
+    #[error("this machine's clock is before 1970, and invitations expire by the clock")]
     Clock,
     /// A page of an origin that is not allowed asked for a WebSocket.
-    #[error("a page of {origin:?} may not connect; to allow it, name its origin in `origins`")]
+    #[error("a page of {origin:?} may not connect")]
     Origin {
         /// Its origin, as its browser says.
         origin: String,
@@ -321,7 +272,7 @@ pub enum NetError {
         reason: String,
     },
     /// A text is not an Ed25519 private key.
-    #[error("this text is not an identity: {reason}; `tacit keygen` writes one")]
+    #[error("this text is not an identity: {reason}")]
     IdentityText {
         /// What was found instead.
         reason: String,
@@ -354,36 +305,11 @@ impl NetError {
                 _ => Self::Io { awaited, reason },
             },
             Interrupt::Failed(error) => *error,
-        }
-    }
-}
-
-/// What to do about a wait that took too long.
-fn wait_remedy(awaited: Awaited) -> &'static str {
-    match awaited {
-        Awaited::Connection => {
-            "see whether the other party connects to this address, and does not listen as well"
-        }
-        Awaited::AtRelay => "see whether the other party's command runs, and with the same relay",
-        _ => "see whether the other party still runs and the network is up",
-    }
-}
-
-/// What to do about an address that cannot be used.
-fn address_remedy(reason: &io::Error) -> &'static str {
-    match reason.kind() {
-        io::ErrorKind::AddrInUse => {
-            "another program listens there, perhaps `tacit serve` (`ss -ltnp` shows it): stop it, \
-             or take another port"
-        }
-        io::ErrorKind::PermissionDenied => "ports below 1024 are not for everybody; take another",
-        io::ErrorKind::InvalidInput => {
-            "an address is HOST:PORT, where HOST is this machine's own to listen at and a name or \
-             number that leads to the other party to connect to"
-        }
-        _ => {
-            "see whether the host's name is right: this machine's own to listen at, one that leads \
-             to the other party to connect to"
+            // Only a write under a wait that reads ends so, and its caller then reads.
+            Interrupt::Readable => Self::Io {
+                awaited,
+                reason: io::ErrorKind::WouldBlock.into(),
+            },
         }
     }
 }
@@ -408,41 +334,6 @@ fn list(fingerprints: &[Fingerprint]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_address_that_cannot_be_used_has_the_remedy_of_its_cause() {
-        for (kind, remedy) in [
-            (io::ErrorKind::AddrInUse, "another program listens there"),
-            (io::ErrorKind::PermissionDenied, "below 1024"),
-            (io::ErrorKind::Other, "name is right"),
-            (io::ErrorKind::InvalidInput, "HOST:PORT"),
-        ] {
-            let (address, reason) = ("localhost:1".to_owned(), kind.into());
-            let text = NetError::Address { address, reason }.to_string();
-            let (_, said) = text.split_once("; ").expect("a remedy");
-            assert!(said.contains(remedy), "{text}");
-        }
-    }
-
-    #[test]
-    fn who_waits_in_vain_is_told_that_both_may_do_the_same() {
-        let after = Duration::from_secs(60);
-        let said = |awaited| NetError::Timeout { awaited, after }.to_string();
-        let text = said(Awaited::Connection);
-        assert!(text.contains("does not listen as well"), "{text}");
-        let text = said(Awaited::AtRelay);
-        assert!(text.contains("with the same relay"), "{text}");
-        assert!(said(Awaited::Message).contains("still runs"));
-        let address = "localhost:1".to_owned();
-        let reason = io::ErrorKind::ConnectionRefused.into();
-        let text = NetError::Unreachable {
-            address,
-            after,
-            reason,
-        };
-        let text = text.to_string();
-        assert!(text.contains("does not connect as well"), "{text}");
-    }
 
     #[test]
     fn failures_of_the_system_are_sorted() {

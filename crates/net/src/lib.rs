@@ -31,6 +31,7 @@ pub mod plain;
 pub mod relay;
 mod settings;
 mod shaped;
+mod sides;
 mod signer;
 mod tcp;
 pub mod tls;
@@ -39,7 +40,9 @@ mod wait;
 #[cfg(not(target_family = "wasm"))]
 mod websocket;
 
-pub use channel::{CONTINUED, Channel, FRAME_BYTES, Frame, FrameHeader, HEADER_BYTES, frames};
+pub use channel::{
+    CONTINUED, Channel, FRAME_BYTES, Frame, FrameHeader, HEADER_BYTES, READ_AHEAD_BYTES, frames,
+};
 pub use error::{Awaited, NetError};
 pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use identity::Identity;

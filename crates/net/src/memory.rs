@@ -41,18 +41,17 @@ pub fn pair_with_capacity_and_raw(capacity: usize) -> (Channel, RawEnd) {
 
 /// Two bare ends that lead to each other.
 pub fn raw_pair(capacity: usize) -> (RawEnd, RawEnd) {
-    let (there_sink, here_source) = pipe(capacity);
-    let (here_sink, there_source) = pipe(capacity);
-    (
-        RawEnd {
-            source: here_source,
-            sink: here_sink,
-        },
-        RawEnd {
-            source: there_source,
-            sink: there_sink,
-        },
-    )
+    assert!(capacity > 0, "a pipe holds at least one byte");
+    let pipes = Arc::new(Pipes {
+        states: Mutex::default(),
+        changed: Condvar::new(),
+        capacity,
+    });
+    let end = |side: usize| RawEnd {
+        source: PipeSource(Arc::clone(&pipes), 1 - side),
+        sink: PipeSink(Arc::clone(&pipes), side),
+    };
+    (end(0), end(1))
 }
 
 /// One end of a pair of pipes, as bytes. Reads and writes block without bound; dropping it closes.
@@ -105,12 +104,15 @@ fn without_bound(interrupt: Interrupt) -> io::Error {
     }
 }
 
-struct Pipe {
-    state: Mutex<PipeState>,
+/// A pipe each way. They share a lock, since a writer may wait for room in one or for bytes in the
+/// other.
+struct Pipes {
+    states: Mutex<[PipeState; 2]>,
     changed: Condvar,
     capacity: usize,
 }
 
+#[derive(Default)]
 struct PipeState {
     bytes: VecDeque<u8>,
     /// The sink is gone, or has said that no more follows.
@@ -119,44 +121,39 @@ struct PipeState {
     abandoned: bool,
 }
 
-impl Pipe {
-    fn lock(&self) -> MutexGuard<'_, PipeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Pipes {
+    fn lock(&self) -> MutexGuard<'_, [PipeState; 2]> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a change, at most as long as `wait` allows before it wants to be asked again.
     fn sleep<'a>(
         &self,
-        state: MutexGuard<'a, PipeState>,
+        states: MutexGuard<'a, [PipeState; 2]>,
         wait: &Wait<'_>,
-    ) -> Result<MutexGuard<'a, PipeState>, Interrupt> {
+    ) -> Result<MutexGuard<'a, [PipeState; 2]>, Interrupt> {
         let slice = wait.slice()?;
-        let woken = self.changed.wait_timeout(state, slice);
+        let woken = self.changed.wait_timeout(states, slice);
         Ok(woken.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Changes one pipe.
+    fn change(&self, number: usize, change: impl FnOnce(&mut PipeState)) {
+        change(&mut self.lock()[number]);
+        self.changed.notify_all();
     }
 }
 
-struct PipeSource(Arc<Pipe>);
-struct PipeSink(Arc<Pipe>);
-
-fn pipe(capacity: usize) -> (PipeSink, PipeSource) {
-    assert!(capacity > 0, "a pipe holds at least one byte");
-    let pipe = Arc::new(Pipe {
-        state: Mutex::new(PipeState {
-            bytes: VecDeque::new(),
-            finished: false,
-            abandoned: false,
-        }),
-        changed: Condvar::new(),
-        capacity,
-    });
-    (PipeSink(Arc::clone(&pipe)), PipeSource(pipe))
-}
+/// Reads from the pipe of this number.
+struct PipeSource(Arc<Pipes>, usize);
+/// Writes to the pipe of this number.
+struct PipeSink(Arc<Pipes>, usize);
 
 impl Source for PipeSource {
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
-        let mut state = self.0.lock();
+        let mut states = self.0.lock();
         loop {
+            let state = &mut states[self.1];
             if !state.bytes.is_empty() {
                 let count = state.bytes.read(into)?;
                 self.0.changed.notify_all();
@@ -165,22 +162,26 @@ impl Source for PipeSource {
             if state.finished {
                 return Ok(0);
             }
-            state = self.0.sleep(state, wait)?;
+            states = self.0.sleep(states, wait)?;
         }
+    }
+
+    fn is_ready(&mut self) -> bool {
+        !self.0.lock()[self.1].bytes.is_empty()
     }
 }
 
 impl Drop for PipeSource {
     fn drop(&mut self) {
-        self.0.lock().abandoned = true;
-        self.0.changed.notify_all();
+        self.0.change(self.1, |state| state.abandoned = true);
     }
 }
 
 impl Sink for PipeSink {
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
-        let mut state = self.0.lock();
+        let mut states = self.0.lock();
         loop {
+            let state = &mut states[self.1];
             if state.abandoned || state.finished {
                 return Err(Interrupt::Io(io::ErrorKind::BrokenPipe.into()));
             }
@@ -195,20 +196,21 @@ impl Sink for PipeSink {
                 self.0.changed.notify_all();
                 return Ok(room - left);
             }
-            state = self.0.sleep(state, wait)?;
+            if wait.reads() && !states[1 - self.1].bytes.is_empty() {
+                return Err(Interrupt::Readable);
+            }
+            states = self.0.sleep(states, wait)?;
         }
     }
 
     fn finish(&mut self, _wait: &Wait<'_>) -> Result<(), Interrupt> {
-        self.0.lock().finished = true;
-        self.0.changed.notify_all();
+        self.0.change(self.1, |state| state.finished = true);
         Ok(())
     }
 }
 
 impl Drop for PipeSink {
     fn drop(&mut self) {
-        self.0.lock().finished = true;
-        self.0.changed.notify_all();
+        self.0.change(self.1, |state| state.finished = true);
     }
 }

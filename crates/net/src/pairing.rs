@@ -22,8 +22,10 @@
 //! |---|---|
 //! | `invitation` | the invitation and its text |
 //! | `exchange` | the states and messages, without I/O |
+//! | `accept` | the accepting party |
 //! | `ledger` | which invitations were made and used, on disk |
 
+mod accept;
 mod exchange;
 mod invitation;
 mod ledger;
@@ -36,10 +38,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::relay::{self, Answer, Hello};
-use crate::tcp::{self, Reach};
 use crate::{Channel, Fingerprint, Identity, NetError, Settings, Transport, tls};
-use exchange::{Accepting, Agreed, Invited};
+use exchange::{Agreed, Invited};
 
+pub use accept::{accept, accept_over};
 pub use exchange::Code;
 pub use invitation::{Invitation, NotAnInvitation, Route};
 pub use ledger::Ledger;
@@ -106,36 +108,19 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::Unknown => {
                 "the inviting party knows no such invitation: it was changed on the way, or \
-                 somebody else made it; ask for the line again, over another way if this happens \
-                 twice"
+                 somebody else made it"
             }
-            Self::Changed => {
-                "the invitation was changed on the way; ask for a new one over another way, and do \
-                 not trust the way that it came"
-            }
-            Self::Used => {
-                "the invitation was used before, and each is good for one pairing; ask for a new \
-                 one, and if you did not use it, somebody who read it did"
-            }
-            Self::Late => {
-                "the invitation has expired; make a new one by `tacit pair invite`, and see \
-                 whether both clocks are right"
-            }
-            Self::Withdrawn => {
-                "the `tacit pair invite` that made the invitation has ended; ask for a new \
-                 invitation"
-            }
+            Self::Changed => "the invitation was changed on the way",
+            Self::Used => "the invitation was used before, and each is good for one pairing",
+            Self::Late => "the invitation has expired",
+            Self::Withdrawn => "the party that made the invitation no longer waits for an answer",
             Self::OtherCode => {
-                "the codes differ: somebody is between the two parties, or a code was misheard; \
-                 nothing was saved, pair anew and speak to each other directly"
+                "the codes differ: somebody is between the two parties, or a code was misheard"
             }
-            Self::Malformed => {
-                "the other party sent no message of a pairing; see whether both run the same \
-                 version of Tacit"
-            }
+            Self::Malformed => "the other party sent no message of a pairing",
             Self::OtherParty => {
                 "somebody else than the invitation names is at its address: it was changed on the \
-                 way, or is of another time; ask for a new one over another way"
+                 way, or is of another time"
             }
         })
     }
@@ -216,70 +201,6 @@ pub fn now() -> Result<u64, NetError> {
 fn seconds_since_1970(time: SystemTime) -> Result<u64, NetError> {
     let since = time.duration_since(UNIX_EPOCH);
     since.map_or(Err(NetError::Clock), |since| Ok(since.as_secs()))
-}
-
-/// The accepting party: connects to where the invitation leads, as `identity`. The invitation is
-/// used up in `ledger` as soon as the inviting party answers.
-///
-/// # Errors
-///
-/// A [`Refusal`], or nobody is there.
-pub fn accept(
-    invitation: &Invitation,
-    ledger: &Ledger,
-    identity: &Identity,
-    settings: &Settings,
-) -> Result<Met, NetError> {
-    if invitation.is_late(now()?) {
-        return Err(NetError::Pairing(Refusal::Late));
-    }
-    let address = invitation.address();
-    let transport = match invitation.way() {
-        Route::Direct => tls::transport(tcp::connect(address, Reach::Anywhere, settings)?)?,
-        Route::Relay => {
-            let room = invitation.room();
-            let hello = Hello {
-                room,
-                listens: false,
-            };
-            relay::join(address, hello, settings, settings.connect_timeout)?
-        }
-    };
-    accept_over(transport, invitation, ledger, identity, settings)
-}
-
-/// [`accept`] over a transport that leads to the inviting party.
-///
-/// # Errors
-///
-/// As [`accept`].
-pub fn accept_over(
-    transport: Transport,
-    invitation: &Invitation,
-    ledger: &Ledger,
-    identity: &Identity,
-    settings: &Settings,
-) -> Result<Met, NetError> {
-    let inviter = invitation.inviter();
-    let channel = tls::pairing_client(transport, identity, &inviter, settings);
-    let mut channel = channel.map_err(|error| match error {
-        NetError::WrongIdentity { .. } => NetError::Pairing(Refusal::OtherParty),
-        other => other,
-    })?;
-    let own = identity.fingerprint();
-    let (state, offer) = Accepting::new(invitation, own, channel.binding(), nonce()?);
-    channel.send(OFFER, &offer)?;
-    let theirs = receive(&mut channel, NONCE)?;
-    let Some((opening, agreed)) = state.hear(&theirs) else {
-        return Err(refuse(channel, Refusal::Malformed));
-    };
-    // Who answers at its address learns the codes from the opening: for one invitation, once.
-    if !ledger.accept(&invitation.accepted_id(), invitation.expires())? {
-        return Err(refuse(channel, Refusal::Used));
-    }
-    channel.send(OPENING, &opening)?;
-    channel.flush()?;
-    Ok(Met { channel, agreed })
 }
 
 /// A party that waits for who accepts its invitation.

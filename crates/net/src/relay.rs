@@ -95,32 +95,20 @@ impl Answer {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Go => "the other party is at the relay; nothing is to be done",
-            Self::Full => {
-                "the relay serves as many parties as it may; try again later, or at another relay"
-            }
-            Self::TooMany => {
-                "the relay serves this network as many connections as it may; end some, or try \
-                 again later"
-            }
+            Self::Go => "the other party is at the relay",
+            Self::Full => "the relay has no room for more parties",
+            Self::TooMany => "the relay has no room for more connections from this network",
             Self::Replaced => {
-                "the same party connected to the relay again, which ended this connection; run one \
-                 command with the peer at a time"
+                "the same party connected to the relay again, which ended this connection"
             }
-            Self::Late => {
-                "the other party did not come to the relay in time; see whether it runs, and with \
-                 the same relay"
-            }
-            Self::Malformed => {
-                "the relay and this party do not understand each other; see whether the address is \
-                 that of `tacit relay`, of the same version"
-            }
+            Self::Late => "the other party did not come to the relay in time",
+            Self::Malformed => "the relay and this party do not understand each other",
         })
     }
 }
 
 /// Connects to the relay at `address`, and waits for `patience` until the other party is in the
-/// room.
+/// room. A relay that has no room, or closes the connection, is asked again meanwhile.
 ///
 /// # Errors
 ///
@@ -131,19 +119,35 @@ pub fn join(
     settings: &Settings,
     patience: Duration,
 ) -> Result<Transport, NetError> {
+    let wait = Wait::at_most(patience, &settings.cancel);
+    tcp::while_busy(settings, &wait, is_busy, || {
+        join_once(address, hello, settings, (patience, &wait))
+    })
+}
+
+fn is_busy(error: &NetError) -> bool {
+    let has_no_room = matches!(error, NetError::Relay(Answer::Full | Answer::TooMany));
+    has_no_room || tcp::is_closed(error)
+}
+
+fn join_once(
+    address: &str,
+    hello: Hello,
+    settings: &Settings,
+    (patience, wait): (Duration, &Wait<'_>),
+) -> Result<Transport, NetError> {
     let socket = tcp::connect(address, Reach::Anywhere, settings).map_err(of_relay)?;
     let mut transport = tls::transport(socket)?;
-    let wait = Wait::at_most(patience, &settings.cancel);
     let awaited = Awaited::AtRelay;
     let ended = |interrupt| NetError::interrupted(interrupt, awaited, patience);
     let bytes = hello.to_bytes();
     let mut sent = 0;
     while sent < bytes.len() {
         let parts = [IoSlice::new(&bytes[sent..])];
-        sent += transport.write(&parts, &wait).map_err(ended)?;
+        sent += transport.write(&parts, wait).map_err(ended)?;
     }
     let mut answer = [0];
-    match transport.read(&mut answer, &wait).map_err(ended)? {
+    match transport.read(&mut answer, wait).map_err(ended)? {
         0 => Err(NetError::Closed { awaited }),
         _ => match Answer::from_byte(answer[0]) {
             Answer::Go => Ok(transport),
@@ -170,9 +174,64 @@ fn of_relay(error: NetError) -> NetError {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
     use proptest::prelude::*;
 
     use super::*;
+
+    /// A relay that gives these answers, one a connection, and closes without one where there is
+    /// none.
+    fn answers(answers: &[Option<Answer>]) -> Result<Transport, NetError> {
+        let relay = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = relay.local_addr().unwrap().to_string();
+        let hello = Hello {
+            room: [7; 32],
+            listens: true,
+        };
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for answer in answers {
+                    let (mut socket, _) = relay.accept().unwrap();
+                    socket.read_exact(&mut [0; Hello::BYTES]).unwrap();
+                    if let Some(answer) = answer {
+                        socket.write_all(&[*answer as u8]).unwrap();
+                    }
+                }
+            });
+            join(
+                &address,
+                hello,
+                &Settings::default(),
+                Duration::from_secs(30),
+            )
+        })
+    }
+
+    #[test]
+    fn a_relay_that_is_busy_is_asked_again() {
+        let busy = [Some(Answer::Full), None, Some(Answer::TooMany)];
+        let all = [&busy[..], &[Some(Answer::Go)]].concat();
+        assert!(answers(&all).is_ok());
+        let all = [&busy[..], &[Some(Answer::Malformed)]].concat();
+        let ended = answers(&all).map(drop);
+        let is_final = matches!(ended, Err(NetError::Relay(Answer::Malformed)));
+        assert!(is_final, "{ended:?}");
+    }
+
+    #[test]
+    fn a_relay_that_is_busy_is_not_asked_again_once_the_time_is_up() {
+        let settings = Settings::default();
+        let wait = Wait::at_most(Duration::ZERO, &settings.cancel);
+        let mut answers = [Answer::Full, Answer::Malformed].into_iter();
+        let ended = tcp::while_busy(&settings, &wait, is_busy, || {
+            Err::<(), _>(NetError::Relay(answers.next().unwrap()))
+        });
+        let is_first = matches!(ended, Err(NetError::Relay(Answer::Full)));
+        assert!(is_first, "{ended:?}");
+    }
 
     proptest! {
         #[test]

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
+use crate::tcp::LOOK_PAUSE;
 use crate::{CancelHandle, Interrupt, Link, Sink, Wait};
 
 /// Bytes that may wait to go into the link.
@@ -109,6 +110,7 @@ impl Sink for ShapedSink {
         let backlog_time = self.link.time_for(BACKLOG_BYTES);
         let capacity = self.capacity();
         let mut state = self.shared.lock();
+        let mut has_paused = false;
         loop {
             if let Some(outcome) = state.ended {
                 let kind = outcome.err().unwrap_or(io::ErrorKind::BrokenPipe);
@@ -122,13 +124,19 @@ impl Sink for ShapedSink {
             if early.is_zero() && state.chunk_bytes < capacity {
                 break;
             }
-            let slice = wait.slice()?;
-            let pause = if early.is_zero() {
-                slice
-            } else {
-                slice.min(early)
-            };
+            let mut pause = wait.slice()?;
+            if wait.reads() {
+                if has_paused {
+                    // It does not see whether something has come: its transport looks.
+                    return Err(Interrupt::Readable);
+                }
+                pause = pause.min(LOOK_PAUSE);
+            }
+            if !early.is_zero() {
+                pause = pause.min(early);
+            }
             state = self.shared.sleep(state, pause);
+            has_paused = true;
         }
         let mut chunk = Zeroizing::new(Vec::with_capacity(self.chunk_bytes()));
         for part in parts {

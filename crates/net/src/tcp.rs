@@ -1,12 +1,15 @@
 //! TCP: sockets as transports, connecting to peers that may not listen yet, and accepting peers.
 
+mod listening;
+
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub(crate) use self::listening::Listening;
 use crate::wait::SLICE;
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait};
 
@@ -18,7 +21,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_BUSY_PAUSE: Duration = Duration::from_secs(2);
 
 /// The pauses between tries to connect, each twice the one before.
-pub(crate) struct BackOff {
+struct BackOff {
     next: Duration,
     last: Duration,
 }
@@ -31,19 +34,51 @@ impl BackOff {
     }
 
     /// For one that is there.
-    pub(crate) fn busy() -> Self {
+    fn busy() -> Self {
         let (next, last) = (LAST_PAUSE / 4, LAST_BUSY_PAUSE);
         Self { next, last }
     }
 
     /// Waits until a pause is over that began at `began`.
-    pub(crate) fn pause(&mut self, began: Instant, wait: &Wait<'_>) -> Result<(), Interrupt> {
-        while began.elapsed() < self.next {
-            thread::sleep(wait.slice()?.min(self.next));
+    fn pause(&mut self, began: Instant, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        loop {
+            let slice = wait.slice()?;
+            if began.elapsed() >= self.next {
+                break;
+            }
+            thread::sleep(slice.min(self.next));
         }
         self.next = self.last.min(self.next * 2);
         Ok(())
     }
+}
+
+/// Tries again, after pauses that grow, while the other end `is_busy`, until `wait` is over.
+pub(crate) fn while_busy<T>(
+    settings: &Settings,
+    wait: &Wait<'_>,
+    is_busy: fn(&NetError) -> bool,
+    mut attempt: impl FnMut() -> Result<T, NetError>,
+) -> Result<T, NetError> {
+    let mut back_off = BackOff::busy();
+    loop {
+        let began = Instant::now();
+        let busy = match attempt() {
+            Err(busy) if is_busy(&busy) => busy,
+            ended => return ended,
+        };
+        match back_off.pause(began, wait) {
+            Ok(()) => {}
+            Err(Interrupt::TimedOut) => return Err(busy),
+            Err(other) => return Err(ended(other, settings)),
+        }
+    }
+}
+
+/// Whether the other end has closed the connection: before a handshake is done, since it had no
+/// time for it.
+pub(crate) fn is_closed(error: &NetError) -> bool {
+    matches!(error, NetError::Closed { .. })
 }
 
 /// The pause between two looks for a connection to accept, where the system cannot be waited for.
@@ -131,11 +166,83 @@ impl Source for SocketSource {
         self.0.set_read_timeout(Some(SLICE))?;
         ready.map(drop)
     }
+
+    fn is_ready(&mut self) -> bool {
+        is_readable(&self.0)
+    }
+}
+
+/// Whether a read gives something at once. Where the system cannot be asked: no.
+pub(crate) fn is_readable(socket: &TcpStream) -> bool {
+    await_room(socket, false, Duration::ZERO)
+}
+
+/// Waits until `socket` takes or gives something, for `time` at most. Returns whether it gives
+/// something and, where room was asked for, takes nothing: also that its peer has closed.
+#[cfg(unix)]
+pub(crate) fn await_room(socket: &TcpStream, for_room: bool, time: Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let (room, bytes) = (PollFlags::OUT, PollFlags::IN);
+    let mut ends = [PollFd::new(
+        socket,
+        if for_room { room | bytes } else { bytes },
+    )];
+    let Ok(time) = Timespec::try_from(time) else {
+        return false;
+    };
+    // A signal ends the wait early, and the caller comes again.
+    let is_ready = poll(&mut ends, Some(&time)).is_ok_and(|count| count > 0);
+    is_ready && ends[0].revents() == bytes
+}
+
+#[cfg(not(unix))]
+pub(crate) fn await_room(_: &TcpStream, _: bool, _: Duration) -> bool {
+    false
+}
+
+impl SocketSink {
+    /// Writes what there is room for at once.
+    #[cfg(unix)]
+    fn write_at_once(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+        // Where there is no such flag, the standard library has told the socket.
+        #[cfg(not(target_vendor = "apple"))]
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        #[cfg(target_vendor = "apple")]
+        let flags = SendFlags::DONTWAIT;
+        let mut nothing = SendAncillaryBuffer::default();
+        Ok(sendmsg(&*self.0, parts, &mut nothing, flags)?)
+    }
+
+    /// Waits for room within the write, which sees nothing that comes meanwhile.
+    #[cfg(not(unix))]
+    fn write_at_once(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        (&*self.0).write_vectored(parts)
+    }
+
+    /// Takes what there is room for, after a wait for room that ends where something has come.
+    fn write_or_read(&self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
+        use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        loop {
+            match self.write_at_once(parts) {
+                Ok(count) => return Ok(count),
+                Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
+                Err(error) => return Err(Interrupt::Io(error)),
+            }
+            if await_room(&self.0, true, wait.slice()?) {
+                return Err(Interrupt::Readable);
+            }
+        }
+    }
 }
 
 impl Sink for SocketSink {
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
-        let count = repeat(wait, || (&*self.0).write_vectored(parts))?;
+        let count = if wait.reads() {
+            self.write_or_read(parts, wait)?
+        } else {
+            repeat(wait, || (&*self.0).write_vectored(parts))?
+        };
         if count == 0 {
             return Err(Interrupt::Io(io::ErrorKind::BrokenPipe.into()));
         }
@@ -258,84 +365,4 @@ fn resolve(address: &str, reach: Reach) -> Result<Vec<SocketAddr>, NetError> {
 /// The error of a wait for a connection that ended early.
 pub(crate) fn ended(interrupt: Interrupt, settings: &Settings) -> NetError {
     NetError::interrupted(interrupt, Awaited::Connection, settings.connect_timeout)
-}
-
-/// A socket that listens.
-#[derive(Debug)]
-pub(crate) struct Listening {
-    listener: TcpListener,
-    address: SocketAddr,
-    reach: Reach,
-}
-
-impl Listening {
-    pub(crate) fn bind(address: &str, reach: Reach) -> Result<Self, NetError> {
-        let refused = |reason| NetError::Address {
-            address: address.to_owned(),
-            reason,
-        };
-        let candidates = resolve(address, reach)?;
-        let listener = TcpListener::bind(&candidates[..]).map_err(refused)?;
-        // Accepting cannot be given a timeout, so it never blocks and is repeated.
-        listener.set_nonblocking(true).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
-        reach.check(address)?;
-        Ok(Self {
-            listener,
-            address,
-            reach,
-        })
-    }
-
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    pub(crate) fn accept(&self, settings: &Settings) -> Result<TcpStream, NetError> {
-        let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
-        loop {
-            match self.look() {
-                Ok(Some((socket, peer))) => {
-                    self.reach.check(peer)?;
-                    return Ok(socket);
-                }
-                Ok(None) => {}
-                Err(error) => return Err(ended(Interrupt::Io(error), settings)),
-            }
-            let slice = wait.slice().map_err(|over| ended(over, settings))?;
-            self.wait(slice);
-        }
-    }
-
-    /// Waits for a connection, for `time` at most; on some systems for less.
-    pub(crate) fn wait(&self, time: Duration) {
-        #[cfg(unix)]
-        {
-            use rustix::event::{PollFd, PollFlags, Timespec, poll};
-            let mut ends = [PollFd::new(&self.listener, PollFlags::IN)];
-            let waited = Timespec::try_from(time).map(|time| poll(&mut ends, Some(&time)));
-            if let Ok(Ok(_)) = waited {
-                return;
-            }
-        }
-        thread::sleep(time.min(LOOK_PAUSE));
-    }
-
-    /// The connection that waits, if there is one, and where it is from.
-    pub(crate) fn look(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
-        match self.listener.accept() {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if passes(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// Whether accepting again may succeed: nobody has come, or somebody came and has gone.
-fn passes(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-    matches!(
-        error.kind(),
-        WouldBlock | Interrupted | ConnectionAborted | ConnectionReset
-    )
 }

@@ -1,10 +1,11 @@
 //! TLS 1.3 between two parties that know each other's fingerprints.
 //!
 //! Both sides prove an Ed25519 identity as a raw public key (RFC 7250), and each accepts only
-//! fingerprints that it was told. There is one cipher suite (AES-128-GCM with SHA-256), one key
-//! exchange (X25519MLKEM768), no resumption, no early data, and the application protocol is
-//! `tacit/1`. Assumptions: those of TLS 1.3. Recorded traffic stays secret unless both X25519 and
-//! ML-KEM-768 are broken; whoever breaks Ed25519 can take a party's place from then on.
+//! fingerprints that it was told. There are two cipher suites (AES-128-GCM with SHA-256, and for
+//! pages ChaCha20-Poly1305 with SHA-256), one key exchange (X25519MLKEM768), no resumption, no
+//! early data, and the application protocol is `tacit/1`. Assumptions: those of TLS 1.3. Recorded
+//! traffic stays secret unless both X25519 and ML-KEM-768 are broken; whoever breaks Ed25519 can
+//! take a party's place from then on.
 //!
 //! In TLS 1.3 a client's handshake is over before the server has looked at its identity, so that
 //! a client that is refused learns it ([`NetError::Refused`]) when it first receives.
@@ -12,6 +13,7 @@
 mod hybrid;
 mod pinned;
 mod reception;
+mod sides;
 #[cfg(test)]
 mod strangers;
 mod stream;
@@ -19,20 +21,23 @@ mod stream;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use web_time::Instant;
 
+pub(crate) use sides::SideHandshake;
+#[cfg(test)]
+pub(crate) use sides::side_client_config;
 pub(crate) use stream::TlsStream;
 
 use self::reception::Reception;
-use crate::tcp::{self, BackOff, Listening, Reach};
+use crate::sides as side_streams;
+use crate::tcp::{self, Listening, Reach};
 #[cfg(not(target_family = "wasm"))]
 use crate::websocket;
-use crate::{
-    Awaited, Channel, Fingerprint, Identity, Interrupt, NetError, Settings, Transport, Wait,
-};
+use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
 
 /// The exporter label of [`Channel::binding`].
 const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
@@ -56,19 +61,9 @@ pub fn connect(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
-    let mut back_off = BackOff::busy();
-    loop {
-        let began = Instant::now();
-        let closed = match connect_once(address, identity, expected, settings, &wait) {
-            Err(closed @ NetError::Closed { .. }) => closed,
-            ended => return ended,
-        };
-        match back_off.pause(began, &wait) {
-            Ok(()) => {}
-            Err(Interrupt::TimedOut) => return Err(closed),
-            Err(other) => return Err(tcp::ended(other, settings)),
-        }
-    }
+    tcp::while_busy(settings, &wait, tcp::is_closed, || {
+        connect_once(address, identity, expected, settings, &wait)
+    })
 }
 
 fn connect_once(
@@ -88,12 +83,12 @@ fn connect_once(
         return client(transport, identity, expected, settings);
     }
     let socket = tcp::connect_within(address, Reach::Anywhere, settings, wait)?;
-    client(transport(socket)?, identity, expected, settings)
+    sides::connect(socket, identity, expected, settings)
 }
 
 /// A socket to which the other party connects.
 #[derive(Debug)]
-pub struct Listener(Listening);
+pub struct Listener(Arc<Listening>);
 
 impl Listener {
     /// Listens on `address` (`HOST:PORT`; port 0 takes a free one).
@@ -102,7 +97,7 @@ impl Listener {
     ///
     /// [`NetError::Address`] where it is malformed or taken.
     pub fn bind(address: &str) -> Result<Self, NetError> {
-        Ok(Self(Listening::bind(address, Reach::Anywhere)?))
+        Ok(Self(Arc::new(Listening::bind(address, Reach::Anywhere)?)))
     }
 
     /// The address, with the port that was taken.
@@ -123,8 +118,19 @@ impl Listener {
         allowed: &[Fingerprint],
         settings: &Settings,
     ) -> Result<Channel, NetError> {
-        let socket = self.0.accept(settings)?;
-        server(transport(socket)?, identity, allowed, settings)
+        let config = session_config(identity, allowed, settings)?;
+        let terms = HandshakeTerms::session(identity.fingerprint(), settings);
+        loop {
+            let socket = self.0.accept(settings)?;
+            let transport = match arrived(socket, &self.0, &terms, settings)? {
+                Arrived::Peer(transport, _) => transport,
+                Arrived::Joined => continue,
+            };
+            let (config, terms) = (Arc::clone(&config), terms.clone());
+            let channel = sides::serve(config, transport, terms, &self.0, settings)?;
+            sides::attend(&channel, &self.0, settings);
+            return Ok(channel);
+        }
     }
 
     /// Waits until somebody connects whose fingerprint is one of `allowed`. Nobody else ends the
@@ -144,18 +150,21 @@ impl Listener {
         settings: &Settings,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Channel, NetError> {
-        let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-        let terms = HandshakeTerms::session(identity.fingerprint());
-        let mut channel = Reception::new(config, terms, settings).wait(&self.0, refused)?;
+        let config = session_config(identity, allowed, settings)?;
+        let terms = HandshakeTerms::session(identity.fingerprint(), settings);
+        let reception = Reception::new(config, terms, settings, Arc::clone(&self.0));
+        let mut channel = reception.wait(refused)?;
         channel.set_cancel_handle(settings.cancel.clone());
+        sides::attend(&channel, &self.0, settings);
         Ok(channel)
     }
 }
 
 /// A socket to which several parties connect, one after another or at the same time.
 pub struct Door {
-    listening: Listening,
+    listening: Arc<Listening>,
     reception: Reception,
+    settings: Settings,
 }
 
 impl Listener {
@@ -170,14 +179,12 @@ impl Listener {
         allowed: &[Fingerprint],
         settings: &Settings,
     ) -> Result<Door, NetError> {
-        let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
+        let config = session_config(identity, allowed, settings)?;
+        let terms = HandshakeTerms::session(identity.fingerprint(), settings);
         Ok(Door {
-            reception: Reception::new(
-                config,
-                HandshakeTerms::session(identity.fingerprint()),
-                settings,
-            ),
+            reception: Reception::new(config, terms, settings, Arc::clone(&self.0)),
             listening: self.0,
+            settings: settings.clone(),
         })
     }
 }
@@ -197,7 +204,7 @@ impl Door {
         pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Option<(Channel, SocketAddr)> {
-        self.reception.step(&self.listening, true, pause, refused)
+        self.reception.step(true, pause, refused)
     }
 
     /// Lets these parties in from now on, as `identity`. Channels that are open stay open.
@@ -206,8 +213,8 @@ impl Door {
     ///
     /// The identity cannot be used.
     pub fn allow(&mut self, identity: &Identity, allowed: &[Fingerprint]) -> Result<(), NetError> {
-        let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-        let terms = HandshakeTerms::session(identity.fingerprint());
+        let config = session_config(identity, allowed, &self.settings)?;
+        let terms = HandshakeTerms::session(identity.fingerprint(), &self.settings);
         self.reception.configure(config, terms);
         Ok(())
     }
@@ -225,8 +232,9 @@ pub fn client(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let config = pinned::client_config(identity, &[*expected]).map_err(|error| failed(&error))?;
-    let terms = HandshakeTerms::session(identity.fingerprint());
-    call(config, transport, terms, settings)
+    let terms = HandshakeTerms::alone(identity.fingerprint(), pinned::PROTOCOL);
+    let (stream, agreed) = call(Arc::new(config), transport, &terms, settings)?;
+    channel(stream, &agreed, settings)
 }
 
 /// The connecting side of a pairing, over any transport, with the party that has this fingerprint.
@@ -238,8 +246,9 @@ pub(crate) fn pairing_client(
 ) -> Result<Channel, NetError> {
     let config = pinned::pairing_client_config(identity, expected);
     let config = config.map_err(|error| failed(&error))?;
-    let terms = HandshakeTerms::pairing(identity.fingerprint());
-    call(config, transport, terms, settings)
+    let terms = HandshakeTerms::alone(identity.fingerprint(), pinned::PAIRING);
+    let (stream, agreed) = call(Arc::new(config), transport, &terms, settings)?;
+    channel(stream, &agreed, settings)
 }
 
 /// The accepting side of a pairing, over any transport, with whoever is there.
@@ -249,8 +258,9 @@ pub(crate) fn pairing_server(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let config = pinned::pairing_server_config(identity).map_err(|error| failed(&error))?;
-    let terms = HandshakeTerms::pairing(identity.fingerprint());
-    serve(Arc::new(config), transport, terms, settings)
+    let terms = HandshakeTerms::alone(identity.fingerprint(), pinned::PAIRING);
+    let (stream, agreed) = serve(Arc::new(config), transport, &terms, settings)?;
+    channel(stream, &agreed, settings)
 }
 
 impl Listener {
@@ -264,42 +274,69 @@ impl Listener {
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<T, NetError> {
         let config = pinned::pairing_server_config(identity).map_err(|error| failed(&error))?;
-        let terms = HandshakeTerms::pairing(identity.fingerprint());
-        Reception::completing(config, terms, settings, Arc::new(complete)).wait(&self.0, refused)
+        let terms = HandshakeTerms::alone(identity.fingerprint(), pinned::PAIRING);
+        let (config, listening) = (Arc::new(config), Arc::clone(&self.0));
+        Reception::completing(config, terms, settings, listening, Arc::new(complete)).wait(refused)
     }
 }
 
 /// What a side goes by in a handshake, besides its keys.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct HandshakeTerms {
     own: Fingerprint,
-    protocol: &'static [u8],
+    /// The application protocols: with side streams, as many as their places say from the last, and
+    /// last without.
+    protocols: Vec<Vec<u8>>,
 }
 
 impl HandshakeTerms {
-    fn session(own: Fingerprint) -> Self {
-        let protocol = pinned::PROTOCOL;
-        Self { own, protocol }
+    /// A session over TCP.
+    fn session(own: Fingerprint, settings: &Settings) -> Self {
+        let protocols = pinned::with_side_streams(settings.side_streams());
+        Self { own, protocols }
     }
 
-    fn pairing(own: Fingerprint) -> Self {
-        let protocol = pinned::PAIRING;
-        Self { own, protocol }
+    /// A connection without side streams.
+    fn alone(own: Fingerprint, protocol: &[u8]) -> Self {
+        let protocols = vec![protocol.to_vec()];
+        Self { own, protocols }
+    }
+
+    fn has_side_streams(&self) -> bool {
+        self.protocols.len() > 1
     }
 }
 
-fn call(
-    config: ClientConfig,
-    transport: Transport,
-    terms: HandshakeTerms,
+/// What a handshake has agreed on.
+struct Agreed {
+    peer: Fingerprint,
+    /// Side streams each way.
+    side_streams: u8,
+}
+
+/// The configuration of the accepting side of sessions over TCP.
+fn session_config(
+    identity: &Identity,
+    allowed: &[Fingerprint],
     settings: &Settings,
-) -> Result<Channel, NetError> {
+) -> Result<Arc<ServerConfig>, NetError> {
+    let config = pinned::server_config(identity, allowed);
+    let mut config = config.map_err(|error| failed(&error))?;
+    config.alpn_protocols = pinned::with_side_streams(settings.side_streams());
+    Ok(Arc::new(config))
+}
+
+fn call(
+    config: Arc<ClientConfig>,
+    transport: Transport,
+    terms: &HandshakeTerms,
+    settings: &Settings,
+) -> Result<(TlsStream, Agreed), NetError> {
     // The name is neither sent nor looked at; the fingerprint takes its place.
     let name = ServerName::try_from("peer.invalid").map_err(|error| NetError::Tls {
         reason: error.to_string(),
     })?;
-    let connection =
-        ClientConnection::new(Arc::new(config), name).map_err(|error| failed(&error))?;
+    let connection = ClientConnection::new(config, name).map_err(|error| failed(&error))?;
     establish(connection.into(), transport, terms, settings)
 }
 
@@ -315,17 +352,18 @@ pub fn server(
     settings: &Settings,
 ) -> Result<Channel, NetError> {
     let config = pinned::server_config(identity, allowed).map_err(|error| failed(&error))?;
-    let terms = HandshakeTerms::session(identity.fingerprint());
-    serve(Arc::new(config), transport, terms, settings)
+    let terms = HandshakeTerms::alone(identity.fingerprint(), pinned::PROTOCOL);
+    let (stream, agreed) = serve(Arc::new(config), transport, &terms, settings)?;
+    channel(stream, &agreed, settings)
 }
 
 /// The accepting side with this configuration.
 fn serve(
     config: Arc<ServerConfig>,
     transport: Transport,
-    terms: HandshakeTerms,
+    terms: &HandshakeTerms,
     settings: &Settings,
-) -> Result<Channel, NetError> {
+) -> Result<(TlsStream, Agreed), NetError> {
     let connection = ServerConnection::new(config).map_err(|error| failed(&error))?;
     establish(connection.into(), transport, terms, settings)
 }
@@ -341,36 +379,68 @@ fn io_failed(reason: io::Error) -> NetError {
     }
 }
 
-/// The transport over a socket on which somebody came: by TCP, or by WebSocket where that is
-/// allowed. It and the TLS handshake share the handshake's time, of which the rest is given back.
-#[cfg(not(target_family = "wasm"))]
-fn arrived(socket: TcpStream, settings: &Settings) -> Result<(Transport, Settings), NetError> {
-    let Some(origins) = &settings.websocket_origins else {
-        return Ok((transport(socket)?, settings.clone()));
-    };
+/// What a connection that came is.
+enum Arrived {
+    /// A peer, over this transport. Its handshake has what is left of the time.
+    Peer(Transport, Settings),
+    /// A side stream, which has joined its session.
+    Joined,
+}
+
+/// Looks at a connection that came: by TCP, or by WebSocket where that is allowed, or a side stream
+/// of a session. The look and the TLS handshake share the handshake's time.
+fn arrived(
+    socket: TcpStream,
+    listening: &Listening,
+    terms: &HandshakeTerms,
+    settings: &Settings,
+) -> Result<Arrived, NetError> {
+    if !terms.has_side_streams() && settings.websocket_origins.is_none() {
+        return Ok(Arrived::Peer(transport(socket)?, settings.clone()));
+    }
     let began = Instant::now();
     let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
-    tcp::prepare(&socket).map_err(io_failed)?;
-    let is_http = websocket::is_asked_for(&socket, &wait).map_err(|over| {
-        NetError::interrupted(over, Awaited::Handshake, settings.handshake_timeout)
-    })?;
-    let transport = match is_http {
-        true => websocket::accept(socket, origins, settings, &wait)?,
-        false => transport(socket)?,
+    let over = |interrupt| {
+        NetError::interrupted(interrupt, Awaited::Handshake, settings.handshake_timeout)
     };
+    tcp::prepare(&socket).map_err(io_failed)?;
+    if terms.has_side_streams() && side_streams::is_asked_for(&socket, &wait).map_err(over)? {
+        side_streams::join(socket, listening.expected(), settings)?;
+        return Ok(Arrived::Joined);
+    }
+    let transport = by_either(socket, settings, &wait)?;
     let rest = settings.handshake_timeout.saturating_sub(began.elapsed());
     let settings = Settings {
         // Whole milliseconds, since people read it.
         handshake_timeout: Duration::from_millis(rest.as_millis() as u64),
         ..settings.clone()
     };
-    Ok((transport, settings))
+    Ok(Arrived::Peer(transport, settings))
+}
+
+/// The transport over a socket: a WebSocket, where that is allowed and asked for.
+#[cfg(not(target_family = "wasm"))]
+fn by_either(
+    socket: TcpStream,
+    settings: &Settings,
+    wait: &Wait<'_>,
+) -> Result<Transport, NetError> {
+    let Some(origins) = &settings.websocket_origins else {
+        return transport(socket);
+    };
+    let is_http = websocket::is_asked_for(&socket, wait).map_err(|over| {
+        NetError::interrupted(over, Awaited::Handshake, settings.handshake_timeout)
+    })?;
+    match is_http {
+        true => websocket::accept(socket, origins, settings, wait),
+        false => transport(socket),
+    }
 }
 
 /// A browser has nobody come to it.
 #[cfg(target_family = "wasm")]
-fn arrived(socket: TcpStream, settings: &Settings) -> Result<(Transport, Settings), NetError> {
-    Ok((transport(socket)?, settings.clone()))
+fn by_either(socket: TcpStream, _: &Settings, _: &Wait<'_>) -> Result<Transport, NetError> {
+    transport(socket)
 }
 
 fn failed(error: &rustls::Error) -> NetError {
@@ -383,9 +453,9 @@ fn failed(error: &rustls::Error) -> NetError {
 fn establish(
     connection: Connection,
     transport: Transport,
-    terms: HandshakeTerms,
+    terms: &HandshakeTerms,
     settings: &Settings,
-) -> Result<Channel, NetError> {
+) -> Result<(TlsStream, Agreed), NetError> {
     let transport = match settings.link {
         Some(link) => transport.shaped(link),
         None => transport,
@@ -395,8 +465,15 @@ fn establish(
     stream.handshake(&wait).map_err(|interrupt| {
         NetError::interrupted(interrupt, Awaited::Handshake, settings.handshake_timeout)
     })?;
-    let (peer, binding) = stream.agreed(terms.protocol, BINDING_LABEL)?;
-    let mut channel = Channel::over_tls(stream, peer, binding);
+    let (peer, place) = stream.agreed(&terms.protocols)?;
+    let side_streams = (terms.protocols.len() - 1 - place) as u8;
+    Ok((stream, Agreed { peer, side_streams }))
+}
+
+/// The channel over a connection whose handshake is done.
+fn channel(stream: TlsStream, agreed: &Agreed, settings: &Settings) -> Result<Channel, NetError> {
+    let binding = stream.export(BINDING_LABEL, &[])?;
+    let mut channel = Channel::over_tls(stream, agreed.peer, *binding);
     channel.set_timeout(settings.timeout);
     channel.set_cancel_handle(settings.cancel.clone());
     Ok(channel)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use web_time::Instant;
 
 use crate::meter::WireCounter;
-use crate::{Interrupt, Link, Wait, shaped};
+use crate::{Interrupt, Link, SLICE, Wait, shaped};
 
 /// The half of a transport that bytes come from.
 pub trait Source: Send {
@@ -28,6 +28,12 @@ pub trait Source: Send {
     fn rest(&mut self, _wait: &Wait<'_>) -> Result<(), Interrupt> {
         Ok(())
     }
+
+    /// Whether a read gives something at once. A source that cannot tell says no: nothing is read
+    /// from it while a write waits.
+    fn is_ready(&mut self) -> bool {
+        false
+    }
 }
 
 /// The half of a transport that bytes go to.
@@ -37,7 +43,8 @@ pub trait Sink: Send {
     ///
     /// # Errors
     ///
-    /// The wait ended, or the transport failed. Nothing was taken then.
+    /// The wait ended, or the transport failed, or a wait that [reads](Wait::reads) is to read
+    /// first. Nothing was taken then.
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt>;
 
     /// Delivers all that was taken, then tells the peer that no more follows.
@@ -54,6 +61,8 @@ pub struct Transport {
     sink: Box<dyn Sink>,
     counter: WireCounter,
     heard: Option<Heard>,
+    /// Whether its sink heeds [`Wait::reads`].
+    reads_ahead: bool,
 }
 
 /// When something came last.
@@ -68,22 +77,33 @@ impl Transport {
             sink,
             counter: WireCounter::default(),
             heard: None,
+            reads_ahead: true,
         }
     }
 
     /// The same transport, with all that it sends from now on delayed and paced by `link`.
     #[must_use]
     pub fn shaped(self, link: Link) -> Self {
-        self.map_sink(|sink| Box::new(shaped::ShapedSink::new(sink, link)))
+        Self {
+            sink: Box::new(shaped::ShapedSink::new(self.sink, link)),
+            ..self
+        }
     }
 
     /// The same transport, with another sink made of its own: one that delays, or one that lies.
+    /// While it waits for room nothing is read, since it may have taken bytes before.
     #[must_use]
     pub fn map_sink(self, wrap: impl FnOnce(Box<dyn Sink>) -> Box<dyn Sink>) -> Self {
         Self {
             sink: wrap(self.sink),
+            reads_ahead: false,
             ..self
         }
+    }
+
+    /// Whether a write under a wait that [reads](Wait::reads) says when to read.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        self.reads_ahead
     }
 
     /// The same transport, which notes in `heard` when something comes.
@@ -112,6 +132,22 @@ impl Transport {
         self.source.rest(wait)
     }
 
+    /// What a read gives at once; `None` where that is nothing.
+    pub(crate) fn read_at_once(
+        &mut self,
+        into: &mut [u8],
+        wait: &Wait<'_>,
+    ) -> Result<Option<usize>, Interrupt> {
+        if !self.source.is_ready() {
+            return Ok(None);
+        }
+        match self.read(into, &wait.again(SLICE)) {
+            // What was there was not for a reader, such as a ping.
+            Err(Interrupt::TimedOut) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
     /// Writes to the sink, if the wait is not over.
     pub(crate) fn write(
         &mut self,
@@ -120,7 +156,13 @@ impl Transport {
     ) -> Result<usize, Interrupt> {
         wait.slice()?;
         let start = Instant::now();
-        let result = self.sink.write(parts, wait);
+        let result = loop {
+            match self.sink.write(parts, wait) {
+                // A sink that cannot see its source guesses, after a pause.
+                Err(Interrupt::Readable) if !self.source.is_ready() => {}
+                result => break result,
+            }
+        };
         self.counter.waiting += start.elapsed();
         if let Ok(count) = result {
             self.counter.sent_bytes += count as u64;

@@ -84,6 +84,9 @@ pub enum Interrupt {
     Io(io::Error),
     /// The layer in between failed and has said why.
     Failed(Box<NetError>),
+    /// A write finds no room, and a read would give something: under a wait that
+    /// [reads](Wait::reads) alone.
+    Readable,
 }
 
 impl From<io::Error> for Interrupt {
@@ -98,6 +101,7 @@ pub struct Wait<'a> {
     deadline: Cell<Option<Instant>>,
     progress: Option<Progress>,
     cancel: &'a CancelHandle,
+    reads: bool,
 }
 
 /// What a wait for progress goes by.
@@ -126,6 +130,7 @@ impl<'a> Wait<'a> {
             deadline: Cell::new(Instant::now().checked_add(time)),
             progress: None,
             cancel,
+            reads: false,
         }
     }
 
@@ -141,6 +146,7 @@ impl<'a> Wait<'a> {
             deadline: Cell::new(progress.deadline()),
             progress: Some(progress),
             cancel,
+            reads: false,
         }
     }
 
@@ -151,7 +157,21 @@ impl<'a> Wait<'a> {
             deadline: Cell::new(None),
             progress: None,
             cancel,
+            reads: false,
         }
+    }
+
+    /// The same wait, under which a write that finds no room ends with [`Interrupt::Readable`] once
+    /// a read would give something, if `reads` says so.
+    pub(crate) fn reading(self, reads: bool) -> Self {
+        Self { reads, ..self }
+    }
+
+    /// Whether a write that finds no room is to end with [`Interrupt::Readable`] once a read would
+    /// give something. A sink that cannot tell waits for room alone.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.reads
     }
 
     /// A wait of `time` from now on under the same handle.

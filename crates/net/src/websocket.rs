@@ -1,11 +1,14 @@
 //! WebSockets (RFC 6455) as transports, for pages, which have no other sockets.
 //!
 //! TLS runs inside as it does over TCP, so that a proxy may end the outer one and learn nothing.
-//! Bytes travel in binary messages, whose borders mean nothing. A browser says of which origin a
-//! page is; a page of any origin that is not allowed is refused, so that a stranger's page cannot
-//! use the network that its visitor is in. A program says no origin, or what it likes: what keeps
-//! strangers out is TLS.
+//! Bytes travel in binary messages, whose borders mean nothing, and messages of text say how many
+//! of them were taken ([`credit`]). A browser says of which origin a page is; a page of any origin
+//! that is not allowed is refused, so that a stranger's page cannot use the network that its
+//! visitor is in. A program says no origin, or what it likes: what keeps strangers out is TLS.
 
+mod credit;
+
+use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +19,16 @@ use tungstenite::http::{HeaderValue, StatusCode, header};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Bytes, Message, WebSocket, accept_hdr_with_config, client};
 
+use self::credit::{Credit, WINDOW};
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait, tcp};
 
-/// What both sides call what they speak inside.
-const SUBPROTOCOL: &str = "tacit";
+/// What both sides call what they speak inside: bytes, and how many were taken.
+const SUBPROTOCOL: &str = "tacit-2";
 
 /// The longest message that is read, and the longest that is sent.
 const MAX_MESSAGE: usize = 512 * 1024;
 const MESSAGE: usize = 64 * 1024;
+const _: () = assert!(MAX_MESSAGE <= WINDOW);
 
 /// Bytes that are read before the wait is looked at again: a peer may send pieces that amount to
 /// nothing for as long as it likes.
@@ -184,9 +189,12 @@ fn finished<R: HandshakeRole>(
 /// Both halves of a WebSocket, of which a channel uses one at a time.
 struct Shared {
     socket: WebSocket<Budgeted>,
-    /// What came and was not read.
-    message: Bytes,
+    credit: Credit,
+    /// What came and was not read: at most [`WINDOW`] bytes.
+    arrived: VecDeque<Bytes>,
     is_over: bool,
+    /// Why nothing more can be read.
+    failed: Option<Interrupt>,
 }
 
 struct WebSource(Arc<Mutex<Shared>>);
@@ -195,8 +203,10 @@ struct WebSink(Arc<Mutex<Shared>>);
 fn transport(socket: WebSocket<Budgeted>) -> Transport {
     let shared = Arc::new(Mutex::new(Shared {
         socket,
-        message: Bytes::new(),
+        credit: Credit::new(),
+        arrived: VecDeque::new(),
         is_over: false,
+        failed: None,
     }));
     Transport::new(
         Box::new(WebSource(Arc::clone(&shared))),
@@ -216,8 +226,24 @@ fn ended(error: tungstenite::Error) -> Result<bool, Interrupt> {
         ConnectionClosed | AlreadyClosed => Ok(true),
         Io(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => Ok(false),
         Io(error) => Err(Interrupt::Io(error)),
-        other => Err(Interrupt::Failed(Box::new(failed(other)))),
+        other => Err(wrong(other)),
     }
+}
+
+/// That something did not happen, unless the connection ended or broke.
+fn not_ended(error: tungstenite::Error) -> Result<(), Interrupt> {
+    match ended(error)? {
+        true => Err(broken_pipe()),
+        false => Ok(()),
+    }
+}
+
+fn wrong(reason: impl ToString) -> Interrupt {
+    Interrupt::Failed(Box::new(failed(reason)))
+}
+
+fn broken_pipe() -> Interrupt {
+    Interrupt::Io(io::ErrorKind::BrokenPipe.into())
 }
 
 impl Shared {
@@ -225,66 +251,151 @@ impl Shared {
     fn flush(&mut self) -> Result<bool, Interrupt> {
         match self.socket.flush() {
             Ok(()) => Ok(true),
-            Err(error) => match ended(error)? {
-                true => Err(Interrupt::Io(io::ErrorKind::BrokenPipe.into())),
-                false => Ok(false),
-            },
+            Err(error) => not_ended(error).map(|()| false),
         }
     }
 
-    /// The next message, if it is there.
-    fn look(&mut self) -> Result<(), Interrupt> {
+    fn socket(&self) -> &TcpStream {
+        &self.socket.get_ref().socket
+    }
+
+    /// Does `operation` without a wait for the socket.
+    fn at_once<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Self) -> Result<T, Interrupt>,
+    ) -> Result<T, Interrupt> {
+        self.socket().set_nonblocking(true)?;
+        let done = operation(self);
+        self.socket().set_nonblocking(false)?;
+        done
+    }
+
+    /// The next message, if it is there; whether it was. What it grants is counted.
+    fn look(&mut self) -> Result<bool, Interrupt> {
         self.socket.get_mut().budget = READ_BUDGET;
         match self.socket.read() {
-            Ok(Message::Binary(bytes)) => self.message = bytes,
+            Ok(Message::Binary(bytes)) => {
+                self.credit.received(bytes.len()).map_err(wrong)?;
+                if !bytes.is_empty() {
+                    self.arrived.push_back(bytes);
+                }
+            }
+            Ok(Message::Text(text)) => self.credit.granted(&text).map_err(wrong)?,
             Ok(Message::Close(_)) => self.is_over = true,
-            Ok(Message::Ping(_) | Message::Pong(_)) => {}
-            Ok(_) => return Err(Interrupt::Failed(Box::new(failed("a message of text")))),
-            Err(error) => self.is_over |= ended(error)?,
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
+            Err(error) => {
+                self.is_over |= ended(error)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Looks at what has come, up to the first bytes to read; whether there is something to read.
+    fn look_at_once(&mut self) -> bool {
+        let seen = self.at_once(|shared| {
+            while shared.arrived.is_empty() && !shared.is_over && shared.look()? {}
+            Ok(())
+        });
+        // A read tells of it.
+        self.failed = self.failed.take().or(seen.err());
+        self.is_over || self.failed.is_some() || !self.arrived.is_empty()
+    }
+
+    /// Waits until all that was taken is sent, and the peer has room for more.
+    fn await_room(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        let flush = |shared: &mut Self| match wait.reads() {
+            true => shared.at_once(Self::flush),
+            false => shared.flush(),
+        };
+        while !flush(self)? {
+            let slice = wait.slice()?;
+            let is_readable = wait.reads() && tcp::await_room(self.socket(), true, slice);
+            if is_readable && self.look_at_once() {
+                return Err(Interrupt::Readable);
+            }
+        }
+        while self.credit.to_send() == 0 {
+            if wait.reads() && !self.arrived.is_empty() {
+                return Err(Interrupt::Readable);
+            }
+            if self.is_over {
+                return Err(broken_pipe());
+            }
+            wait.slice()?;
+            self.look()?;
         }
         Ok(())
+    }
+
+    /// Sends a message; where it finds no room it goes later.
+    fn write(&mut self, message: Message) -> Result<(), Interrupt> {
+        self.socket.write(message).or_else(not_ended)
+    }
+
+    /// Tells the peer how much was taken, if it is time to. A peer that has left needs no word.
+    fn tell(&mut self) -> Result<(), Interrupt> {
+        match self.credit.take_untold() {
+            Some(count) if self.socket.can_write() => {
+                self.write(Message::text(count.to_string())).or_else(gone)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is sent to a peer that has left is lost, and what it sent before is still read.
+fn gone(interrupt: Interrupt) -> Result<(), Interrupt> {
+    match interrupt {
+        Interrupt::Io(_) => Ok(()),
+        other => Err(other),
     }
 }
 
 impl Source for WebSource {
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         let mut shared = lock(&self.0);
-        while shared.message.is_empty() {
+        while shared.arrived.is_empty() {
+            if let Some(failed) = shared.failed.take() {
+                return Err(failed);
+            }
             if shared.is_over {
                 return Ok(0);
             }
+            // What was taken last may not have been told yet: the peer may wait for it.
+            shared.flush().map(drop).or_else(gone)?;
             shared.look()?;
             wait.slice()?;
         }
-        let count = shared.message.len().min(into.len());
-        let now = shared.message.split_to(count);
-        into[..count].copy_from_slice(&now);
+        let first = &mut shared.arrived[0];
+        let count = first.len().min(into.len());
+        into[..count].copy_from_slice(&first.split_to(count));
+        if first.is_empty() {
+            shared.arrived.pop_front();
+        }
+        shared.credit.taken(count);
+        shared.tell()?;
         Ok(count)
+    }
+
+    fn is_ready(&mut self) -> bool {
+        lock(&self.0).look_at_once()
     }
 }
 
 impl Sink for WebSink {
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         let mut shared = lock(&self.0);
-        // Before anything is taken, what was taken before is gone.
-        while !shared.flush()? {
-            wait.slice()?;
-        }
+        shared.await_room(wait)?;
+        let most = MESSAGE.min(shared.credit.to_send());
         let mut bytes = Vec::new();
         for part in parts {
-            let room = MESSAGE - bytes.len();
+            let room = most - bytes.len();
             bytes.extend_from_slice(&part[..part.len().min(room)]);
         }
         let count = bytes.len();
-        match shared.socket.write(Message::Binary(bytes.into())) {
-            Ok(()) => {}
-            // It is taken all the same, and goes later.
-            Err(error) => {
-                if ended(error)? {
-                    return Err(Interrupt::Io(io::ErrorKind::BrokenPipe.into()));
-                }
-            }
-        }
+        shared.write(Message::Binary(bytes.into()))?;
+        shared.credit.sent(count);
         Ok(count)
     }
 
@@ -308,3 +419,6 @@ impl Sink for WebSink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -186,7 +186,7 @@ pub enum ApiMisuse {
         found: usize,
     },
     /// These base OTs have given all the correlated OTs that they may.
-    #[error("these base OTs are used up after {limit} correlated OTs; run base OTs anew")]
+    #[error("these base OTs are used up after {limit} correlated OTs; run base OTs again")]
     UsedUp {
         /// How many correlated OTs one set of base OTs gives.
         limit: u64,
@@ -232,7 +232,7 @@ pub enum ApiMisuse {
         id: u8,
     },
     /// An earlier call ended in an error; what followed would not match the peer's half.
-    #[error("this OT extension ended in an error earlier; run base OTs anew")]
+    #[error("this OT extension ended in an error earlier; run base OTs again")]
     Ended,
 }
 

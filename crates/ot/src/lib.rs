@@ -8,7 +8,7 @@
 //! | [`silent`] | very many of them with random choices, from few bytes | Yang et al. 2020 |
 //! | [`precomputed`] | OTs made in advance, and used once in any form | Beaver 1995 |
 //! | [`source`] | OTs by number, made ahead of need by any extension | |
-//! | [`spare`] | base OTs made at once for many later sessions | |
+//! | [`spare`] | base OTs that are kept for many later runs | |
 //!
 //! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
 //! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its

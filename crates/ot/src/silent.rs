@@ -8,7 +8,7 @@
 //! vector for each tree. The first of them feed the next round.
 //!
 //! Assumptions: LPN with regular noise and a 10-local code, at 128 bits by the estimates that
-//! `estimate` computes; AES under public keys is an ideal cipher.
+//! `crates/ot/tests/all/lpn.rs` computes; AES under public keys is an ideal cipher.
 //! Not here: the codes of Silver, which were broken (Raghuraman, Rindal, Tanguy, CRYPTO 2023), and
 //! the expand-accumulate and expand-convolute codes, whose assumptions are younger.
 //!
@@ -31,8 +31,6 @@
 
 mod batch;
 mod double;
-#[cfg(test)]
-mod estimate;
 mod lpn;
 mod params;
 mod receiver;
@@ -44,6 +42,7 @@ mod tree;
 
 pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES};
 pub(crate) use params::{BOOTSTRAP, SECURITY_BITS, Schedule};
+pub use params::{LPN_SIZES, LpnSizes};
 pub use receiver::{ReceiverBatch, SilentReceiver};
 pub use sender::{SenderBatch, SilentSender};
 

@@ -36,10 +36,10 @@
 //! **Failed.** An error that the peer caused ends a half: its keys and all OTs that it has not
 //! handed out are wiped.
 
+mod buffer;
 mod cost;
 mod receiver;
 mod sender;
-mod shelf;
 
 pub use cost::{Choice, Cost, Extension, Link};
 pub use receiver::SourceReceiver;

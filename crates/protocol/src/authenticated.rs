@@ -37,8 +37,8 @@
 //! | `gates` | masks of wires and the openings of gates |
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
 //! | `rows` | the same of rows in tables that prove a gate |
-//! | `party`, `terms`, `garbler`, `evaluator` | how a run begins and ends, and its states |
-//! | `outline` | what a run sends, without running it |
+//! | `run`, `terms`, `garbler`, `evaluator` | how a run begins and ends, and each party's side of it |
+//! | `messages`, `outline` | each message once; what a run sends, without running it |
 //! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and what a cheating peer is caught at |
 //!
 //! **Memory** is bounded by a lot, of at most 1.2 million leaky ANDs, whatever the function's
@@ -60,11 +60,12 @@ mod gates;
 mod leaky;
 mod linked;
 mod lot;
+mod messages;
 mod oracle;
 mod outline;
 mod parameters;
-mod party;
 mod rows;
+mod run;
 mod saving;
 mod share;
 mod stocked;
@@ -73,15 +74,13 @@ mod walk;
 
 pub use caught::Caught;
 pub use chain::SharedChain;
-pub use epoch::{Epoch, EpochSetup, EpochTags};
-pub use evaluator::Evaluator;
-pub use garbler::Garbler;
-pub use linked::{LinkedRun, MakingInstances, check_linked, instance_bytes, linked_outline};
+pub use epoch::{Epoch, EpochBase, EpochSetup, EpochTags};
+pub use linked::{InstanceOrder, LinkedRun, check_linked, instance_bytes, linked_outline};
 pub use outline::{Outline, outline, stocked_outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
-pub use party::AuthenticatedParty;
+pub use run::Proven;
 pub use stocked::{
-    BLOCK_BYTES, BLOCK_TRIPLES, MakingTriples, StockedTriples, TripleBlocks, blocks_for,
+    BLOCK_BYTES, BLOCK_TRIPLES, StockedTriples, TripleBlocks, TripleOrder, blocks_for,
 };
 pub use terms::{Terms, check};
 

@@ -20,8 +20,9 @@
 //! that is watched and never programmed; AES as an ideal cipher for garbling and commitments to
 //! labels, a pseudorandom permutation elsewhere; the malicious OT extension's.
 //!
-//! **Prepared** by [`PreparingGarbler`] and [`PreparingEvaluator`]: both keep N executions through
-//! [`Circuits`]. **Run** by [`OnlineGarbler`] and [`OnlineEvaluator`], each execution once. While
+//! **Prepared** by [`Batch::prepare_as_garbler`] and [`Batch::prepare_as_evaluator`]: both keep N
+//! executions through [`Circuits`]. **Run** by [`OnlineGarbler::run`] and [`OnlineEvaluator::run`],
+//! each execution once. While
 //! preparing, a check that fails or a connection that is lost is terminal: all of the batch and its
 //! OTs are discarded, and another is prepared from fresh randomness. In a run it costs that
 //! execution alone.
@@ -32,6 +33,7 @@ mod consistency;
 mod cut;
 mod execution;
 mod layout;
+mod messages;
 pub mod offline;
 pub mod online;
 pub mod outline;
@@ -44,7 +46,7 @@ mod transfer;
 pub use caught::Caught;
 pub use execution::{Circuits, EvaluatorBytes, EvaluatorExecution, GarblerExecution};
 pub use layout::Batch;
-pub use offline::{PreparingEvaluator, PreparingGarbler};
+pub use messages::READY;
 pub use online::{OnlineEvaluator, OnlineGarbler, ReadyExecution};
 pub use plan::{Bound, Plan, held_bits};
 

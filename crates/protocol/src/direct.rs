@@ -26,10 +26,10 @@
 mod evaluator;
 mod frames;
 mod garbler;
-mod messages;
 mod outline;
+mod spans;
 
-pub(crate) use frames::{EXTENSION_OTS, check_without_values};
+pub(crate) use frames::check_without_values;
 pub use frames::{FRAME_BYTES, check};
 pub use outline::outline;
 
@@ -49,12 +49,23 @@ pub struct Run<'f, S> {
     pub function: &'f Function,
     /// What the run is bound to.
     pub tag: RunTag,
+    /// Threads of this party, at least one. Neither results nor messages depend on their number. A
+    /// run on several needs a wire on which no wait is pending, such as a blocking channel.
+    pub threads: usize,
 }
 
 impl<S: Scheme> Run<'_, S> {
+    /// Whether it runs on several threads: a small function is over before they have started.
+    fn is_on_threads(&self) -> bool {
+        self.threads > 1 && self.function.and_gates() >= spans::LEAST_ANDS
+    }
+
     /// Checks that the function can be run, with these inputs of the party in `role`.
     fn check(&self, role: Role, inputs: &[bool]) -> Result<(), Error> {
         check(self.function)?;
+        if self.threads == 0 {
+            return Err(Error::ApiMisuse("at least one thread"));
+        }
         if inputs.len() == self.function.input_bits(role) {
             return Ok(());
         }

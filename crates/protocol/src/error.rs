@@ -29,10 +29,7 @@ pub enum Error {
     #[error("the peer stopped the run: {0}")]
     PeerAborted(AbortReason),
     /// The function keeps values from one run to the next, and the protocol does not.
-    #[error(
-        "the function has the saved value {value:?} and the protocol {protocol} keeps none; \
-         choose a protocol that does, or give the value as an input"
-    )]
+    #[error("the function has the saved value {value:?} and the protocol {protocol} keeps none")]
     SavedValue {
         /// The protocol.
         protocol: &'static str,
@@ -42,7 +39,7 @@ pub enum Error {
     /// The function keeps values from one run to the next, which the scheme does not allow.
     #[error(
         "values are kept between runs under half-gates with either hash and under three-halves, \
-         and not under {scheme}; give both parties one of these --scheme"
+         and not under {scheme}"
     )]
     SchemeKeepsNothing {
         /// The scheme.
@@ -51,11 +48,11 @@ pub enum Error {
     /// Prepared material could not be had when it was due.
     #[error("prepared material is missing: {0}")]
     Material(String),
+    /// Prepared material is not as it was kept.
+    #[error("prepared material is damaged: {0}")]
+    DamagedMaterial(String),
     /// The function is beyond what the protocol holds at once.
-    #[error(
-        "the function needs {found} bytes of links and `prepared` takes at most {limit}; run it by \
-         `direct`"
-    )]
+    #[error("the function needs {found} bytes of links and prepared takes at most {limit}")]
     TooManyLinks {
         /// Bytes that it needs.
         found: u64,
@@ -63,19 +60,13 @@ pub enum Error {
         limit: u64,
     },
     /// A saved value was given to a run of another chain than the one that it was saved in.
-    #[error(
-        "the saved value {value:?} belongs to another chain of runs; values of different chains \
-         can't be used together"
-    )]
+    #[error("the saved value {value:?} belongs to another chain of runs")]
     OtherChain {
         /// The value's name.
         value: String,
     },
     /// A saved value is of another type than the function loads.
-    #[error(
-        "the saved value {value:?} is {kept} and the function loads it as {wanted}; load it with \
-         the type and the --param with which it was saved"
-    )]
+    #[error("the saved value {value:?} is {kept} and the function loads it as {wanted}")]
     SavedType {
         /// The value's name.
         value: String,
@@ -87,14 +78,14 @@ pub enum Error {
     /// The session's base OTs have given all the OTs that they may.
     #[error(
         "the session's oblivious transfers are used up after {limit}, one for each input bit of \
-         the evaluator; open a new session"
+         the evaluator"
     )]
     TransfersUsedUp {
         /// How many a session gives.
         limit: u64,
     },
     /// A statistical security parameter that the protocol does not offer.
-    #[error("{found} bits of statistical security are not offered; ask for {least} to {limit}")]
+    #[error("{found} bits of statistical security are not offered: {least} to {limit} are")]
     SecurityBits {
         /// What was asked for.
         found: u8,
@@ -103,6 +94,10 @@ pub enum Error {
         /// The most that there is.
         limit: u8,
     },
+    /// The keys have no encoding under this run's hashes, or fill a shard too far. Both are a
+    /// matter of chance.
+    #[error("the tables cannot be matched under this run's hashes, which is chance: try again")]
+    MatchingFailed,
     /// The wire could not move a message, or ended the run: what drives it knows why.
     #[error("the connection to the peer failed")]
     Wire,
@@ -189,7 +184,7 @@ pub enum Misbehaviour {
 #[non_exhaustive]
 pub enum Incompatibility {
     /// Versions of the wire differ.
-    #[error("it speaks wire version {theirs} and this party {ours}; use the same release")]
+    #[error("it speaks wire version {theirs} and this party {ours}")]
     Version {
         /// Our version.
         ours: Version,
@@ -197,18 +192,10 @@ pub enum Incompatibility {
         theirs: Version,
     },
     /// Both want the same role.
-    #[error(
-        "it wants to be the {0} too; start one side with --role {other}, or each with its own --as \
-         where a program is run",
-        other = other(.0)
-    )]
+    #[error("it wants to be the {0} too")]
     SameRole(&'static str),
     /// Another function.
-    #[error(
-        "it wants function {theirs} and this party {ours}; give both sides the same function or \
-         file and the same --param, --public, --entry, --owner, --result, --type and --bit-order, \
-         and compare what `tacit inspect` prints on each"
-    )]
+    #[error("it wants function {theirs} and this party {ours}")]
     Function {
         /// Our function's digest.
         ours: Digest,
@@ -216,16 +203,27 @@ pub enum Incompatibility {
         theirs: Digest,
     },
     /// Another order of a preparation.
-    #[error(
-        "it orders something other than this party; give both sides the same function or file, \
-         --param, --entry, --runs, --component, --ots, --ands, --protocol and --scheme"
-    )]
+    #[error("it orders something other than this party")]
     Order {
         /// Our order's digest.
         ours: Digest,
         /// The peer's.
         theirs: Digest,
     },
+    /// Another matching.
+    #[error("it was told {theirs}, and this party {ours}")]
+    Matching {
+        /// What we were told to match.
+        ours: String,
+        /// What the peer was.
+        theirs: String,
+    },
+    /// It tells the sizes of tables, where this party's run has none that are matched.
+    #[error("it is about to match tables, and this party is told to run something else")]
+    MatchesTables,
+    /// It tells no sizes of tables, where this party's run has some that are matched.
+    #[error("it is told to run something other than what matches tables as this party does")]
+    MatchesNoTables,
     /// Another protocol.
     #[error("{}", protocol(*.ours, *.theirs))]
     Protocol {
@@ -235,7 +233,7 @@ pub enum Incompatibility {
         theirs: ProtocolId,
     },
     /// Another garbling scheme.
-    #[error("it wants scheme {theirs} and this party {ours}; give both the same --scheme")]
+    #[error("it wants scheme {theirs} and this party {ours}")]
     Scheme {
         /// Our scheme.
         ours: SchemeId,
@@ -254,7 +252,7 @@ pub enum Incompatibility {
         theirs: u8,
     },
     /// Base OTs that rest on something else.
-    #[error("it wants base OTs from {theirs} and this party {ours}; give both the same --base-ot")]
+    #[error("it wants base OTs from {theirs} and this party {ours}")]
     BaseOt {
         /// Our kind.
         ours: BaseOt,
@@ -262,7 +260,7 @@ pub enum Incompatibility {
         theirs: BaseOt,
     },
     /// OTs that are made in another way.
-    #[error("it wants OTs by {theirs} and this party {ours}; give both the same --ot-extension")]
+    #[error("it wants OTs by {theirs} and this party {ours}")]
     OtExtension {
         /// Our extension.
         ours: Extension,
@@ -270,10 +268,7 @@ pub enum Incompatibility {
         theirs: Extension,
     },
     /// Another plan of a batch.
-    #[error(
-        "it plans {theirs} and this party {ours}; give both the same release and the same number \
-         of executions"
-    )]
+    #[error("it plans {theirs} and this party {ours}")]
     BatchPlan {
         /// Our plan.
         ours: String,
@@ -281,7 +276,7 @@ pub enum Incompatibility {
         theirs: String,
     },
     /// Another number of circuits of an outsourced run.
-    #[error("it was told {theirs} and this party {ours}; give all three the same --copies")]
+    #[error("it was told {theirs} and this party {ours}")]
     Circuits {
         /// Our parameters.
         ours: String,
@@ -291,8 +286,7 @@ pub enum Incompatibility {
     /// The two parties that keep values bring different chains or versions of them.
     #[error(
         "the two parties that keep the saved values hold different versions of them ({ours} and \
-         {theirs}): the chain is stopped, since one of them went back to an old copy; both remove \
-         it with `tacit stock drop-chain` and begin a new one"
+         {theirs}): the chain is stopped, since one of them went back to an old copy"
     )]
     SavedValues {
         /// The hash of the one's state.
@@ -303,8 +297,7 @@ pub enum Incompatibility {
     /// Those who keep a chain bring another than the one that a party pinned, or an older version.
     #[error(
         "the run would continue from {}, but chain {pinned} or later is pinned: the pin is \
-         mistyped, or those who keep the chain went back to an old copy or run another; compare \
-         what earlier runs printed, and omit the pin only if you accept that",
+         mistyped, or those who keep the chain went back to an old copy or run another",
         found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
     )]
     Pinned {
@@ -314,16 +307,10 @@ pub enum Incompatibility {
         found: Option<ChainVersion>,
     },
     /// The links of a party of three are for different runs.
-    #[error(
-        "the evaluator and the cloud came for two different runs; run all three parties again, \
-         once for each run"
-    )]
+    #[error("the evaluator and the cloud came for two different runs")]
     OtherRun,
     /// The peer takes this server of a party of three for the other one.
-    #[error(
-        "it takes this party for the {taken_for} of the run, but this is the {we_are}; whoever \
-         runs it exchanges what --generator and --cloud name"
-    )]
+    #[error("it takes this party for the {taken_for} of the run, but this is the {we_are}")]
     OtherServer {
         /// What the peer takes us for.
         taken_for: Peer,
@@ -340,59 +327,38 @@ pub enum Incompatibility {
     },
 }
 
-/// How two parties' parameters differ. Only `outsourced` runs both with 0 bits (one circuit) and
-/// with more.
-/// Two parties that want different protocols, and what to do.
+/// Two parties that want different protocols.
 fn protocol(ours: ProtocolId, theirs: ProtocolId) -> String {
-    use ProtocolId::{Authenticated, Batch, Prepare};
     let what = |protocol| match protocol {
-        Prepare => "`tacit prepare`".to_owned(),
+        ProtocolId::Prepare => "a preparation".to_owned(),
+        ProtocolId::Offers => "to be told what is offered".to_owned(),
+        ProtocolId::Match => "a matching".to_owned(),
         protocol => format!("a run by {protocol}"),
     };
-    let (theirs_is, ours_is) = (what(theirs), what(ours));
-    match (ours, theirs) {
-        (Batch, Authenticated) | (Authenticated, Batch) => format!(
-            "it chose protocol {theirs} and this party {ours}; give both --protocol authenticated, \
-             or prepare a batch at both: without --protocol each goes by its own stock, and \
-             `tacit stock list` shows it"
-        ),
-        (Prepare, _) | (_, Prepare) => {
-            format!("it wants {theirs_is} and this party {ours_is}; give both the same command")
-        }
-        _ => format!(
-            "it wants {theirs_is} and this party {ours_is}; give both the same --protocol and \
-             --security"
-        ),
-    }
+    format!("it wants {} and this party {}", what(theirs), what(ours))
 }
 
+/// How two parties' parameters differ. Only `outsourced` runs both with 0 bits (one circuit) and
+/// with more.
 fn statistical_security(ours: u8, theirs: u8) -> String {
     let circuits = |bits| match bits {
         0 => "one circuit, for parties that follow the protocol",
         _ => "several circuits, against malicious parties",
     };
-    match ours == 0 || theirs == 0 {
-        true => format!(
-            "it was told {} and this party {}; give all three the same --copies",
-            circuits(theirs),
-            circuits(ours)
-        ),
-        false => format!(
-            "it wants {theirs} bits of statistical security and this party {ours}; give both the \
-             same --security-bits"
-        ),
+    if ours == 0 || theirs == 0 {
+        let (theirs, ours) = (circuits(theirs), circuits(ours));
+        return format!("it was told {theirs} and this party {ours}");
     }
-}
-
-fn other(role: &str) -> &'static str {
-    if role == "garbler" {
-        "evaluator"
-    } else {
-        "garbler"
-    }
+    format!("it wants {theirs} bits of statistical security and this party {ours}")
 }
 
 impl Incompatibility {
+    /// Matchings with these digests.
+    pub(crate) fn other_match(ours: Digest, theirs: Digest) -> Self {
+        let [ours, theirs] = [ours, theirs].map(|digest| format!("to match {digest}"));
+        Self::Matching { ours, theirs }
+    }
+
     /// The reason to tell the peer when this ends a run.
     #[must_use]
     pub const fn abort_reason(&self) -> AbortReason {
@@ -426,11 +392,13 @@ impl Error {
             | Self::SavedValue { .. }
             | Self::SchemeKeepsNothing { .. }
             | Self::Material(_)
+            | Self::DamagedMaterial(_)
             | Self::TooManyLinks { .. }
             | Self::OtherChain { .. }
             | Self::SavedType { .. }
             | Self::TransfersUsedUp { .. }
             | Self::SecurityBits { .. }
+            | Self::MatchingFailed
             | Self::Wire
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }
@@ -453,17 +421,5 @@ mod tests {
         impl Check for Other {}
         assert_eq!(cheated(One), cheated(One));
         assert_ne!(cheated(One), cheated(Other));
-    }
-
-    #[test]
-    fn what_differs_is_what_is_to_be_given_alike() {
-        let said = |ours, theirs| Incompatibility::StatisticalSecurity { ours, theirs }.to_string();
-        for text in [said(40, 0), said(0, 40)] {
-            assert!(
-                text.ends_with("; give all three the same --copies"),
-                "{text}"
-            );
-        }
-        assert!(said(40, 41).ends_with("--security-bits"));
     }
 }

@@ -15,12 +15,12 @@
 pub mod memory;
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use crate::Error;
 use crate::message::{Kind, exactly};
-use crate::party::{Action, OnlyPeer, Party, PeerName, Progress};
+use crate::party::{OnlyPeer, PeerName, Progress};
 
 /// A message in this run: its kind and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,33 +155,6 @@ impl<'w, P: PeerName> Io<'w, P> {
         self.from
     }
 
-    /// Moves the messages of a party that is not a script yet, until it is done or has something
-    /// to [keep](Action::Keep). Returns which.
-    ///
-    /// # Errors
-    ///
-    /// Those of the party and of the wire.
-    pub async fn drive(&mut self, party: &mut dyn Party<P>) -> Result<Action<P>, Error> {
-        loop {
-            let action = party.next(&mut self.message)?;
-            match action {
-                Action::Send { to, kind } => self.wire.send(to, kind, &self.message)?,
-                Action::Receive {
-                    from,
-                    kind,
-                    max_bytes,
-                } => {
-                    let expected = Message::up_to(kind, max_bytes);
-                    party.receive(self.receive_from(from, expected).await?)?;
-                    self.from = None;
-                }
-                Action::Continue => self.breathe().await?,
-                Action::Keep | Action::Done => return Ok(action),
-            }
-            self.wire.progressed(party.progress());
-        }
-    }
-
     /// Tells how far the party has come.
     pub fn progressed(&mut self, progress: Progress) {
         self.wire.progressed(progress);
@@ -206,6 +179,22 @@ impl Io<'_> {
     pub async fn receive(&mut self, expected: Message) -> Result<&[u8], Error> {
         self.receive_from(OnlyPeer, expected).await
     }
+}
+
+/// A phase of a script in a box of its own. A future that is not begun is moved with what the
+/// stack held where it is made. That is cleared first: it may be a secret of an earlier phase, and
+/// the box is freed unwiped.
+pub(crate) fn boxed<F: Future>(phase: impl FnOnce() -> F) -> Pin<Box<F>> {
+    #[inline(never)]
+    fn clear_stack() {
+        std::hint::black_box(&mut [0_u8; 1 << 14]);
+    }
+    #[inline(never)]
+    fn make<F: Future>(phase: impl FnOnce() -> F) -> Pin<Box<F>> {
+        Box::pin(phase())
+    }
+    clear_stack();
+    make(phase)
 }
 
 /// Runs a script to its end in one poll, over a wire on which no wait is pending.

@@ -12,6 +12,7 @@
 //! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
 //! | [`authenticated`] | any function, once, from nothing or from what was made ahead: malicious |
 //! | [`batch`] | many executions checked together: malicious, four messages each |
+//! | [`matching`] | which keys two tables have in common: semi-honest |
 //! | [`outsourced`] | a thin client, a generator and a cloud that does the work: malicious, stateful |
 //! | [`prepared`] | link what was garbled before: semi-honest, one round trip |
 //!
@@ -24,8 +25,10 @@ pub mod batch;
 mod bits;
 pub mod direct;
 mod error;
+pub mod gmw;
 pub mod io;
 mod malicious;
+pub mod matching;
 pub mod message;
 pub mod outline;
 pub mod outsourced;

@@ -98,6 +98,10 @@ one_byte_enum! {
         SavedLinks = 39, "links of saved values";
         /// Chain, version and loads of a run that takes saved values, as its sender has them.
         SavedState = 40, "state of saved values";
+        /// What a service offers the peer that asks, as JSON.
+        Offers = 41, "offers";
+        /// The parameters of the sender's function, for a peer that wants another one.
+        Parameters = 42, "parameters";
         /// A batch's plan, and commitments to the evaluator's choices.
         BatchPlan = 48, "batch plan";
         /// Digests of a batch's circuits.
@@ -200,6 +204,23 @@ one_byte_enum! {
         LinkMasks = 111, "masks of links";
         /// Links from values to the inputs of authenticated instances.
         AuthenticatedLinks = 112, "authenticated links";
+        /// OTs of `gmw` whose sender is the evaluator, as [`OtRefill`](Self::OtRefill) has them of
+        /// the garbler's.
+        OtRefillBack = 113, "OT refill of the other direction";
+        /// A part of a step's bits, opened under the masks of crosses.
+        Layer = 114, "layer";
+        /// The sender's shares of the receiver's results.
+        ResultShares = 115, "result shares";
+        /// What the sender matches, and how many keys it has.
+        MatchSizes = 116, "sizes of a matching";
+        /// The placer's encoding of the points of its keys, under its VOLE.
+        MatchAsk = 117, "ask of a matching";
+        /// The programmer's masked rows, encoded for the points of its keys in bins.
+        MatchHint = 118, "hint of a matching";
+        /// A tag of each of the programmer's keys.
+        MatchTags = 119, "tags of a matching";
+        /// Which of the programmer's tags the placer has.
+        Matches = 120, "matches";
     }
 }
 
@@ -209,44 +230,35 @@ one_byte_enum! {
         /// The other sent what no honest party sends.
         Misbehaved = 1, "it found that we broke the protocol";
         /// The parties want different things.
-        Incompatible = 2, "it was told to run something else; compare the commands, and see what \
-            it printed";
+        Incompatible = 2, "it was told to run something else";
         /// A person or a signal cancelled the run.
         Cancelled = 3, "it was cancelled";
         /// Something failed on its side.
-        Failed = 4, "it failed on its side; see the error that it printed";
+        Failed = 4, "it failed on its side";
         /// It does not allow what was proposed.
-        NotAllowed = 5, "it does not allow this party to run this function in this way; compare \
-            role, protocol and parameters with what it allows, or ask it to add them to \
-            [[serve.function]]";
+        NotAllowed = 5, "it does not allow this party to run this function in this way";
         /// It waited for too long.
         TimedOut = 6, "it waited for too long";
         /// It has no room for more sessions or runs for now, or is about to stop.
-        Busy = 7, "it is busy, or about to stop; try again later";
+        Busy = 7, "it is busy, or about to stop";
         /// It was asked more often than it allows.
-        TooOften = 8, "it allows this no more often for now; ask less often, or ask it to raise \
-            the rate of the function";
+        TooOften = 8, "it allows this no more often for now";
         /// It keeps no such order in stock, or one for fewer runs.
-        OrderNotAllowed = 9, "it does not allow this party to order this, or this number of runs; \
-            order fewer --runs or --ands, or ask it to add the order to [[serve.stock]], or to \
-            raise its runs or ands";
+        OrderNotAllowed = 9, "it does not allow this party to order this, or this number of \
+            runs";
         /// What was ordered does not fit into its stock.
-        NoRoom = 10, "it has no room for this order in its stock; order less, or ask it to raise \
-            its limit_gib";
+        NoRoom = 10, "it has no room for this order in its stock";
         /// Nothing that the run takes is in its stock.
-        NothingInStock = 11, "it has nothing in stock for this run; see `tacit stock list` at \
-            both, and prepare";
+        NothingInStock = 11, "it has nothing in stock for this run";
         /// It is the other one of the two servers of an outsourced run.
-        OtherServer = 12, "it is the other one of the two servers; exchange what --generator and \
-            --cloud name";
+        OtherServer = 12, "it is the other one of the two servers";
         /// Of three parties, it is the third that ended the run.
-        OtherParty = 13, "the third party failed, left or broke the protocol; see what that party \
-            says";
+        OtherParty = 13, "the third party failed, left or broke the protocol";
         /// Its disk is full.
-        DiskFull = 14, "its disk is full; have it free some space, and try again";
+        DiskFull = 14, "its disk is full";
         /// It pins a chain or a version that those who keep the chain do not have.
         Pinned = 15, "its pin asks for another chain, or for a later version than those who keep \
-            it have; ask which it gave: it is mistyped, or one went back to an old copy";
+            it have";
     }
 }
 

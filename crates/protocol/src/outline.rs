@@ -79,7 +79,7 @@ impl Outline {
 /// The steps of a function in order, which the outlines under all schemes go by: a walk over a
 /// large function takes seconds.
 #[derive(Clone, Debug)]
-pub struct Walk {
+pub struct FunctionSteps {
     steps: Vec<Steps>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) enum WalkedStep {
     },
 }
 
-impl Walk {
+impl FunctionSteps {
     /// Walks over `function` once.
     #[must_use]
     pub fn of(function: &Function) -> Self {

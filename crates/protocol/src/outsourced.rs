@@ -17,6 +17,7 @@
 //! | `toss`, `same_input` | one input of the generator to all circuits |
 //! | `judge`, `judging` | what the cloud does with a circuit's head and body |
 //! | `majority` | from the evaluated circuits to a result |
+//! | `messages` | each message: its kind, who sends it to whom, its length |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
 //! **Assumptions.** SHA-256 as a random oracle; AES as an ideal cipher for garbling and links, a
@@ -33,6 +34,7 @@ mod generator;
 mod judge;
 mod judging;
 mod majority;
+mod messages;
 mod parameters;
 mod same_input;
 mod terms;
@@ -45,9 +47,9 @@ mod work;
 
 pub use chain::{CloudChain, GeneratorChain};
 pub use cheat::{Cheat, kills_chain};
-pub use cloud::{Cloud, CloudOutcome, CloudStart};
-pub use evaluator::{Evaluator, EvaluatorOutcome};
-pub use generator::{Generator, GeneratorOutcome, GeneratorStart};
+pub use cloud::{Cloud, CloudKept, CloudStart, MaskedResults};
+pub use evaluator::{Evaluator, EvaluatorOutcome, Verdict};
+pub use generator::{AwaitedResult, Generator, GeneratorKept, GeneratorStart};
 pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding, RunBound};
 pub use terms::{Shape, Terms};
 pub use ticket::RunTicket;
@@ -67,10 +69,24 @@ use crate::error::cheated;
 use crate::malicious::returned;
 use crate::message::Kind;
 
+/// Under which chain a server runs.
+pub enum ServerStart<O, C> {
+    /// A new one, whose keys come from OTs with the other server.
+    NewChain(O),
+    /// One that was started before, forwarded and kept for this attempt.
+    Chain(C),
+}
+
+/// What a run leaves a server for later runs.
+pub struct ServerKept<C, V> {
+    /// The chain.
+    pub chain: C,
+    /// The server's half of each saved value, in the function's order.
+    pub saved: Vec<V>,
+}
+
 /// The result that the cloud returned in this many bits, masked with the `added` input bits.
 fn read_result(payload: &[u8], bits: usize, added: &[bool]) -> Result<Zeroizing<Vec<bool>>, Error> {
     check_bits(Kind::OutsourcedResult, payload, bits)?;
-    returned::unmask(&unpack(payload, bits), added)
-        .map(Zeroizing::new)
-        .ok_or_else(|| cheated(Cheat::Result))
+    returned::unmask(&unpack(payload, bits), added).ok_or_else(|| cheated(Cheat::Result))
 }

@@ -27,10 +27,10 @@
 //!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
 //! ```
 //!
-//! The first two messages ([`Gathering`]) leave when function, ranges and the garbler's inputs are
-//! known, and need nothing of the evaluator's. They are masked with a PRG whose seed comes after
-//! the corrections: the evaluator gets no label before it has fixed all its inputs, which is what
-//! a simulator needs that makes the tables first (`docs/protocols/prepared.md`).
+//! The first two messages ([gathered](Run::gather)) leave when function, ranges and the garbler's
+//! inputs are known, and need nothing of the evaluator's. They are masked with a PRG whose seed
+//! comes after the corrections: the evaluator gets no label before it has fixed all its inputs,
+//! which is what a simulator needs that makes the tables first (`docs/protocols/prepared.md`).
 //!
 //! *A value* is a wire: an output of an instance, a garbler's input or a constant around a label
 //! that both derive from the label seed, or an evaluator's input, which is its OT's wire with the
@@ -39,7 +39,7 @@
 //! *A saved value* is a value whose labels both keep: the garbler Δ and the labels of 0, the
 //! evaluator the labels that it has ([`saved`](crate::saved)). A run that loads it begins with
 //! links from these labels to fresh wires of its own, by hashes: the stock may have another Δ
-//! since. A run that saves stops before its results ([`Garbling::save`], [`Evaluating::save`])
+//! since. A run that saves stops before its results ([`Garbled::save`], [`Evaluated::save`])
 //! until both have kept what it saves.
 
 mod demand;
@@ -49,7 +49,7 @@ mod gathering;
 mod instance;
 mod leases;
 mod lot;
-mod ots;
+mod messages;
 mod outline;
 mod saving;
 #[cfg(test)]
@@ -58,22 +58,36 @@ mod tests;
 pub(crate) use demand::comes_late;
 
 pub use demand::Demand;
-pub use evaluator::Evaluating;
-pub use garbler::Garbling;
-pub use gathering::{EarlyLinks, Gathering};
+pub use evaluator::{Evaluated, EvaluatorOpening};
+pub use garbler::{Garbled, GarblerOpening};
+pub use gathering::EarlyLinks;
 pub use instance::{GarblerInstance, InstanceSeed, InstanceTables};
-pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT, MAX_SPANS, Span};
-pub use lot::{GarblingLot, LOT_FRAME_BYTES, ReceivingLot};
-pub use ots::{ChoosingOts, OfferingOts};
+pub use leases::{Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT, MAX_SPANS};
+pub use lot::{LOT_FRAME_BYTES, receive_lot, send_lot};
 pub use outline::outline;
 pub use saving::{Past, check};
 
 pub use crate::saved::PairChain;
 
-use tacit_kernels::Block;
+use tacit_function::Function;
+use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
+use crate::session::RunTag;
+
+/// A run on which both parties have agreed, down to the leases: [`garble`](Self::garble) is the
+/// garbler's side of it, [`gather`](Self::gather) and [`evaluate`](Self::evaluate) are the
+/// evaluator's.
+#[derive(Clone, Copy)]
+pub struct Run<'f, S> {
+    /// The garbling scheme.
+    pub scheme: S,
+    /// The function.
+    pub function: &'f Function,
+    /// What the run is bound to.
+    pub tag: RunTag,
+}
 
 /// Bytes of a frame of links, at least; each but the last of its kind is that long.
 const FRAME_BYTES: usize = 64 << 10;
@@ -120,5 +134,12 @@ pub struct EvaluatorOts {
     pub labels: Vec<Block>,
 }
 
-const NOTHING_SAVED: Error =
-    Error::ApiMisuse("what a run saves is taken once, when it has stopped for that");
+/// Masks links, or undoes the mask, by what `pad` draws next.
+fn mask(pad: &mut Prg, links: &mut [u8]) {
+    let mut drawn = vec![0; links.len()];
+    pad.fill_bytes(&mut drawn);
+    links
+        .iter_mut()
+        .zip(&drawn)
+        .for_each(|(byte, pad)| *byte ^= pad);
+}

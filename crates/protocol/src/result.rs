@@ -1,4 +1,5 @@
-//! The garbler's outputs on their way back: select bits, and a hash of the labels that carry them.
+//! How runs of `direct` and `prepared` end: the evaluator's outputs are decoded, and the garbler's
+//! go back as select bits and a hash of the labels that carry them.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -7,17 +8,19 @@
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
-use tacit_garble::Garbler;
+use tacit_function::{Function, Role};
+use tacit_garble::{Evaluator, Garbler, Scheme};
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
 use crate::bits::{bit, bytes_for, check_bits, select_bits};
+use crate::io::{Io, Message};
 use crate::message::{Kind, exactly};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
 
 /// Size of a result of `outputs` bits, in bytes.
-pub(crate) fn result_bytes(outputs: usize) -> usize {
+fn result_bytes(outputs: usize) -> usize {
     bytes_for(outputs) + 32
 }
 
@@ -31,7 +34,7 @@ fn authenticate(tag: &RunTag, labels: &[Block]) -> [u8; 32] {
 }
 
 /// The evaluator's message to the garbler, from the labels of the garbler's outputs.
-pub(crate) fn write_result(tag: &RunTag, labels: &[Block], message: &mut Vec<u8>) {
+fn write_result(tag: &RunTag, labels: &[Block], message: &mut Vec<u8>) {
     *message = select_bits(labels);
     message.extend_from_slice(&authenticate(tag, labels));
 }
@@ -42,7 +45,7 @@ pub(crate) fn write_result(tag: &RunTag, labels: &[Block], message: &mut Vec<u8>
 /// # Errors
 ///
 /// The message is malformed, or its hash is not that of the labels that it selects.
-pub(crate) fn read_result<G: Garbler>(
+fn read_result<G: Garbler>(
     garbler: &G,
     wires: &[G::Wire],
     tag: &RunTag,
@@ -62,4 +65,70 @@ pub(crate) fn read_result<G: Garbler>(
         return Err(Misbehaviour::ForgedResult.into());
     }
     Ok(outputs)
+}
+
+/// From the garbler, at the beginning of a run: start point of the hashes and seed of the public
+/// labels.
+pub(crate) const GARBLING_START: Message = Message::exactly(Kind::GarblingStart, 2 * Block::BYTES);
+
+/// From the garbler, if the evaluator gets results: what decodes them.
+pub(crate) fn decoding<S: Scheme>(scheme: S, function: &Function) -> Option<Message> {
+    match function.output_bits(Role::Evaluator) {
+        0 => None,
+        outputs => Some(Message::exactly(
+            Kind::Decoding,
+            scheme.decoding_bytes(outputs),
+        )),
+    }
+}
+
+/// From the evaluator, if the garbler gets results: select bits, and a hash of their labels.
+pub(crate) fn result(function: &Function) -> Option<Message> {
+    match function.output_bits(Role::Garbler) {
+        0 => None,
+        outputs => Some(Message::exactly(Kind::Result, result_bytes(outputs))),
+    }
+}
+
+/// The end of the garbler's side: its output bits. `wires` are those of a party's results.
+pub(crate) async fn garblers_results<S: Scheme>(
+    io: &mut Io<'_>,
+    scheme: S,
+    (function, tag): (&Function, &RunTag),
+    garbler: &S::Garbler,
+    wires: impl Fn(Role) -> Zeroizing<Vec<S::Wire>>,
+) -> Result<Zeroizing<Vec<bool>>, Error> {
+    if let Some(decoding) = decoding(scheme, function) {
+        io.message().clear();
+        garbler.decoding(0, &wires(Role::Evaluator), io.message());
+        io.send(decoding)?;
+    }
+    match result(function) {
+        None => Ok(Zeroizing::default()),
+        Some(result) => {
+            let payload = io.receive(result).await?;
+            read_result(garbler, &wires(Role::Garbler), tag, payload)
+        }
+    }
+}
+
+/// The end of the evaluator's side: its output bits. `labels` are those of a party's results.
+pub(crate) async fn evaluators_results<S: Scheme>(
+    io: &mut Io<'_>,
+    scheme: S,
+    (function, tag): (&Function, &RunTag),
+    evaluator: &S::Evaluator,
+    labels: impl Fn(Role) -> Zeroizing<Vec<Block>>,
+) -> Result<Zeroizing<Vec<bool>>, Error> {
+    let mut decoded = Zeroizing::default();
+    if let Some(decoding) = decoding(scheme, function) {
+        let payload = io.receive(decoding).await?;
+        let bits = evaluator.decode(0, &labels(Role::Evaluator), payload);
+        decoded = bits.map_err(Misbehaviour::Undecodable)?;
+    }
+    if let Some(result) = result(function) {
+        write_result(tag, &labels(Role::Garbler), io.message());
+        io.send(result)?;
+    }
+    Ok(decoded)
 }

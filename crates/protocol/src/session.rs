@@ -12,7 +12,7 @@
 //! | 8..10 | version of the wire, little-endian |
 //! | 10..42 | nonce |
 //!
-//! A proposal, 49 bytes, with which `propose` and `accept` begin ([`Opening`] is the whole):
+//! A proposal, 49 bytes, which `propose` and `accept` carry:
 //!
 //! | byte | field |
 //! |---|---|
@@ -20,27 +20,25 @@
 //! | 1 | sender's role: 1 garbler, 2 evaluator |
 //! | 2 | statistical security parameter s; 0 in a semi-honest protocol |
 //! | 3 | base OTs: 0 ristretto255, 1 ML-KEM-768 |
-//! | 4..8 | scheme id |
+//! | 4..8 | scheme id; of `gmw` the version of its [rules](crate::gmw::RULES), little-endian |
 //! | 8..16 | number of the run in the session, from 0, little-endian |
 //! | 16..48 | the function's digest |
 //! | 48 | OT extension: k from 1 to 8 for SoftSpoken, 18 for silent |
 
-mod opening;
+mod tags;
 
 use core::fmt;
 
-use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 
-pub use opening::{Opening, SpareAgreement, SpareOffer};
-
 use crate::message::{Kind, array, one_byte_enum};
-use crate::saved::SavedState;
-use crate::{Error, Incompatibility, Misbehaviour};
+use crate::{Error, Incompatibility, Misbehaviour, gmw};
+
+pub use tags::{RunTag, SessionTag};
 
 /// The version of the wire. Both must speak the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub struct Version(pub u16);
 
 impl Version {
     /// The version that this release speaks.
-    pub const CURRENT: Self = Self(13);
+    pub const CURRENT: Self = Self(16);
 }
 
 impl fmt::Display for Version {
@@ -72,6 +70,12 @@ one_byte_enum! {
         Outsourced = 5, "outsourced";
         /// Run any function once, from nothing; malicious.
         Authenticated = 6, "authenticated";
+        /// Tell what this party may ask for: no run, and answered by a service alone.
+        Offers = 7, "offers";
+        /// Share by exclusive or, and open a layer at a time; semi-honest.
+        Gmw = 8, "gmw";
+        /// Find the keys that two tables have in common: no function; semi-honest.
+        Match = 9, "match";
     }
 }
 
@@ -143,7 +147,7 @@ pub struct Proposal {
     pub base_ot: BaseOt,
     /// How the session's OTs are made from them.
     pub ot_extension: Extension,
-    /// Under which garbling scheme.
+    /// Under which garbling scheme. `gmw` has none, and its proposals do not say it.
     pub scheme: SchemeId,
     /// Which run of the session it is.
     pub run: u64,
@@ -163,7 +167,10 @@ impl Proposal {
         bytes[1] = role_byte(self.role);
         bytes[2] = self.statistical_security_bits;
         bytes[3] = base_ot_byte(self.base_ot);
-        bytes[4..8].copy_from_slice(&self.scheme.to_bytes());
+        bytes[4..8].copy_from_slice(&match self.protocol {
+            ProtocolId::Gmw => gmw::RULES.to_le_bytes(),
+            _ => self.scheme.to_bytes(),
+        });
         bytes[8..16].copy_from_slice(&self.run.to_le_bytes());
         bytes[16..48].copy_from_slice(&self.function.0);
         bytes[48] = self.ot_extension.id();
@@ -200,8 +207,7 @@ impl Proposal {
             statistical_security_bits: bytes[2],
             base_ot,
             ot_extension,
-            scheme: SchemeId::from_bytes(scheme)
-                .map_err(|_| Incompatibility::Unknown("garbling scheme"))?,
+            scheme: scheme_of(protocol, scheme)?,
             run: u64::from_le_bytes(run),
             function: Digest(function),
         })
@@ -226,10 +232,11 @@ impl Proposal {
             let (ours, theirs) = (ours.function, theirs.function);
             return Err(match protocol {
                 ProtocolId::Prepare => Incompatibility::Order { ours, theirs },
+                ProtocolId::Match => Incompatibility::other_match(ours, theirs),
                 _ => Incompatibility::Function { ours, theirs },
             });
         }
-        if theirs.scheme != ours.scheme {
+        if theirs.scheme != ours.scheme && ours.protocol != ProtocolId::Gmw {
             let (ours, theirs) = (ours.scheme, theirs.scheme);
             return Err(Incompatibility::Scheme { ours, theirs });
         }
@@ -253,6 +260,15 @@ impl Proposal {
             return Err(Incompatibility::RunNumber { ours, theirs });
         }
         Ok(())
+    }
+}
+
+/// The scheme in these bytes of a proposal, which of `gmw` hold the version of its rules.
+fn scheme_of(protocol: ProtocolId, bytes: [u8; 4]) -> Result<SchemeId, Incompatibility> {
+    match protocol {
+        ProtocolId::Gmw if bytes == gmw::RULES.to_le_bytes() => Ok(SchemeId::HALF_GATES_TWO_CALL),
+        ProtocolId::Gmw => Err(Incompatibility::Unknown("version of the rules of gmw")),
+        _ => SchemeId::from_bytes(bytes).map_err(|_| Incompatibility::Unknown("garbling scheme")),
     }
 }
 
@@ -280,120 +296,6 @@ pub fn base_ot_of_byte(byte: u8) -> Option<BaseOt> {
     BaseOt::ALL
         .into_iter()
         .find(|kind| base_ot_byte(*kind) == byte)
-}
-
-/// What a session is bound to; both parties compute the same.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SessionTag([u8; 32]);
-
-impl SessionTag {
-    /// The tag of a session over a channel with this `binding` (the TLS exporter's value) between
-    /// these identities (their fingerprints; zero where the channel has none), after these
-    /// greetings.
-    #[must_use]
-    pub fn new(
-        binding: &[u8; 32],
-        connecting: (&[u8; 32], &Hello),
-        listening: (&[u8; 32], &Hello),
-    ) -> Self {
-        let hash = Sha256::new_with_prefix(b"tacit session 1\0")
-            .chain_update(Version::CURRENT.0.to_le_bytes())
-            .chain_update(binding)
-            .chain_update(connecting.0)
-            .chain_update(connecting.1.nonce)
-            .chain_update(listening.0)
-            .chain_update(listening.1.nonce);
-        Self(hash.finalize().into())
-    }
-
-    /// The tag of what a session does once between two roles: its base OTs, and what is made of
-    /// them.
-    #[must_use]
-    pub fn setup(&self, connecting_role: Role, base_ot: BaseOt, extension: Extension) -> RunTag {
-        let hash = Sha256::new_with_prefix(b"tacit setup 2\0")
-            .chain_update(self.0)
-            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)])
-            .chain_update([extension.id()]);
-        RunTag(hash.finalize().into())
-    }
-
-    /// The tag of the batch of spare base OTs that a session makes between two roles.
-    #[must_use]
-    pub fn spare_setup(&self, connecting_role: Role, base_ot: BaseOt) -> RunTag {
-        let hash = Sha256::new_with_prefix(b"tacit spare base OTs 1\0")
-            .chain_update(self.0)
-            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)]);
-        RunTag(hash.finalize().into())
-    }
-
-    /// The tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends: each
-    /// direction has a tag of its own.
-    #[must_use]
-    pub fn authenticated_setup(
-        &self,
-        connecting_role: Role,
-        sender: Role,
-        base_ot: BaseOt,
-        extension: Extension,
-    ) -> RunTag {
-        let hash = Sha256::new_with_prefix(b"tacit authenticated setup 1\0")
-            .chain_update(self.0)
-            .chain_update([role_byte(connecting_role), role_byte(sender)])
-            .chain_update([base_ot_byte(base_ot), extension.id()]);
-        RunTag(hash.finalize().into())
-    }
-
-    /// The tag of a run that the connecting party proposed thus.
-    #[must_use]
-    pub fn run(&self, proposal: &Proposal) -> RunTag {
-        let hash = Sha256::new_with_prefix(b"tacit run 1\0")
-            .chain_update(self.0)
-            .chain_update(proposal.to_bytes());
-        RunTag(hash.finalize().into())
-    }
-}
-
-/// What every message and hash of one run, or of a session's setup, is bound to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct RunTag([u8; 32]);
-
-impl RunTag {
-    /// The tag of the base OTs of a lot of `authenticated`, of triples or instances, that this
-    /// order makes for the stock, for OTs that `sender` sends: each direction has a tag of its own.
-    #[must_use]
-    pub fn triples_setup(&self, sender: Role) -> Self {
-        let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")
-            .chain_update(self.0)
-            .chain_update([role_byte(sender)]);
-        Self(hash.finalize().into())
-    }
-
-    /// The tag of the base OTs of the chain of `authenticated` that this run begins, and of the OTs
-    /// that a run of a chain makes from them, for OTs that `sender` sends: each direction has a tag
-    /// of its own.
-    #[must_use]
-    pub fn chain_setup(&self, sender: Role) -> Self {
-        let hash = Sha256::new_with_prefix(b"tacit chain setup 1\0")
-            .chain_update(self.0)
-            .chain_update([role_byte(sender)]);
-        Self(hash.finalize().into())
-    }
-
-    /// The tag of the same run from this state of saved values on: the chain, its version and
-    /// attempt, and what is loaded.
-    #[must_use]
-    pub fn on(&self, state: &SavedState) -> Self {
-        let hash = Sha256::new_with_prefix(b"tacit run on saved values 1\0")
-            .chain_update(self.0)
-            .chain_update(state.to_bytes());
-        Self(hash.finalize().into())
-    }
-
-    /// The tag's bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@
 //! with the session's first error.
 //!
 //! Both parties name the same base OTs and the same extension
-//! ([`Proposal`](crate::session::Proposal)). Where the extension makes OTs ahead, a [`Refill`] goes
-//! before a run that takes more than there are.
+//! ([`Proposal`](crate::session::Proposal)). Where the extension makes OTs ahead, a
+//! [refill](SessionOt::refill) goes before a run that takes more than there are.
 
 mod evaluator;
 mod garbler;
+mod messages;
 mod refill;
 mod transfers;
 
@@ -21,10 +22,10 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::source::{Cost, Extension};
 use tacit_ot::{ApiMisuse, Security};
 
-pub use evaluator::EvaluatorSetup;
-pub use garbler::GarblerSetup;
-pub use refill::Refill;
-pub(crate) use refill::{Half, RefillSteps};
+pub use evaluator::{EvaluatorSetup, OfferedBase};
+pub use garbler::{ChosenBase, GarblerSetup};
+pub(crate) use messages::{EXTENSION_OTS, extension};
+pub(crate) use refill::Half;
 pub use transfers::{EvaluatorOt, GarblerOt, SessionOt};
 
 use crate::bits::bytes_for;
@@ -46,7 +47,7 @@ impl From<tacit_ot::Error> for Error {
 }
 
 /// Payload bytes of the evaluator's messages of up to 2^16 OTs each that give `count` OTs in a
-/// session that gave some before; what a [`Refill`] takes apart.
+/// session that gave some before; what a [refill](SessionOt::refill) takes apart.
 #[must_use]
 pub fn extension_bytes(extension: Extension, security: Security, count: usize) -> u64 {
     let up_to = |count| Cost::first_refill(extension, security, count).receiver_bytes;
@@ -120,17 +121,15 @@ pub(crate) fn dealt_under(
 
 #[cfg(test)]
 mod tests {
-    use core::cell::Cell;
-
-    use rand_core::UnwrapErr;
+    use rand_core::{Rng as _, UnwrapErr};
     use tacit_function::Role;
     use tacit_kernels::Block;
     use tacit_ot::PeerMisbehaved;
+    use zeroize::Zeroizing;
 
     use super::*;
-    use crate::io::memory::run_in_memory;
+    use crate::io::memory::{STUCK, run_both, run_two};
     use crate::message::Kind;
-    use crate::party::{Action, Party};
     use crate::session::{Hello, RunTag, SessionTag};
 
     fn tag(settings: OtSettings) -> RunTag {
@@ -141,26 +140,32 @@ mod tests {
 
     fn made(settings: OtSettings, security: Security) -> (GarblerOt, EvaluatorOt) {
         let (tag, mut rng) = (tag(settings), UnwrapErr(getrandom::SysRng));
-        let mut garbler = GarblerSetup::with(settings, &tag, &mut rng)
-            .unwrap()
-            .secured(security);
+        let garbler = GarblerSetup::with(settings, &tag, &mut rng).unwrap();
         let two = OtSettings {
             threads: NonZeroUsize::new(2).unwrap(),
             ..settings
         };
-        let mut evaluator = EvaluatorSetup::with(two, &tag, &mut rng)
-            .unwrap()
-            .secured(security);
-        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-        (garbler.finish().unwrap(), evaluator.finish().unwrap())
+        let evaluator = EvaluatorSetup::with(two, &tag, &mut rng).unwrap();
+        let made = run_both(
+            async |io| garbler.secured(security).run(io).await?.ots(),
+            async |io| evaluator.secured(security).run(io).await?.ots(),
+        );
+        made.unwrap()
+    }
+
+    fn seed() -> Zeroizing<[u8; 32]> {
+        let mut seed = Zeroizing::new([0; 32]);
+        UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
+        seed
     }
 
     /// Makes OTs until there are `count`, where that goes before.
     fn refill(garbler: &mut GarblerOt, evaluator: &mut EvaluatorOt, count: u64) {
-        let mut rng = UnwrapErr(getrandom::SysRng);
-        let mut garbler = Refill::new(garbler, count, &mut rng);
-        let mut evaluator = Refill::new(evaluator, count, &mut rng);
-        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
+        let made = run_both(
+            async |io| garbler.refill(io, count, &seed()).await,
+            async |io| evaluator.refill(io, count, &seed()).await,
+        );
+        made.unwrap();
     }
 
     /// Takes OTs for these choices and checks each. Returns the message's length.
@@ -231,56 +236,41 @@ mod tests {
         assert!(garbler.extend(&mut block, &[2]).is_err());
     }
 
-    /// Flips a bit of message number `which` of those that both parties send.
-    struct Flipping<'a> {
-        party: Refill<'a>,
-        sent: &'a Cell<usize>,
-        which: usize,
-        due: usize,
-    }
-
-    impl Party for Flipping<'_> {
-        fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-            let action = self.party.next(message)?;
-            match action {
-                Action::Send { kind, .. } => {
-                    assert_eq!(kind, Kind::OtRefill);
-                    if self.sent.replace(self.sent.get() + 1) == self.which {
-                        let middle = message.len() / 2;
-                        message[middle] ^= 1;
-                    }
-                }
-                Action::Receive { max_bytes, .. } => self.due = max_bytes,
-                _ => {}
-            }
-            Ok(action)
-        }
-
-        fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-            assert_eq!(payload.len(), self.due);
-            let received = self.party.receive(payload);
-            let spent = received.is_err();
-            assert!(!spent || self.party.next(&mut Vec::new()).is_err());
-            received
-        }
-    }
-
     /// Runs a refill in which message number `which` has a bit flipped; how it ends, and how many
     /// messages were sent.
     fn tampered(which: usize) -> (Result<(), Error>, usize) {
-        let (mut garbler, mut evaluator) = silent(Security::Malicious);
-        let (mut rng, sent) = (UnwrapErr(getrandom::SysRng), Cell::new(0));
-        let flipping = |party| Flipping {
-            party,
-            sent: &sent,
-            which,
-            due: 0,
-        };
+        let ((mut garbler, mut evaluator), mut sent) = (silent(Security::Malicious), 0);
         // The first OTs, and three batches of trees, reply and answer.
-        let mut garbler = flipping(Refill::new(&mut garbler, 600_000, &mut rng));
-        let mut evaluator = flipping(Refill::new(&mut evaluator, 600_000, &mut rng));
-        let ended = run_in_memory([&mut garbler, &mut evaluator]);
-        (ended, sent.get())
+        let ended = run_two(
+            async |io| garbler.refill(io, 600_000, &seed()).await,
+            async |io| evaluator.refill(io, 600_000, &seed()).await,
+            &mut |_, _, kind, (_, payload)| {
+                assert_eq!(kind, Kind::OtRefill);
+                if sent == which {
+                    let middle = payload.len() / 2;
+                    payload[middle] ^= 1;
+                }
+                sent += 1;
+                Ok(())
+            },
+        );
+        let first_failure = ended.first_failure;
+        // Whoever failed is spent.
+        let again = run_both(
+            async |io| match first_failure {
+                Some(0) => garbler.refill(io, 600_000, &seed()).await,
+                _ => Ok(()),
+            },
+            async |io| match first_failure {
+                Some(1) => evaluator.refill(io, 600_000, &seed()).await,
+                _ => Ok(()),
+            },
+        );
+        match first_failure {
+            None => again.map(drop).unwrap(),
+            Some(_) => assert!(!matches!(again, Ok(_) | Err(Error::ApiMisuse(STUCK)))),
+        }
+        (ended.both().map(drop), sent)
     }
 
     #[test]

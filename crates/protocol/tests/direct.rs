@@ -5,19 +5,16 @@ use std::collections::BTreeMap;
 
 use rand_core::UnwrapErr;
 use tacit_components::library;
-use tacit_function::{Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Part, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme, SchemeId};
 use tacit_kernels::Construction;
 use tacit_ot::source::Extension;
 use tacit_protocol::direct::{FRAME_BYTES, Run};
-use tacit_protocol::io::memory::run_in_memory;
-use tacit_protocol::io::memory::{STUCK, run_two};
+use tacit_protocol::io::memory::{STUCK, run_both, run_two};
 use tacit_protocol::io::{Io, Message};
 use tacit_protocol::message::Kind;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
-use tacit_protocol::setup::{
-    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
-};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 use tacit_protocol::{Error, Misbehaviour};
 use zeroize::Zeroizing;
 
@@ -38,14 +35,22 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     };
     let tag = session().setup(Role::Garbler, settings.base, extension);
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let mut garbler = GarblerSetup::with(settings, &tag, &mut rng).unwrap();
-    let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng).unwrap();
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-    let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
-    let mut making = Refill::new(&mut garbler, count, &mut rng);
-    let mut taking = Refill::new(&mut evaluator, count, &mut rng);
-    run_in_memory([&mut making, &mut taking]).unwrap();
-    (garbler, evaluator)
+    let garbler = GarblerSetup::with(settings, &tag, &mut rng).unwrap();
+    let evaluator = EvaluatorSetup::with(settings, &tag, &mut rng).unwrap();
+    let [mine, yours] = [1, 2].map(|byte| Zeroizing::new([byte; 32]));
+    let made = run_both(
+        async |io| {
+            let mut ot = garbler.run(io).await?.ots()?;
+            ot.refill(io, count, &mine).await?;
+            Ok(ot)
+        },
+        async |io| {
+            let mut ot = evaluator.run(io).await?.ots()?;
+            ot.refill(io, count, &yours).await?;
+            Ok(ot)
+        },
+    );
+    made.unwrap()
 }
 
 fn run_tag(function: &Function) -> RunTag {
@@ -94,6 +99,7 @@ fn run_of(function: &Function) -> Run<'_, HalfGates> {
         scheme,
         function,
         tag,
+        threads: 1,
     }
 }
 
@@ -231,11 +237,15 @@ fn xors() -> Function {
         .input("x", "bytes[4096]", Role::Garbler)
         .input("y", "bytes[4096]", Role::Evaluator)
         .value("v", "bytes[4096][257]")
-        .step("v[0] = x")
-        .repeat("i in 0..256", |each| {
-            each.step("v[i+1] = xor(v[i], y)");
+        .assign(Part::of("v").at(0), "x")
+        .repeat("i", 0, 256, |each, i| {
+            each.call(
+                [Part::of("v").at(i.plus(1))],
+                "xor",
+                [Part::of("v").at(i), Part::of("y")],
+            );
         })
-        .output("r", "bytes[4096]", Recipient::Both, "v[256]");
+        .output("r", "bytes[4096]", Recipient::Both, Part::of("v").at(256));
     builder.finish().unwrap()
 }
 
@@ -263,14 +273,27 @@ fn giving_way_changes_no_frame() {
         .input("y", "bytes[4096]", Role::Evaluator)
         .value("v", "bytes[4096][101]")
         .value("a", "bytes[1][101]")
-        .step("v[0] = x")
-        .step("a[0] = x[0..1]")
-        .repeat("i in 0..100", |each| {
-            each.step("v[i+1] = xor(v[i], y)");
-            each.step("a[i+1] = add(a[i], y[i..i+1])");
+        .assign(Part::of("v").at(0), "x")
+        .assign(Part::of("a").at(0), Part::of("x").range(0, 1))
+        .repeat("i", 0, 100, |each, i| {
+            each.call(
+                [Part::of("v").at(i.plus(1))],
+                "xor",
+                [Part::of("v").at(i), Part::of("y")],
+            );
+            each.call(
+                [Part::of("a").at(i.plus(1))],
+                "add",
+                [Part::of("a").at(i), Part::of("y").range(i, i.plus(1))],
+            );
         })
-        .output("r", "bytes[4096]", Recipient::Garbler, "v[100]")
-        .output("s", "bytes[1]", Recipient::Evaluator, "a[100]");
+        .output(
+            "r",
+            "bytes[4096]",
+            Recipient::Garbler,
+            Part::of("v").at(100),
+        )
+        .output("s", "bytes[1]", Recipient::Evaluator, Part::of("a").at(100));
     let function = builder.finish().unwrap();
     let ran = run(&function);
     let lengths: Vec<usize> = ran.payloads(Kind::Tables).iter().map(Vec::len).collect();
@@ -290,7 +313,11 @@ fn many() -> Function {
         .input("x", "bytes[1]", Role::Garbler)
         .input("y", "bits[140000]", Role::Evaluator)
         .value("z", "bytes[1]")
-        .step("z = add(x, y[139992..140000])")
+        .call(
+            ["z"],
+            "add",
+            [Part::of("x"), Part::of("y").range(139992, 140000)],
+        )
         .output("z", "bytes[1]", Recipient::Both, "z");
     builder.finish().unwrap()
 }

@@ -74,7 +74,7 @@ fn rows(
     let (function, runs) = (function.clone(), *runs);
     let planned = wait::apart(py, move || -> Result<_, Error> {
         let planner = Planner::new(link)?.by_default();
-        planner.threat_model(asked).runs(runs).plan_uncut(function)
+        planner.threat_model(asked).runs(runs).plan(function)
     })?;
     let plan = planned.map_err(|error| error::raise(py, error))?;
     let fastest =
@@ -83,7 +83,7 @@ fn rows(
         let (traffic, needs) = (&one.traffic, !one.protocol.is_from_nothing());
         Row {
             protocol: one.protocol.name(),
-            scheme: one.rung.id.to_string(),
+            scheme: one.rung.map_or(String::new(), |rung| rung.id.to_string()),
             bytes: traffic.garbler_early_bytes
                 + traffic.garbler_late_bytes
                 + traffic.evaluator_bytes,

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacit::circuit::Port;
+use tacit::circuit::builder::CircuitForm;
 use tacit::{Job, Role, Value, library};
 use tacit_language::PortValue;
 
 use crate::cost::{Costs, Row};
 use crate::program::{Program, Source};
-use crate::shape::Shape;
+use crate::shape::PythonType;
 use crate::value;
 use crate::{error, wait};
 
@@ -246,9 +247,30 @@ impl Function {
     ///
     /// As [`Program::compiled`].
     pub(crate) fn lowered(&self, py: Python<'_>) -> PyResult<&tacit::Function> {
+        self.lowered_in(py, CircuitForm::Small)
+    }
+
+    /// The same, where a program is of operations in this form.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub(crate) fn lowered_in(
+        &self,
+        py: Python<'_>,
+        form: CircuitForm,
+    ) -> PyResult<&tacit::Function> {
         match &self.body {
             Body::Circuits(function) => Ok(function),
-            Body::Program(program) => Ok(program.compiled(py, None)?.function()),
+            Body::Program(program) => Ok(program.compiled_in(py, form, None)?.function()),
+        }
+    }
+
+    /// Whether it is a program that joins two tables.
+    pub(crate) fn joins_tables(&self) -> bool {
+        match &self.body {
+            Body::Circuits(_) => false,
+            Body::Program(program) => program.signature.entry().join.is_some(),
         }
     }
 
@@ -383,7 +405,7 @@ fn read_port(function: &tacit::Function, name: &str, value: &Bound<'_, PyAny>) -
             &format!("there is no input {name:?}; there are {known}"),
         )
     })?;
-    let shape = Shape::of_type(&port.ty);
+    let shape = PythonType::of_type(&port.ty);
     let read = value::read_with(name, &shape, value, |given| port.value_from(given))?;
     read.map_err(|error| error::raise(py, error))
 }
@@ -431,5 +453,5 @@ fn row(port: &Port, whose: &str) -> PortRow {
 
 /// A value as Python's.
 fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Shape::of_type(value.ty()).python(py, &value.to_bits())
+    PythonType::of_type(value.ty()).python(py, &value.to_bits())
 }

@@ -10,17 +10,20 @@
 //! | `cost` | what a function costs before it runs |
 //! | `party` | identities, and how two parties meet |
 //! | `session` | runs and preparations |
+//! | `common` | the keys that two parties' tables have in common |
 //! | `wait` | work without the GIL, which Ctrl-C and a deadline end |
 //!
 //! The module holds no cryptography. What is pleasant to use is written in Python on top of it, in
 //! `python/tacit`.
 #![forbid(unsafe_code)]
 
+mod common;
 mod cost;
 mod error;
 mod function;
 mod party;
 mod program;
+mod remedy;
 mod session;
 mod shape;
 mod value;

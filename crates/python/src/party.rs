@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::session::KeptOts;
 use tacit::{Error, Fingerprint, Settings};
 
 use crate::error;
@@ -94,7 +93,6 @@ pub(crate) struct Meeting {
     timeout: f64,
     patience: f64,
     stock: Option<PathBuf>,
-    keep_base_ots: bool,
     cancel: Py<Cancel>,
 }
 
@@ -136,15 +134,7 @@ impl Bounds {
             ..Terms::default()
         };
         let watch = meeting.cancel.get().watch.clone();
-        let folder = meeting.stock.as_deref().filter(|_| meeting.keep_base_ots);
-        let session = watch.run(py, terms, || {
-            let mut session = meet(&self, &identity.identity)?;
-            // No run needs what is kept, so that a folder that cannot be used stops none.
-            if let Some(Ok(kept)) = folder.map(KeptOts::open) {
-                session.keep_ots(&kept);
-            }
-            Ok(session)
-        })?;
+        let session = watch.run(py, terms, || meet(&self, &identity.identity))?;
         let session = session.map_err(|error| error::raise(py, error))?;
         let own = identity.identity.fingerprint();
         Ok(Session::new(session, watch, own, meeting.stock))

@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tacit::circuit::Given;
+use tacit::circuit::HostValue;
+use tacit::circuit::builder::CircuitForm;
 use tacit_language::{
     BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
     TypedFunction, read_source,
 };
 
-use crate::shape::Shape;
+use crate::shape::PythonType;
 use crate::{error, value, wait};
 
 /// A run of a program with all that it is made of. It is compiled when that is first needed: its
@@ -25,7 +26,8 @@ pub(crate) struct Program {
     pub(crate) public: BTreeMap<String, PortValue>,
     map: SourceMap,
     folder: Arc<ProgramFolder>,
-    compiled: OnceLock<TypedFunction>,
+    /// In the small form and in the shallow one.
+    compiled: [OnceLock<TypedFunction>; 2],
 }
 
 /// Where a program's text is.
@@ -88,25 +90,40 @@ impl Program {
             public: values,
             map,
             folder: Arc::new(folder),
-            compiled: OnceLock::new(),
+            compiled: Default::default(),
         })
     }
 
-    /// The program as a function, which is compiled the first time; `progress` hears of that from
-    /// one second on.
+    /// The program as a function in the small form, which most protocols run.
     ///
     /// # Errors
     ///
-    /// The run is beyond a limit, or a signal's exception or that of `progress`.
+    /// As [`Program::compiled_in`].
     pub(crate) fn compiled(
         &self,
         py: Python<'_>,
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<&TypedFunction> {
-        if let Some(compiled) = self.compiled.get() {
+        self.compiled_in(py, CircuitForm::Small, progress)
+    }
+
+    /// The program as a function of operations in this form, which is compiled the first time;
+    /// `progress` hears of that from one second on.
+    ///
+    /// # Errors
+    ///
+    /// The run is beyond a limit, or a signal's exception or that of `progress`.
+    pub(crate) fn compiled_in(
+        &self,
+        py: Python<'_>,
+        form: CircuitForm,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<&TypedFunction> {
+        let slot = &self.compiled[usize::from(form == CircuitForm::Shallow)];
+        if let Some(compiled) = slot.get() {
             return Ok(compiled);
         }
-        let (signature, name) = (self.signature.clone(), self.name.clone());
+        let (signature, name) = (self.signature.clone().in_form(form), self.name.clone());
         let (public, folder) = (self.public.clone(), Arc::clone(&self.folder));
         let made = wait::compiling(py, progress, move |watch| {
             let typed = TypedFunction::watched(signature, &name, &public, &*folder, watch);
@@ -114,7 +131,7 @@ impl Program {
         })?;
         let made = made.map_err(|error| self.raise(py, error))?;
         // Another thread may have been faster, with the same.
-        Ok(self.compiled.get_or_init(|| made))
+        Ok(slot.get_or_init(|| made))
     }
 
     /// The value of an input.
@@ -135,7 +152,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let signature = &self.signature;
         let ty = signature.results()[port].ty;
-        Shape::of_program(signature, ty).python(py, value.bits())
+        PythonType::of_program(signature, ty).python(py, value.bits())
     }
 
     /// What the program may get wrong: a text and a place for each.
@@ -168,8 +185,8 @@ fn read(
     let py = value.py();
     let failed = |error| raise(py, error, map);
     let input = signature.input(name).map_err(failed)?;
-    let shape = Shape::of_program(signature, input.ty);
-    let read = |given: Given<'_>| signature.read_given(input, given);
+    let shape = PythonType::of_program(signature, input.ty);
+    let read = |given: HostValue<'_>| signature.read_given(input, given);
     value::read_with(name, &shape, value, read)?.map_err(failed)
 }
 

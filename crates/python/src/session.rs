@@ -6,13 +6,17 @@ use std::time::{Duration, Instant};
 
 use etcetera::BaseStrategy;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
+use tacit::circuit::builder::CircuitForm;
 use tacit::cost::Cost;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::session::{BaseOtSource, Incompatibility};
-use tacit::stock::{BatchPreparation, ChainVersion, Preparation, StockName, Stocks};
-use tacit::{Error, Fingerprint, Job, Outcome, Role, SecurityScope};
+use tacit::stock::{
+    BatchPreparation, ChainVersion, CrossPreparation, Preparation, Prepared, StockName, Stocks,
+};
+use tacit::{Error, Fingerprint, Job, Outcome, ProtocolError, Role, SecurityScope};
 
+use crate::common::{self, Common, CommonTerms};
 use crate::error;
 use crate::function::Function;
 use crate::party::seconds;
@@ -47,7 +51,7 @@ struct Terms {
 }
 
 /// What a phase of a run took: its name, seconds, bytes sent and received, and rounds.
-type PhaseRow = (&'static str, f64, u64, u64, u64);
+pub(crate) type PhaseRow = (&'static str, f64, u64, u64, u64);
 
 /// What a run gave.
 #[derive(IntoPyObject)]
@@ -143,10 +147,16 @@ struct Run<'f> {
 
 impl<'f> Run<'f> {
     fn new(py: Python<'_>, function: &'f Function, terms: &Terms) -> PyResult<Self> {
+        if function.joins_tables() {
+            let message = "the program joins two tables, which Python does in the clear alone, by \
+                           eval; run it by the command `tacit run` at both parties";
+            return Err(error::usage(py, message));
+        }
         let role = role(py, &terms.role)?;
         let protocol = terms.protocol.as_deref().map(|name| named(py, name));
         let protocol = protocol.transpose()?;
         let has = protocol.map_or(ThreatModel::SemiHonest, Protocol::threat_model);
+        let form = protocol.map_or(CircuitForm::Small, Protocol::circuit_form);
         let asked = match terms.security.as_deref().map(str::parse) {
             None => has,
             Some(Ok(asked @ (ThreatModel::SemiHonest | ThreatModel::Malicious))) => asked,
@@ -170,7 +180,7 @@ impl<'f> Run<'f> {
         }
         let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
         Ok(Self {
-            function: function.lowered(py)?,
+            function: function.lowered_in(py, form)?,
             parties: function.parties(),
             role,
             protocol,
@@ -265,6 +275,7 @@ impl Session {
         let protocol = run.protocol.map_or_else(by_default, Ok)?;
         let stocks = match protocol {
             Protocol::Direct => None,
+            Protocol::Gmw if self.peer.is_none() => None,
             _ => Some(self.stocks(py)?),
         };
         job = job
@@ -285,7 +296,7 @@ impl Session {
             job = job.pin(pin.map_err(|error| error::raise(py, error))?);
         }
         job.check().map_err(|error| error::raise(py, error))?;
-        let outcome = self.work(py, &run, terms.progress, |session| {
+        let outcome = self.work_of(py, &run, terms.progress, |session| {
             job.watch(|now| self.watch.note(now)).run(session)
         })?;
         let outputs = function.results(py, &outcome.outputs)?;
@@ -293,6 +304,22 @@ impl Session {
         // It may take long to make the results.
         wait::hold_interrupt(py);
         Ok(ran)
+    }
+
+    /// Finds the keys that both parties have. They are checked before anything is sent to the peer.
+    fn common(
+        &self,
+        py: Python<'_>,
+        keys: &Bound<'_, PyList>,
+        terms: CommonTerms,
+    ) -> PyResult<Common> {
+        let (order, limit) = common::order(keys, &terms)?;
+        let watch = self.watch.clone();
+        let order = order.watch(move |now| watch.note(now));
+        let outcome = self.work(py, limit, terms.progress, |session| order.run(session))?;
+        Ok(Common::new(
+            outcome.map_err(|error| error::raise(py, error))?,
+        ))
     }
 
     /// Prepares for `runs` runs of a function; the peer does the same in the other role.
@@ -315,27 +342,33 @@ impl Session {
                 let order = Preparation::new(run.role).time_limit(run.limit);
                 let order = order.enough_for(run.function, runs);
                 let order = order.map_err(|error| error::raise(py, error))?;
-                let prepared = self.work(py, &run, terms.progress, |session| {
+                let prepared = self.work_of(py, &run, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
-                let kinds = prepared.kinds.into_iter();
-                Ok(kinds
-                    .map(|kind| (kind.name, kind.made, kind.available))
-                    .collect())
+                Ok(rows(prepared))
             }
             Protocol::Batch => {
                 let order = BatchPreparation::new(run.role, run.function, runs)
                     .statistical_security(run.security(py, protocol)?)
                     .time_limit(run.limit);
                 let name = run.function.name().to_owned();
-                let prepared = self.work(py, &run, terms.progress, |session| {
+                let prepared = self.work_of(py, &run, terms.progress, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
                 Ok(vec![(name, prepared.made(), prepared.available())])
             }
+            Protocol::Gmw => {
+                let order = CrossPreparation::for_runs(run.role, run.function, runs);
+                let order = order.map_err(|error| error::raise(py, error))?;
+                let order = order.time_limit(run.limit);
+                let prepared = self.work_of(py, &run, terms.progress, |session| {
+                    order.watch(watch).run(session, &stocks)
+                })?;
+                Ok(rows(prepared))
+            }
             _ => {
                 let message = format!(
-                    "session.prepare is for \"prepared\" or \"batch\", and not for {}",
+                    "session.prepare is for \"prepared\", \"gmw\" or \"batch\", and not for {}",
                     protocol.name()
                 );
                 Err(error::usage(py, &message))
@@ -345,25 +378,34 @@ impl Session {
 }
 
 impl Session {
-    /// Works over the session without the GIL.
+    /// Works over the session without the GIL, at most for `limit`.
     fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        limit: Option<Duration>,
+        progress: Option<Py<PyAny>>,
+        work: impl FnOnce(&mut tacit::Session) -> Result<T, Error> + Send,
+    ) -> PyResult<Result<T, Error>> {
+        let mut session = self.lock(py)?;
+        let session = session
+            .as_mut()
+            .ok_or_else(|| error::usage(py, "the session is closed; open a new one"))?;
+        let deadline = limit.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
+        let terms = wait::Terms { deadline, progress };
+        self.watch.run(py, terms, || work(session))
+    }
+
+    /// [`work`](Self::work) of a run.
+    fn work_of<T: Send>(
         &self,
         py: Python<'_>,
         run: &Run<'_>,
         progress: Option<Py<PyAny>>,
         work: impl FnOnce(&mut tacit::Session) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let mut session = self.lock(py)?;
-        let session = session
-            .as_mut()
-            .ok_or_else(|| error::usage(py, "the session is closed; open a new one"))?;
-        let deadline = run
-            .limit
-            .and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
-        let terms = wait::Terms { deadline, progress };
-        let done = self.watch.run(py, terms, || work(session))?;
+        let done = self.work(py, run.limit, progress, work)?;
         done.map_err(|error| match error {
-            Error::PeerIncompatible(Incompatibility::SameRole(_)) => {
+            Error::Protocol(ProtocolError::PeerIncompatible(Incompatibility::SameRole(_))) => {
                 let (own, other) = run.names();
                 let message = format!(
                     "the other party runs as {own} too; one of the two is {other}: it gives inputs \
@@ -374,6 +416,14 @@ impl Session {
             error => error::raise(py, error),
         })
     }
+}
+
+/// A row for each kind.
+fn rows(prepared: Prepared) -> Vec<PreparedRow> {
+    let kinds = prepared.kinds.into_iter();
+    kinds
+        .map(|kind| (kind.name, kind.made, kind.available))
+        .collect()
 }
 
 fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) -> Ran<'py> {
@@ -391,7 +441,7 @@ fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) 
     }
 }
 
-fn phases(cost: &Cost) -> Vec<PhaseRow> {
+pub(crate) fn phases(cost: &Cost) -> Vec<PhaseRow> {
     let phases = cost.phases.iter().map(|phase| {
         let traffic = &phase.traffic;
         (

@@ -11,7 +11,7 @@ use tacit_language::Signature;
 use tacit_language::program::{TypeId, TypeKind};
 
 /// What a type is to Python, and how many bits its values have.
-pub(crate) struct Shape<'s> {
+pub(crate) struct PythonType<'s> {
     width: usize,
     parts: Parts<'s>,
 }
@@ -23,9 +23,9 @@ enum Parts<'s> {
     /// None.
     Scalar(Scalar, ToJson<'s>),
     /// Items, at most this many. Of a table, bits before them say how many it has.
-    List(Box<Shape<'s>>, usize),
-    Tuple(Vec<Shape<'s>>),
-    Struct(Vec<(String, Shape<'s>)>),
+    List(Box<PythonType<'s>>, usize),
+    Tuple(Vec<PythonType<'s>>),
+    Struct(Vec<(String, PythonType<'s>)>),
 }
 
 #[derive(Clone, Copy)]
@@ -40,9 +40,9 @@ enum Scalar {
 /// What a value from Python is to be.
 #[derive(Clone, Copy)]
 pub(crate) enum Expected<'a> {
-    Value(&'a Shape<'a>),
+    Value(&'a PythonType<'a>),
     /// A list of such values: those of a field in all rows.
-    Column(&'a Shape<'a>),
+    Column(&'a PythonType<'a>),
     /// The type has no place for it.
     Nothing,
 }
@@ -65,7 +65,7 @@ impl<'a> Expected<'a> {
     /// A field of a struct.
     pub(crate) fn field(self, name: &str) -> Self {
         let field = match self {
-            Self::Value(Shape {
+            Self::Value(PythonType {
                 parts: Parts::Struct(fields),
                 ..
             }) => fields.iter().find(|(field, _)| field == name),
@@ -77,7 +77,7 @@ impl<'a> Expected<'a> {
     pub(crate) fn is_bytes(self) -> bool {
         matches!(
             self,
-            Self::Value(Shape {
+            Self::Value(PythonType {
                 parts: Parts::Scalar(Scalar::Bytes, _),
                 ..
             })
@@ -99,7 +99,7 @@ impl Scalar {
     }
 }
 
-impl<'s> Shape<'s> {
+impl<'s> PythonType<'s> {
     /// That of a port of a circuit.
     pub(crate) fn of_type(ty: &'s Type) -> Self {
         let parts = match (ty.kind(), Scalar::of_kind(ty.kind())) {
@@ -332,7 +332,7 @@ fn unsigned(bits: &[bool]) -> u64 {
 /// The bits of parts that stand one behind the other.
 fn split<'b, 's: 'b>(
     mut bits: &'b [bool],
-    parts: impl Iterator<Item = &'b Shape<'s>>,
+    parts: impl Iterator<Item = &'b PythonType<'s>>,
 ) -> impl Iterator<Item = &'b [bool]> {
     parts.map(move |part| {
         let (own, after) = bits.split_at(part.width);

@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
-use tacit::circuit::{Given, NumberFormat, Numbers, wipe_json};
+use tacit::circuit::{HostValue, NumberFormat, Numbers, wipe_json};
 
 use crate::error;
-use crate::shape::{Expected, Shape};
+use crate::shape::{Expected, PythonType};
 
 /// Integers of this magnitude and above are strings in the library's JSON.
 const FIRST_STRING: u64 = 1 << 53;
@@ -53,14 +53,14 @@ enum Source {
 }
 
 impl Source {
-    fn given(&self) -> Option<Given<'_>> {
+    fn given(&self) -> Option<HostValue<'_>> {
         match self {
-            Self::Json(json) => Some(Given::Json(json)),
+            Self::Json(json) => Some(HostValue::Json(json)),
             Self::Numbers {
                 format,
                 sizes,
                 bytes,
-            } => Numbers::new(*format, sizes, bytes).map(Given::Numbers),
+            } => Numbers::new(*format, sizes, bytes).map(HostValue::Numbers),
         }
     }
 
@@ -81,9 +81,9 @@ impl Source {
 /// There is nothing to read.
 pub(crate) fn read_with<T>(
     name: &str,
-    shape: &Shape<'_>,
+    shape: &PythonType<'_>,
     value: &Bound<'_, PyAny>,
-    read: impl FnOnce(Given<'_>) -> T,
+    read: impl FnOnce(HostValue<'_>) -> T,
 ) -> PyResult<T> {
     let at = ValueLocation::Input(name);
     let py = value.py();
@@ -98,7 +98,7 @@ pub(crate) fn read_with<T>(
                 .map(Source::given)
                 .collect::<Option<Vec<_>>>();
             let given: Vec<_> = names.zip(given.ok_or_else(broken)?).collect();
-            (read(Given::Columns(&given)), sources)
+            (read(HostValue::Columns(&given)), sources)
         }
         _ => {
             let sources = vec![source(at, Expected::Value(shape), value)?];
@@ -118,7 +118,7 @@ fn python<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 /// The columns that these fields name of what has columns.
 fn columns(
     at: ValueLocation<'_>,
-    fields: &[(String, Shape<'_>)],
+    fields: &[(String, PythonType<'_>)],
     frame: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<Source>> {
     let py = frame.py();
@@ -132,7 +132,7 @@ fn columns(
         }
         let at = ValueLocation::Field(&at, name);
         let column = source(at, Expected::Column(shape), &column)?;
-        let length = |column: &Source| column.given().and_then(Given::length);
+        let length = |column: &Source| column.given().and_then(HostValue::length);
         let Some(found) = length(&column) else {
             return Err(error::input(
                 py,

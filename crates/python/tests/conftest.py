@@ -23,10 +23,8 @@ class Parties(NamedTuple):
         alice: Callable[[tacit.Session], Any],
         bob: Callable[[tacit.Session], Any],
         patience: float = 60,
-        keeping: tuple[bool, bool] = (True, True),
     ) -> tuple[Any, Any]:
-        """What the two do with their sessions, at the same time. `keeping` says which of them keep
-        base OTs."""
+        """What the two do with their sessions, at the same time."""
         listener = tacit.Listener("127.0.0.1:0")
 
         def listen() -> Any:
@@ -36,7 +34,6 @@ class Parties(NamedTuple):
                 peer=peer,
                 stock=stock,
                 patience=patience,
-                keep_base_ots=keeping[0],
             )
             with accepted as session:
                 return alice(session)
@@ -49,7 +46,6 @@ class Parties(NamedTuple):
                 peer=peer,
                 stock=stock,
                 patience=patience,
-                keep_base_ots=keeping[1],
             )
             with connected as session:
                 return bob(session)

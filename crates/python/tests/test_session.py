@@ -90,6 +90,20 @@ def test_what_is_prepared_is_used(parties: Parties) -> None:
     assert "on the spot" not in repr(alice.cost)
 
 
+def test_crosses_are_prepared_and_used(parties: Parties) -> None:
+    made = parties.meet(
+        lambda session: session.prepare(RICHER, runs=1, role="garbler", protocol="gmw"),
+        lambda session: session.prepare(RICHER, runs=1, role="evaluator", protocol="gmw"),
+    )
+    assert all(row["made"] % 4096 == 0 for table in made for row in table)
+    alice, bob = parties.meet(
+        lambda session: session.run(RICHER, a=50, protocol="gmw"),
+        lambda session: session.run(RICHER, b=41, protocol="gmw"),
+    )
+    assert alice.value is bob.value is True
+    assert "prepare" in repr(alice.cost)
+
+
 def test_cost_is_what_a_run_sends_whatever_the_link(parties: Parties) -> None:
     chain = tacit.function("sha-256-chain", n=2)
 
@@ -115,31 +129,6 @@ def test_other_security_is_told_in_the_words_of_python(parties: Parties) -> None
         return run
 
     parties.meet(refused(a=1), refused(b=1, security="malicious"))
-
-
-def test_a_second_session_takes_base_ots_of_the_first(parties: Parties) -> None:
-    def base_ots(**options: Any) -> Any:
-        def runs(**values: Any) -> Any:
-            def both(session: tacit.Session) -> Any:
-                return [session.run(RICHER, **values) for _ in range(2)]
-
-            return both
-
-        alice, bob = parties.meet(runs(a=50), runs(b=41), **options)
-        assert all(run.value for run in alice + bob)
-        assert [run.base_ots for run in alice] == [run.base_ots for run in bob]
-        # A session has them once.
-        assert alice[1].base_ots is None
-        return alice[0].base_ots
-
-    assert base_ots(keeping=(True, False)) == "fresh"
-    assert base_ots() == "batch"
-    assert base_ots() == "kept"
-    assert base_ots(keeping=(False, True)) == "fresh"
-    assert base_ots() == "kept"
-    # A folder that cannot be used stops no run that needs none.
-    (parties.folder / "alice" / "root.key").write_bytes(bytes(76))
-    assert base_ots() == "fresh"
 
 
 def test_batch_without_a_checked_execution_runs_nothing(parties: Parties) -> None:

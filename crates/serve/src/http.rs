@@ -1,13 +1,16 @@
-//! Metrics and health over HTTP: two paths, answered and closed.
+//! Metrics and health over HTTP: four paths, answered and closed.
 //!
-//! | path | answer |
-//! |---|---|
-//! | `/metrics` | [`Metrics::text`](crate::Metrics::text) |
-//! | `/health` | 200 while peers are accepted, 503 after |
+//! | path | answer | of which host |
+//! |---|---|---|
+//! | `/metrics` | [`Metrics::text`](crate::Metrics::text) | its own |
+//! | `/health` | 200 while peers are accepted, 503 after; says why | its own |
+//! | `/readyz` | the status of `/health`, and no more than `ready` or `not ready` | any |
+//! | `/livez` | 200 and `live` | any |
 //!
-//! It says who the peers are and how often they come, so that it belongs on a loopback address. A
-//! page in a browser could have a name of its own lead there; so only a request that names an
-//! address, `localhost` or the configured name is answered.
+//! The first two say who the peers are and how often they come, so that they belong on a loopback
+//! address. A page in a browser could have a name of its own lead there; so they answer only a
+//! request that names an address, `localhost` or the configured name. A load balancer asks the
+//! others by whatever name it has, and they say nothing that a connection to the service would not.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -130,10 +133,19 @@ fn answer(
             (true, body) => ("200 OK", "application/json", body),
             (false, body) => ("503 Service Unavailable", "application/json", body),
         },
+        Some(Asked::Live) => ("200 OK", "text/plain", "live\n".to_owned()),
+        Some(Asked::Ready) => match answers.health().0 {
+            true => ("200 OK", "text/plain", "ready\n".to_owned()),
+            false => (
+                "503 Service Unavailable",
+                "text/plain",
+                "not ready\n".to_owned(),
+            ),
+        },
         Some(Asked::Other) => (
             "404 Not Found",
             "text/plain",
-            "/metrics or /health\n".to_owned(),
+            "/metrics, /health, /readyz or /livez\n".to_owned(),
         ),
         Some(Asked::Elsewhere) => (
             "421 Misdirected Request",
@@ -143,7 +155,7 @@ fn answer(
         None => (
             "400 Bad Request",
             "text/plain",
-            "GET /metrics or /health\n".to_owned(),
+            "GET /metrics, /health, /readyz or /livez\n".to_owned(),
         ),
     };
     let length = body.len();
@@ -159,6 +171,8 @@ fn answer(
 enum Asked {
     Metrics,
     Health,
+    Ready,
+    Live,
     Other,
     /// Of another host.
     Elsewhere,
@@ -191,22 +205,21 @@ fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
             if request.method != Some("GET") {
                 return Some(None);
             }
-            let mut hosts = request.headers.iter();
-            let hosts = hosts
-                .by_ref()
-                .filter(|field| field.name.eq_ignore_ascii_case("host"));
-            if !hosts
-                .map(|field| field.value)
-                .all(|host| is_own(host, name))
-            {
-                return Some(Some(Asked::Elsewhere));
-            }
             let path = request.path.unwrap_or_default();
-            Some(Some(match path.split('?').next() {
+            let asked = match path.split('?').next() {
                 Some("/metrics") => Asked::Metrics,
                 Some("/health") => Asked::Health,
+                Some("/readyz") => Asked::Ready,
+                Some("/livez") => Asked::Live,
                 _ => Asked::Other,
-            }))
+            };
+            let mut hosts = request.headers.iter();
+            let mut hosts = hosts
+                .by_ref()
+                .filter(|field| field.name.eq_ignore_ascii_case("host"));
+            let is_for_any = matches!(asked, Asked::Ready | Asked::Live);
+            let is_here = is_for_any || hosts.all(|field| is_own(field.value, name));
+            Some(Some(if is_here { asked } else { Asked::Elsewhere }))
         }
     }
 }
@@ -327,6 +340,30 @@ mod tests {
             &["[::1"],
         ] {
             assert_eq!(asked(other), Some(Some(Asked::Elsewhere)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_balancer_asks_by_any_name_and_learns_nothing_else() {
+        let host = "Host: balancer.example:80";
+        for (is_good, path, status, body) in [
+            (true, "livez", "200", "live\n"),
+            (false, "livez", "200", "live\n"),
+            (true, "readyz", "200", "ready\n"),
+            (false, "readyz", "503", "not ready\n"),
+            (
+                true,
+                "health",
+                "421",
+                "ask by address, as localhost, or by the name under `metrics` in [serve]\n",
+            ),
+        ] {
+            let server = Server::start("127.0.0.1:0", Arc::new(Fixed(is_good))).unwrap();
+            let request = format!("GET /{path} HTTP/1.1\r\n{host}\r\n\r\n");
+            let answer = ask(&server, request.as_bytes());
+            let told = answer.split_once("\r\n\r\n").map(|(_, told)| told);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path}");
+            assert_eq!(told, Some(body), "{path}");
         }
     }
 

@@ -7,6 +7,7 @@
 //! | [`inputs`], [`results`] | where this party's inputs come from and its results go |
 //! | [`service`] | the listener, the sessions and their limits, stop and reload |
 //! | `visit` | one session: what is asked, whether it may be, the run |
+//! | [`offers`] | what a peer is told that it may ask for |
 //! | [`outsourced`] | runs of three, in which this party is the generator or the cloud |
 //! | `lobby` | where the links of runs of three meet, and turns at a chain |
 //! | `replenish` | fills the stock to its levels |
@@ -42,6 +43,7 @@ mod lobby;
 pub mod log;
 pub mod memory;
 pub mod metrics;
+pub mod offers;
 pub mod outsourced;
 pub mod policy;
 pub mod rate;
@@ -58,6 +60,7 @@ pub use event::{Event, Observer};
 pub use inputs::{Asked, Inputs};
 pub use log::Log;
 pub use metrics::Metrics;
+pub use offers::Offers;
 pub use outsourced::{Outsourced, Server};
 pub use policy::{Error, Level, Limits, Material, Offer, Peer, Policy};
 pub use rate::{Rate, read_time};

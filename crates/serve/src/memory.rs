@@ -8,6 +8,7 @@
 //! | what it leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch and its copy | 40 MiB | a session |
 //! | OTs that a source has made and that wait to be taken | 32 each | a session |
+//! | a run of `gmw`: its schedule, rows, values and masks | as [`gmw_memory_bytes`](tacit::cost::gmw_memory_bytes) says, and 16 MiB for OTs | a run |
 //! | a lot of triples for the stock | 180 MiB, or 16 MiB and 560 an AND gate | a preparation |
 //! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
 //!
@@ -18,12 +19,15 @@
 
 mod allowed;
 
+use std::collections::HashMap;
+
+use tacit::circuit::Digest;
 use tacit::cost::FromStock;
 use tacit::session::{OtExtension, ProtocolId};
 use tacit::stock::LotPreparation;
 use tacit::{Function, Role};
 
-use crate::policy::{Error, Level, Limits, Material, Offer};
+use crate::policy::{Error, Level, Limits, Material, Offer, OfferedFunction};
 
 pub use allowed::{allowed, left_of};
 
@@ -38,6 +42,11 @@ const SOURCE_BYTES: u64 = 40 * MIB;
 const OT_BYTES: u64 = 32;
 /// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
 const LOT_OTS: u64 = 4_000_000;
+
+/// OTs that `gmw` makes at a time, as blocks, in both directions.
+const REFILL_BYTES: u64 = 16 * MIB;
+/// OTs of a batch of silent ones, which a run of `gmw` may leave nearly whole.
+const BATCH_OTS: u64 = 778_240;
 
 /// Of a lot for the stock: whatever its size, of each of its AND gates, and at most.
 const ORDER_BYTES: u64 = 16 * MIB;
@@ -64,19 +73,20 @@ impl Memory {
     /// A run takes more, so that it could never be run, or a peer may have more than all together.
     pub(crate) fn of(
         limits: &Limits,
-        offers: &[Offer],
+        (offers, offered): (&[Offer], &HashMap<Digest, Vec<OfferedFunction>>),
         levels: &[Level],
         extension: OtExtension,
     ) -> Result<Self, Error> {
-        let runs = offers.iter().flat_map(|offer| {
-            let of = |function, protocol| Need::of(function, protocol, offer.role, extension);
-            let functions = offer.functions.iter().flat_map(move |function| {
-                let protocols = offer.protocols.iter();
-                protocols.map(move |protocol| (of(function, *protocol).mib(), *protocol))
-            });
-            functions.map(|(mib, protocol)| (mib, format!("{} by {protocol}", offer.name)))
+        let runs = offered.values().flatten().flat_map(|place| {
+            let offer = &offers[place.offer];
+            let protocols = place.protocols.iter();
+            protocols.map(move |protocol| {
+                let of = (*protocol, offer.role);
+                let need = Need::of((&place.function, place.shared_bytes), of, extension);
+                (need.mib(), format!("{} by {protocol}", offer.name))
+            })
         });
-        let (largest, what) = runs.max_by_key(|run| run.0).unwrap_or_default();
+        let (largest, what) = runs.max().unwrap_or_default();
         let stocked = levels.iter().map(|level| {
             let mib = of_level(level, extension).div_ceil(MIB);
             (mib, format!("the stock for {}", level.name()))
@@ -84,7 +94,10 @@ impl Memory {
         let (largest_stocked, stocked) = stocked.max_by_key(|level| level.0).unwrap_or_default();
         let all = limits.memory_mib;
         let per_peer = limits.memory_mib_per_peer;
-        let of_peer = per_peer.unwrap_or_else(|| (all / SHARES).max(largest).min(all));
+        let of_peer = per_peer.unwrap_or_else(|| {
+            let beside_stocked = all.saturating_sub(largest_stocked);
+            (all / SHARES).min(beside_stocked).max(largest).min(all)
+        });
         for (field, found, least, what) in [
             ("memory_mib", all, largest, &what),
             ("memory_mib", all, largest_stocked, &stocked),
@@ -97,6 +110,18 @@ impl Memory {
                     expected: format!("at least {least}, for {what}"),
                 });
             }
+        }
+        // Else the runs of one peer could keep every other from preparing, and itself.
+        let least = of_peer.saturating_add(largest_stocked);
+        if largest_stocked > 0 && of_peer <= all && all < least {
+            return Err(Error::OutOfBounds {
+                what: "memory_mib".to_owned(),
+                found: all.to_string(),
+                expected: format!(
+                    "at least {least}: memory_mib_per_peer, {of_peer}, and {largest_stocked} for \
+                     {stocked}"
+                ),
+            });
         }
         if of_peer > all {
             return Err(Error::OutOfBounds {
@@ -117,8 +142,19 @@ pub(crate) struct Need {
     lot: u64,
     /// Until its session ends.
     kept: u64,
-    /// By what it is kept: `authenticated` or another protocol, in this party's role.
-    sources: (bool, Role),
+    /// By what it is kept.
+    sources: Sources,
+}
+
+/// OTs that a session keeps from one run to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sources {
+    /// Those of `authenticated`, in this party's role.
+    Authenticated(Role),
+    /// Those of `gmw`, in both directions for either role.
+    Shared,
+    /// Those of other protocols, in this party's role.
+    Usual(Role),
 }
 
 /// Memory that a session takes in bytes.
@@ -127,7 +163,7 @@ pub(crate) struct Held {
     /// Of the run that goes on.
     lot: u64,
     /// Until it ends, by what.
-    kept: Vec<((bool, Role), u64)>,
+    kept: Vec<(Sources, u64)>,
 }
 
 impl Held {
@@ -157,26 +193,34 @@ impl Held {
 }
 
 impl Need {
-    /// Of a run of `function` by `protocol` in `role`, with OTs made by `extension`.
+    /// Of a run of `function` by `protocol` in `role`, with OTs made by `extension`; by `gmw` it
+    /// takes `shared_bytes` apart from them.
     pub(crate) fn of(
-        function: &Function,
-        protocol: ProtocolId,
-        role: Role,
+        (function, shared_bytes): (&Function, u64),
+        (protocol, role): (ProtocolId, Role),
         extension: OtExtension,
     ) -> Self {
         let is_silent = extension == OtExtension::Silent;
         let source = |ots: u64| SOURCE_BYTES.saturating_add(ots.saturating_mul(OT_BYTES));
-        let (lot, kept, sources) = match protocol {
+        let (lot, kept, bytes, sources) = match protocol {
             ProtocolId::Authenticated => {
                 let lot = LOT_BYTES.max(instances(function));
-                (lot, KEPT_BYTES, 2 * source(LOT_OTS))
+                let sources = Sources::Authenticated(role);
+                (lot, KEPT_BYTES, 2 * source(LOT_OTS), sources)
             }
-            _ => (0, 0, source(function.input_bits(Role::Evaluator) as u64)),
+            ProtocolId::Gmw => {
+                let lot = shared_bytes.saturating_add(REFILL_BYTES);
+                (lot, 0, 2 * source(BATCH_OTS), Sources::Shared)
+            }
+            _ => {
+                let ots = function.input_bits(Role::Evaluator) as u64;
+                (0, 0, source(ots), Sources::Usual(role))
+            }
         };
         Self {
             lot,
-            kept: if is_silent { kept + sources } else { kept },
-            sources: (protocol == ProtocolId::Authenticated, role),
+            kept: if is_silent { kept + bytes } else { kept },
+            sources,
         }
     }
 
@@ -191,7 +235,7 @@ impl Need {
 pub fn of_order(order: &LotPreparation<'_>) -> u64 {
     let [of_each, most] = match order.from_stock() {
         FromStock::Instances => INSTANCES_OF_ORDER,
-        FromStock::Triples => TRIPLES_OF_ORDER,
+        FromStock::Triples | FromStock::Crosses => TRIPLES_OF_ORDER,
     };
     let gates = order.and_gates().saturating_mul(of_each);
     ORDER_BYTES.saturating_add(gates).min(most)
@@ -231,7 +275,9 @@ mod tests {
     fn lots_and_silent_ots_are_counted() {
         let function = tacit::library::function("millionaires", &[("bits".to_owned(), 32)].into());
         let function = function.expect("a function");
-        let of = |protocol, extension| Need::of(&function, protocol, Role::Garbler, extension);
+        let of = |protocol, extension| {
+            Need::of((&function, 5 * MIB), (protocol, Role::Garbler), extension)
+        };
         let usual = OtExtension::default();
         assert_eq!(of(ProtocolId::Direct, usual).mib(), 0);
         let authenticated = of(ProtocolId::Authenticated, usual);
@@ -239,10 +285,23 @@ mod tests {
         // A million AND gates and more, all at once where they are instances.
         let sort = tacit::library::function("sort", &[("count".to_owned(), 1024)].into());
         let sort = sort.expect("a function");
-        let sort = Need::of(&sort, ProtocolId::Authenticated, Role::Evaluator, usual);
+        let sort = Need::of(
+            (&sort, 0),
+            (ProtocolId::Authenticated, Role::Evaluator),
+            usual,
+        );
         assert!((446 * MIB..520 * MIB).contains(&sort.lot), "{}", sort.lot);
         let direct = of(ProtocolId::Direct, OtExtension::Silent);
         assert_eq!((direct.lot, direct.kept), (0, 40 * MIB + 32 * 32));
+        // Rows and masks, and what makes OTs; of silent ones a batch in each direction stays.
+        let shared = of(ProtocolId::Gmw, usual);
+        assert_eq!((shared.lot, shared.kept), (21 * MIB, 0));
+        let silent = of(ProtocolId::Gmw, OtExtension::Silent);
+        assert!(
+            (120 * MIB..140 * MIB).contains(&silent.kept),
+            "{}",
+            silent.kept
+        );
         let both = of(ProtocolId::Authenticated, OtExtension::Silent);
         assert_eq!(both.lot, 180 * MIB);
     }
@@ -254,9 +313,16 @@ mod tests {
         let function = tacit::library::function("millionaires", &[("bits".to_owned(), 32)].into());
         let function = function.expect("a function");
         let (mut held, mut all) = (Held::default(), 0);
-        for protocol in [ProtocolId::Direct, ProtocolId::Authenticated] {
-            for role in [Role::Garbler, Role::Evaluator] {
-                let need = Need::of(&function, protocol, role, OtExtension::Silent);
+        let protocols = [
+            ProtocolId::Direct,
+            ProtocolId::Authenticated,
+            ProtocolId::Gmw,
+        ];
+        for protocol in protocols {
+            // Those of `gmw` serve both roles.
+            let roles = if protocol == ProtocolId::Gmw { 1 } else { 2 };
+            for role in [Role::Garbler, Role::Evaluator].into_iter().take(roles) {
+                let need = Need::of((&function, 0), (protocol, role), OtExtension::Silent);
                 for _ in 0..2 {
                     held = held.with(need);
                     assert_eq!(held.bytes(), all + need.lot + need.kept);

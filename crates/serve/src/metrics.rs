@@ -100,6 +100,7 @@ pub struct Metrics {
     preparations: Family<OfPreparation, Counter>,
     reloads: Family<OfReload, Counter>,
     log_dropped: Counter,
+    notes_failed: Counter,
     stock_bytes: Family<OfStock, Gauge<u64, AtomicU64>>,
     stock_limit: Family<OfStock, Gauge<u64, AtomicU64>>,
     stock_usable: Family<OfKind, Gauge<u64, AtomicU64>>,
@@ -119,9 +120,9 @@ impl Metrics {
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("tacit");
         macro_rules! register {
-            ($name:literal, $help:literal, $metric:expr) => {{
-                let metric = $metric;
-                registry.register($name, $help, metric.clone());
+            ($name:literal, $help:literal) => {{
+                let metric = Default::default();
+                registry.register($name, $help, Clone::clone(&metric));
                 metric
             }};
         }
@@ -134,66 +135,54 @@ impl Metrics {
             histogram.clone(),
         );
         Self {
-            sessions: register!("sessions", "Sessions that are open", Gauge::default()),
-            sessions_begun: register!("sessions_begun", "Sessions", Family::default()),
-            runs: register!("runs", "Runs by their outcome", Family::default()),
+            sessions: register!("sessions", "Sessions that are open"),
+            sessions_begun: register!("sessions_begun", "Sessions"),
+            runs: register!("runs", "Runs by their outcome"),
             results_failed: register!(
                 "results_failed",
-                "Runs whose results this party did not take",
-                Family::default()
+                "Runs whose results this party did not take"
             ),
             run_seconds: histogram,
-            bytes: register!(
-                "run_bytes",
-                "Bytes of runs that ended well",
-                Family::default()
-            ),
-            refused: register!("refused", "What was refused to peers", Family::default()),
+            bytes: register!("run_bytes", "Bytes of runs that ended well"),
+            refused: register!("refused", "What was refused to peers"),
             preparations: register!(
                 "preparations",
-                "Preparations by who asked for them and their outcome",
-                Family::default()
+                "Preparations by who asked for them and their outcome"
             ),
-            reloads: register!(
-                "reloads",
-                "Reloads of the configuration by their outcome",
-                Family::default()
-            ),
+            reloads: register!("reloads", "Reloads of the configuration by their outcome"),
             log_dropped: register!(
                 "log_dropped",
-                "Events that the log lacks, since nobody read it",
-                Counter::default()
+                "Events that the log lacks, since nobody read it"
             ),
-            stock_bytes: register!("stock_bytes", "Bytes of a stock on disk", Family::default()),
-            stock_limit: register!(
-                "stock_limit_bytes",
-                "Most bytes of a stock",
-                Family::default()
+            notes_failed: register!(
+                "notes_failed",
+                "Notes of how far the stock is that could not be written"
             ),
+            stock_bytes: register!("stock_bytes", "Bytes of a stock on disk"),
+            stock_limit: register!("stock_limit_bytes", "Most bytes of a stock"),
             stock_usable: register!(
                 "stock_usable",
-                "Instances of a component, or OTs, that can be used",
-                Family::default()
+                "Instances of a component, or OTs, that can be used"
             ),
-            runs_there: register!(
-                "stock_runs",
-                "Runs for which there is enough in stock",
-                Family::default()
-            ),
+            runs_there: register!("stock_runs", "Runs for which there is enough in stock"),
             runs_wanted: register!(
                 "stock_runs_wanted",
-                "Runs for which there is to be enough in stock",
-                Family::default()
+                "Runs for which there is to be enough in stock"
             ),
             registry,
         }
     }
 
-    /// The text that a scraper reads, of a service whose log has dropped this many events.
+    /// The text that a scraper reads, of a service whose log has dropped this many events and that
+    /// failed to write this many notes of its stock.
     #[must_use]
-    pub fn text(&self, log_dropped: u64) -> String {
-        let counted = self.log_dropped.inner();
-        counted.store(log_dropped, Ordering::Relaxed);
+    pub fn text(&self, log_dropped: u64, notes_failed: u64) -> String {
+        for (counter, count) in [
+            (&self.log_dropped, log_dropped),
+            (&self.notes_failed, notes_failed),
+        ] {
+            counter.inner().store(count, Ordering::Relaxed);
+        }
         let mut text = String::new();
         // Writing into a string does not fail.
         let _ = encode(&mut text, &self.registry);
@@ -315,7 +304,11 @@ mod tests {
         metrics.results_failed("aes");
         metrics.results_failed("aes");
         let counted = r#"tacit_results_failed_total{offer="aes"} 2"#;
-        assert!(metrics.text(0).contains(counted), "{}", metrics.text(0));
+        assert!(
+            metrics.text(0, 0).contains(counted),
+            "{}",
+            metrics.text(0, 0)
+        );
     }
 
     #[test]
@@ -356,7 +349,7 @@ mod tests {
             kinds: kinds.into(),
         };
         metrics.stock("bob", &summary);
-        let text = metrics.text(0);
+        let text = metrics.text(0, 0);
         for end in [
             r#"component="xor",digest="01010101"} 10"#,
             r#"component="xor",digest="02020202"} 25"#,

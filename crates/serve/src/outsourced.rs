@@ -141,7 +141,7 @@ fn check_offer(peers: &[Peer], offer: &Offer, servers: &Outsourced) -> Result<()
     let Some(other) = other else {
         let other = servers.other;
         return Err(format!(
-            "its {name} {other} is none of the peers; add it to [peers]"
+            "its {name} {other} is not one of the peers; add it to [peers]"
         ));
     };
     if offer.peers.contains(&servers.other) {
@@ -204,7 +204,7 @@ pub(crate) fn run(
         Ok(ticket) => ticket,
         Err(error) => {
             let shared = seat.shared();
-            shared.refused(Some(seat.peer), None, "request", &error.to_string());
+            shared.refused(Some(seat.peer), None, "request", &error.with_advice());
             return Turn::Failed(error, Some(REFUSED));
         }
     };
@@ -259,7 +259,7 @@ impl<'a> Visit<'a> {
         let turn = self.shared().lobby.turn(key, client, within);
         turn.map(Some).map_err(|none| {
             let why = match none {
-                NoTurn::TooMany => "it has as many runs of the chain as it may",
+                NoTurn::TooMany => "it has the most runs of the chain that it may have",
                 NoTurn::Late => "its turn at the chain did not come in time",
             };
             busy(self.seat, "run", why)
@@ -338,7 +338,7 @@ impl<'a> Visit<'a> {
         let mut generator = match self.connect() {
             Ok(generator) => generator,
             Err(error) => {
-                let why = format!("the generator cannot be had: {error}");
+                let why = format!("the generator cannot be had: {}", error.with_advice());
                 let (metrics, name) = (&self.shared().metrics, &self.granted.offer.name);
                 metrics.run_failed(name, &self.asked.protocol.to_string());
                 self.shared()
@@ -379,7 +379,7 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
     let shared = seat.shared();
     let within = shared.policy().limits().handshake;
     let ticket = session.next_ticket().map_err(|error| {
-        shared.refused(Some(seat.peer), None, "request", &error.to_string());
+        shared.refused(Some(seat.peer), None, "request", &error.with_advice());
         REFUSED.to_owned()
     })?;
     let lent = shared.lobby.lend((seat.peer, ticket), session, within);

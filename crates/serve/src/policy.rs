@@ -9,7 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tacit::circuit::Digest;
+use tacit::garble::SchemeId;
 use tacit::net::Link;
+use tacit::scheme::default_scheme;
 use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
@@ -22,8 +24,9 @@ use levels::index_levels;
 pub use levels::{Level, MAX_LEVEL_RUNS, Material};
 pub use limits::Limits;
 use limits::check_limits;
+pub(crate) use offers::OfferedFunction;
+use offers::index_offers;
 pub use offers::{MAX_FUNCTIONS, Offer};
-use offers::{OfferedFunction, index_offers};
 
 /// A peer that may connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +49,8 @@ pub struct Policy {
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
-    keeps_base_ots: bool,
     memory: Memory,
-    /// Offers and the place of the function in them, by function.
+    /// Offered functions, by their digests.
     by_function: HashMap<Digest, Vec<OfferedFunction>>,
     /// Levels and numbers of runs, by what is ordered.
     by_order: HashMap<Digest, Vec<(usize, u64)>>,
@@ -58,6 +60,8 @@ pub struct Policy {
 pub(crate) struct Granted<'p> {
     pub(crate) offer: &'p Offer,
     pub(crate) function: &'p Arc<Function>,
+    /// Bytes of a run by `gmw`, apart from its OTs.
+    pub(crate) shared_bytes: u64,
 }
 
 /// Why a request is refused.
@@ -89,7 +93,8 @@ impl Policy {
         outsourced::check(&peers, &offers)?;
         let by_function = index_offers(&offers)?;
         let by_order = index_levels(&levels)?;
-        let memory = Memory::of(&limits, &offers, &levels, OtExtension::default())?;
+        let runs = (&offers[..], &by_function);
+        let memory = Memory::of(&limits, runs, &levels, OtExtension::default())?;
         Ok(Self {
             peers,
             offers,
@@ -97,7 +102,6 @@ impl Policy {
             limits,
             base_ot,
             ot_extension: None,
-            keeps_base_ots: true,
             memory,
             by_function,
             by_order,
@@ -113,27 +117,16 @@ impl Policy {
     /// A run takes more memory than all may together.
     pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Result<Self, Error> {
         let used = extension.unwrap_or_default();
-        self.memory = Memory::of(&self.limits, &self.offers, &self.levels, used)?;
+        let runs = (&self.offers[..], &self.by_function);
+        self.memory = Memory::of(&self.limits, runs, &self.levels, used)?;
         self.ot_extension = extension;
         Ok(self)
     }
 
-    /// The same, keeping base OTs in memory for later sessions with peers that keep them too, or
-    /// not. A policy keeps them unless it is told otherwise.
-    #[must_use]
-    pub fn keep_base_ots(mut self, keep: bool) -> Self {
-        self.keeps_base_ots = keep;
-        self
-    }
-
-    /// Whether base OTs are kept.
-    pub(crate) fn keeps_base_ots(&self) -> bool {
-        self.keeps_base_ots
-    }
-
     /// Compiles every function now, so that no peer waits for it.
     pub(crate) fn compile(&self) {
-        let offered = self.offers.iter().flat_map(|offer| &offer.functions);
+        let offers = self.offers.iter();
+        let offered = offers.flat_map(|offer| offer.functions.iter().chain(&offer.shallow));
         let levels = self.levels.iter();
         let stocked = levels.filter_map(|level| level.material.function());
         offered
@@ -184,7 +177,8 @@ impl Policy {
     pub(crate) fn uses_stock(&self) -> bool {
         let mut protocols = self.offers.iter().flat_map(|offer| &offer.protocols);
         // Runs of `authenticated` count tries there.
-        !self.levels.is_empty() || protocols.any(|protocol| *protocol != ProtocolId::Direct)
+        let from_nothing = [ProtocolId::Direct, ProtocolId::Gmw];
+        !self.levels.is_empty() || protocols.any(|protocol| !from_nothing.contains(protocol))
     }
 
     /// Who this is, if it may connect.
@@ -234,6 +228,20 @@ impl Policy {
         }
     }
 
+    /// Under which scheme the offer with this number runs one of its functions.
+    pub(crate) fn scheme_of(&self, offer: usize, function: &Function) -> SchemeId {
+        let offered = self.by_function.get(&function.digest());
+        let mut offered = offered.into_iter().flatten();
+        let found = offered.find(|place| place.offer == offer);
+        found.map_or_else(|| default_scheme(function), |place| place.scheme)
+    }
+
+    /// Base OT and OT extension that sessions have to have, where this party insists.
+    pub(crate) fn demanded_ots(&self) -> [Option<String>; 2] {
+        let base_ot = self.base_ot.map(|kind| kind.to_string());
+        [base_ot, self.ot_extension.map(|kind| kind.to_string())]
+    }
+
     /// Tells a session, before its first run, how OTs are made where the peer asks for this.
     pub(crate) fn set_ots_for(
         &self,
@@ -269,17 +277,15 @@ impl Policy {
     /// Whether `peer` may have the run that it asks for.
     pub(crate) fn run(&self, peer: &Fingerprint, asked: &Proposal) -> Result<Granted<'_>, Denied> {
         let there = self.by_function.get(&asked.function);
-        let offers = there.into_iter().flatten().map(|place| {
-            let offer = &self.offers[place.offer];
-            (offer, &offer.functions[place.function], place)
-        });
-        let mut offers = offers.filter(|(offer, ..)| offer.serves(peer)).peekable();
-        let Some(&(offer, _, place)) = offers.peek() else {
+        let offers = there.into_iter().flatten();
+        let offers = offers.map(|place| (&self.offers[place.offer], place));
+        let mut offers = offers.filter(|(offer, _)| offer.serves(peer)).peekable();
+        let Some(&(offer, place)) = offers.peek() else {
             return Err(Denied::NotOffered);
         };
-        let protocol = match offer.protocols.contains(&asked.protocol) {
+        let protocol = match place.protocols.contains(&asked.protocol) {
             true => asked.protocol,
-            false => offer.protocols.first().copied().unwrap_or(asked.protocol),
+            false => place.protocols.first().copied().unwrap_or(asked.protocol),
         };
         let otherwise = Proposal {
             protocol,
@@ -288,16 +294,20 @@ impl Policy {
             statistical_security_bits: offer.security_bits(protocol),
             ..self.with_own_ots(asked)
         };
-        let mut fitting = offers.filter(|(offer, _, place)| {
+        // A proposal of `gmw` names no scheme.
+        let is_shared = asked.protocol == ProtocolId::Gmw;
+        let mut fitting = offers.filter(|(offer, place)| {
             offer.role == asked.role.other()
-                && place.scheme == asked.scheme
+                && (is_shared || place.scheme == asked.scheme)
                 && offer.security_bits(asked.protocol) == asked.statistical_security_bits
-                && offer.protocols.contains(&asked.protocol)
+                && place.protocols.contains(&asked.protocol)
         });
         match fitting.next() {
-            Some((offer, function, _)) if self.with_own_ots(asked) == *asked => {
-                Ok(Granted { offer, function })
-            }
+            Some((offer, place)) if self.with_own_ots(asked) == *asked => Ok(Granted {
+                offer,
+                function: &place.function,
+                shared_bytes: place.shared_bytes,
+            }),
             _ => Err(Denied::Otherwise(otherwise)),
         }
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tacit::session::AbortReason;
 use tacit::stock::Stocks;
-use tacit::{Error, Fingerprint, Session, Settings};
+use tacit::{Error, Fingerprint, ProtocolError, Session, Settings};
 
 use crate::event::Event;
 use crate::policy::{Level, Peer, Policy};
@@ -108,7 +108,7 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
 fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
     let own = shared.identity.fingerprint();
     let failed = |error: Error| {
-        let (peer, reason) = ("all".to_owned(), error.to_string());
+        let (peer, reason) = ("all".to_owned(), error.with_advice());
         shared.tell(&Event::StockFailed { peer, reason });
     };
     let names = match stocks.list_each() {
@@ -130,7 +130,7 @@ fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
             Ok(())
         });
         if let Err(error) = looked {
-            let (peer, reason) = (peer.name.clone(), error.to_string());
+            let (peer, reason) = (peer.name.clone(), error.with_advice());
             shared.tell(&Event::StockFailed { peer, reason });
         }
     }
@@ -170,7 +170,7 @@ fn left(
             Ok(there)
         }
         Err(error) => {
-            let (peer, reason) = (name.clone(), error.to_string());
+            let (peer, reason) = (name.clone(), error.with_advice());
             shared.tell(&Event::StockFailed { peer, reason });
             Err(LONGEST_PAUSE)
         }
@@ -224,9 +224,12 @@ fn fill(
                 shared.tell(&Event::ReplenishFailed {
                     peer: name,
                     function,
-                    reason: error.to_string(),
+                    reason: error.with_advice(),
                 });
-                let is_busy = matches!(error, Error::PeerAborted(AbortReason::Busy));
+                let is_busy = matches!(
+                    error,
+                    Error::Protocol(ProtocolError::PeerAborted(AbortReason::Busy))
+                );
                 return Err(if is_busy { BUSY_PAUSE } else { LONGEST_PAUSE });
             }
         }

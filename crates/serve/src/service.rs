@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tacit::net::CancelHandle;
-use tacit::session::{AbortReason, Door, KeptOts};
+use tacit::session::{AbortReason, Door};
 use tacit::stock::Stocks;
 use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
 
@@ -25,7 +25,7 @@ use crate::turns::Turns;
 use crate::{replenish, visit};
 
 use health::Health;
-use of_late::{PeerState, Told};
+use of_late::{PeerState, RefusalLog};
 use seats::OpenSession;
 pub(crate) use seats::Seat;
 
@@ -57,8 +57,6 @@ pub struct Stopped {
 pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) stocks: Option<Stocks>,
-    /// Base OTs of earlier sessions with each peer, in memory.
-    pub(crate) kept_ots: KeptOts,
     pub(crate) metrics: Metrics,
     observer: Arc<dyn Observer>,
     health: Health,
@@ -80,7 +78,7 @@ struct ServiceState {
     sessions: BTreeMap<u64, OpenSession>,
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
-    strangers: Option<Told>,
+    strangers: Option<RefusalLog>,
     /// Peers with whom a preparation goes on, and who wait for one.
     turns: Turns,
     /// Bytes that the preparations take.
@@ -111,7 +109,6 @@ impl Service {
         let shared = Arc::new(Shared {
             identity,
             stocks,
-            kept_ots: KeptOts::default(),
             metrics: Metrics::new(),
             observer,
             health: Health::default(),
@@ -158,7 +155,6 @@ impl Service {
             levels: policy.levels().len(),
         };
         let known = fingerprints(&policy);
-        let keeps_base_ots = policy.keeps_base_ots();
         let shared = &self.shared;
         *shared
             .policy
@@ -168,10 +164,6 @@ impl Service {
         state.peers.retain(|peer, _| known.contains(peer));
         state.turns.retain(&known);
         drop(state);
-        // In memory it does not fail.
-        let _ = shared
-            .kept_ots
-            .retain(if keeps_base_ots { &known } else { &[] });
         shared.peers_changed.store(true, Ordering::Release);
         shared.look_at_stock();
         shared.health.reloaded(None);
@@ -346,10 +338,8 @@ impl Shared {
         let bytes = policy.preparation_bytes(&peer);
         let [all, _] = policy.memory(false);
         let mut state = self.state();
-        if state.held_bytes().saturating_add(bytes) > all {
-            return None;
-        }
-        if self.is_stopping() || !state.turns.start(peer, most, Instant::now()) {
+        let fits = state.held_bytes().saturating_add(bytes) <= all;
+        if self.is_stopping() || !state.turns.start(peer, most, fits, Instant::now()) {
             return None;
         }
         state.preparing.insert(peer, bytes);

@@ -24,9 +24,15 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Starts a preparation with `peer` where it has none, and of `most` at once there is one left
-    /// for it; whether it did.
-    pub(crate) fn start(&mut self, peer: Fingerprint, most: usize, now: Instant) -> bool {
+    /// Starts a preparation with `peer` where it has none, of `most` at once there is one left for
+    /// it, and its memory `fits`; whether it did.
+    pub(crate) fn start(
+        &mut self,
+        peer: Fingerprint,
+        most: usize,
+        fits: bool,
+        now: Instant,
+    ) -> bool {
         let is_kept = |asked: &Instant| now.saturating_duration_since(*asked) < PLACE_TIME;
         self.waiting.retain(|(_, asked)| is_kept(asked));
         if self.preparing.contains(&peer) {
@@ -34,7 +40,7 @@ impl Turns {
         }
         let place = self.waiting.iter().position(|waiting| waiting.0 == peer);
         let ahead = place.unwrap_or(self.waiting.len());
-        if self.preparing.len().saturating_add(ahead) < most {
+        if fits && self.preparing.len().saturating_add(ahead) < most {
             self.waiting.retain(|waiting| waiting.0 != peer);
             return self.preparing.insert(peer);
         }
@@ -76,39 +82,50 @@ mod tests {
     fn whoever_waits_goes_before_those_who_had_their_turn() {
         let (mut turns, now) = (Turns::default(), Instant::now());
         let [one, two, third, fourth] = [1, 2, 3, 4].map(peer);
-        assert!(turns.start(one, MOST, now) && turns.start(two, MOST, now));
-        assert!(!turns.start(third, MOST, now) && !turns.start(fourth, MOST, now));
+        assert!(turns.start(one, MOST, true, now) && turns.start(two, MOST, true, now));
+        assert!(!turns.start(third, MOST, true, now) && !turns.start(fourth, MOST, true, now));
         turns.end(&one);
-        assert!(!turns.start(one, MOST, now), "it had its turn");
-        assert!(!turns.start(fourth, MOST, now), "it is not the next");
-        assert!(turns.start(third, MOST, now));
+        assert!(!turns.start(one, MOST, true, now), "it had its turn");
+        assert!(!turns.start(fourth, MOST, true, now), "it is not the next");
+        assert!(turns.start(third, MOST, true, now));
         turns.end(&two);
-        assert!(!turns.start(two, MOST, now), "it had its turn");
-        assert!(turns.start(fourth, MOST, now));
+        assert!(!turns.start(two, MOST, true, now), "it had its turn");
+        assert!(turns.start(fourth, MOST, true, now));
         turns.end(&third);
-        assert!(turns.start(one, MOST, now));
+        assert!(turns.start(one, MOST, true, now));
         assert_eq!(turns.count(), 2);
     }
 
     #[test]
     fn a_peer_has_one_turn_at_once() {
         let (mut turns, now) = (Turns::default(), Instant::now());
-        assert!(turns.start(peer(1), MOST, now) && !turns.start(peer(1), MOST, now));
+        assert!(turns.start(peer(1), MOST, true, now) && !turns.start(peer(1), MOST, true, now));
         assert!(turns.waiting.is_empty());
-        assert!(turns.start(peer(2), MOST, now));
+        assert!(turns.start(peer(2), MOST, true, now));
+    }
+
+    /// Peers with small preparations would keep one that needs much memory out for ever.
+    #[test]
+    fn a_peer_that_lacks_memory_keeps_its_place() {
+        let (mut turns, now) = (Turns::default(), Instant::now());
+        let [large, small] = [1, 2].map(peer);
+        assert!(!turns.start(large, 1, false, now));
+        assert!(!turns.start(small, 1, true, now), "it is not the next");
+        assert!(!turns.start(large, 1, false, now));
+        assert!(turns.start(large, 1, true, now));
     }
 
     #[test]
     fn a_place_is_for_whoever_comes_for_it() {
         let (mut turns, now) = (Turns::default(), Instant::now());
-        assert!(turns.start(peer(1), 1, now) && !turns.start(peer(2), 1, now));
+        assert!(turns.start(peer(1), 1, true, now) && !turns.start(peer(2), 1, true, now));
         turns.end(&peer(1));
-        assert!(!turns.start(peer(1), 1, now + PLACE_TIME / 2));
+        assert!(!turns.start(peer(1), 1, true, now + PLACE_TIME / 2));
         // The second peer does not come, and the first has asked since.
-        assert!(turns.start(peer(1), 1, now + PLACE_TIME));
+        assert!(turns.start(peer(1), 1, true, now + PLACE_TIME));
         turns.end(&peer(1));
-        assert!(!turns.start(peer(2), 0, now + PLACE_TIME));
+        assert!(!turns.start(peer(2), 0, true, now + PLACE_TIME));
         turns.retain(&[peer(1)]);
-        assert!(turns.start(peer(1), 1, now + PLACE_TIME));
+        assert!(turns.start(peer(1), 1, true, now + PLACE_TIME));
     }
 }

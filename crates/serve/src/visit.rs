@@ -12,9 +12,9 @@ use tacit::{Category, Error, Job, Session, Value};
 use crate::event::Event;
 use crate::inputs::Asked;
 use crate::memory::Need;
-use crate::outsourced;
 use crate::policy::{Denied, Granted, Offer, Policy};
 use crate::service::{Seat, settings};
+use crate::{offers, outsourced};
 
 /// How long a peer is given to hear why a session ends.
 pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -26,8 +26,10 @@ const PREPARATION_FAILED: &str = "its preparation failed";
 
 /// The outcome of a request.
 pub(crate) enum Turn {
-    /// The session goes on.
+    /// A run or preparation is done, and the session goes on.
     Done,
+    /// A question is answered, and the session goes on.
+    Answered,
     /// It is the other server's, for a run of three that another session's peer asks for.
     Lend,
     /// The peer has ended the session.
@@ -55,9 +57,6 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             return;
         }
     };
-    if policy.keeps_base_ots() {
-        session.keep_ots(&shared.kept_ots);
-    }
     let peer = seat.peer_name.clone();
     shared.tell(&Event::SessionBegan {
         peer: peer.clone(),
@@ -68,6 +67,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
         let policy = shared.policy();
         match turn(seat, &policy, &mut session, runs) {
             Turn::Done => runs += 1,
+            Turn::Answered => {}
             Turn::Lend => match outsourced::lend(seat, session) {
                 Ok(back) if seat.end() => {
                     session = back;
@@ -83,7 +83,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             }
             Turn::Otherwise(ours) => {
                 let why = match session.refuse_for(&ours, REFUSAL_TIME) {
-                    Err(error) => error.to_string(),
+                    Err(error) => error.with_advice(),
                     Ok(()) => "it is run otherwise".to_owned(),
                 };
                 shared.refused(Some(seat.peer), None, "run", &why);
@@ -94,7 +94,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
                 if is_of_this_party(&error) {
                     session.refuse(error.abort_reason(), REFUSAL_TIME);
                 }
-                break told.map_or_else(|| error.to_string(), str::to_owned);
+                break told.map_or_else(|| error.with_advice(), str::to_owned);
             }
         }
     };
@@ -116,13 +116,16 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
             // Whoever is idle for too long is no nuisance, only gone.
             let is_refused = error.category() == Category::Peer;
             if is_refused {
-                shared.refused(Some(seat.peer), None, "request", &error.to_string());
+                shared.refused(Some(seat.peer), None, "request", &error.with_advice());
             }
             return Turn::Failed(error, is_refused.then_some(REFUSED));
         }
     };
     // The policy may have changed while the request was waited for.
     let policy = shared.policy();
+    if asked.protocol == ProtocolId::Offers {
+        return offers::tell(seat, &policy, session);
+    }
     if runs == 0 && policy.set_ots_for(session, &asked).is_err() {
         return Turn::Refuse(AbortReason::Failed, "OTs are chosen already".to_owned());
     }
@@ -170,7 +173,8 @@ fn no_memory(
     asked: &Proposal,
 ) -> Option<String> {
     let role = granted.offer.role;
-    let need = Need::of(granted.function, asked.protocol, role, asked.ot_extension);
+    let function = (&**granted.function, granted.shared_bytes);
+    let need = Need::of(function, (asked.protocol, role), asked.ot_extension);
     let servers = granted.offer.outsourced.as_ref();
     let is_cloud = servers.is_some_and(|servers| servers.is_cloud(&seat.peer));
     let bound = seat.hold(need, policy.memory(is_cloud)).err()?;
@@ -196,8 +200,8 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
                 bits => format!(" at s = {bits}"),
             };
             let why = format!(
-                "its order, as {} under {}{s}, is none of what is kept in stock with it, which is \
-                 {ours}; the peer's log, or what its `tacit prepare` prints, says what it orders",
+                "its order, as {} under {}{s}, fits no level of stock with it (kept: {ours}); \
+                 the peer's log, or the output of its `tacit prepare`, names the order",
                 asked.role.name(),
                 asked.scheme
             );
@@ -276,10 +280,12 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         Ok(inputs) => inputs,
         Err(refused) => return refused,
     };
-    let job = Job::new(granted.function, offer.role)
-        .scheme(asked.scheme)
+    let mut job = Job::new(granted.function, offer.role)
         .statistical_security(offer.security)
         .time_limit(offer.time_limit);
+    if asked.protocol != ProtocolId::Gmw {
+        job = job.scheme(asked.scheme);
+    }
     let stocks = shared.stocks.as_ref();
     let by =
         Protocol::of_wire(asked.protocol).filter(|_| stocks.is_some() || offer.chain.is_none());
@@ -320,7 +326,7 @@ pub(crate) fn finish(
         Ok(outcome) => outcome,
         Err(error) => {
             shared.metrics.run_failed(&offer, &protocol);
-            let reason = error.to_string();
+            let reason = error.with_advice();
             // Of three, what went wrong with the other server is not this peer's fault.
             let is_others = error
                 .party()
@@ -375,7 +381,8 @@ fn is_of_this_party(error: &Error) -> bool {
 }
 
 /// Whether an error of a run is one that a peer can make: it lied, stalled or broke off, said of
-/// its stock what makes this party's look old, or goes on after too many tries.
+/// its stock what makes this party's look old, or goes on after too many tries. That this party's
+/// stock was restored is not, where the stock itself shows it.
 fn at_fault(error: &Error) -> bool {
     let of_its_stock = match error {
         Error::Stock(error) => matches!(
@@ -402,7 +409,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
     if !shared.may_order(seat.peer) {
-        let why = "its orders came to nothing too often of late";
+        let why = "its orders failed too often of late";
         shared.refused(Some(seat.peer), None, "rate", why);
         return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
     }
@@ -449,7 +456,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         Err(error) => {
             shared.metrics.prepared(&function, "peer", "failed");
             shared.ordered_in_vain(seat.peer);
-            let reason = error.to_string();
+            let reason = error.with_advice();
             if at_fault(&error) {
                 let why = format!("{PREPARATION_FAILED}, as replenish-failed says");
                 shared.refused(Some(seat.peer), None, "behaviour", &why);

@@ -31,6 +31,16 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
+    /// What `parse` makes of all of `bytes`.
+    pub(crate) fn all<T>(
+        bytes: &'a [u8],
+        parse: impl FnOnce(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<T, Malformed> {
+        let mut fields = Self::of(bytes);
+        let parsed = parse(&mut fields)?;
+        fields.end().map(|()| parsed)
+    }
+
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(Malformed::Short)?;
         self.rest = rest;

@@ -1,4 +1,4 @@
-//! Errors of a stock. Each message says what to do.
+//! Errors of a stock: what happened.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::{Access, ComponentDigest, EpochId, Span};
 pub enum StockError {
     /// Something on the disk is not what was written there. It was not used.
     #[error(
-        "{}: {field} is {found}, expected {expected}; nothing of it was used. {remedy}",
+        "{}: {field} is {found}, expected {expected}; nothing of it was used",
         file.display()
     )]
     Corrupted {
@@ -23,13 +23,12 @@ pub enum StockError {
         found: String,
         /// What should.
         expected: String,
-        /// What to do.
-        remedy: &'static str,
+        /// How to go on.
+        repair: Repair,
     },
     /// A file is of another version of the format.
     #[error(
-        "{} has stock format {found}, and this program reads format {expected}; use the program \
-         that wrote it, or prepare anew with `tacit stock new-epoch --peer PEER`",
+        "{} has stock format {found}, and this program reads format {expected}",
         file.display()
     )]
     Incompatible {
@@ -42,8 +41,7 @@ pub enum StockError {
     },
     /// A stock belongs to somebody else.
     #[error(
-        "{} belongs to another stock: its {field} is {found}, expected {expected}; run with the \
-         identity and peer that it was prepared with, or with another stock folder",
+        "{} belongs to another stock: its {field} is {found}, expected {expected}",
         file.display()
     )]
     WrongStock {
@@ -57,7 +55,7 @@ pub enum StockError {
         expected: String,
     },
     /// There is no such stock.
-    #[error("there is no stock in {}; make one with `tacit prepare`", folder.display())]
+    #[error("there is no stock in {}", folder.display())]
     Missing {
         /// Where it would be.
         folder: PathBuf,
@@ -65,8 +63,7 @@ pub enum StockError {
     /// The two records show that one party's stock was restored from an older copy.
     #[error(
         "{whose} stock is older than what was seen of it: {what} is {found}, expected {expected}; \
-         it was restored from an old copy, and what was used since could be used again. Both \
-         parties drop it and begin anew with `tacit stock new-epoch --peer PEER`"
+         it was restored from an old copy, and what was used since could be used again"
     )]
     RolledBack {
         /// Whose stock is too old.
@@ -78,10 +75,24 @@ pub enum StockError {
         /// What the other party knows.
         expected: String,
     },
+    /// This party's stock alone shows that it was restored from an older copy.
+    #[error(
+        "this party's stock is older than what this machine has seen of it: {what} is {found}, \
+         expected {expected}; it was restored from an old copy, and what was used since could be \
+         used again"
+    )]
+    Restored {
+        /// Which number shows it.
+        what: String,
+        /// What the stock says.
+        found: String,
+        /// What was seen.
+        expected: String,
+    },
     /// The peer's stock is of another epoch.
     #[error(
-        "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was started anew or \
-         restored from an old copy; both parties run `tacit stock new-epoch --peer PEER`"
+        "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was replaced or \
+         restored from an old copy"
     )]
     UnknownEpoch {
         /// This stock's.
@@ -90,13 +101,13 @@ pub enum StockError {
         peer: EpochId,
     },
     /// This process works on an epoch that another process has ended.
-    #[error("epoch {epoch} of this stock was ended by another process; open the stock again")]
+    #[error("epoch {epoch} of this stock was ended by another process")]
     EpochEnded {
         /// The epoch.
         epoch: EpochId,
     },
     /// The peer said what no correct peer says.
-    #[error("the peer misbehaved: {what} is {found}, expected {expected}; end the session")]
+    #[error("the peer misbehaved: {what} is {found}, expected {expected}")]
     PeerMisbehaved {
         /// What of its message.
         what: &'static str,
@@ -106,10 +117,7 @@ pub enum StockError {
         expected: String,
     },
     /// Instances below the mark were named: they are spent.
-    #[error(
-        "instances {asked} of component {kind} were named, and all below {mark} are spent; go on \
-         from {mark}"
-    )]
+    #[error("instances {asked} of component {kind} were named, and all below {mark} are spent")]
     Behind {
         /// The component.
         kind: ComponentDigest,
@@ -119,10 +127,7 @@ pub enum StockError {
         mark: u64,
     },
     /// Less is in stock than was asked for.
-    #[error(
-        "{asked} instances of component {kind} were asked for and {available} are in stock; \
-         prepare more with `tacit prepare`"
-    )]
+    #[error("{asked} instances of component {kind} were asked for and {available} are in stock")]
     Exhausted {
         /// The component.
         kind: ComponentDigest,
@@ -134,7 +139,7 @@ pub enum StockError {
     /// The stock would grow over its limit.
     #[error(
         "{}: no room for {what}: {needed} bytes more than the {held} held, and the limit is \
-         {limit}; raise limit_gib under [stock] in tacit.toml, or run `tacit stock compact`",
+         {limit}",
         folder.display()
     )]
     Full {
@@ -150,11 +155,7 @@ pub enum StockError {
         limit: u64,
     },
     /// The disk has no room, or the system lets this user have no more of it.
-    #[error(
-        "{}: cannot {doing}: the disk is full; free some space on it, for instance by `tacit stock \
-         compact`, and repeat the command",
-        file.display()
-    )]
+    #[error("{}: cannot {doing}: the disk is full", file.display())]
     DiskFull {
         /// The file.
         file: PathBuf,
@@ -162,10 +163,7 @@ pub enum StockError {
         doing: &'static str,
     },
     /// The numbers of a component are used up, at this party or as the peer says of its own.
-    #[error(
-        "instances {span} of component {kind}: numbers end at 2^32; begin a new epoch with `tacit \
-         stock new-epoch --peer PEER`, and have the other party do the same"
-    )]
+    #[error("instances {span} of component {kind}: numbers end at 2^32")]
     NumbersUsedUp {
         /// The component.
         kind: ComponentDigest,
@@ -173,28 +171,19 @@ pub enum StockError {
         span: Span,
     },
     /// Another process prepares with this peer, runs on the same chain, or opens the folder.
-    #[error(
-        "another process holds {}; wait until it has finished, or stop it",
-        file.display()
-    )]
+    #[error("another process holds {}", file.display())]
     Busy {
         /// The lock.
         file: PathBuf,
     },
     /// There is no such chain.
-    #[error(
-        "there is no chain {chain:?} of this protocol with this peer; a run with --chain {chain} \
-         that saves values and loads none begins it: of most programs, --entry start"
-    )]
+    #[error("there is no chain {chain:?} of this protocol with this peer")]
     NoChain {
         /// Its name.
         chain: String,
     },
     /// A chain keeps no value of that name.
-    #[error(
-        "chain {chain:?} keeps no value {value:?}; run a function that saves it before one that \
-         loads it"
-    )]
+    #[error("chain {chain:?} keeps no value {value:?}")]
     NoValue {
         /// The chain.
         chain: String,
@@ -217,10 +206,7 @@ pub enum StockError {
         access: Access,
     },
     /// A chain was killed, and its values are gone.
-    #[error(
-        "chain {chain:?} was killed and its values are gone: {why}. Both servers remove it with \
-         `tacit stock drop-chain` and begin anew, if they still trust each other"
-    )]
+    #[error("chain {chain:?} was killed and its values are gone: {why}")]
     ChainKilled {
         /// The chain.
         chain: String,
@@ -229,9 +215,7 @@ pub enum StockError {
     },
     /// A chain is to be killed, and the disk does not take it.
     #[error(
-        "chain {chain:?} must be killed ({why}), but the disk does not accept the write: {reason}. \
-         Make room or repair the disk before this process ends: until then it does not use the \
-         chain"
+        "chain {chain:?} must be killed ({why}), but the disk does not accept the write: {reason}"
     )]
     NotKilled {
         /// The chain.
@@ -244,7 +228,7 @@ pub enum StockError {
     /// The chain has changed more often than its record says.
     #[error(
         "chain {chain:?} was restored from an old copy: its record is at change {found}, expected \
-         {expected}; both parties run `tacit stock drop-chain {chain}` and begin it anew"
+         {expected}"
     )]
     ChainRolledBack {
         /// The chain.
@@ -257,8 +241,7 @@ pub enum StockError {
     /// The two parties' records of a chain do not fit together.
     #[error(
         "chain {chain:?} is {own} here and {peer} at the peer: one of them was dropped, restored \
-         from an old copy, or is another chain; whoever still has one runs `tacit stock \
-         drop-chain {chain}`, and both begin it anew"
+         from an old copy, or is another chain"
     )]
     ChainsDiffer {
         /// The chain.
@@ -304,27 +287,33 @@ impl std::fmt::Display for Whose {
     }
 }
 
-/// What to do about material that is damaged: the rest of the stock is not.
-pub(crate) const CHECK: &str = "Run `tacit stock check`, which withdraws what is damaged";
-/// What is to be done about material whose damage [`crate::Stock::check`] has found.
-pub(crate) const WITHDRAWN: &str = "It is withdrawn; the peer learns that when you meet, and \
-     `tacit prepare` replaces it";
-/// What to do about a value that is damaged: its chain cannot go on.
-pub(crate) const DROP_CHAIN: &str = "See whether the disk is healthy, and have both parties remove \
-     the chain with `tacit stock drop-chain`";
-/// What to do about a stock that cannot be trusted as a whole.
-pub(crate) const BEGIN_ANEW: &str =
-    "See whether the disk is healthy, and begin anew with `tacit stock new-epoch --peer PEER`";
-
-/// What to do about what `tacit stock new-epoch` itself needs to read.
-pub(crate) const REMOVE: &str = "See whether the disk is healthy, remove the folder that the file \
-     is in, and have the other party run `tacit stock new-epoch --peer PEER`";
+/// How to go on where something is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repair {
+    /// [`crate::Stock::check`] withdraws what is damaged; the rest of the stock is not.
+    Check,
+    /// It is withdrawn: the peer learns that when the parties meet, and a preparation replaces it.
+    Withdrawn,
+    /// The chain of the value cannot go on, and is dropped.
+    DropChain,
+    /// The stock cannot be trusted as a whole: a new epoch takes its place.
+    BeginAnew,
+    /// Not even a new epoch can be begun before the folder is removed.
+    Remove,
+    /// Others may read the root key: it is closed to them, or removed and a new epoch begun.
+    CloseRootKey,
+    /// The root key is put back where it was; otherwise the stocks that need it are removed.
+    RestoreRootKey,
+    /// The file of tries is removed, if it is known of every try why it did not end.
+    RemoveTries,
+}
 
 impl StockError {
-    /// The same with another remedy, where something is corrupted.
-    pub(crate) fn advising(mut self, advice: &'static str) -> Self {
-        if let Self::Corrupted { remedy, .. } = &mut self {
-            *remedy = advice;
+    /// The same with another repair, where something is corrupted.
+    pub(crate) fn repaired_by(mut self, other: Repair) -> Self {
+        if let Self::Corrupted { repair, .. } = &mut self {
+            *repair = other;
         }
         self
     }
@@ -341,7 +330,7 @@ impl StockError {
                 "its content",
                 reason.to_string(),
                 "what was written there",
-                BEGIN_ANEW,
+                Repair::BeginAnew,
             ),
             _ => Self::Io {
                 file: file.to_owned(),
@@ -356,14 +345,14 @@ impl StockError {
         field: &'static str,
         found: impl Into<String>,
         expected: impl Into<String>,
-        remedy: &'static str,
+        repair: Repair,
     ) -> Self {
         Self::Corrupted {
             file: file.to_owned(),
             field,
             found: found.into(),
             expected: expected.into(),
-            remedy,
+            repair,
         }
     }
 

@@ -1,9 +1,8 @@
 //! What is in a stock, whether it is whole, and what can be thrown away.
 
 use crate::cover::Cover;
-use crate::error::WITHDRAWN;
-use crate::lot::{LotRecord, LotState, MAX_WITHDRAWN_RANGES};
-use crate::records::KindRecord;
+use crate::error::Repair;
+use crate::records::{KindRecord, LotRecord, LotState, MAX_WITHDRAWN_RANGES};
 use crate::stock::{Inner, LotFile};
 use crate::{
     ComponentDigest, EpochId, Instance, Shape, Span, Stock, StockError, StockId, lots, marks,
@@ -188,7 +187,7 @@ impl Stock {
                 "the header",
                 "another",
                 "that of the lot in the index",
-                WITHDRAWN,
+                Repair::Withdrawn,
             )),
         }
     }
@@ -210,7 +209,7 @@ impl Stock {
             Damage {
                 instances: Some((kind, span)),
                 error: match withdrawn {
-                    true => error.advising(WITHDRAWN),
+                    true => error.repaired_by(Repair::Withdrawn),
                     false => error,
                 },
                 withdrawn,

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::codec::{Fields, Malformed};
 use crate::cover::{Cover, MAX_NODES};
-use crate::error::BEGIN_ANEW;
+use crate::error::Repair;
 use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key, NONCE_BYTES, TAG_BYTES};
 use crate::storage::{Storage, StoredFile};
@@ -124,7 +124,7 @@ impl KeyFile {
         epoch: &EpochId,
     ) -> Result<Self, StockError> {
         let bad = |field, found: &str, expected: &str| {
-            StockError::corrupted(path, field, found, expected, BEGIN_ANEW)
+            StockError::corrupted(path, field, found, expected, Repair::BeginAnew)
         };
         let file = storage.open(path).map_err(|reason| match reason.kind() {
             std::io::ErrorKind::NotFound => bad("the file", "absent", "the key file of the epoch"),
@@ -165,7 +165,7 @@ impl KeyFile {
         expected: &[u8; HEADER_BYTES],
     ) -> Result<(), StockError> {
         let bad = |field, found: String, expected: String| {
-            StockError::corrupted(path, field, found, expected, BEGIN_ANEW)
+            StockError::corrupted(path, field, found, expected, Repair::BeginAnew)
         };
         let malformed = |error: Malformed| bad("the header", error.to_string(), "whole".to_owned());
         let mut fields = Fields::of(page);
@@ -222,7 +222,7 @@ impl KeyFile {
                 "the keys of a component",
                 format!("unreadable on both pages ({kind})"),
                 "whole on one of them",
-                BEGIN_ANEW,
+                Repair::BeginAnew,
             )
         })?;
         Ok(Slot {

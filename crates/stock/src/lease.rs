@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cover::Cover;
-use crate::error::WITHDRAWN;
+use crate::error::Repair;
 use crate::keys::{Move, Slot};
-use crate::lot::{LotRecord, LotState};
 use crate::marks::MAX_AHEAD;
 use crate::passed::Passed;
-use crate::records::{KindRecord, Records};
+use crate::records::{KindRecord, LotRecord, LotState, Records};
 use crate::seal::TAG_BYTES;
 use crate::stock::{Inner, LotFile};
 use crate::{ComponentDigest, Instance, OfProcess, Role, Shape, Span, Stock, StockError, lots};
@@ -155,13 +154,13 @@ impl Stock {
                 let Some(mut record) = records.kind(kind)? else {
                     continue;
                 };
-                record.given_up = record.end();
+                record.give_up();
                 let (record, slot) = match inner.with_keys(kind, record) {
                     Ok(found) => found,
                     Err(error @ StockError::Corrupted { .. }) => {
                         // A page that is readable again later is behind this.
-                        let leased = record.end();
-                        records.put_kind(kind, KindRecord { leased, ..record })?;
+                        record.spend_to(record.end());
+                        records.put_kind(kind, record)?;
                         unreadable = unreadable.and(Err(error));
                         continue;
                     }
@@ -318,7 +317,7 @@ fn refuse_withdrawn(
                 "an instance",
                 format!("withdrawn (instances {span})"),
                 "one that can be used",
-                WITHDRAWN,
+                Repair::Withdrawn,
             ));
         }
     }
@@ -470,8 +469,7 @@ impl Forward {
                 self.passed.add(inner.epoch, kind, span, &slot.cover)?;
             }
         }
-        record.leased = mark;
-        record.reserved = record.reserved.max(mark);
+        record.spend_to(mark);
         records.put_kind(kind, record)?;
         let cover = slot.cover.forward(mark)?;
         match self.moves.iter_mut().find(|moved| moved.kind == *kind) {
@@ -519,7 +517,7 @@ pub(crate) fn raise(
     let found = inner.kind(records, kind)?;
     let record = found.as_ref().map(|(record, _)| record);
     let leased = record.map_or(0, |record| record.leased);
-    let end = record.map_or(0, KindRecord::end);
+    let end = record.map_or(0, |record| record.end());
     let most = end.saturating_add(beyond);
     match found {
         _ if mark <= leased => Ok(()),

@@ -33,7 +33,7 @@
 //!     own: PeerId([1; 32]),
 //!     peer: PeerId([2; 32]),
 //!     role: Role::Garbler,
-//!     scheme: SchemeId(*b"demo"),
+//!     scheme: *b"demo",
 //! };
 //! let stock = stocks.create(id, EpochId::generate(0)?, b"the offset", Limits::default())?;
 //!
@@ -67,7 +67,6 @@ mod forget;
 mod inspect;
 mod keys;
 mod lease;
-mod lot;
 mod lots;
 mod marks;
 mod memory;
@@ -78,7 +77,6 @@ mod probe;
 mod process;
 mod records;
 mod seal;
-mod sets;
 mod stock;
 mod stocks;
 mod storage;
@@ -92,23 +90,23 @@ pub use chains::{
 };
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub use disk::Disk;
-pub use error::{StockError, Whose};
+pub use error::{Repair, StockError, Whose};
 pub use inspect::{Damage, KindSummary, Report, Summary};
 pub use lease::{Instances, Lease, LeasePool, LeaseRequest};
 pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
-pub use names::{ComponentDigest, EpochId, PeerId, Role, SchemeId, Shape, Span, StockId};
+pub use names::{ComponentDigest, EpochId, PeerId, Shape, StockId};
 pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name};
 pub use process::OfProcess;
 pub use records::{
     FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
     MAX_PENDING_LOTS,
 };
-pub use sets::{TakenSet, WhichSet};
 pub use stock::{Limits, Stock};
 pub use stocks::{Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, UpdateWork};
+pub use tacit_circuit::{Role, Span};
 pub use tries::{Tried, TryKey, TryRecord};
 pub use values::MAX_VALUE_BYTES;
-pub use witness::Witness;
+pub use witness::{NoteFailures, Witness};

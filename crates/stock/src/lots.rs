@@ -13,10 +13,9 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use crate::cover::{Cover, NUMBERS};
-use crate::error::CHECK;
+use crate::error::Repair;
 use crate::keys::Move;
-use crate::lot::{LotRecord, LotState};
-use crate::records::{FORMAT_VERSION, KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
+use crate::records::{FORMAT_VERSION, KindRecord, LotRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
 use crate::seal::{self, TAG_BYTES};
 use crate::stock::{Inner, LotFile, locked};
 use crate::storage::StoredFile;
@@ -64,7 +63,7 @@ pub(crate) fn header(
     let fields = [
         &MAGIC[..],
         &FORMAT_VERSION.to_le_bytes(),
-        &[inner.id.role.byte(), 0, 0, 0],
+        &[inner.id.role as u8, 0, 0, 0],
         inner.digest(),
         &inner.epoch.number.to_le_bytes(),
         &inner.epoch.nonce,
@@ -166,12 +165,12 @@ pub(crate) fn publish(
     first: u64,
 ) -> Result<(), StockError> {
     let lots = records.lots(kind)?;
-    let mut pending = lots.iter().filter(|lot| lot.state == LotState::Pending);
+    let mut pending = lots.iter().filter(|lot| lot.is_pending());
     let wanted = lots.iter().find(|lot| lot.span.first == first);
-    if wanted.is_some_and(|lot| lot.state != LotState::Pending) {
+    if wanted.is_some_and(|lot| !lot.is_pending()) {
         return Ok(());
     }
-    let (Some(mut record), Some(mut lot)) = (records.kind(kind)?, pending.next().cloned()) else {
+    let (Some(mut record), Some(lot)) = (records.kind(kind)?, pending.next().cloned()) else {
         return Err(StockError::misuse(format!("no lot of {kind} is pending")));
     };
     if lot.span.first != first {
@@ -180,10 +179,9 @@ pub(crate) fn publish(
             "lot {first} published before lot {next}"
         )));
     }
-    record.publish(lot.span);
-    lot.state = LotState::Published;
+    let published = record.publish(lot);
     records.put_kind(kind, record)?;
-    records.put_lot(kind, &lot)
+    records.put_lot(kind, &published)
 }
 
 impl Preparation {
@@ -278,7 +276,7 @@ impl Preparation {
             check_room(inner, records, &sizes)?;
             let lots = lots.iter().map(|(kind, shape, span)| {
                 let (mut record, cover) = reserve(inner, records, kind, *shape, *span)?;
-                record.reserved = span.end();
+                record.reserve_to(span.end());
                 records.put_kind(kind, record)?;
                 Ok((record.slot, cover))
             });
@@ -387,7 +385,7 @@ fn free_slot(records: &Records<'_>) -> Result<u32, StockError> {
     let free = (0..MAX_KINDS as u32).find(|slot| !taken.contains(slot));
     free.ok_or_else(|| {
         StockError::misuse(format!(
-            "more than {MAX_KINDS} kinds in an epoch; begin another with `tacit stock new-epoch`"
+            "more than {MAX_KINDS} kinds in an epoch; begin another epoch"
         ))
     })
 }
@@ -401,15 +399,7 @@ fn reserve(
     span: Span,
 ) -> Result<(KindRecord, Cover), StockError> {
     let Some((record, slot)) = inner.kind(records, kind)? else {
-        let record = KindRecord {
-            slot: free_slot(records)?,
-            shape,
-            reserved: 0,
-            leased: 0,
-            published: 0,
-            chain: [0; 32],
-            given_up: 0,
-        };
+        let record = KindRecord::new(free_slot(records)?, shape);
         let cover = Cover::from_root(seal::random_key()?);
         let begun = Move::begin(record.slot, kind, cover.clone());
         inner.keys.write(&[begun])?;
@@ -428,7 +418,7 @@ fn reserve(
         )));
     }
     let pending = records.lots(kind)?.into_iter();
-    if pending.filter(|lot| lot.state == LotState::Pending).count() >= MAX_PENDING_LOTS {
+    if pending.filter(|lot| lot.is_pending()).count() >= MAX_PENDING_LOTS {
         return Err(StockError::misuse(format!(
             "more than {MAX_PENDING_LOTS} lots of {kind} wait for the peer; publish them first"
         )));
@@ -593,12 +583,7 @@ impl LotWriter {
             .map_err(StockError::io(folder, "write it"))?;
         inner.update(|records| {
             lots.iter().try_for_each(|lot| {
-                let record = LotRecord {
-                    span: lot.span,
-                    state: LotState::Pending,
-                    salt: lot.salt,
-                    withdrawn: Vec::new(),
-                };
+                let record = LotRecord::pending(lot.span, lot.salt);
                 records.put_lot(&lot.kind, &record)
             })
         })?;
@@ -661,7 +646,7 @@ impl Instance {
                     "the file",
                     format!("too short for instance {}", span.end() - 1),
                     format!("{} instances", lot.span.count),
-                    CHECK,
+                    Repair::Check,
                 ),
                 _ => StockError::io(path, "read it")(error),
             })?;
@@ -679,7 +664,7 @@ impl Instance {
                     "an instance",
                     format!("damaged (number {number})"),
                     "what was sealed there",
-                    CHECK,
+                    Repair::Check,
                 )
             })?;
             instances.push(Self {

@@ -12,9 +12,8 @@
 
 use crate::codec::{Fields, Malformed};
 use crate::lease::Forward;
-use crate::lot::LotState;
 use crate::lots;
-use crate::records::{KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
+use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
 use crate::stock::Inner;
 use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whose, cover, lease};
 
@@ -525,7 +524,7 @@ fn reserve(records: &mut Records<'_>, theirs: &KindMarks) -> Result<(), StockErr
     let mut record = found(records, &theirs.kind)?;
     check_ahead(theirs, record.reserved.saturating_add(MAX_AHEAD))?;
     if theirs.reserved > record.reserved {
-        record.reserved = theirs.reserved;
+        record.reserve_to(theirs.reserved);
         records.put_kind(&theirs.kind, record)?;
     }
     Ok(())

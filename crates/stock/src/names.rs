@@ -4,6 +4,7 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
+use tacit_circuit::Role;
 
 use crate::StockError;
 
@@ -27,32 +28,11 @@ impl ComponentDigest {
     }
 }
 
-/// A garbling scheme with its table layout and version.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SchemeId(pub [u8; 4]);
-
-/// Which half of the material a stock holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Seeds and labels of both values; no tables.
-    Garbler,
-    /// Garbled tables, and what was received for them.
-    Evaluator,
-}
-
-impl Role {
-    pub(crate) fn byte(self) -> u8 {
-        match self {
-            Self::Garbler => 0,
-            Self::Evaluator => 1,
-        }
-    }
-
-    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
-        [Self::Garbler, Self::Evaluator]
-            .into_iter()
-            .find(|role| role.byte() == byte)
-    }
+/// The role with this number.
+pub(crate) fn role_of_byte(byte: u8) -> Option<Role> {
+    [Role::Garbler, Role::Evaluator]
+        .into_iter()
+        .find(|role| *role as u8 == byte)
 }
 
 /// The lifetime of one Δ. The number grows by at least one from epoch to epoch; the nonce tells
@@ -90,8 +70,8 @@ pub struct StockId {
     pub peer: PeerId,
     /// What this party is in the runs that use the stock.
     pub role: Role,
-    /// The scheme that the material was garbled under.
-    pub scheme: SchemeId,
+    /// The id of the scheme that the material was garbled under, or what it is for in its place.
+    pub scheme: [u8; 4],
 }
 
 impl StockId {
@@ -102,40 +82,10 @@ impl StockId {
             .chain_update(b"tacit stock name")
             .chain_update(self.own.0)
             .chain_update(self.peer.0)
-            .chain_update([self.role.byte()])
-            .chain_update(self.scheme.0)
+            .chain_update([self.role as u8])
+            .chain_update(self.scheme)
             .finalize()
             .into()
-    }
-}
-
-/// Instances with consecutive numbers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// The first number.
-    pub first: u64,
-    /// How many, at least one in every span that this crate gives or takes.
-    pub count: u64,
-}
-
-impl Span {
-    /// The number after the last.
-    #[must_use]
-    pub fn end(&self) -> u64 {
-        self.first.saturating_add(self.count)
-    }
-
-    /// Whether `number` is one of them.
-    #[must_use]
-    pub fn contains(&self, number: u64) -> bool {
-        (self.first..self.end()).contains(&number)
-    }
-
-    /// The numbers that are in both.
-    pub(crate) fn common(&self, other: Self) -> Option<Self> {
-        let first = self.first.max(other.first);
-        let count = self.end().min(other.end()).checked_sub(first)?;
-        (count > 0).then_some(Self { first, count })
     }
 }
 
@@ -176,18 +126,6 @@ impl fmt::Debug for ComponentDigest {
     }
 }
 
-impl fmt::Display for SchemeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(f, &self.0)
-    }
-}
-
-impl fmt::Debug for SchemeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SchemeId({self})")
-    }
-}
-
 impl fmt::Display for EpochId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-", self.number)?;
@@ -198,17 +136,5 @@ impl fmt::Display for EpochId {
 impl fmt::Debug for EpochId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EpochId({self})")
-    }
-}
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.first, self.end())
-    }
-}
-
-impl fmt::Debug for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Span({self})")
     }
 }

@@ -78,7 +78,7 @@ mod tests {
         let mut there = here;
         there.set_as_if_forked();
         assert_eq!(there.get(), None);
-        assert_eq!(there.clone().into_inner(), []);
+        assert!(there.clone().into_inner().is_empty());
         there.or_cleared().push(3);
         assert_eq!(there.get(), Some(&vec![3]));
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use zeroize::Zeroizing;
 
-use crate::error::{BEGIN_ANEW, CHECK};
+use crate::error::Repair;
 use crate::keys::{self, KeyFile, Move, Slot};
 use crate::passed::Passed;
 use crate::process::OfProcess;
@@ -17,7 +17,7 @@ use crate::records::{
 use crate::stocks::StockLocation;
 use crate::storage::{Index, Storage, StoredFile};
 use crate::witness::Notes;
-use crate::{ComponentDigest, EpochId, Role, StockError, StockId, Whose};
+use crate::{ComponentDigest, EpochId, Role, StockError, StockId};
 use crate::{lots, seal, values, witness};
 
 const INDEX_NAME: &str = "index.db";
@@ -218,7 +218,13 @@ impl Stock {
         seal::open(&key, b"", &sealed).map_err(|_| {
             let expected = "what was sealed for this epoch";
             let file = self.inner.index_path();
-            StockError::corrupted(&file, "the epoch's secret", "damaged", expected, BEGIN_ANEW)
+            StockError::corrupted(
+                &file,
+                "the epoch's secret",
+                "damaged",
+                expected,
+                Repair::BeginAnew,
+            )
         })
     }
 
@@ -237,13 +243,18 @@ impl Stock {
             )));
         }
         let (storage, stock) = (inner.storage.as_ref(), &inner.place.folder);
-        inner.update(|records| {
+        let was_used = inner.update(|records| {
+            let kinds = records.kinds()?;
             let (_, record) = begin_epoch(storage, &inner.place, &epoch, secret)?;
             records.clear()?;
-            records.put_epoch(&record)
+            records.put_epoch(&record)?;
+            Ok(kinds.iter().any(|(_, kind)| kind.published > 0))
         })?;
         keys::destroy(storage, &inner.folder.join(KEYS_NAME))?;
-        inner.place.notes.end_epoch(&inner.epoch);
+        match was_used {
+            true => inner.place.notes.end_epoch(&inner.epoch),
+            false => inner.place.notes.forget_epoch(&inner.epoch),
+        }
         remove_other_epochs(storage, stock, &epoch)?;
         let place = StockLocation {
             folder: stock.clone(),
@@ -308,8 +319,8 @@ impl Inner {
         if let Some(changed) = changed {
             let notes = &self.place.notes;
             notes.raise_epoch(&self.epoch, changed.count);
-            for (chain, count) in &changed.chains {
-                notes.raise_chain(chain, *count);
+            for (chain, change) in &changed.chains {
+                notes.raise_chain(chain, *change);
             }
         }
         Ok(result.expect("the transaction ran"))
@@ -339,7 +350,7 @@ impl Inner {
         mut record: KindRecord,
     ) -> Result<(KindRecord, Slot), StockError> {
         let slot = self.keys.read(record.slot, kind)?;
-        record.leased = record.leased.max(slot.cover.mark());
+        record.spend_to(slot.cover.mark());
         Ok((record, slot))
     }
 
@@ -368,7 +379,11 @@ impl Inner {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let expected = "a file that the index knows";
                 Err(StockError::corrupted(
-                    &path, "the file", "absent", expected, CHECK,
+                    &path,
+                    "the file",
+                    "absent",
+                    expected,
+                    Repair::Check,
                 ))
             }
             Err(error) => Err(StockError::io(&path, "open it")(error)),
@@ -411,6 +426,14 @@ fn begin_epoch(
     epoch: &EpochId,
     secret: &[u8],
 ) -> Result<(KeyFile, EpochRecord), StockError> {
+    // The garbler names it. One that was is refused here, where nothing has ended for it yet.
+    if place.notes.epoch(epoch)? > 0 {
+        return Err(StockError::PeerMisbehaved {
+            what: "the epoch that it begins",
+            found: format!("epoch {epoch}, which was here before"),
+            expected: "one that never was".to_owned(),
+        });
+    }
     let folder = epoch_folder(&place.folder, epoch);
     storage
         .create_folder(&folder)
@@ -459,8 +482,8 @@ fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), Sto
         ("role", found.role.to_string(), expected.role.to_string()),
         (
             "scheme",
-            found.scheme.to_string(),
-            expected.scheme.to_string(),
+            format!("{:02x?}", found.scheme),
+            format!("{:02x?}", expected.scheme),
         ),
     ];
     for (field, found, expected) in fields {
@@ -482,8 +505,7 @@ fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(
     if changes >= noted {
         return Ok(());
     }
-    Err(StockError::RolledBack {
-        whose: Whose::Ours,
+    Err(StockError::Restored {
         what: "its last change".to_owned(),
         found: format!("change {changes}"),
         expected: witness::in_words(noted),
@@ -497,8 +519,7 @@ fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
         let slot = keys.read(record.slot, &kind)?;
         let mark = slot.cover.mark();
         if mark < record.leased {
-            return Err(StockError::RolledBack {
-                whose: Whose::Ours,
+            return Err(StockError::Restored {
                 what: format!("the key file's mark of component {kind}"),
                 found: mark.to_string(),
                 expected: format!("{}, the index's", record.leased),
@@ -508,7 +529,7 @@ fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
             unsettled.push(Move::from(&slot, record.slot, &kind, slot.cover.clone()));
         }
         if mark > record.leased {
-            record.leased = mark;
+            record.spend_to(mark);
             records.put_kind(&kind, record)?;
         }
     }
@@ -560,7 +581,11 @@ pub(crate) fn identify(
         other => {
             let found = other.to_string();
             return Err(StockError::corrupted(
-                &path, "the role", found, "0 or 1", BEGIN_ANEW,
+                &path,
+                "the role",
+                found,
+                "0 or 1",
+                Repair::BeginAnew,
             ));
         }
     };

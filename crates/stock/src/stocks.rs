@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::error::REMOVE;
+use crate::error::Repair;
 use crate::passed::{PassedOfStocks, SharedPassed};
 use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key};
@@ -128,7 +128,7 @@ impl Stocks {
     /// # Errors
     ///
     /// [`StockError::Missing`], [`StockError::WrongStock`], [`StockError::Incompatible`],
-    /// [`StockError::Corrupted`]; [`StockError::RolledBack`] where the [`Witness`] has seen it
+    /// [`StockError::Corrupted`]; [`StockError::Restored`] where the [`Witness`] has seen it
     /// further.
     pub fn stock(&self, id: StockId, limits: Limits) -> Result<Stock, StockError> {
         Stock::open(Arc::clone(&self.storage), self.place(&id), id, limits)
@@ -155,7 +155,7 @@ impl Stocks {
         let ids = folders
             .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
         let ids = ids.filter_map(Result::transpose);
-        let ids = ids.map(|id| id.map_err(|error| error.advising(REMOVE)));
+        let ids = ids.map(|id| id.map_err(|error| error.repaired_by(Repair::Remove)));
         Ok(ids.collect())
     }
 
@@ -265,8 +265,7 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
                     "the file",
                     "absent",
                     "the root key of the stocks next to it",
-                    "Restore it from where it was moved; without it the stocks do not open: \
-                     remove them and prepare anew",
+                    Repair::RestoreRootKey,
                 ));
             }
             return make_root_key(storage, folder, &path);
@@ -291,8 +290,7 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
             "its mode",
             "open to others",
             "0600",
-            "If you trust everyone on this machine run `chmod 600` on it, else begin anew \
-             with `tacit stock new-epoch --peer PEER` after removing it",
+            Repair::CloseRootKey,
         ));
     }
     parse_root(&path, read, &bytes)
@@ -315,7 +313,7 @@ pub(crate) fn read_root_key(stocks: &Stocks) -> Result<(), StockError> {
                 what,
                 "another one",
                 expected,
-                REMOVE,
+                Repair::Remove,
             ))
         }
     }
@@ -377,7 +375,7 @@ fn parse_root(
 ) -> Result<Key, StockError> {
     let damaged = |found: &str| {
         let expected = "76 bytes that begin with TACITROT and end with their checksum";
-        StockError::corrupted(path, "the root key", found, expected, REMOVE)
+        StockError::corrupted(path, "the root key", found, expected, Repair::Remove)
     };
     read.map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => damaged("too short"),

@@ -21,6 +21,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::error::Repair;
+use crate::names::role_of_byte;
 use crate::witness::Note;
 use crate::{PeerId, Role, StockError, Stocks};
 
@@ -56,7 +58,7 @@ impl TryKey {
             Tried::Batches => &[],
             Tried::Authenticated => &[1],
         };
-        [&self.own.0[..], &self.peer.0, &[self.role.byte()], protocol].concat()
+        [&self.own.0[..], &self.peer.0, &[self.role as u8], protocol].concat()
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
@@ -66,7 +68,7 @@ impl TryKey {
         Some(Self {
             own: PeerId(*own),
             peer: PeerId(*peer),
-            role: Role::of_byte(*role)?,
+            role: role_of_byte(*role)?,
             tried: match protocol {
                 [] => Tried::Batches,
                 [1] => Tried::Authenticated,
@@ -254,7 +256,7 @@ fn damaged(path: &Path) -> StockError {
         "an entry",
         "damaged (its checksum differs)",
         "a record of tries as it was written",
-        "Remove the file only if you know of every batch and run why it did not end",
+        Repair::RemoveTries,
     )
 }
 

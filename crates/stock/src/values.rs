@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use crate::error::DROP_CHAIN;
+use crate::error::Repair;
 use crate::records::{FORMAT_VERSION, Records, ValueRecord};
 use crate::seal::{self, Key, NONCE_BYTES, TAG_BYTES};
 use crate::stock::Inner;
@@ -154,7 +154,13 @@ pub(crate) fn read(
 ) -> Result<Zeroizing<Vec<u8>>, StockError> {
     let path = inner.folder.join(file_name(record.file));
     let damaged = |found: &str| {
-        StockError::corrupted(&path, "the value", found, name.to_string(), DROP_CHAIN)
+        StockError::corrupted(
+            &path,
+            "the value",
+            found,
+            name.to_string(),
+            Repair::DropChain,
+        )
     };
     let failed = |reason: io::Error| match reason.kind() {
         io::ErrorKind::NotFound => damaged("absent"),

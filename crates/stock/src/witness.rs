@@ -13,8 +13,9 @@
 //! A note has one file, named by a hash under the key of what it is about. docs/stock.md has its
 //! bytes.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
@@ -52,6 +53,16 @@ pub struct Witness {
     folder: PathBuf,
     /// Whether stocks are compared as a whole, and not only their chains.
     has_stocks: bool,
+    failures: Arc<Mutex<NoteFailures>>,
+}
+
+/// Notes that could not be written, so that a copy restored later may go unnoticed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteFailures {
+    /// How many there were.
+    pub count: u64,
+    /// Why the last note failed; nothing where it was written.
+    pub last: Option<String>,
 }
 
 /// What a note says.
@@ -76,6 +87,7 @@ impl Witness {
             storage,
             folder: folder.to_owned(),
             has_stocks: true,
+            failures: Arc::default(),
         };
         witness.lock().map(drop)?;
         Ok(witness)
@@ -99,10 +111,27 @@ impl Witness {
         )
     }
 
-    /// The note of this name; none where it is not there, or a loss of power has torn it.
+    /// The notes that this process could not write.
+    #[must_use]
+    pub fn failures(&self) -> NoteFailures {
+        self.failed().clone()
+    }
+
+    fn failed(&self) -> MutexGuard<'_, NoteFailures> {
+        let failures = self.failures.lock();
+        failures.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The note of this name; none where it is not there, or a loss of power has torn it. A note
+    /// that is whole is read without the lock, which all stocks of the folder share.
     pub(crate) fn note(&self, name: &[u8; 32]) -> Result<Option<Note>, StockError> {
+        let path = self.path(name);
+        if let Some(note) = self.read(&path)? {
+            return Ok(Some(note));
+        }
+        // Another process may be writing it.
         let _lock = self.lock()?;
-        self.read(&self.path(name))
+        self.read(&path)
     }
 
     fn path(&self, name: &[u8; 32]) -> PathBuf {
@@ -111,12 +140,12 @@ impl Witness {
 
     fn read(&self, path: &Path) -> Result<Option<Note>, StockError> {
         let file = match self.storage.open(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             file => file.map_err(StockError::io(path, "open it"))?,
         };
         let mut bytes = [0; FILE_BYTES];
         match file.read_at(&mut bytes, 0) {
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
             read => {
                 read.map_err(StockError::io(path, "read it"))?;
                 Ok(Note::parse(&bytes))
@@ -125,9 +154,28 @@ impl Witness {
     }
 
     /// Notes that a record has come to this, unless it was noted that it has come further. What
-    /// fails leaves the bound lower than it could be.
+    /// fails leaves the bound lower than it could be, and is counted.
     pub(crate) fn raise(&self, name: &[u8; 32], note: Note) {
-        let _ = self.try_raise(&self.path(name), note);
+        self.count(self.try_raise(&self.path(name), note));
+    }
+
+    /// Removes a note of what never came to anything, so that a copy of it may come back.
+    pub(crate) fn forget(&self, name: &[u8; 32]) {
+        let path = self.path(name);
+        self.count(
+            self.lock()
+                .and_then(|_lock| match self.storage.remove(&path) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                    removed => removed.map_err(StockError::io(&path, "remove it")),
+                }),
+        );
+    }
+
+    fn count(&self, done: Result<(), StockError>) {
+        let why = done.err().map(|error| error.to_string());
+        let mut failed = self.failed();
+        failed.count += u64::from(why.is_some());
+        failed.last = why;
     }
 
     fn try_raise(&self, path: &Path, note: Note) -> Result<(), StockError> {
@@ -137,9 +185,7 @@ impl Witness {
             return Ok(());
         }
         let file = match self.storage.create(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                self.storage.open(path)
-            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.storage.open(path),
             file => file,
         };
         let file = file.map_err(StockError::io(path, "make it"))?;
@@ -175,6 +221,18 @@ impl Note {
 fn checksum(fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let hash = Sha256::digest(fields);
     *hash.first_chunk().expect("32 bytes")
+}
+
+/// What a transaction did to a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChainChange {
+    /// It has changed so often.
+    Changed(u64),
+    /// It was removed.
+    Ended,
+    /// It was removed before it had a version: two parties begin such a chain anew when they meet,
+    /// so that no run goes on from a copy of it, and a peer may have as many begun as it likes.
+    NeverWas,
 }
 
 /// The notes about what one key opens: a stock, or the tries of a folder.
@@ -220,6 +278,18 @@ impl Notes {
         self.raise_epoch(epoch, ENDED);
     }
 
+    /// Forgets an epoch that has ended and in which nothing was ever published: a peer may have as
+    /// many of these begun as it likes.
+    pub(crate) fn forget_epoch(&self, epoch: &EpochId) {
+        self.forget(&self.of_epoch(epoch));
+    }
+
+    fn forget(&self, name: &[u8; 32]) {
+        if let Some(witness) = &self.witness {
+            witness.forget(name);
+        }
+    }
+
     /// The changes that were noted of the stock in this epoch.
     pub(crate) fn epoch(&self, epoch: &EpochId) -> Result<u64, StockError> {
         match &self.witness {
@@ -232,9 +302,14 @@ impl Notes {
         self.name(&[b"chain\0", chain])
     }
 
-    /// Notes that the chain has changed so often; without a count, that it has ended.
-    pub(crate) fn raise_chain(&self, chain: &[u8; 16], count: Option<u64>) {
-        self.raise(&self.of_chain(chain), count.unwrap_or(ENDED));
+    /// Notes what a transaction did to a chain.
+    pub(crate) fn raise_chain(&self, chain: &[u8; 16], change: ChainChange) {
+        let name = self.of_chain(chain);
+        match change {
+            ChainChange::Changed(count) => self.raise(&name, count),
+            ChainChange::Ended => self.raise(&name, ENDED),
+            ChainChange::NeverWas => self.forget(&name),
+        }
     }
 
     /// The changes that were noted of a chain.
@@ -293,5 +368,49 @@ mod tests {
         assert_eq!(noted(), None);
         witness.raise(&name, note(4));
         assert_eq!(noted(), Some(note(4)));
+    }
+
+    #[test]
+    fn a_note_is_read_while_another_process_writes_one() {
+        let disk = Memory::new();
+        let witness = Witness::open(Arc::new(disk.clone()), Path::new("w")).expect("room");
+        let note = Note {
+            count: 3,
+            rest: [0; 3],
+        };
+        witness.raise(&[7; 32], note);
+        let _writes = disk.try_lock(Path::new("w/lock")).expect("a folder");
+        assert_eq!(witness.note(&[7; 32]).expect("no wait"), Some(note));
+        // That there is none, or one that is torn, is not said while one may be written.
+        let waits = witness.note(&[8; 32]);
+        assert!(matches!(waits, Err(StockError::Busy { .. })), "{waits:?}");
+    }
+
+    #[test]
+    fn notes_that_fail_are_counted_with_the_reason() {
+        let disk = Memory::new();
+        let witness = Witness::open(Arc::new(disk.clone()), Path::new("w")).expect("room");
+        let raise = |name: u8| {
+            let rest = [0; 3];
+            witness.raise(&[name; 32], Note { count: 1, rest });
+        };
+        raise(1);
+        assert_eq!(witness.failures(), NoteFailures::default());
+        disk.limit_bytes(Some(0));
+        raise(2);
+        witness.of_chains().raise(
+            &[3; 32],
+            Note {
+                count: 1,
+                rest: [0; 3],
+            },
+        );
+        let failures = witness.failures();
+        assert_eq!(failures.count, 2);
+        assert!(failures.last.is_some_and(|why| why.contains("full")));
+        disk.limit_bytes(None);
+        raise(2);
+        let (count, last) = (2, None);
+        assert_eq!(witness.failures(), NoteFailures { count, last });
     }
 }

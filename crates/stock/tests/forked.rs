@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use fork::{Fork, fork, waitpid};
 use tacit_stock::{
-    ComponentDigest, Disk, EpochId, Limits, PeerId, Role, RootKey, SchemeId, Shape, Span, Stock,
-    StockError, StockId, Stocks,
+    ComponentDigest, Disk, EpochId, Limits, PeerId, Role, RootKey, Shape, Span, Stock, StockError,
+    StockId, Stocks,
 };
 
 const KIND: ComponentDigest = ComponentDigest([7; 32]);
@@ -20,7 +20,7 @@ fn garbler() -> StockId {
         own: PeerId([1; 32]),
         peer: PeerId([2; 32]),
         role: Role::Garbler,
-        scheme: SchemeId(*b"test"),
+        scheme: *b"test",
     }
 }
 

@@ -2,19 +2,13 @@
 
 mod chained;
 
-use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_kernels::Construction;
-use tacit_protocol::authenticated::{
-    AuthenticatedParty, Epoch, Evaluator, Garbler, SecurityBits, Terms,
-};
-use tacit_protocol::party::Progress;
-use zeroize::Zeroizing;
+use tacit_protocol::authenticated::SecurityBits;
 
-use crate::driver::{drive, seed};
+use crate::Error;
 use crate::stock::Tried;
 use crate::stock::tries::CountedTry;
-use crate::{Error, Session};
 
 pub(crate) use chained::{ChainedOutcome, ChainedRun};
 
@@ -47,35 +41,4 @@ pub(crate) fn planned_at(
         tried: Tried::Authenticated,
         unfinished: tried.map_or(0, |tried| tried.before),
     })
-}
-
-/// One party's side of a run, once both have agreed on it.
-pub(crate) struct AuthenticatedRun<'a> {
-    pub(crate) session: &'a mut Session,
-    pub(crate) terms: Terms<'a>,
-    pub(crate) inputs: &'a [bool],
-    pub(crate) watch: &'a mut dyn FnMut(Progress),
-}
-
-impl<'a> AuthenticatedRun<'a> {
-    /// This party's output bits in port order, and the epoch for the next run.
-    ///
-    /// # Errors
-    ///
-    /// Whatever ends the run. The epoch is then gone.
-    pub(crate) fn run(self, epoch: Epoch) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
-        match epoch.role() {
-            Role::Garbler => self.play::<Garbler<'a>>(epoch),
-            Role::Evaluator => self.play::<Evaluator<'a>>(epoch),
-        }
-    }
-
-    fn play<P: AuthenticatedParty<'a>>(
-        self,
-        epoch: Epoch,
-    ) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
-        let mut party = P::new(self.terms, self.inputs, epoch, &seed())?;
-        drive(self.session.channel(), &mut party, self.watch)?;
-        Ok(party.finish()?)
-    }
 }

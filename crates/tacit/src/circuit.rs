@@ -3,8 +3,8 @@
 //! and made smaller.
 
 pub use tacit_circuit::{
-    CircuitError, Component, Digest, Given, NumberFormat, Numbers, Port, Promise, Statistics,
+    CircuitError, Component, Digest, HostValue, NumberFormat, Numbers, Port, Promise, Statistics,
     UniqueJson, builder, formats, wipe_json,
 };
 pub use tacit_components::{Optimised, Pass, Size, optimise};
-pub use tacit_function::{FunctionError, Graph, GraphCall, GraphSource};
+pub use tacit_function::FunctionError;

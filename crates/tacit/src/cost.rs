@@ -3,13 +3,22 @@
 use core::fmt;
 use std::time::Duration;
 
+use tacit_function::Function;
 use tacit_net::Meter;
+use tacit_protocol::gmw;
 use web_time::Instant;
 
-use crate::Session;
-use crate::session::{BaseOtSource, OtExtension};
+use crate::session::OtExtension;
+use crate::{Error, Session};
 
 pub use crate::estimate::TimeEstimate;
+
+/// The instructions by which this machine computes AES, such as `vaes-512`; `portable` if it has
+/// none that Tacit knows.
+#[must_use]
+pub fn aes_backend() -> String {
+    tacit_kernels::Cpu::detect().backend().to_string()
+}
 
 /// A part of a run that is timed apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +26,8 @@ pub use crate::estimate::TimeEstimate;
 pub enum Phase {
     /// Agreement on the function.
     Agreement,
+    /// The stage of a join, with base OTs of its own.
+    Match,
     /// Base OTs, once a session and role.
     Setup,
     /// OTs that are made before the runs that take them, where the extension has that.
@@ -35,6 +46,7 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Self::Agreement => "agree",
+            Self::Match => "match",
             Self::Setup => "setup",
             Self::Refill => "refill",
             Self::Preparation => "prepare",
@@ -95,7 +107,7 @@ pub struct Cost {
     pub and_gates_on_the_spot: u64,
     /// How the OTs of the run were made, where it was not the stock that had them.
     pub ot_extension: Option<OtExtension>,
-    /// What a run by `authenticated` took from the stock, if anything.
+    /// What a run by `authenticated` or `gmw` took from the stock, if anything.
     pub from_stock: Option<FromStock>,
     /// Where the base OTs come from, in a run before which the session had none for it; nothing
     /// under `outsourced`.
@@ -104,13 +116,36 @@ pub struct Cost {
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// What a run by `authenticated` takes from the stock.
+/// Where the base OTs of a run come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BaseOtSource {
+    /// They were made in the session.
+    Fresh,
+    /// The chain of kept values has them.
+    Kept,
+}
+
+impl BaseOtSource {
+    /// Its name in JSON: `fresh` or `kept`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// What a run by `authenticated` or `gmw` takes from the stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromStock {
     /// Triples, by which it garbles the function.
     Triples,
     /// Instances of the function's components, which it links.
     Instances,
+    /// Crosses of `gmw`.
+    Crosses,
 }
 
 impl FromStock {
@@ -120,6 +155,7 @@ impl FromStock {
         match self {
             Self::Triples => "triples",
             Self::Instances => "instances",
+            Self::Crosses => "crosses",
         }
     }
 }
@@ -130,6 +166,17 @@ impl Cost {
     pub fn wall(&self) -> Duration {
         self.phases.iter().map(|phase| phase.wall).sum()
     }
+}
+
+/// Bytes that a party of `gmw` takes at most for a run of `function`, but for its OTs and the
+/// function itself.
+///
+/// # Errors
+///
+/// `gmw` cannot run it.
+pub fn gmw_memory_bytes(function: &Function) -> Result<u64, Error> {
+    gmw::check(function)?;
+    Ok(gmw::memory_bytes(&function.schedule()?))
 }
 
 /// The most memory that this process has held so far, in bytes, where the system tells it.
@@ -173,12 +220,8 @@ impl fmt::Display for Cost {
         if let Some(extension) = self.ot_extension {
             parts.push(format!("OTs by {extension}"));
         }
-        match self.base_ots {
-            Some(BaseOtSource::Kept) => parts.push("base OTs from an earlier session".to_owned()),
-            Some(BaseOtSource::Batch) => {
-                parts.push("base OTs made for later sessions too".to_owned());
-            }
-            _ => {}
+        if self.base_ots == Some(BaseOtSource::Kept) {
+            parts.push("base OTs from an earlier session".to_owned());
         }
         if let Some(bytes) = self.peak_memory_bytes {
             let mib = bytes as f64 / f64::from(1 << 20);

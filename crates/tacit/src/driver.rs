@@ -10,7 +10,7 @@ use tacit_protocol::io::{Io, Wire, complete};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outline::FRAME_BYTES;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
-use tacit_protocol::party::{Action, OnlyPeer, Party, PeerName, Progress, admit};
+use tacit_protocol::party::{OnlyPeer, PeerName, Progress, admit};
 use tacit_stock::StockError;
 use zeroize::Zeroizing;
 
@@ -39,6 +39,24 @@ pub fn run_script<T>(
     run_script_over(&mut [(OnlyPeer, channel)], |error, _| error, watch, script)
 }
 
+/// The same without progress. `heard` is called for each message before the script sees it.
+pub(crate) fn run_script_hearing<T>(
+    channel: &mut Channel,
+    heard: &mut dyn FnMut(),
+    script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
+) -> Result<T, Error> {
+    run_on(
+        Blocking {
+            links: &mut [(OnlyPeer, channel)],
+            of_peer: |error, _| error,
+            watch: &mut |_| (),
+            heard,
+            failure: None,
+        },
+        script,
+    )
+}
+
 /// The same over a channel to each peer. `of_peer` adds to an error the peer that it was with.
 pub(crate) fn run_script_over<P: PeerName, T>(
     links: &mut [(P, &mut Channel)],
@@ -46,38 +64,60 @@ pub(crate) fn run_script_over<P: PeerName, T>(
     watch: &mut dyn FnMut(Progress),
     script: impl AsyncFnOnce(&mut Io<'_, P>) -> Result<T, ProtocolError>,
 ) -> Result<T, Error> {
-    let mut wire = Blocking {
-        links,
-        of_peer,
-        watch,
-        failure: None,
-    };
-    let mut io = Io::new(&mut wire);
+    run_on(
+        Blocking {
+            links,
+            of_peer,
+            watch,
+            heard: &mut || (),
+            failure: None,
+        },
+        script,
+    )
+}
+
+/// Runs an exchange of a session to its end in one poll. What it sends last is written out with
+/// what the session sends next.
+pub(crate) fn run_exchange<T>(
+    channel: &mut Channel,
+    script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
+) -> Result<T, Error> {
+    run_unflushed(
+        &mut Blocking {
+            links: &mut [(OnlyPeer, channel)],
+            of_peer: |error, _| error,
+            watch: &mut |_| (),
+            heard: &mut || (),
+            failure: None,
+        },
+        script,
+    )
+}
+
+fn run_on<P: PeerName, T>(
+    mut wire: Blocking<'_, '_, P>,
+    script: impl AsyncFnOnce(&mut Io<'_, P>) -> Result<T, ProtocolError>,
+) -> Result<T, Error> {
+    let outcome = run_unflushed(&mut wire, script)?;
+    wire.flush()?;
+    Ok(outcome)
+}
+
+fn run_unflushed<P: PeerName, T>(
+    wire: &mut Blocking<'_, '_, P>,
+    script: impl AsyncFnOnce(&mut Io<'_, P>) -> Result<T, ProtocolError>,
+) -> Result<T, Error> {
+    let of_peer = wire.of_peer;
+    let mut io = Io::new(wire);
     let ended = complete(script(&mut io));
     let from = io.from();
     match (ended, wire.failure.take()) {
         (_, Some(failure)) => Err(failure),
-        (Ok(outcome), None) => wire.flush().map(|()| outcome),
+        (Ok(outcome), None) => Ok(outcome),
         (Err(error), None) => Err(match from {
             Some(from) => of_peer(error.into(), from),
             None => error.into(),
         }),
-    }
-}
-
-/// Runs `party` over `channel` to its end, and reports progress as it goes.
-///
-/// # Errors
-///
-/// The party's error or the channel's. The session tells the peer.
-pub(crate) fn drive(
-    channel: &mut Channel,
-    party: &mut dyn Party,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<(), Error> {
-    match run_script(channel, watch, async |io| io.drive(party).await)? {
-        Action::Done => Ok(()),
-        _ => Err(Error::ApiMisuse("a party of two has nothing to keep")),
     }
 }
 
@@ -87,6 +127,7 @@ struct Blocking<'a, 'c, P> {
     links: &'a mut [(P, &'c mut Channel)],
     of_peer: fn(Error, P) -> Error,
     watch: &'a mut dyn FnMut(Progress),
+    heard: &'a mut dyn FnMut(),
     /// What a channel failed with, which [`ProtocolError::Wire`] stands for.
     failure: Option<Error>,
 }
@@ -136,6 +177,7 @@ impl<P: PeerName> Wire<P> for Blocking<'_, '_, P> {
         self.note(flushed)?;
         let received = to_peer(self.links, from)
             .and_then(|channel| await_message(channel, kind, max_bytes))
+            .inspect(|_| (self.heard)())
             .map_err(|error| (self.of_peer)(error, from));
         received.map_err(|error| {
             self.failure = Some(error);
@@ -238,11 +280,11 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedR
 pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
     let is_others = error.party().is_some_and(|party| Some(party) != to);
     Some(match error.cause() {
-        Error::PeerAborted(AbortReason::Incompatible | AbortReason::Pinned) if is_others => {
-            AbortReason::Incompatible
-        }
-        Error::PeerAborted(_) if is_others => AbortReason::OtherParty,
-        Error::PeerAborted(_) | Error::SessionOver { .. } => return None,
+        Error::Protocol(ProtocolError::PeerAborted(
+            AbortReason::Incompatible | AbortReason::Pinned,
+        )) if is_others => AbortReason::Incompatible,
+        Error::Protocol(ProtocolError::PeerAborted(_)) if is_others => AbortReason::OtherParty,
+        Error::Protocol(ProtocolError::PeerAborted(_)) | Error::SessionOver { .. } => return None,
         error if error.category() == Category::Peer => {
             // To a server it is a word that ends the chain, and to the evaluator that it has ended:
             // neither hears it of the evaluator's own fault, which ends none.
@@ -251,8 +293,10 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
                 false => AbortReason::Misbehaved,
             }
         }
-        Error::PeerIncompatible(difference) => difference.abort_reason(),
-        Error::OtherFunction { .. } | Error::ChainsDiffer(_) => AbortReason::Incompatible,
+        Error::Protocol(ProtocolError::PeerIncompatible(difference)) => difference.abort_reason(),
+        Error::OtherFunction { .. } | Error::OtherSize { .. } | Error::ChainsDiffer { .. } => {
+            AbortReason::Incompatible
+        }
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
         Error::Network(_) if is_others => AbortReason::OtherParty,
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {

@@ -1,4 +1,4 @@
-//! Errors: what went wrong, whose fault it is, and what to do.
+//! Errors: what went wrong, and whose fault it is. [`Error::advice`] says what to do.
 
 use std::{fmt, io};
 
@@ -9,13 +9,17 @@ use tacit_garble::SchemeId;
 use tacit_net::NetError;
 use tacit_net::pairing::Refusal;
 use tacit_ot::base::BaseOt;
+use tacit_protocol::matching::TooManyRows;
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
-use tacit_protocol::{Incompatibility, Misbehaviour};
+use tacit_protocol::{Error as ProtocolError, Incompatibility, Misbehaviour};
 use tacit_stock::{StockError, Tried};
 use thiserror::Error;
 
+use crate::advice::Advice;
 use crate::driver;
+use crate::protocols::Protocol;
+use crate::session::DifferingParameter;
 
 /// Why something did not work.
 #[derive(Debug, Error)]
@@ -33,16 +37,14 @@ pub enum Error {
     /// A component of the library is unknown, or its parameters are wrong.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The peer sent what no honest peer sends.
-    #[error("the peer misbehaved: {0}")]
-    PeerMisbehaved(#[from] Misbehaviour),
+    /// What the peer did or wants, or what the protocol does not do.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
     /// A check of a preparation's OTs failed: the peer was guessing at the secret of this party's
     /// stock, which is destroyed.
     #[error(
         "the peer misbehaved in a preparation: {check}. It was guessing at the secret of this \
-         party's stock, which is destroyed with all that was prepared{}; have the peer drop its \
-         half with `tacit stock new-epoch --peer PEER`, and prepare with it again only if you know \
-         why it failed",
+         party's stock, which is destroyed with all that was prepared{}",
         not_gone(left.as_deref())
     )]
     StockDestroyed {
@@ -51,29 +53,18 @@ pub enum Error {
         /// Why not all of it is gone, or a chain of values under that secret did not end.
         left: Option<Box<Error>>,
     },
-    /// The peer wants to run something other than this party.
-    #[error("the peer is incompatible: {0}")]
-    PeerIncompatible(#[from] Incompatibility),
     /// The peer wants another function than this party was told to run.
-    #[error(
-        "the peer is incompatible: it wants function {}… and this party {}…, {name}; give both \
-         the same file, --param, --public, --entry, --owner, --result, --type and --bit-order, and \
-         compare what `tacit inspect` prints with them at both: of a program names and the order \
-         of variants count, too",
-        short(theirs),
-        short(ours)
-    )]
+    #[error("the peer is incompatible: {}", other_function(name, [ours, theirs], differing))]
     OtherFunction {
         /// The name of this party's function, and its parameters.
-        name: String,
+        name: Box<str>,
         /// This party's digest.
         ours: Digest,
         /// The peer's.
         theirs: Digest,
+        /// The parameters that differ, if the peer tells its own.
+        differing: Box<[DifferingParameter]>,
     },
-    /// The peer gave up and said why.
-    #[error("the peer stopped the run: {0}")]
-    PeerAborted(AbortReason),
     /// What ended a run of three, and in the session with which of the others.
     #[error("{}", OfParty(*party, error))]
     OfParty {
@@ -82,11 +73,24 @@ pub enum Error {
         /// What happened there.
         error: Box<Self>,
     },
+    /// A join does not run by this protocol.
+    #[error("a join runs by the protocol gmw alone, and not by {}", protocol.name())]
+    JoinsNot {
+        /// The protocol.
+        protocol: Protocol,
+    },
+    /// The parties gave a size of a program's tables two values.
+    #[error("the peer is incompatible: it says {name} = {theirs}, and this party was told {ours}")]
+    OtherSize {
+        /// The program's name for it.
+        name: String,
+        /// This party's value.
+        ours: u64,
+        /// The peer's.
+        theirs: u64,
+    },
     /// The peer has ended the session between two runs.
-    #[error(
-        "the peer ended the session after {runs} runs; give both sides the same --repeat, or open \
-         a new session for more"
-    )]
+    #[error("the peer ended the session after {runs} runs")]
     SessionOver {
         /// How many ran.
         runs: u64,
@@ -97,37 +101,21 @@ pub enum Error {
     /// The system gives no randomness.
     #[error("the operating system did not provide randomness: {0}")]
     Randomness(#[from] getrandom::Error),
-    /// The function keeps values from one run to the next, and the protocol does not.
-    #[error(
-        "the function has the saved value {value:?} and the protocol {protocol} keeps none; \
-         choose a protocol that does, or give the value as an input"
-    )]
-    SavedValue {
-        /// The protocol.
-        protocol: &'static str,
-        /// The value's name.
-        value: String,
-    },
-    /// The function keeps values from one run to the next, which the scheme does not allow.
-    #[error(
-        "values are kept between runs under half-gates with either hash and under three-halves, \
-         and not under {scheme}; give both parties one of these --scheme"
-    )]
-    SchemeKeepsNothing {
-        /// The scheme.
-        scheme: SchemeId,
-    },
     /// The stock of prepared material.
     #[error(transparent)]
     Stock(Box<StockError>),
     /// Prepared material could not be had when it was due.
-    #[error("prepared material is missing: {0}")]
-    Material(String),
+    #[error("prepared material is missing: {what}")]
+    Material {
+        /// What is missing, and why.
+        what: String,
+        /// What to do.
+        advice: Advice,
+    },
     /// No checked execution of the function is in stock, and `batch` makes none on the spot.
     #[error(
         "no checked execution of {function} at s = {statistical_security_bits} is in stock with \
-         this peer in this role and under this scheme; both parties prepare some with `tacit \
-         prepare {function} --protocol batch --security-bits {statistical_security_bits} --runs N`"
+         this peer in this role and under this scheme"
     )]
     NothingChecked {
         /// The function's name.
@@ -136,10 +124,7 @@ pub enum Error {
         statistical_security_bits: u8,
     },
     /// The stock of one of the parties has too little for a run that was to take all from it.
-    #[error(
-        "the parties do not have enough in stock for a run of {function}; both prepare some with \
-         `tacit prepare`, or let the run make what is missing"
-    )]
+    #[error("the parties do not have enough in stock for a run of {function}")]
     StockLacks {
         /// The function's name.
         function: String,
@@ -147,8 +132,7 @@ pub enum Error {
     /// The peer did not finish too many tries: none is planned any more.
     #[error(
         "{unfinished} {} with this peer were started and not finished, and each may have been a \
-         try to cheat: no security makes up for that number. Find out why they did not end, and \
-         then clear the count with `tacit stock clear-tries --peer PEER`",
+         try to cheat: no security makes up for that number",
         tried_text(*.tried)
     )]
     TooManyTries {
@@ -160,10 +144,9 @@ pub enum Error {
     /// An execution of the function takes more room than a stock has for one.
     #[error(
         "an execution of {function} takes {} MiB at the evaluator where {executions} are prepared \
-         together, and a stock keeps at most {} MiB of one; {}",
+         together, and a stock keeps at most {} MiB of one",
         .bytes >> 20,
-        .limit >> 20,
-        larger_batch(*.enough)
+        .limit >> 20
     )]
     ExecutionTooLarge {
         /// The function's name.
@@ -179,71 +162,28 @@ pub enum Error {
     },
     /// `batch` does not run under this scheme.
     #[error(
-        "the protocol batch sends tables before inputs are chosen, which {scheme} is not made for; \
-         choose half-gates or three-halves at both parties"
+        "the protocol batch sends tables before inputs are chosen, which {scheme} is not made for"
     )]
     SchemeNotForBatch {
         /// The scheme.
         scheme: SchemeId,
     },
     /// `authenticated` does not run under this scheme.
-    #[error(
-        "the protocol authenticated garbles half-gates, and not under {scheme}; choose half-gates \
-         with either hash at both parties"
-    )]
+    #[error("the protocol authenticated garbles half-gates, and not under {scheme}")]
     SchemeNotForAuthenticated {
         /// The scheme.
         scheme: SchemeId,
     },
-    /// A statistical security parameter that the protocol does not offer.
-    #[error(
-        "{found} bits of statistical security are not offered; ask for {least} to {limit}. Fewer \
-         are no security against a malicious party: for measurements alone, batch takes them with \
-         insecure-for-measurements"
-    )]
-    SecurityBits {
-        /// What was asked for.
-        found: u8,
-        /// The least that is offered.
-        least: u8,
-        /// The most that there is.
-        limit: u8,
-    },
     /// `outsourced` does not run under this scheme.
-    #[error(
-        "the protocol outsourced does not run under {scheme}; choose half-gates with either hash \
-         at all three parties"
-    )]
+    #[error("the protocol outsourced does not run under {scheme}")]
     SchemeNotForOutsourced {
         /// The scheme.
         scheme: SchemeId,
     },
-    /// A kept value is of another chain than the run.
-    #[error(
-        "the kept value {value:?} belongs to another chain of runs; values of different chains \
-         cannot be used together"
-    )]
-    OtherChain {
-        /// The value's name.
-        value: String,
-    },
-    /// A kept value is of another type than the function loads.
-    #[error(
-        "the kept value {value:?} is {kept} and the function loads it as {wanted}; load it with \
-         the type and the --param with which it was saved"
-    )]
-    SavedType {
-        /// The value's name.
-        value: String,
-        /// The type of the port that saved it.
-        kept: String,
-        /// The type of the port that loads it.
-        wanted: String,
-    },
     /// A chain's base OTs do not rest on what this run was asked to rest on.
     #[error(
-        "chain {chain:?} was begun with base OTs from {kept}, on which all its runs rest, and this \
-         run is to rest on {asked}; leave out --base-ot at both, or begin another chain with it"
+        "chain {chain:?} was started with base OTs from {kept}, which all its runs use, and this \
+         run asks for {asked}"
     )]
     ChainBaseOt {
         /// The chain.
@@ -254,14 +194,17 @@ pub enum Error {
         asked: BaseOt,
     },
     /// The two parties that keep a chain were told different things of it.
-    #[error("the parties disagree on the chain: {0}")]
-    ChainsDiffer(String),
+    #[error("the parties disagree on the chain: {what}")]
+    ChainsDiffer {
+        /// On what.
+        what: String,
+        /// What to do.
+        advice: Advice,
+    },
     /// The chain is for the runs of another program.
     #[error(
-        "chain {chain:?} is for the runs of another program: its states, its params or what one of \
-         its runs does differ from this one's; run the program that began the chain, with the same \
-         --param, or move the chain to this one: `tacit stock adopt {chain} PROGRAM` at both that \
-         keep it"
+        "chain {chain:?} is for the runs of another program: its states, its parameters or the \
+         meaning of a run differ from this one's"
     )]
     OtherProgram {
         /// The chain.
@@ -269,9 +212,8 @@ pub enum Error {
     },
     /// The function saves a value that the chain already keeps, without loading it.
     #[error(
-        "chain {chain:?} keeps {value:?}, and the function saves it anew without loading it, so \
-         that what is kept would be lost; if that is meant, both that keep it give --replace, or \
-         replace = true in [[serve.function]]"
+        "chain {chain:?} keeps {value:?}, and the function saves it without loading it, so the \
+         kept value would be lost"
     )]
     Replaces {
         /// The chain.
@@ -279,31 +221,8 @@ pub enum Error {
         /// The value.
         value: String,
     },
-    /// The function is beyond what `prepared` holds at once.
-    #[error(
-        "the function needs {found} bytes of links and the protocol prepared takes at most \
-         {limit}; run it by the protocol direct"
-    )]
-    TooManyLinks {
-        /// Bytes that it needs.
-        found: u64,
-        /// Most bytes.
-        limit: u64,
-    },
-    /// The session's oblivious transfers are used up.
-    #[error(
-        "the session's oblivious transfers are used up after {limit}, one for each input bit of \
-         the evaluator; open a new session"
-    )]
-    TransfersUsedUp {
-        /// How many a session gives.
-        limit: u64,
-    },
     /// No protocol protects against what was asked for.
-    #[error(
-        "no protocol of this version is secure against {asked} parties: {known}; ask for one of \
-         these, if your peer can be relied on for it, and do not run otherwise"
-    )]
+    #[error("no protocol of this version is secure against {asked} parties: {known}")]
     NoProtocol {
         /// The threat model that was asked for.
         asked: String,
@@ -340,13 +259,24 @@ fn short(digest: &Digest) -> String {
     digest.to_string().chars().take(8).collect()
 }
 
+/// What [`Error::OtherFunction`] says.
+fn other_function(name: &str, digests: [&Digest; 2], differing: &[DifferingParameter]) -> String {
+    let [ours, theirs] = digests.map(short);
+    let differ = format!("it wants function {theirs}… and this party {ours}…");
+    if differing.is_empty() {
+        return format!("{differ}, {name}");
+    }
+    let values = differing.iter().map(|parameter| {
+        let DifferingParameter { name, ours, theirs } = parameter;
+        format!("{name} is {ours} here and {theirs} at the peer")
+    });
+    format!("{differ}: {}", values.collect::<Vec<_>>().join(", "))
+}
+
 /// What [`Error::StockDestroyed`] says of what is left.
 fn not_gone(left: Option<&Error>) -> String {
     left.map_or_else(String::new, |error| {
-        format!(
-            ", but for what the disk did not let go ({error}): run `tacit stock new-epoch` here, \
-             too, before anything else"
-        )
+        format!(", except for files that could not be destroyed ({error})")
     })
 }
 
@@ -357,27 +287,33 @@ impl fmt::Display for OfParty<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(party, error) = self;
         match error {
-            Error::PeerMisbehaved(what) => write!(f, "the {party} misbehaved: {what}"),
-            Error::PeerIncompatible(what) => write!(f, "the {party} is incompatible: {what}"),
-            Error::PeerAborted(AbortReason::Misbehaved) => write!(
-                f,
-                "the {party} stopped the run: it found that one of the two others broke the \
-                 protocol; see the error that it printed"
-            ),
-            Error::PeerAborted(AbortReason::Incompatible) => write!(
-                f,
-                "the {party} stopped the run: two of the three were told to run different things; \
-                 see the error that it printed"
-            ),
-            Error::PeerAborted(reason) => write!(f, "the {party} stopped the run: {reason}"),
+            Error::Protocol(error) => match error {
+                ProtocolError::PeerMisbehaved(what) => write!(f, "the {party} misbehaved: {what}"),
+                ProtocolError::PeerIncompatible(what) => {
+                    write!(f, "the {party} is incompatible: {what}")
+                }
+                ProtocolError::PeerAborted(AbortReason::Misbehaved) => write!(
+                    f,
+                    "the {party} stopped the run: it found that one of the two others broke the \
+                     protocol"
+                ),
+                ProtocolError::PeerAborted(AbortReason::Incompatible) => write!(
+                    f,
+                    "the {party} stopped the run: two of the three were told to run different \
+                     things"
+                ),
+                ProtocolError::PeerAborted(reason) => {
+                    write!(f, "the {party} stopped the run: {reason}")
+                }
+                error => write!(f, "in the session with the {party}: {error}"),
+            },
             Error::Network(NetError::Unreachable {
                 address,
                 after,
                 reason,
             }) => write!(
                 f,
-                "could not reach the {party} at {address} within {after:?}: {reason}; see whether \
-                 its command runs and listens there, and no firewall is in the way"
+                "could not reach the {party} at {address} within {after:?}: {reason}"
             ),
             error => write!(f, "in the session with the {party}: {error}"),
         }
@@ -409,8 +345,12 @@ impl Error {
     #[must_use]
     pub fn of_party(self, party: OutsourcedRole) -> Self {
         let is_of_session = match &self {
-            Self::PeerMisbehaved(what) => !matches!(what, Misbehaviour::Cheated(_)),
-            Self::PeerIncompatible(_) | Self::OtherFunction { .. } | Self::PeerAborted(_) => true,
+            Self::Protocol(error) => match error {
+                ProtocolError::PeerMisbehaved(what) => !matches!(what, Misbehaviour::Cheated(_)),
+                ProtocolError::PeerIncompatible(_) | ProtocolError::PeerAborted(_) => true,
+                _ => false,
+            },
+            Self::OtherFunction { .. } => true,
             Self::Network(error) => !matches!(
                 error,
                 NetError::Cancelled { .. } | NetError::TimeLimit { .. }
@@ -427,31 +367,11 @@ impl Error {
         }
     }
 
-    /// What a peer did or told, as the protocol's states have it.
-    pub(crate) fn of_protocol(&self) -> Option<tacit_protocol::Error> {
+    /// The error as the protocol has it, whichever of three parties it was with.
+    pub(crate) fn of_protocol(&self) -> Option<&ProtocolError> {
         match self.cause() {
-            Self::PeerMisbehaved(what) => Some(what.clone().into()),
-            Self::PeerIncompatible(what) => Some(what.clone().into()),
-            Self::OtherFunction { ours, theirs, .. } => {
-                let (ours, theirs) = (*ours, *theirs);
-                Some(Incompatibility::Function { ours, theirs }.into())
-            }
-            Self::PeerAborted(reason) => Some(tacit_protocol::Error::PeerAborted(*reason)),
+            Self::Protocol(error) => Some(error),
             _ => None,
-        }
-    }
-
-    /// The same error, which names `function` where the peer wants another one.
-    pub(crate) fn of_function(self, function: &Function) -> Self {
-        match self {
-            Self::PeerIncompatible(Incompatibility::Function { ours, theirs }) => {
-                let mut name = function.name().to_owned();
-                for (parameter, value) in function.parameters() {
-                    name += &format!(" {parameter}={value}");
-                }
-                Self::OtherFunction { name, ours, theirs }
-            }
-            other => other,
         }
     }
 
@@ -464,7 +384,7 @@ impl Error {
             error => error,
         };
         if let Self::OtherFunction { name, .. } = error {
-            called.clone_into(name);
+            *name = called.into();
         }
         self
     }
@@ -473,6 +393,17 @@ impl Error {
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         driver::reason(self, None).unwrap_or(AbortReason::Failed)
+    }
+
+    /// Prepared material is missing, as `what` says.
+    pub(crate) fn material(what: impl Into<String>, advice: Advice) -> Self {
+        let what = what.into();
+        Self::Material { what, advice }
+    }
+
+    /// What is in stock is not as it was kept.
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        ProtocolError::DamagedMaterial(what.into()).into()
     }
 
     /// The stock has too little for a run of `function`.
@@ -484,9 +415,9 @@ impl Error {
     /// The check of OTs that caught the peer, if one did.
     pub(crate) fn failed_ot_check(&self) -> Option<tacit_ot::Check> {
         match self {
-            Self::PeerMisbehaved(Misbehaviour::ObliviousTransfer(
+            Self::Protocol(ProtocolError::PeerMisbehaved(Misbehaviour::ObliviousTransfer(
                 tacit_ot::PeerMisbehaved::CheckFailed { check },
-            )) => Some(*check),
+            ))) => Some(*check),
             _ => None,
         }
     }
@@ -499,51 +430,31 @@ impl Error {
             Self::Input(_) | Self::Circuit(_) | Self::Function(_) | Self::Library(_) => {
                 Category::Input
             }
-            Self::PeerMisbehaved(_)
-            | Self::StockDestroyed { .. }
-            | Self::PeerAborted(AbortReason::Misbehaved) => Category::Peer,
-            Self::PeerIncompatible(_)
-            | Self::OtherFunction { .. }
-            | Self::PeerAborted(
-                AbortReason::Incompatible
-                | AbortReason::NotAllowed
-                | AbortReason::TooOften
-                | AbortReason::OrderNotAllowed
-                | AbortReason::NoRoom
-                | AbortReason::DiskFull
-                | AbortReason::OtherServer,
-            ) => Category::Incompatible,
-            Self::PeerAborted(AbortReason::NothingInStock) => Category::Stock,
+            Self::StockDestroyed { .. } => Category::Peer,
+            Self::Protocol(error) => protocol_category(error),
+            Self::OtherFunction { .. } | Self::OtherSize { .. } => Category::Incompatible,
             Self::Network(error) => network_category(error),
-            Self::PeerAborted(_) | Self::SessionOver { .. } | Self::Randomness(_) => {
-                Category::Network
-            }
+            Self::SessionOver { .. } | Self::Randomness(_) => Category::Network,
             Self::Stock(error) => match **error {
                 StockError::PeerMisbehaved { .. } => Category::Peer,
                 StockError::ApiMisuse { .. } => Category::Usage,
                 StockError::NotAllowed { .. } => Category::Incompatible,
                 _ => Category::Stock,
             },
-            Self::Material(_)
+            Self::Material { .. }
             | Self::NothingChecked { .. }
             | Self::StockLacks { .. }
             | Self::TooManyTries { .. }
-            | Self::OtherChain { .. }
-            | Self::SavedType { .. }
             | Self::ChainBaseOt { .. }
             | Self::OtherProgram { .. }
             | Self::Replaces { .. } => Category::Stock,
-            Self::ChainsDiffer(_) => Category::Incompatible,
-            Self::SavedValue { .. }
-            | Self::SchemeKeepsNothing { .. }
-            | Self::TransfersUsedUp { .. }
-            | Self::ExecutionTooLarge { .. }
+            Self::ChainsDiffer { .. } => Category::Incompatible,
+            Self::ExecutionTooLarge { .. }
             | Self::SchemeNotForBatch { .. }
             | Self::SchemeNotForAuthenticated { .. }
             | Self::SchemeNotForOutsourced { .. }
-            | Self::SecurityBits { .. }
-            | Self::TooManyLinks { .. }
             | Self::NoProtocol { .. }
+            | Self::JoinsNot { .. }
             | Self::ApiMisuse(_) => Category::Usage,
         }
     }
@@ -557,16 +468,28 @@ fn tried_text(tried: Tried) -> &'static str {
     }
 }
 
-/// What to do where an execution is too large.
-fn larger_batch(enough: Option<u64>) -> String {
-    match enough {
-        Some(count) => format!(
-            "prepare more of them together, which takes fewer circuits for each: --runs {count} at \
-             both parties is enough"
-        ),
-        None => "no larger batch makes it small enough: cut the function into smaller ones, and \
-                 run these one after the other"
-            .to_owned(),
+fn protocol_category(error: &ProtocolError) -> Category {
+    match error {
+        ProtocolError::PeerMisbehaved(_) | ProtocolError::PeerAborted(AbortReason::Misbehaved) => {
+            Category::Peer
+        }
+        ProtocolError::PeerIncompatible(_)
+        | ProtocolError::PeerAborted(
+            AbortReason::Incompatible
+            | AbortReason::NotAllowed
+            | AbortReason::TooOften
+            | AbortReason::OrderNotAllowed
+            | AbortReason::NoRoom
+            | AbortReason::DiskFull
+            | AbortReason::OtherServer,
+        ) => Category::Incompatible,
+        ProtocolError::PeerAborted(AbortReason::NothingInStock)
+        | ProtocolError::Material(_)
+        | ProtocolError::DamagedMaterial(_)
+        | ProtocolError::OtherChain { .. }
+        | ProtocolError::SavedType { .. } => Category::Stock,
+        ProtocolError::PeerAborted(_) | ProtocolError::Wire => Category::Network,
+        _ => Category::Usage,
     }
 }
 
@@ -608,40 +531,21 @@ impl From<FunctionError> for Error {
     }
 }
 
-impl From<tacit_protocol::Error> for Error {
-    fn from(error: tacit_protocol::Error) -> Self {
-        use tacit_protocol::Error as Protocol;
-        match error {
-            Protocol::PeerMisbehaved(fault) => Self::PeerMisbehaved(fault),
-            Protocol::PeerIncompatible(difference) => Self::PeerIncompatible(difference),
-            Protocol::PeerAborted(reason) => Self::PeerAborted(reason),
-            Protocol::SavedValue { protocol, value } => Self::SavedValue { protocol, value },
-            Protocol::SchemeKeepsNothing { scheme } => Self::SchemeKeepsNothing { scheme },
-            Protocol::Material(what) => Self::Material(what),
-            Protocol::TooManyLinks { found, limit } => Self::TooManyLinks { found, limit },
-            Protocol::TransfersUsedUp { limit } => Self::TransfersUsedUp { limit },
-            Protocol::SecurityBits {
-                found,
-                least,
-                limit,
-            } => Self::SecurityBits {
-                found,
-                least,
-                limit,
-            },
-            Protocol::OtherChain { value } => Self::OtherChain { value },
-            Protocol::SavedType {
-                value,
-                kept,
-                wanted,
-            } => Self::SavedType {
-                value,
-                kept,
-                wanted,
-            },
-            Protocol::ApiMisuse(what) => Self::ApiMisuse(what),
-            _ => Self::ApiMisuse("an error of the protocol that this crate does not know"),
-        }
+impl From<Misbehaviour> for Error {
+    fn from(fault: Misbehaviour) -> Self {
+        Self::Protocol(fault.into())
+    }
+}
+
+impl From<TooManyRows> for Error {
+    fn from(wrong: TooManyRows) -> Self {
+        Self::Input(wrong.to_string())
+    }
+}
+
+impl From<Incompatibility> for Error {
+    fn from(difference: Incompatibility) -> Self {
+        Self::Protocol(difference.into())
     }
 }
 
@@ -661,12 +565,12 @@ mod tests {
             (AbortReason::OtherServer, Category::Incompatible),
             (AbortReason::NothingInStock, Category::Stock),
         ] {
-            let error = Error::PeerAborted(reason);
+            let error = Error::Protocol(ProtocolError::PeerAborted(reason));
             assert_eq!(error.category(), category, "{error}");
-            let text = error.to_string();
+            let advice = error.advice().to_string();
             assert!(
-                text.split_once("; ").is_some() && !text.contains("  "),
-                "{text}"
+                !advice.is_empty() && !advice.contains("  "),
+                "{error}: {advice}"
             );
         }
     }

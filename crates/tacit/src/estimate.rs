@@ -146,7 +146,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use tacit_components::library;
-    use tacit_garble::LADDER;
+    use tacit_garble::SCHEMES;
 
     use super::*;
 
@@ -155,7 +155,7 @@ mod tests {
         let parameters = BTreeMap::from([("copies".to_owned(), 4)]);
         let circuit = library::find("aes-128-copies", &parameters).unwrap();
         let program = Program::compile(&circuit);
-        for rung in &LADDER {
+        for rung in &SCHEMES {
             for patience in [Duration::ZERO, Duration::from_millis(1)] {
                 let time = TimeEstimate::measure(rung.id, &program, patience).unwrap();
                 assert!(time.garbler > Duration::ZERO && time.garbler < Duration::MAX);

@@ -1,6 +1,14 @@
 //! A job: one run of a function by one party.
+//!
+//! A protocol of two parties has a file below, which implements [`ProtocolRun`], and is named in
+//! [`PROTOCOLS`].
 
-mod runs;
+mod authenticated;
+mod batch;
+mod direct;
+mod gmw;
+mod outcome;
+mod prepared;
 
 use std::collections::BTreeMap;
 
@@ -8,23 +16,87 @@ use tacit_circuit::Value;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
-use tacit_protocol::authenticated::{self, LotSize};
-use tacit_protocol::batch::held_bits;
-use tacit_protocol::direct;
-use tacit_protocol::prepared;
+use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use crate::authenticated::construction;
-use crate::cost::{Clock, Cost, Phase, peak_memory_bytes};
-use crate::kept::check_place;
+use crate::cost::{Clock, Cost, FromStock, Phase, PhaseCost, peak_memory_bytes};
+use crate::join::{self, JoinOfRun, JoinPlan, JoinedTable, KeyOfBin};
+use crate::kept::{ChainPlace, check_place};
 use crate::order::{Garbled, Order, Secured};
 use crate::ports;
-use crate::protocols::{Protocol, ThreatModel};
+use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::default_scheme;
 use crate::session::{OrderTerms, OtNeed};
-use crate::stock::{ChainVersion, Stocks, TakenNumbers, check_scheme};
+use crate::stock::{ChainVersion, LeaseOrder, Stocks, TakenNumbers};
 use crate::{Error, Session};
-use runs::Ran;
+
+pub use outcome::{Outcome, SecurityScope};
+
+/// The protocols between two parties.
+const PROTOCOLS: [&dyn ProtocolRun; 5] = [
+    &direct::Direct,
+    &prepared::Prepared,
+    &gmw::Gmw,
+    &batch::Batch,
+    &authenticated::Authenticated,
+];
+
+/// A protocol of two parties, as jobs run it.
+trait ProtocolRun: Sync {
+    /// Its row.
+    fn protocol(&self) -> Protocol;
+
+    /// Checks that it can run the function as it is to be run.
+    ///
+    /// # Errors
+    ///
+    /// It does not run such a function, or not under the scheme, or offers no such s.
+    fn check(&self, job: &Job<'_>) -> Result<(), Error>;
+
+    /// The OTs that the session makes for the run.
+    fn ot_need(&self, job: &Job<'_>) -> OtNeed;
+
+    /// Bits of statistical security of a run of `function` that is asked for at s, where the
+    /// protocol has an s: fewer where a peer has better ways to cheat than s bounds.
+    fn held_bits(&self, _function: &Function, _asked: StatisticalSecurity) -> Option<u8> {
+        None
+    }
+
+    /// Runs the job, to which both parties have agreed.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends the run.
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error>;
+}
+
+/// What both parties have agreed to run.
+struct AgreedRun<'a> {
+    session: &'a mut Session,
+    tag: RunTag,
+    /// This party's input bits in port order.
+    inputs: &'a [bool],
+}
+
+/// What a protocol gave.
+#[derive(Default)]
+struct Ran {
+    /// This party's output bits in port order.
+    outputs: Zeroizing<Vec<bool>>,
+    /// The chain of kept values, where there is one.
+    chain: Option<ChainVersion>,
+    phases: Vec<PhaseCost>,
+    and_gates_on_the_spot: u64,
+    security_scope: Option<SecurityScope>,
+    /// What a run by `authenticated` or `gmw` took from the stock.
+    from_stock: Option<FromStock>,
+    /// Whether the run took OTs that the session made.
+    makes_ots: bool,
+    /// Of the placer of a join: which of its keys is in each bin.
+    keys_of_bins: Option<KeyOfBin>,
+}
+
+const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");
 
 /// One run of a function by one party: what is computed, in which role, on which inputs.
 pub type Job<'f> = Order<'f, TwoPartyRun<'f>>;
@@ -33,7 +105,9 @@ pub type Job<'f> = Order<'f, TwoPartyRun<'f>>;
 pub struct TwoPartyRun<'f> {
     function: &'f Function,
     role: Role,
-    material: Material,
+    by: &'static dyn ProtocolRun,
+    /// Where the run takes its material from, keeps values and counts tries, as the protocol does.
+    stocks: Option<Stocks>,
     /// Under `prepared` and `authenticated`: the chain in which values are kept.
     chain: Option<String>,
     /// The run may discard values of a chain that is there.
@@ -46,6 +120,8 @@ pub struct TwoPartyRun<'f> {
     runs_ahead: u64,
     watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
     inputs: BTreeMap<String, Value>,
+    /// Under `gmw`: the join whose stage makes an input.
+    join: Option<JoinOfRun<'f>>,
 }
 
 impl Garbled for TwoPartyRun<'_> {
@@ -56,49 +132,6 @@ impl Garbled for TwoPartyRun<'_> {
 
 impl Secured for TwoPartyRun<'_> {}
 
-/// By which protocol, and where it takes its material from.
-enum Material {
-    Direct,
-    Prepared(Stocks),
-    Batch(Stocks),
-    /// Tries are counted in the stocks, if there are any.
-    Authenticated(Option<Stocks>),
-}
-
-/// Over what the statistical security of a run holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecurityScope {
-    /// Over this session's runs alone: nobody counts the runs that a peer does not finish, and a
-    /// peer may try again as often as it likes.
-    ThisRun,
-    /// Over all runs of the protocol with the peer in this role, forever.
-    AllRuns {
-        /// The s that the run was made at: higher than what was asked for where the peer did not
-        /// finish earlier tries.
-        made_at_bits: u8,
-    },
-}
-
-/// What a run gave.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The results that go to this party, by name.
-    pub outputs: BTreeMap<String, Value>,
-    /// Against whom the run was secure.
-    pub threat_model: ThreatModel,
-    /// Of a run that was secure against a malicious party: cheating succeeds with at most two to
-    /// minus this number. It is s, or fewer where a peer has better ways to cheat than s bounds.
-    pub statistical_security_bits: Option<u8>,
-    /// Over what that holds, where it is known.
-    pub security_scope: Option<SecurityScope>,
-    /// The chain of kept values, at the version that the run saved or, if it saved none, loaded. At
-    /// both parties of `prepared` and `authenticated`, and at the evaluator of three, to be pinned
-    /// in a later run.
-    pub chain: Option<ChainVersion>,
-    /// What it took on this side.
-    pub cost: Cost,
-}
-
 impl<'f> Job<'f> {
     /// A run of `function` as `role`, by `direct`, without inputs yet.
     #[must_use]
@@ -106,7 +139,8 @@ impl<'f> Job<'f> {
         Self::of(TwoPartyRun {
             function,
             role,
-            material: Material::Direct,
+            by: &direct::Direct,
+            stocks: None,
             chain: None,
             replaces: false,
             needs_stock: false,
@@ -114,6 +148,7 @@ impl<'f> Job<'f> {
             runs_ahead: 0,
             watch_taken: Box::new(|_| ()),
             inputs: BTreeMap::new(),
+            join: None,
         })
     }
 
@@ -121,6 +156,15 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn input(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.task.inputs.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Runs the stage of this join before the function, with this party's table, so that it has the
+    /// input that the stage makes. It takes the protocol `gmw`; the peer gives the same plan. The
+    /// result by pair comes in the order of the placer's rows.
+    #[must_use]
+    pub fn join(mut self, plan: &'f JoinPlan, table: &'f JoinedTable) -> Self {
+        self.task.join = Some(JoinOfRun { plan, table });
         self
     }
 
@@ -132,30 +176,30 @@ impl<'f> Job<'f> {
     ///
     /// The protocol takes from the stock and there is none, or it is not one of two parties.
     pub fn by(mut self, protocol: Protocol, stocks: Option<&Stocks>) -> Result<Self, Error> {
-        let given = || {
-            let missing = "this protocol takes from the stock; give the job this party's stocks";
-            stocks.cloned().ok_or(Error::ApiMisuse(missing))
-        };
-        self.task.material = match protocol {
-            Protocol::Direct => Material::Direct,
-            Protocol::Prepared => Material::Prepared(given()?),
-            Protocol::Batch => Material::Batch(given()?),
-            Protocol::Authenticated => Material::Authenticated(stocks.cloned()),
-            Protocol::Outsourced => {
-                return Err(Error::ApiMisuse(
-                    "a job is of two parties; `outsourced` takes an OutsourcedJob",
-                ));
-            }
-        };
+        let known = PROTOCOLS.into_iter().find(|one| one.protocol() == protocol);
+        self.task.by = known.ok_or(Error::ApiMisuse(
+            "a job is of two parties; `outsourced` takes an OutsourcedJob",
+        ))?;
+        if stocks.is_none() && !protocol.is_from_nothing() {
+            return Err(Error::ApiMisuse(
+                "this protocol takes from the stock; give the job this party's stocks",
+            ));
+        }
+        self.task.stocks = stocks.cloned();
         Ok(self)
+    }
+
+    fn runs_by(mut self, protocol: &'static dyn ProtocolRun, stocks: Option<&Stocks>) -> Self {
+        self.task.by = protocol;
+        self.task.stocks = stocks.cloned();
+        self
     }
 
     /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks
     /// is garbled on the spot. The parties must be authenticated to each other.
     #[must_use]
-    pub fn prepared(mut self, stocks: &Stocks) -> Self {
-        self.task.material = Material::Prepared(stocks.clone());
-        self
+    pub fn prepared(self, stocks: &Stocks) -> Self {
+        self.runs_by(&prepared::Prepared, Some(stocks))
     }
 
     /// Under `prepared`, and under [`authenticated_counted`](Self::authenticated_counted): loads
@@ -169,7 +213,7 @@ impl<'f> Job<'f> {
     }
 
     /// Runs from the stock alone: where it has too little at one of the parties, the run ends with
-    /// [`Error::StockLacks`] at both, in place of making the rest. Of `prepared` and of
+    /// [`Error::StockLacks`] at both, in place of making the rest. Of `prepared`, of `gmw` and of
     /// `authenticated` without a chain.
     #[must_use]
     pub fn from_stock_alone(mut self) -> Self {
@@ -194,23 +238,36 @@ impl<'f> Job<'f> {
         self
     }
 
+    /// Runs by `gmw`, on XOR shares. A program is lowered in the
+    /// [form](Protocol::circuit_form) that this takes few layers for. There is no scheme.
+    #[must_use]
+    pub fn gmw(self) -> Self {
+        self.runs_by(&gmw::Gmw, None)
+    }
+
+    /// As [`gmw`](Self::gmw), and takes all crosses from `stocks` where both parties have enough of
+    /// them. A [`CrossPreparation`](crate::stock::CrossPreparation) makes some. The first run of a
+    /// session in this role decides whether the session takes from the stock.
+    #[must_use]
+    pub fn gmw_stocked(self, stocks: &Stocks) -> Self {
+        self.runs_by(&gmw::Gmw, Some(stocks))
+    }
+
     /// Runs by `batch`, secure against a malicious party, with a checked execution from the stock
     /// of the peer, role and scheme. Without one it does not run at all
     /// ([`Error::NothingChecked`]). A [`BatchPreparation`](crate::stock::BatchPreparation) makes
     /// them.
     #[must_use]
-    pub fn batch(mut self, stocks: &Stocks) -> Self {
-        self.task.material = Material::Batch(stocks.clone());
-        self
+    pub fn batch(self, stocks: &Stocks) -> Self {
+        self.runs_by(&batch::Batch, Some(stocks))
     }
 
     /// Runs by `authenticated`, secure against a malicious party, from nothing. Nobody counts how
     /// often the peer tries: s is of the runs of this session alone
     /// ([`SecurityScope::ThisRun`]).
     #[must_use]
-    pub fn authenticated(mut self) -> Self {
-        self.task.material = Material::Authenticated(None);
-        self
+    pub fn authenticated(self) -> Self {
+        self.runs_by(&authenticated::Authenticated, None)
     }
 
     /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the
@@ -220,9 +277,8 @@ impl<'f> Job<'f> {
     /// runs together. The parties must know each other. It is the first run of a session in this
     /// role that decides whether the session counts.
     #[must_use]
-    pub fn authenticated_counted(mut self, stocks: &Stocks) -> Self {
-        self.task.material = Material::Authenticated(Some(stocks.clone()));
-        self
+    pub fn authenticated_counted(self, stocks: &Stocks) -> Self {
+        self.runs_by(&authenticated::Authenticated, Some(stocks))
     }
 
     /// Against whom the run is to be secure.
@@ -234,23 +290,14 @@ impl<'f> Job<'f> {
     /// The protocol of the run.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
-        match self.task.material {
-            Material::Direct => Protocol::Direct,
-            Material::Prepared(_) => Protocol::Prepared,
-            Material::Batch(_) => Protocol::Batch,
-            Material::Authenticated(_) => Protocol::Authenticated,
-        }
+        self.task.by.protocol()
     }
 
     /// Bits of statistical security of the run, where it has some: s, or fewer where a peer has
     /// better ways to cheat than s bounds.
     #[must_use]
     pub fn held_bits(&self) -> Option<u8> {
-        let asked = self.security_bits()?;
-        match self.task.material {
-            Material::Batch(_) => Some(held_bits(asked, self.task.function)),
-            _ => self.security.of_lots().ok().map(|bits| bits.held_bits()),
-        }
+        self.task.by.held_bits(self.task.function, self.security)
     }
 
     /// s, where there is one.
@@ -283,7 +330,10 @@ impl<'f> Job<'f> {
     ///
     /// An input is missing, unknown, the peer's, or not of its port's type.
     pub fn input_bits(&self) -> Result<Zeroizing<Vec<bool>>, Error> {
-        ports::input_bits(self.task.function, self.task.role, &self.task.inputs)
+        let TwoPartyRun { function, role, .. } = self.task;
+        let join = self.task.join.as_ref();
+        let made = join.and_then(|join| join.input_of(role));
+        ports::input_bits(function, role, &self.task.inputs, made)
     }
 
     /// Checks that the protocol can run the function as it is to be run; the inputs are apart.
@@ -299,18 +349,15 @@ impl<'f> Job<'f> {
         if self.task.pin.is_some() && self.task.chain.is_none() {
             return Err(Error::ApiMisuse("a pin is of a chain; name the chain"));
         }
-        match &self.task.material {
-            Material::Direct => direct::check(self.task.function)?,
-            Material::Prepared(_) => prepared::check(self.task.function, self.scheme_id())?,
-            // Of functions only what can be run is ever in stock.
-            Material::Batch(_) => check_scheme(self.scheme_id())?,
-            Material::Authenticated(_) => {
-                authenticated::check(self.task.function)?;
-                construction(self.scheme_id())?;
-                self.security.of_lots()?;
+        if let Some(join) = &self.task.join {
+            if self.protocol() != Protocol::Gmw {
+                return Err(Error::JoinsNot {
+                    protocol: self.protocol(),
+                });
             }
+            join.check(self.task.function, self.task.role)?;
         }
-        Ok(())
+        self.task.by.check(self)
     }
 
     /// Runs the job over `session`; the peer runs its own with the other role.
@@ -320,8 +367,7 @@ impl<'f> Job<'f> {
     /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
         self.check()?;
-        if self.task.chain.is_some() && matches!(self.task.material, Material::Authenticated(None))
-        {
+        if self.task.chain.is_some() && self.task.stocks.is_none() {
             return Err(Error::ApiMisuse(
                 "a chain lies with this party's stocks; give them to the job",
             ));
@@ -337,31 +383,32 @@ impl<'f> Job<'f> {
             security_scope,
             makes_ots,
             from_stock,
+            keys_of_bins,
         } = session.guarded_within(self.time_limit, |session| {
             let clock = Clock::start(session);
-            let tag = session
-                .agree(&self.terms())
-                .map_err(|error| error.of_function(self.task.function))?;
+            let agreed = session.agree(&self.terms());
+            let tag =
+                agreed.map_err(|error| session.naming_difference(error, self.task.function))?;
             let agreement = clock.stop(Phase::Agreement, session);
-            let mut ran = match &self.task.material {
-                Material::Direct => self.run_direct(session, tag, &inputs)?,
-                Material::Prepared(stocks) => {
-                    let stocks = stocks.clone();
-                    self.run_prepared(session, &stocks, tag, &inputs)?
-                }
-                Material::Batch(stocks) => {
-                    let stocks = stocks.clone();
-                    self.run_batch(session, &stocks, &inputs)?
-                }
-                Material::Authenticated(stocks) => {
-                    let stocks = stocks.clone();
-                    self.run_authenticated(session, stocks.as_ref(), tag, &inputs)?
-                }
+            let agreed = AgreedRun {
+                session,
+                tag,
+                inputs: &inputs,
             };
+            let protocol = self.task.by;
+            let mut ran = protocol.run(&mut self, agreed)?;
             ran.phases.insert(0, agreement);
             Ok(ran)
         })?;
-        let outputs = ports::outputs(self.task.function, self.task.role, &outputs)?;
+        let mut outputs = ports::outputs(self.task.function, self.task.role, &outputs)?;
+        if let Some(plan) = self.task.join.as_ref().map(|join| join.plan)
+            && let Some(by_pair) = &plan.by_pair
+            && plan.placers().owner == self.task.role
+        {
+            let by_bin = outputs.get(&by_pair.output);
+            let by_row = JoinOfRun::by_row(by_pair, keys_of_bins.as_ref(), by_bin)?;
+            outputs.extend(by_row.map(|by_row| (by_pair.output.clone(), by_row)));
+        }
         let cost = Cost {
             phases,
             and_gates: self.task.function.and_gates(),
@@ -381,34 +428,23 @@ impl<'f> Job<'f> {
         })
     }
 
-    /// The OTs that are made for the run; under `prepared` those are in stock, or all of them.
-    fn ot_need(&self) -> OtNeed {
-        let security = match self.task.material {
-            Material::Direct => Security::SemiHonest,
-            Material::Prepared(_) => Security::Malicious,
-            Material::Batch(_) => return OtNeed::NONE,
-            Material::Authenticated(_) => {
-                return OtNeed {
-                    count: self.authenticated_ots(),
-                    security: Security::Malicious,
-                    is_bulk: true,
-                };
-            }
-        };
-        let count = self.task.function.input_bits(Role::Evaluator) as u64;
-        OtNeed {
-            count,
-            security,
-            ..OtNeed::NONE
-        }
+    /// This party's stocks, for a protocol that takes from them.
+    fn stocks(&self) -> Result<Stocks, Error> {
+        let stocks = self.task.stocks.clone();
+        stocks.ok_or(Error::ApiMisuse("a job by this protocol has stocks"))
     }
 
-    /// OTs of a lot of `authenticated`, each way.
-    fn authenticated_ots(&self) -> u64 {
-        let ands = self.task.function.and_gates();
-        self.security
-            .of_lots()
-            .map_or(0, |security| LotSize::cheapest(ands, security).ots() as u64)
+    /// Where the chain of the run lies, if it has one.
+    fn chain_place(&self, stocks: &Stocks) -> Option<ChainPlace> {
+        let name = self.task.chain.as_ref()?;
+        Some(ChainPlace {
+            stocks: stocks.clone(),
+            name: name.clone(),
+            allowed: Vec::new(),
+            is_exact: false,
+            replaces: self.task.replaces,
+            pin: self.task.pin,
+        })
     }
 
     fn terms(&self) -> OrderTerms {
@@ -417,8 +453,31 @@ impl<'f> Job<'f> {
             role: self.task.role,
             statistical_security_bits: self.security_bits().unwrap_or(0),
             scheme: self.scheme_id(),
-            function: self.task.function.digest(),
-            ots: self.ot_need(),
+            function: match &self.task.join {
+                Some(join) => join::digest(self.task.function, join.plan),
+                None => self.task.function.digest(),
+            },
+            ots: self.task.by.ot_need(self),
+        }
+    }
+}
+
+impl TwoPartyRun<'_> {
+    /// OTs of this security, one for each input bit of the evaluator.
+    fn ots_of_inputs(&self, security: Security) -> OtNeed {
+        OtNeed {
+            count: self.function.input_bits(Role::Evaluator) as u64,
+            security,
+            ..OtNeed::NONE
+        }
+    }
+
+    /// How the run wants its leases.
+    fn lease_order(&mut self) -> LeaseOrder<'_> {
+        LeaseOrder {
+            ahead: self.runs_ahead,
+            needs_stock: self.needs_stock,
+            watch: &mut self.watch_taken,
         }
     }
 }

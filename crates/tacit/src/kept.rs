@@ -7,6 +7,7 @@ mod by_two;
 
 use tacit_circuit::Port;
 use tacit_function::{Function, Role};
+use tacit_protocol::io::Message;
 use tacit_protocol::message::Kind;
 use tacit_protocol::saved::{ChainVersion, MAX_FORWARD, StoredChain, StoredValue};
 use tacit_protocol::{Incompatibility, Misbehaviour};
@@ -15,17 +16,19 @@ use tacit_stock::{
     check_chain_name,
 };
 
-use crate::driver::{receive, send};
+use crate::advice::advice;
 use crate::protocols::Protocol;
-use crate::stock::Stocks;
+use crate::stock::{Stocks, wait_for};
 use crate::{Error, Fingerprint, Session};
 
 pub(crate) use by_two::Agreed;
 
 /// In place of the digest of a policy: the parties need not have the same.
 const ANY_POLICY: [u8; 32] = [0; 32];
-/// What a party tells of its chain at most: marks, policy and name.
-const MAX_TOLD_BYTES: usize = ChainMarks::BYTES + 32 + 255;
+/// From both: marks, policy and name of the chain, in this order.
+const MARKS: Message = Message::up_to(Kind::ChainMarks, ChainMarks::BYTES + 32 + 255);
+/// From both: the version that the sender has kept.
+pub(crate) const VERSION_KEPT: Message = Message::exactly(Kind::VersionKept, size_of::<u64>());
 
 /// Where a party keeps what a function saves.
 pub(crate) struct ChainPlace {
@@ -55,8 +58,8 @@ pub(crate) trait OtherKeeper {
     /// What it is called.
     fn name(&self) -> &'static str;
 
-    /// Sends a short message to it and takes its own, of at most `max_bytes`.
-    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error>;
+    /// Sends a short message to it and takes its own.
+    fn swap(&mut self, message: Message, ours: &[u8]) -> Result<Vec<u8>, Error>;
 
     /// The error, of which this party is.
     fn blame(&self, error: Error) -> Error;
@@ -67,9 +70,13 @@ impl OtherKeeper for Session {
         "other party"
     }
 
-    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error> {
-        send(self.channel(), kind, ours)?;
-        Ok(receive(self.channel(), kind, max_bytes)?.to_vec())
+    fn swap(&mut self, message: Message, ours: &[u8]) -> Result<Vec<u8>, Error> {
+        self.exchange(async |io| {
+            io.message().clear();
+            io.message().extend_from_slice(ours);
+            io.send(message)?;
+            Ok(io.receive(message).await?.to_vec())
+        })
     }
 
     fn blame(&self, error: Error) -> Error {
@@ -104,6 +111,12 @@ impl<C, V> Default for Past<C, V> {
     }
 }
 
+/// The stock with the chain of a run, which another run of this party may have.
+pub(crate) struct Located<'p> {
+    place: &'p ChainPlace,
+    stock: Stock,
+}
+
 /// A chain, and the place that it is in.
 pub(crate) struct Opened<'p> {
     place: &'p ChainPlace,
@@ -127,14 +140,14 @@ pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Er
     }
 }
 
-/// Opens the chain of a run of `function` by this protocol, in this role, with the party `peer`
-/// that keeps it, too, where the function keeps values; alone with it until it is dropped.
-pub(crate) fn open<'p>(
+/// Where the chain of a run of `function` by this protocol lies, in this role, with the party
+/// `peer` that keeps it, too, where the function keeps values.
+pub(crate) fn locate<'p>(
     place: Option<&'p ChainPlace>,
     function: &Function,
     (own, peer): (Option<Fingerprint>, Option<Fingerprint>),
     role: (Protocol, Role),
-) -> Result<Option<Opened<'p>>, Error> {
+) -> Result<Option<Located<'p>>, Error> {
     check_place(function, place.is_some())?;
     let Some(place) = place else {
         return Ok(None);
@@ -144,8 +157,25 @@ pub(crate) fn open<'p>(
             "a chain belongs to two identities; authenticate the sessions",
         ));
     };
-    let chain = place.stocks.chain_with(own, peer, role, &place.name)?;
-    Ok(Some(Opened { place, chain }))
+    let stock = place.stocks.chains_with(own, peer, role)?;
+    Ok(Some(Located { place, stock }))
+}
+
+impl<'p> Located<'p> {
+    /// Takes the chain, for this run alone until it is dropped. While another run of this party has
+    /// it, this one waits as long as for a message of `session`.
+    pub(crate) fn take(self, session: &mut Session) -> Result<Opened<'p>, Error> {
+        let Self { place, stock } = self;
+        let chain = wait_for(session, || {
+            match place.stocks.chain_in(&stock, &place.name) {
+                Err(Error::Stock(error)) if matches!(*error, StockError::Busy { .. }) => {
+                    Ok(Err(*error))
+                }
+                chain => chain.map(Ok),
+            }
+        })?;
+        Ok(Opened { place, chain })
+    }
 }
 
 impl ChainInUse {
@@ -231,7 +261,7 @@ impl ChainInUse {
             None => new.finish()?,
         };
         let ours = version.to_le_bytes();
-        let theirs = other.exchange(Kind::VersionKept, &ours, ours.len())?;
+        let theirs = other.swap(VERSION_KEPT, &ours)?;
         if theirs != ours {
             let (kind, field) = (Kind::VersionKept, "version");
             return Err(other.blame(Misbehaviour::InvalidField { kind, field }.into()));
@@ -259,7 +289,7 @@ fn meet(
         false => ANY_POLICY,
     };
     let told = [&marks.to_bytes()[..], &ours, chain.name().as_bytes()].concat();
-    let theirs = other.exchange(Kind::ChainMarks, &told, MAX_TOLD_BYTES)?;
+    let theirs = other.swap(MARKS, &told)?;
     let parsed = theirs
         .split_at_checked(ChainMarks::BYTES)
         .and_then(|(marks, rest)| Some((marks, rest.split_first_chunk()?)))
@@ -270,19 +300,19 @@ fn meet(
         return Err(other.blame(Misbehaviour::InvalidField { kind, field }.into()));
     };
     if name != chain.name() {
-        return Err(Error::ChainsDiffer(format!(
-            "the {} names it {name:?} and this party {:?}; give both the same --chain, or at a \
-             service chain in [[serve.function]]",
-            other.name(),
-            chain.name()
-        )));
+        let (who, own) = (other.name(), chain.name());
+        let what = format!("the {who} names it {name:?} and this party {own:?}");
+        let advice = advice!(
+            "give both the same " [Chain] ", or at a service name it in " (OfferedFunctions)
+        );
+        return Err(Error::ChainsDiffer { what, advice });
     }
     if ours != ANY_POLICY && *policy != ANY_POLICY && ours != *policy {
-        return Err(Error::ChainsDiffer(format!(
-            "the {} opens the new chain {name:?} to other parties than this party does; give \
-             both the same --allow",
-            other.name()
-        )));
+        let who = other.name();
+        let what =
+            format!("the {who} opens the new chain {name:?} to other parties than this party does");
+        let advice = advice!("give both the same "[Policy]);
+        return Err(Error::ChainsDiffer { what, advice });
     }
     let theirs = ChainMarks::parse(theirs).map_err(|error| other.blame(error.into()));
     Ok(chain.reconcile(&theirs?)?)
@@ -309,13 +339,15 @@ fn go_forward<C: StoredChain>(
     state.forward_to(reached)?;
     chain.begin_attempt(reached, &state.to_bytes())?;
     if reached < next {
-        return Err(Error::ChainsDiffer(format!(
+        let what = format!(
             "the {other} says that it has started {} attempts more of {:?} than this party, which \
-             has gone on by {} of them; run again, or drop the chain at both",
+             has gone on by {} of them",
             ahead - 1,
             chain.name(),
             reached - before
-        )));
+        );
+        let advice = advice!("run again, or drop the chain at both");
+        return Err(Error::ChainsDiffer { what, advice });
     }
     Ok(())
 }

@@ -22,7 +22,8 @@
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`Function`], [`Circuit`], [`library`] | what is computed; [`FunctionBuilder`] writes one |
+//! | [`Function`], [`Circuit`], [`library`] | what is computed |
+//! | [`FunctionBuilder`], [`Operand`], [`Part`], [`Expression`] | one made step by step |
 //! | [`Role`], [`Recipient`], [`Type`], [`Value`] | whose inputs and results are, and what |
 //! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
 //! | [`Session`], [`Listener`], [`Settings`] | an authenticated connection between two of them |
@@ -36,6 +37,8 @@
 //! | [`protocols`] | the protocols, what each withstands, and s |
 //! | [`order`] | what a run or preparation can be told, whichever it is |
 //! | [`stock`] | what two parties have prepared, how they prepare more, chains of kept values |
+//! | [`join`] | two tables that a function reads by their pairs |
+//! | [`matching`] | the keys that two parties' tables have in common |
 //! | [`outsourced`] | runs of three parties, in which a cloud does the evaluator's work |
 //! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
 //! | [`scheme`], [`garble`] | the scheme of a run for which nobody names one; all schemes |
@@ -45,6 +48,7 @@
 //! | [`net`] | channels, transports, links, cancelling, pairing, relays |
 #![forbid(unsafe_code)]
 
+pub mod advice;
 mod authenticated;
 pub mod circuit;
 pub mod cost;
@@ -52,8 +56,10 @@ mod driver;
 mod error;
 mod estimate;
 mod job;
+pub mod join;
 mod kept;
 pub mod library;
+pub mod matching;
 pub mod net;
 pub mod order;
 pub mod outsourced;
@@ -68,7 +74,8 @@ pub use error::{Category, Error};
 pub use job::{Job, Outcome, SecurityScope};
 pub use session::{Listener, Session};
 pub use tacit_circuit::{Circuit, Type, Value};
-pub use tacit_function::{Function, FunctionBuilder, Recipient, Role};
+pub use tacit_function::{Expression, Function, FunctionBuilder, Operand, Part, Recipient, Role};
 pub use tacit_garble as garble;
 pub use tacit_net::{Fingerprint, Identity, Settings};
+pub use tacit_protocol::Error as ProtocolError;
 pub use tacit_protocol::party::Progress;

@@ -5,8 +5,6 @@
 //! recipients. [`function`] gives the usual ones: the first input belongs to the garbler and every
 //! other to the evaluator (a single one to the evaluator), and both get every result.
 
-mod problem;
-
 use std::collections::BTreeMap;
 
 use tacit_circuit::{Circuit, Port};
@@ -15,7 +13,6 @@ use tacit_language::most_like;
 
 use crate::Error;
 
-pub use problem::{Cut, Problem, SizedProblem, problems};
 pub use tacit_components::library::{Entry, LibraryError, Parameter, find, list};
 pub use tacit_language::shipped;
 
@@ -39,7 +36,14 @@ pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Functi
     })?;
     let owner = usual_owner(&circuit);
     let function = Function::of_circuit(name, circuit, owner, |_| Recipient::Both);
-    Ok(function?)
+    Ok(function?.with_parameters(parameter_values(name, parameters)))
+}
+
+/// The parameters of the component `name` with the values that `given` or their defaults say.
+#[must_use]
+pub fn parameter_values(name: &str, given: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
+    let entry = list().iter().find(|entry| entry.name == name);
+    entry.map_or_else(Vec::new, |entry| entry.values(given))
 }
 
 /// The function or component that `name` is most like, if one is like it.

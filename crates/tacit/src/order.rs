@@ -9,8 +9,9 @@ use tacit_protocol::party::Progress;
 use crate::protocols::StatisticalSecurity;
 
 pub use crate::job::TwoPartyRun;
+pub use crate::matching::Intersection;
 pub use crate::outsourced::ThreePartyRun;
-pub use crate::stock::{Components, Executions, Lots};
+pub use crate::stock::{Components, Crosses, Executions, Lots};
 
 /// What one party wants done, and how. The other parties give the same order, each in its role.
 ///
@@ -18,9 +19,11 @@ pub use crate::stock::{Components, Executions, Lots};
 /// |---|---|
 /// | [`Job`](crate::Job) | runs a function between two parties |
 /// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs one between three |
+/// | [`Match`](crate::matching::Match) | finds the keys that two tables have in common |
 /// | [`Preparation`](crate::stock::Preparation) | stocks components and OTs |
 /// | [`BatchPreparation`](crate::stock::BatchPreparation) | stocks checked executions |
 /// | [`LotPreparation`](crate::stock::LotPreparation) | stocks checked instances, or triples |
+/// | [`CrossPreparation`](crate::stock::CrossPreparation) | stocks crosses |
 pub struct Order<'w, T> {
     /// What is done.
     pub(crate) task: T,
@@ -52,8 +55,9 @@ impl<'w, T> Order<'w, T> {
         }
     }
 
-    /// Works on this many threads; the default is one. Runs by `batch`, servers of `outsourced`,
-    /// and preparations for `prepared` and `batch` do; all else works on one thread.
+    /// Works on this many threads; the default is one. Runs by `direct` and `batch`, servers of
+    /// `outsourced`, and preparations for `prepared` and `batch` do; all else works on one thread.
+    /// Neither results nor messages depend on their number.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
@@ -70,7 +74,7 @@ impl<'w, T> Order<'w, T> {
         self
     }
 
-    /// Calls `watch` as the work goes on. Triples count as AND gates.
+    /// Calls `watch` as the work goes on. Triples and crosses count as AND gates.
     #[must_use]
     pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
         self.watch = Box::new(watch);

@@ -164,7 +164,7 @@ impl<'f> OutsourcedJob<'f> {
 
     /// The input bits of the party that stands for `role`.
     fn input_bits(&self, role: Role) -> Result<Zeroizing<Vec<bool>>, Error> {
-        ports::input_bits(self.task.function, role, &self.task.inputs)
+        ports::input_bits(self.task.function, role, &self.task.inputs, None)
     }
 
     /// The results of the party that stands for `role`, from its output bits.

@@ -1,4 +1,4 @@
-//! Plans: which protocol, scheme and cut of a function cost least over a link, and why.
+//! Plans: by which protocol and scheme a function costs least over a link, and why.
 //!
 //! ```no_run
 //! use std::collections::BTreeMap;
@@ -9,7 +9,7 @@
 //! let link = "33ms,50mbit".parse().expect("a link");
 //! let lengths = BTreeMap::from([("n".to_owned(), 60), ("m".to_owned(), 60)]);
 //! let asked = library::function("levenshtein", &lengths)?;
-//! let plan = Planner::new(link)?.plan(("levenshtein", &lengths), asked)?;
+//! let plan = Planner::new(link)?.plan(asked)?;
 //! let choice = plan.choice();
 //! println!("{} {:?}", choice.protocol.name(), choice.times.online);
 //! # Ok(())
@@ -18,12 +18,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `alternative` | one protocol, scheme and cut: bytes, times, what it needs |
+//! | `alternative` | one protocol and scheme: bytes, times, what it needs |
 //! | `checked` | the same of `batch` |
 //! | `from_nothing` | the same of `authenticated` |
+//! | `shared` | the same of `gmw`, which is under no scheme |
+//! | `in_stock` | what there is in stock |
 //! | `course` | when which message is there, and the work in between |
 //! | `calibration` | what this machine takes, measured in less than a second |
-//! | `rehearsal` | a run of `prepared` in memory, to see what it takes apart from evaluation |
 //!
 //! **Exact**: bytes and messages, which follow from function, scheme and protocol
 //! (`tacit_protocol::outline`). **Measured**: the work on components, and what software adds to
@@ -34,14 +35,14 @@ mod calibration;
 mod checked;
 mod course;
 mod from_nothing;
-mod rehearsal;
+mod in_stock;
+mod shared;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tacit_circuit::Component;
 use tacit_function::Function;
-use tacit_garble::{Assumption, LADDER, Rung, SchemeId};
+use tacit_garble::{Assumption, SCHEMES, SchemeId, SchemeInfo};
 use tacit_net::Link;
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 
@@ -50,16 +51,19 @@ pub use alternative::{Alternative, Need, Offline, PlannedTimes, PlannedTraffic};
 pub use calibration::Calibration;
 use course::MeasuredLink;
 pub use course::Overhead;
+pub use in_stock::InStock;
+use shared::{HASH_ASSUMPTION, Shared};
 
 use crate::Error;
-use crate::library::SizedProblem;
-use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use crate::protocols::{Protocol, ThreatModel};
 use crate::scheme::{best_scheme, default_scheme};
-use crate::session::BaseOt;
-use crate::stock::{Lot, LotTerms, Needs, StockSummary, family, kind_of};
+use crate::session::OtExtension;
 
 /// Predictions that are nearer to each other than this share are taken as equal.
 const TOLERANCE: f64 = 0.01;
+
+/// The links over which `gmw` and `direct` are compared: loopback, a local and two wide ones.
+const USUAL_LINKS: [&str; 4] = ["0us,20gbit", "250us,1gbit", "10ms,100mbit", "33ms,50mbit"];
 
 /// Makes plans for a link.
 #[derive(Clone, Debug)]
@@ -68,6 +72,7 @@ pub struct Planner {
     threat_model: ThreatModel,
     assumption: Assumption,
     scheme: Option<SchemeId>,
+    ot_extension: Option<OtExtension>,
     /// Runs and sessions are told nothing beyond the protocol.
     by_default: bool,
     runs: u64,
@@ -75,80 +80,26 @@ pub struct Planner {
     calibration: Calibration,
 }
 
-/// What is in stock with a peer, by scheme.
-#[derive(Clone, Debug, Default)]
-pub struct InStock {
-    stocks: Vec<StockSummary>,
-}
-
 /// Ways to run a function, and which to take.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// All that were thought of: no other than what was asked for would allow.
     pub alternatives: Vec<Alternative>,
+    /// What `gmw` and `direct` take over other links, where `gmw` is an alternative.
+    pub elsewhere: Vec<OverLink>,
     choice: usize,
     better: Option<usize>,
 }
 
-impl InStock {
-    /// What these stocks hold, all with one peer.
-    #[must_use]
-    pub fn new(stocks: Vec<StockSummary>) -> Self {
-        Self { stocks }
-    }
-
-    fn ots(&self, scheme: SchemeId) -> u64 {
-        self.most(scheme, crate::stock::ot_kind())
-    }
-
-    fn instances(&self, scheme: SchemeId, component: &Component) -> u64 {
-        self.most(scheme, kind_of(component))
-    }
-
-    /// Checked executions of a function, of all batches.
-    fn executions(&self, scheme: SchemeId, function: &Function) -> u64 {
-        let family = family(function, StatisticalSecurity::DEFAULT.bits());
-        self.most_of(scheme, |kind| kind.0.starts_with(&family))
-    }
-
-    /// What the stock has of the last of `ways` in all lots, and for how many runs it is enough
-    /// that each take what one of the ways needs; with the role that has enough for more.
-    fn lots(&self, ways: &[Needs]) -> (u64, u64) {
-        let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
-        let stocks = self.stocks.iter().map(|stock| {
-            let (mut there, mut runs) = (0, 0);
-            for needs in ways {
-                let kinds = stock.kinds.iter();
-                let kinds = kinds.map(|kind| (kind.digest, kind.available));
-                let lots = Lot::all(kinds, asked, &needs.contents);
-                let of_a_run = needs.counts_in_summary();
-                there = lots.iter().map(Lot::count).sum();
-                runs += lots.iter().map(|lot| lot.runs(&of_a_run)).sum::<u64>();
-            }
-            (runs, there)
-        });
-        let (runs, there) = stocks.max().unwrap_or_default();
-        (there, runs)
-    }
-
-    fn most(&self, scheme: SchemeId, kind: crate::stock::ComponentDigest) -> u64 {
-        self.most_of(scheme, |one| *one == kind)
-    }
-
-    /// Instances of some kinds in the stock of a scheme; of those of both roles the fuller.
-    fn most_of(
-        &self,
-        scheme: SchemeId,
-        wanted: impl Fn(&crate::stock::ComponentDigest) -> bool,
-    ) -> u64 {
-        let stocks = self.stocks.iter();
-        let stocks = stocks.filter(|stock| stock.name.scheme == scheme);
-        let counts = stocks.map(|stock| {
-            let kinds = stock.kinds.iter().filter(|one| wanted(&one.digest));
-            kinds.map(|one| one.available).sum()
-        });
-        counts.max().unwrap_or(0)
-    }
+/// Times from the evaluator's first byte to the last result over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverLink {
+    /// The link; loopback is without a delay.
+    pub link: Link,
+    /// By `gmw`.
+    pub gmw: Duration,
+    /// By `direct`, under the scheme that is fastest over the link.
+    pub direct: Duration,
 }
 
 impl Planner {
@@ -170,6 +121,7 @@ impl Planner {
             threat_model: ThreatModel::SemiHonest,
             assumption: Assumption::IdealCipher,
             scheme: None,
+            ot_extension: None,
             by_default: false,
             runs: MAX_EXECUTIONS,
             stock: None,
@@ -195,6 +147,14 @@ impl Planner {
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
         self.scheme = Some(scheme);
+        self
+    }
+
+    /// Plans runs whose OTs are all made by this extension. With it `gmw` is considered: silent OT
+    /// rests on LPN besides, and no plan rests on it unless it is told here.
+    #[must_use]
+    pub fn ot_extension(mut self, extension: OtExtension) -> Self {
+        self.ot_extension = Some(extension);
         self
     }
 
@@ -228,72 +188,54 @@ impl Planner {
         &self.calibration
     }
 
-    /// Plans a run of the library's function of this name and parameters, which is `asked`, or of
-    /// another cut of its problem.
+    /// Plans a run of this function, which is the same by all protocols.
     ///
     /// # Errors
     ///
     /// No protocol protects as was asked for, or none can run the function.
-    pub fn plan(
-        &mut self,
-        (name, parameters): (&str, &BTreeMap<String, u64>),
-        asked: Function,
-    ) -> Result<Plan, Error> {
-        let mut candidates = Vec::new();
-        if let Some(problem) = SizedProblem::of(name, parameters) {
-            for cut in problem.cuts() {
-                let function = Arc::new(cut.function()?);
-                let cut = Some(cut);
-                candidates.push(Candidate::new(cut, function));
-            }
-        }
-        let asked = Candidate::new(None, Arc::new(asked));
-        let is_asked = |one: &Candidate| one.function.digest() == asked.function.digest();
-        if !candidates.iter().any(is_asked) {
-            candidates.push(asked);
-        }
-        self.choose(&candidates)
+    pub fn plan(&mut self, asked: Function) -> Result<Plan, Error> {
+        let asked = Arc::new(asked);
+        let shallow = Arc::clone(&asked);
+        self.plan_forms(asked, || Some(shallow))
     }
 
-    /// Plans a run of this very function.
+    /// Plans a run of a program: `asked` is its function in the
+    /// [form](Protocol::circuit_form) for garbling, and `shallow` makes that for `gmw`. It is asked
+    /// for if `gmw` is considered; without one `gmw` is not.
     ///
     /// # Errors
     ///
-    /// As [`Planner::plan`].
-    pub fn plan_uncut(&mut self, asked: Function) -> Result<Plan, Error> {
-        self.choose(&[Candidate::new(None, Arc::new(asked))])
+    /// As [`plan`](Self::plan).
+    pub fn plan_program(
+        &mut self,
+        asked: Function,
+        shallow: impl FnOnce() -> Option<Function>,
+    ) -> Result<Plan, Error> {
+        self.plan_forms(Arc::new(asked), || shallow().map(Arc::new))
     }
 
-    fn choose(&mut self, candidates: &[Candidate]) -> Result<Plan, Error> {
+    fn plan_forms(
+        &mut self,
+        asked: Arc<Function>,
+        shallow: impl FnOnce() -> Option<Arc<Function>>,
+    ) -> Result<Plan, Error> {
         let protocols = Protocol::against(self.threat_model);
         if protocols.is_empty() {
             return Err(no_protocol(self.threat_model));
         }
-        let way = MeasuredLink::new(self.link, self.calibration.overhead, !self.by_default);
-        let mut alternatives = Vec::new();
-        let mut refused = None;
-        for candidate in candidates {
-            for rung in self.rungs(&candidate.function)? {
-                for protocol in &protocols {
-                    let machine = (&way, &mut self.calibration);
-                    let stock = self.stock.as_ref();
-                    let found = match protocol {
-                        Protocol::Batch => candidate.checked(rung, machine, self.runs, stock),
-                        Protocol::Authenticated => candidate.authenticated(rung, machine, stock),
-                        Protocol::Direct | Protocol::Prepared => {
-                            candidate.alternative(*protocol, rung, machine, stock)
-                        }
-                        Protocol::Outsourced => Err(no_protocol(self.threat_model)),
-                    };
-                    match found {
-                        Ok(alternative) => alternatives.push(alternative),
-                        // A scheme that nobody chose is no reason where there is another.
-                        Err(error) if refused.as_ref().is_none_or(is_of_scheme) => {
-                            refused = Some(error);
-                        }
-                        Err(_) => {}
-                    }
+        let candidate = Candidate::new(asked);
+        let rungs = self.rungs(&candidate.function)?;
+        let (mut alternatives, mut refused) = self.garbled(&candidate, &rungs, &protocols);
+        let mut elsewhere = Vec::new();
+        if let Some(extension) = self.extension_of_gmw(&candidate.function)
+            && let Some(shallow) = shallow()
+        {
+            match self.shared(&shallow, extension) {
+                Ok((one, shared)) => {
+                    alternatives.push(one);
+                    elsewhere = self.compare(&candidate, &rungs, (&shared, extension));
                 }
+                Err(error) => refused = refused.or(Some(error)),
             }
         }
         let no_one = || Error::ApiMisuse("there is nothing to plan");
@@ -307,7 +249,7 @@ impl Planner {
         };
         let mut choice = now.unwrap_or(best);
         let better = (best != choice).then_some(best);
-        // What is in stock saves more than schemes and cuts do, and is not in the times.
+        // What is in stock saves more than schemes do, and is not in the times.
         let protocol = alternatives[choice].protocol;
         if protocol.is_from_nothing() {
             let stocked = |one: &Alternative| one.protocol == protocol && one.has_runs_in_stock();
@@ -315,20 +257,104 @@ impl Planner {
         }
         Ok(Plan {
             alternatives,
+            elsewhere,
             choice,
             better,
         })
     }
 
+    /// Runs by each protocol that garbles, under each of `rungs`, and why one is not possible.
+    fn garbled(
+        &mut self,
+        candidate: &Candidate,
+        rungs: &[&'static SchemeInfo],
+        protocols: &[Protocol],
+    ) -> (Vec<Alternative>, Option<Error>) {
+        let way = self.way(self.link);
+        let (mut alternatives, mut refused) = (Vec::new(), None);
+        for rung in rungs {
+            for protocol in protocols {
+                let machine = (&way, &mut self.calibration);
+                let stock = self.stock.as_ref();
+                let found = match protocol {
+                    Protocol::Batch => candidate.checked(rung, machine, self.runs, stock),
+                    Protocol::Authenticated => candidate.authenticated(rung, machine, stock),
+                    Protocol::Direct | Protocol::Prepared => {
+                        candidate.alternative(*protocol, rung, machine, stock)
+                    }
+                    Protocol::Gmw | Protocol::Outsourced => continue,
+                };
+                match found {
+                    Ok(alternative) => alternatives.push(alternative),
+                    // A scheme that nobody chose is no reason where there is another.
+                    Err(error) if refused.as_ref().is_none_or(is_of_scheme) => {
+                        refused = Some(error);
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+        (alternatives, refused)
+    }
+
+    /// A link, as this machine and sessions have it.
+    fn way(&self, link: Link) -> MeasuredLink {
+        let way = MeasuredLink::new(link, self.calibration.overhead, !self.by_default);
+        way.with_ots(self.ot_extension)
+    }
+
+    /// By which OTs a run by `gmw` is considered, if it is.
+    fn extension_of_gmw(&self, function: &Function) -> Option<OtExtension> {
+        let protects = Protocol::against(self.threat_model).contains(&Protocol::Gmw);
+        let is_allowed = protects && HASH_ASSUMPTION <= self.assumption && self.scheme.is_none();
+        let extension = self.ot_extension.filter(|_| is_allowed)?;
+        (!function.has_saved_values()).then_some(extension)
+    }
+
+    /// A run by `gmw`, and what it is planned from.
+    fn shared(
+        &self,
+        shallow: &Arc<Function>,
+        extension: OtExtension,
+    ) -> Result<(Alternative, Shared), Error> {
+        let shared = Shared::new(Arc::clone(shallow))?;
+        let alternative = shared.alternative(extension, &self.way(self.link))?;
+        Ok((alternative, shared))
+    }
+
+    /// What `gmw` and `direct` take over the usual links.
+    fn compare(
+        &mut self,
+        candidate: &Candidate,
+        rungs: &[&'static SchemeInfo],
+        (shared, extension): (&Shared, OtExtension),
+    ) -> Vec<OverLink> {
+        let links = USUAL_LINKS.iter().filter_map(|link| link.parse().ok());
+        let times = links.filter_map(|link: Link| {
+            let way = self.way(link);
+            let direct = rungs.iter().filter_map(|rung| {
+                let machine = (&way, &mut self.calibration);
+                let one = candidate.alternative(Protocol::Direct, rung, machine, None);
+                Some(one.ok()?.times.online)
+            });
+            Some(OverLink {
+                link,
+                direct: direct.min()?,
+                gmw: shared.alternative(extension, &way).ok()?.times.online,
+            })
+        });
+        times.collect()
+    }
+
     /// The schemes that meet what was asked for: of each assumption the best for this function, and
     /// of the ideal cipher all, which trade bytes for work.
-    fn rungs(&self, function: &Function) -> Result<Vec<&'static Rung>, Error> {
+    fn rungs(&self, function: &Function) -> Result<Vec<&'static SchemeInfo>, Error> {
         let unknown = |_| Error::ApiMisuse("this scheme is not offered by any protocol");
         let by_default = || self.by_default.then(|| default_scheme(function));
         if let Some(scheme) = self.scheme.or_else(by_default) {
             return Ok(vec![scheme.rung().map_err(unknown)?]);
         }
-        let allowed = LADDER
+        let allowed = SCHEMES
             .iter()
             .filter(|rung| rung.assumption <= self.assumption);
         Ok(allowed
@@ -369,10 +395,12 @@ fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool)
     };
     let least = allowed().map(|(_, one)| one.times.online).min()?;
     let limit = least.mul_f64(1.0 + TOLERANCE);
-    let rank = |rung: &Rung| LADDER.iter().position(|other| other.id == rung.id);
+    let rank = |rung: &SchemeInfo| SCHEMES.iter().position(|other| other.id == rung.id);
+    // Without a scheme it comes last: of equal times the one whose results are authentic.
+    let rank = |one: &Alternative| one.rung.map_or(Some(SCHEMES.len()), rank);
     allowed()
         .filter(|(_, one)| one.times.online <= limit)
-        .min_by_key(|(_, one)| (rank(one.rung), one.times.from_agreement))
+        .min_by_key(|(_, one)| (rank(one), one.times.from_agreement))
         .map(|(number, _)| number)
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use tacit_circuit::Value;
-use tacit_function::{Function, Role};
+use tacit_function::{Function, FunctionInput, Role};
 use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// The input bits of `role` in port order.
+/// The input bits of `role` in port order. The input of the name `made`, if there is one, is made
+/// in the run, and left out.
 ///
 /// # Errors
 ///
@@ -17,6 +18,7 @@ pub(crate) fn input_bits(
     function: &Function,
     role: Role,
     values: &BTreeMap<String, Value>,
+    made: Option<&str>,
 ) -> Result<Zeroizing<Vec<bool>>, Error> {
     let ports = function.inputs();
     for name in values.keys() {
@@ -32,7 +34,9 @@ pub(crate) fn input_bits(
         }
     }
     let mut bits = Zeroizing::new(Vec::with_capacity(function.input_bits(role)));
-    for input in ports.iter().filter(|input| input.owner == role) {
+    let given =
+        |input: &&FunctionInput| input.owner == role && Some(input.port.name.as_str()) != made;
+    for input in ports.iter().filter(given) {
         let (name, ty) = (&input.port.name, &input.port.ty);
         let value = values.get(name).ok_or_else(|| {
             Error::Input(format!(
@@ -42,6 +46,21 @@ pub(crate) fn input_bits(
         bits.extend_from_slice(&input.port.convert_value(value)?.to_bits());
     }
     Ok(bits)
+}
+
+/// The input bits of `role`: those that were given, and in their midst those of the input of the
+/// name `made`.
+pub(crate) fn with_made(
+    function: &Function,
+    role: Role,
+    given: &[bool],
+    (made, bits): (&str, &[bool]),
+) -> Zeroizing<Vec<bool>> {
+    let own = function.inputs().iter().filter(|input| input.owner == role);
+    let before = own.take_while(|input| input.port.name != made);
+    let before = before.map(|input| input.port.ty.width()).sum();
+    let (first, last) = given.split_at(before);
+    Zeroizing::new([first, bits, last].concat())
 }
 
 /// The results of `role` by name, from its output bits.

@@ -2,11 +2,13 @@
 //!
 //! A protocol that is added gets a variant of [`Protocol`] and a row of the table. The command
 //! line, the service, Python, the planner and the conformance suite take its name and properties
-//! from the row. What else a protocol needs is in ARCHITECTURE.md, "Where to add what".
+//! from the row. What else a protocol needs is in ARCHITECTURE.md, "Where to add something".
 
 use core::fmt;
 use core::str::FromStr;
 
+use tacit_circuit::builder::CircuitForm;
+use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::session::ProtocolId;
 use tacit_protocol::{authenticated, batch};
 
@@ -48,11 +50,12 @@ impl StatisticalSecurity {
     fn between(least: Self, bits: u8, limit: Self) -> Result<Self, Error> {
         match (least.0..=limit.0).contains(&bits) {
             true => Ok(Self(bits)),
-            false => Err(Error::SecurityBits {
+            false => Err(ProtocolError::SecurityBits {
                 found: bits,
                 least: least.0,
                 limit: limit.0,
-            }),
+            }
+            .into()),
         }
     }
 
@@ -157,6 +160,8 @@ pub enum Protocol {
     Direct,
     /// Link what was garbled before.
     Prepared,
+    /// Compute on XOR shares, a message a layer.
+    Gmw,
     /// Run what was prepared and checked with many others.
     Batch,
     /// Make and check everything now.
@@ -198,7 +203,7 @@ struct Row {
 }
 
 /// The table, in the order of the variants.
-const TABLE: [Row; 5] = [
+const TABLE: [Row; 6] = [
     Row {
         id: ProtocolId::Direct,
         threat_model: ThreatModel::SemiHonest,
@@ -213,8 +218,16 @@ const TABLE: [Row; 5] = [
         parties: 2,
         stock: StockUse::Components,
         keeps_values: true,
-        summary: "Links what `tacit prepare` has put in stock: one round trip; what is missing is \
-                  garbled on the spot",
+        summary: "Links what was prepared: one round trip; what is missing is garbled on the spot",
+    },
+    Row {
+        id: ProtocolId::Gmw,
+        threat_model: ThreatModel::SemiHonest,
+        parties: 2,
+        stock: StockUse::Nothing,
+        keeps_values: false,
+        summary: "Computes on XOR shares: a fiftieth of the bytes of direct, and a message for \
+                  each layer of AND gates. For tables, sorting and sums",
     },
     Row {
         id: ProtocolId::Batch,
@@ -222,8 +235,8 @@ const TABLE: [Row; 5] = [
         parties: 2,
         stock: StockUse::Executions,
         keeps_values: false,
-        summary: "Runs an execution that `tacit prepare --protocol batch` has put in stock, secure \
-                  against a malicious party: four short messages. Without one it does not run",
+        summary: "Runs an execution that was prepared and checked, secure against a malicious \
+                  party: four short messages. Without one it does not run",
     },
     Row {
         id: ProtocolId::Authenticated,
@@ -246,9 +259,10 @@ const TABLE: [Row; 5] = [
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Direct,
         Self::Prepared,
+        Self::Gmw,
         Self::Batch,
         Self::Authenticated,
         Self::Outsourced,
@@ -311,6 +325,22 @@ impl Protocol {
         self.row().keeps_values
     }
 
+    /// Whether it garbles, under a scheme.
+    #[must_use]
+    pub fn is_garbled(self) -> bool {
+        self != Self::Gmw
+    }
+
+    /// The form of circuit that it is fastest with. Both parties lower a program to it.
+    #[must_use]
+    pub fn circuit_form(self) -> CircuitForm {
+        if self == Self::Gmw {
+            CircuitForm::Shallow
+        } else {
+            CircuitForm::Small
+        }
+    }
+
     /// Whether it has a statistical security parameter.
     #[must_use]
     pub fn has_security_bits(self) -> bool {
@@ -349,14 +379,13 @@ impl Protocol {
         })
     }
 
-    /// Those between two parties to choose from where `asked` is asked for: the ones that protect
-    /// under just this model, else those that protect under a stronger one, which cost more in
-    /// everything.
+    /// The protocols between two parties to choose from where `asked` is asked for: the ones that
+    /// protect under just this model, else those that protect under a stronger one, which cost more
+    /// in everything.
     pub(crate) fn against(asked: ThreatModel) -> Vec<Self> {
         let those = |fits: &dyn Fn(ThreatModel) -> bool| {
-            let all = Self::between_two();
-            all.filter(|one| fits(one.threat_model()))
-                .collect::<Vec<_>>()
+            let all = Self::between_two().filter(|one| fits(one.threat_model()));
+            all.collect::<Vec<_>>()
         };
         match those(&|model| model == asked) {
             none if none.is_empty() => those(&|model| model.covers(asked)),
@@ -396,9 +425,9 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_not_exceeded_where_it_need_not_be() {
-        use Protocol::{Authenticated, Batch, Direct, Prepared};
+        use Protocol::{Authenticated, Batch, Direct, Gmw, Prepared};
         let against = Protocol::against;
-        assert_eq!(against(ThreatModel::SemiHonest), [Direct, Prepared]);
+        assert_eq!(against(ThreatModel::SemiHonest), [Direct, Prepared, Gmw]);
         assert_eq!(against(ThreatModel::Malicious), [Batch, Authenticated]);
         assert_eq!(against(ThreatModel::MaliciousNonColluding), []);
     }

@@ -6,10 +6,10 @@
 
 use tacit_circuit::{Component, Program};
 use tacit_function::Function;
-use tacit_garble::{Assumption, SchemeId, Shape};
+use tacit_garble::{AndCounts, Assumption, SchemeId};
 
 /// The scheme of a run of `function` that names none: half-gates, re-keyed where most AND gates
-/// wait for another one ([`Shape::half_gates`]), else two-call.
+/// wait for another one ([`AndCounts::half_gates`]), else two-call.
 #[must_use]
 pub fn default_scheme(function: &Function) -> SchemeId {
     best_scheme(Assumption::IdealCipher, function)
@@ -23,8 +23,8 @@ pub fn best_scheme(assumption: Assumption, function: &Function) -> SchemeId {
 
 /// How the AND gates of all calls of `function` lie in batches.
 #[must_use]
-pub fn shape(function: &Function) -> Shape {
-    Shape::of(&programs(function))
+pub fn shape(function: &Function) -> AndCounts {
+    AndCounts::of(&programs(function))
 }
 
 /// The components' programs, with the number of calls of each.

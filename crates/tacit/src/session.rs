@@ -3,8 +3,10 @@
 mod doors;
 mod greeting;
 mod hears;
+mod offers;
+mod parameters;
 mod process;
-mod spares;
+mod tables;
 mod transfers;
 
 use std::time::Duration;
@@ -16,19 +18,23 @@ use tacit_net::{
     CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, Transport, plain, tls,
 };
 use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::io::Io;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
-use tacit_protocol::session::{Opening, RunTag, SessionTag, SpareOffer};
+use tacit_protocol::session::{RunTag, SessionTag};
 use tacit_stock::OfProcess;
 
 use crate::Error;
-use crate::driver::{abort, flush, receive, send};
+use crate::driver::{abort, flush, receive, run_exchange, run_script, send};
 use crate::stock::OpenedStock;
 
+pub use crate::cost::BaseOtSource;
 pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
-use spares::Offered;
-pub use spares::{BaseOtSource, KeptBaseOts, KeptOts};
+pub use offers::MAX_OFFERS_BYTES;
+pub use parameters::DifferingParameter;
+use tables::of_sizes;
+pub(crate) use tables::wants_another;
 pub use tacit_ot::base::BaseOt;
 pub use tacit_ot::source::Extension as OtExtension;
 pub use tacit_protocol::Incompatibility;
@@ -63,7 +69,7 @@ pub struct Session {
     /// Stocks that both parties have opened in this session.
     stocks: Vec<OpenedStock>,
     /// What the connecting party proposed and the listening one has not answered.
-    asked: Option<Opening>,
+    asked: Option<Proposal>,
     /// Which run of three was asked for.
     ticket: Option<RunTicket>,
     /// What the peer is in a run of three.
@@ -187,6 +193,11 @@ impl Session {
         Ok(self.channel.close()?)
     }
 
+    /// Which end of the connection this party is.
+    pub(crate) fn side(&self) -> Side {
+        self.side
+    }
+
     /// The peer's fingerprint, if the channel is authenticated.
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
@@ -207,6 +218,22 @@ impl Session {
     /// The channel underneath, for its meter and its timeouts.
     pub(crate) fn channel(&mut self) -> &mut Channel {
         &mut self.channel
+    }
+
+    /// Runs a script whose progress nobody watches.
+    pub(crate) fn script<T>(
+        &mut self,
+        script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
+    ) -> Result<T, Error> {
+        run_script(&mut self.channel, &mut |_| (), script)
+    }
+
+    /// Runs an exchange. What it sends last is written out with what the session sends next.
+    pub(crate) fn exchange<T>(
+        &mut self,
+        script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
+    ) -> Result<T, Error> {
+        run_exchange(&mut self.channel, script)
     }
 
     /// Runs `work` if the session is whole and this process's. If it fails, the session is spent
@@ -284,10 +311,7 @@ impl Session {
         ticket: Option<&RunTicket>,
     ) -> Result<(), Error> {
         if self.side == Side::Connecting {
-            let ours = Opening {
-                proposal: self.proposal(terms),
-                spare: SpareOffer::None,
-            };
+            let ours = self.proposal(terms);
             let sent = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
             sent.map_err(|error| over(error, self.runs))?;
             self.asked = Some(ours);
@@ -325,10 +349,10 @@ impl Session {
     }
 
     /// The peer's proposal, or why it is none; fails where the peer has left.
-    fn hear_proposal(&mut self) -> Result<Result<Opening, ProtocolError>, Error> {
-        let payload = receive(&mut self.channel, Kind::Propose, Opening::BYTES);
-        let payload = payload.map_err(|error| over(error, self.runs))?;
-        Ok(Opening::parse(Kind::Propose, payload))
+    fn hear_proposal(&mut self) -> Result<Result<Proposal, ProtocolError>, Error> {
+        let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
+        let payload = payload.map_err(|error| over(of_sizes(error), self.runs))?;
+        Ok(Proposal::parse(Kind::Propose, payload))
     }
 
     fn propose(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
@@ -339,24 +363,16 @@ impl Session {
     }
 
     fn ask(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
-        let (sent, offered) = match self.asked.take() {
-            Some(_) => (Ok(()), Offered::default()),
-            None => {
-                let offered = self.offer_spare(ours);
-                let opening = Opening {
-                    proposal: *ours,
-                    spare: offered.offer,
-                };
-                let sent = send(&mut self.channel, Kind::Propose, &opening.to_bytes());
-                (sent, offered)
-            }
+        let sent = match self.asked.take() {
+            Some(_) => Ok(()),
+            None => send(&mut self.channel, Kind::Propose, &ours.to_bytes()),
         };
         let heard = sent.and_then(|()| self.tag());
-        let answered = heard.and_then(|_| receive(&mut self.channel, Kind::Accept, Opening::BYTES));
-        let payload = answered.map_err(|error| over(error, self.runs))?;
-        let theirs = Opening::parse(Kind::Accept, payload)?;
-        ours.check(&theirs.proposal).map_err(ProtocolError::from)?;
-        self.settle_spare(offered, theirs.spare)?;
+        let answered =
+            heard.and_then(|_| receive(&mut self.channel, Kind::Accept, Proposal::BYTES));
+        let payload = answered.map_err(|error| over(of_sizes(error), self.runs))?;
+        let theirs = Proposal::parse(Kind::Accept, payload)?;
+        ours.check(&theirs).map_err(ProtocolError::from)?;
         Ok(*ours)
     }
 
@@ -367,22 +383,11 @@ impl Session {
         };
         let mut ours = *ours;
         if let (0, Ok(theirs)) = (self.runs, &theirs) {
-            let theirs = theirs.proposal.ot_extension;
-            ours.ot_extension = self.transfers.answer(theirs);
+            ours.ot_extension = self.transfers.answer(theirs.ot_extension);
         }
-        let spare = match &theirs {
-            Ok(theirs) if ours.check(&theirs.proposal).is_ok() => {
-                self.answer_spare(&ours, theirs.spare)
-            }
-            _ => SpareOffer::None,
-        };
         // Even a refusal says what we wanted, so that both sides can name the difference.
-        let opening = Opening {
-            proposal: ours,
-            spare,
-        };
-        send(&mut self.channel, Kind::Accept, &opening.to_bytes())?;
-        let theirs = theirs?.proposal;
+        send(&mut self.channel, Kind::Accept, &ours.to_bytes())?;
+        let theirs = theirs?;
         ours.check(&theirs).map_err(ProtocolError::from)?;
         Ok(theirs)
     }
@@ -415,9 +420,9 @@ impl Session {
             session.channel.set_timeout(patience);
             let left = session.channel.rest(QUIET)?;
             session.channel.set_timeout(left);
-            let received = receive(&mut session.channel, Kind::Propose, Opening::BYTES);
+            let received = receive(&mut session.channel, Kind::Propose, Proposal::BYTES);
             let asked = match received {
-                Ok(payload) => Some(Opening::parse(Kind::Propose, payload)?),
+                Ok(payload) => Some(Proposal::parse(Kind::Propose, payload)?),
                 Err(Error::Network(NetError::Closed { .. })) => None,
                 Err(Error::Network(NetError::Timeout { awaited, .. })) => {
                     let after = patience;
@@ -427,7 +432,7 @@ impl Session {
             };
             session.channel.set_timeout(timeout);
             session.asked = asked;
-            Ok(asked.map(|asked| asked.proposal))
+            Ok(asked)
         })
     }
 

@@ -4,13 +4,18 @@
 //! |---|---|
 //! | `chains` | chains of kept values, of `prepared` and `outsourced` |
 //! | `contents` | what a party has in stock |
-//! | `opened` | a stock in a session: its kinds, its epoch, how the parties' records meet |
+//! | `opened` | a stock in a session: its kinds, its epoch, what both have |
 //! | `order` | an order for the stock, whichever protocol it is for |
 //! | `prepare` | orders of components and OTs, for `prepared` |
 //! | `failure` | what the stock said, where a party ended by it |
 //! | `fill` | fills it: lots of OTs and of garbled components |
+//! | `keeping` | keeps the tables of a lot, on several threads |
+//! | `messages` | every message of what follows but those of protocols, each once |
+//! | `meeting` | how the two parties' records meet, and lots come to be at both |
+//! | `leases` | how both parties come to lease the same numbers |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
+//! | `crosses` | crosses for `gmw`: preparation, and what runs lease |
 //! | `authenticated` | triples and instances for `authenticated`: preparation, and runs |
 //! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
 //! | `tries` | what is recorded of a peer: tries not finished, and cheats |
@@ -23,14 +28,21 @@ mod authenticated;
 mod batch;
 mod chains;
 mod contents;
+mod crosses;
 mod failure;
 mod fill;
+mod keeping;
+mod leases;
+mod meeting;
+pub(crate) mod messages;
 mod opened;
 mod order;
 mod prepare;
 mod run;
 mod supply;
 mod taken;
+#[cfg(test)]
+mod tests;
 pub(crate) mod tries;
 mod usage;
 
@@ -42,7 +54,6 @@ use std::sync::{Arc, Mutex};
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use etcetera::BaseStrategy as _;
-use tacit_net::Fingerprint;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
 use tacit_stock::{Limits, Witness};
 
@@ -55,8 +66,9 @@ pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
 pub use chains::KeptChain;
-pub(crate) use contents::stock_role;
 pub use contents::{StockName, StockSummary, StockedKind};
+pub(crate) use crosses::lease_crosses;
+pub use crosses::{CrossPreparation, Crosses};
 pub(crate) use opened::{OpenedStock, wait_for};
 pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;
@@ -66,7 +78,7 @@ pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
     Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, MAX_OPEN_TO,
-    Report, Span, StockError, Storage, Tried, TryRecord, check_chain_name,
+    NoteFailures, Report, Span, StockError, Storage, Tried, TryRecord, check_chain_name,
 };
 pub use taken::TakenNumbers;
 pub use tries::{TryName, charge_bits};
@@ -85,7 +97,7 @@ fn unit(kind: &ComponentDigest) -> u64 {
     match authenticated::is_triples(kind) {
         true => BLOCK_TRIPLES as u64,
         false if *kind == ot_kind() => OT_BLOCK,
-        false => 1,
+        false => crosses::BlockKind::of(kind).map_or(1, crosses::BlockKind::unit),
     }
 }
 
@@ -176,6 +188,13 @@ impl Stocks {
         self.unwitnessed.as_deref()
     }
 
+    /// The notes of how far the records are that could not be written since the stocks were opened.
+    #[must_use]
+    pub fn note_failures(&self) -> NoteFailures {
+        let witness = self.witness.as_ref();
+        witness.map_or_else(NoteFailures::default, Witness::failures)
+    }
+
     /// As [`Stocks::open`], on other storage than the disk, with nothing noted outside of it.
     ///
     /// # Errors
@@ -236,47 +255,22 @@ impl Stocks {
         Ok(stock.give_up(&[*kind])? * unit(kind))
     }
 
-    /// Destroys a stock, its keys first, and the base OTs that are kept with its peer. The chains
-    /// of `prepared` end with it, since their values are under a Δ of its epochs. Once the peer has
-    /// done the same, the next preparation begins a new epoch with a new Δ: the remedy when one of
-    /// the stocks was restored from an old copy, or its machine was cloned.
+    /// Destroys a stock, its keys first, and returns the names of the chains of `prepared` that end
+    /// with it, since their values are under a Δ of its epochs. Once the peer has done the same,
+    /// the next preparation begins a new epoch with a new Δ: the remedy when one of the stocks was
+    /// restored from an old copy, or its machine was cloned.
     ///
     /// # Errors
     ///
     /// Another process prepares, or the folder cannot be written.
-    pub fn end_epoch(&self, name: &StockName) -> Result<EndedEpoch, Error> {
+    pub fn end_epoch(&self, name: &StockName) -> Result<Vec<String>, Error> {
         let StockName {
             own, peer, role, ..
         } = *name;
         // A chain must not outlive the stock, and before its epoch has ended another may begin.
         let end_chains = || self.kill_chains_with(own, peer, role);
-        let killed = self.stocks.remove_after(&name.id(), end_chains);
-        let base_ots = self.forget_base_ots(&peer).map(drop);
-        Ok(EndedEpoch {
-            chains: killed?,
-            base_ots,
-        })
+        self.stocks.remove_after(&name.id(), end_chains)
     }
-
-    /// Destroys the base OTs that sessions with `peer` keep in this folder, and says how many
-    /// batches that were: a disk that went back has some again that were used before.
-    ///
-    /// # Errors
-    ///
-    /// Another process uses them, or the folder cannot be written.
-    pub fn forget_base_ots(&self, peer: &Fingerprint) -> Result<u64, Error> {
-        Ok(self.stocks.retain_sets(|id| id.peer.0 != peer.0)?)
-    }
-}
-
-/// What ended with a stock that was destroyed.
-#[derive(Debug)]
-pub struct EndedEpoch {
-    /// The names of the chains.
-    pub chains: Vec<String>,
-    /// Why the base OTs that are kept with the peer are still there, if they are:
-    /// [`Stocks::forget_base_ots`] tries again.
-    pub base_ots: Result<(), Error>,
 }
 
 impl fmt::Debug for Stocks {

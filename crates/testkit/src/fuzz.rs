@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `decoders` | what parses bytes or text of others |
 //! | `duels` | two parties, one of which lies from some message on |
+//! | `shares` | the same of `gmw` and of matchings |
 //! | `trio` | the same for the three parties of `outsourced` |
 //! | `transports` | frames, TLS, a whole session |
 //! | `stores` | the files of a stock |
@@ -15,6 +16,7 @@
 mod decoders;
 mod duels;
 mod edits;
+mod shares;
 mod stores;
 mod transports;
 mod trio;
@@ -28,6 +30,7 @@ pub use decoders::{bristol, language, leases, messages, saved, texts};
 pub use duels::{
     authenticated, base_ots, batch, direct, extension, prepare_batch, prepared, silent,
 };
+pub use shares::{gmw, matching};
 pub use stores::{honest_marks, marks, stock};
 pub use transports::{frames, session, tls};
 pub use trio::{honest_state, outsourced};
@@ -60,9 +63,11 @@ pub const TARGETS: &[Target] = &[
     target("direct", direct, 20),
     target("extension", extension, 40),
     target("frames", frames, 4000),
+    target("gmw", gmw, 20),
     target("language", language, 2000),
     target("leases", leases, 4000),
     target("marks", marks, 4000),
+    target("matching", matching, 20),
     target("messages", messages, 4000),
     target("outsourced", outsourced, 20),
     target("prepare_batch", prepare_batch, 10),

@@ -54,7 +54,7 @@ impl Ended {
 
 /// A running process, which is killed when this is dropped.
 #[derive(Debug)]
-pub struct Running {
+pub struct ChildProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<JoinHandle<String>>,
@@ -63,7 +63,7 @@ pub struct Running {
     stderr: String,
 }
 
-impl Running {
+impl ChildProcess {
     /// Starts `program` in `folder` with these arguments and this text on its standard input.
     #[must_use]
     pub fn start(program: &str, folder: &Path, args: &[&str], stdin: &str) -> Self {
@@ -210,7 +210,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         // After `end` there is nothing left to end.
         let _ = self.child.kill();

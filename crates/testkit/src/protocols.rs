@@ -22,11 +22,13 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const STOCK_BYTES: u64 = 1 << 30;
 
 /// Schemes that a protocol runs under here, one of each layout of tables; of `authenticated`, which
-/// has its own, each hash.
-const fn schemes(protocol: Protocol) -> [SchemeId; 2] {
+/// has its own, each hash; `gmw` has none.
+const fn schemes(protocol: Protocol) -> &'static [Option<SchemeId>] {
+    const TWO_CALL: Option<SchemeId> = Some(SchemeId::HALF_GATES_TWO_CALL);
     match protocol {
-        Protocol::Authenticated => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::HALF_GATES_REKEYED],
-        _ => [SchemeId::HALF_GATES_TWO_CALL, SchemeId::THREE_HALVES],
+        Protocol::Gmw => &[None],
+        Protocol::Authenticated => &[TWO_CALL, Some(SchemeId::HALF_GATES_REKEYED)],
+        _ => &[TWO_CALL, Some(SchemeId::THREE_HALVES)],
     }
 }
 
@@ -43,9 +45,10 @@ pub fn conformance(
 ) -> BTreeMap<String, Value> {
     let expected = in_the_clear(function, inputs);
     for protocol in Protocol::between_two() {
-        for scheme in schemes(protocol) {
+        for &scheme in schemes(protocol) {
             let name = protocol.name();
-            let about = format!("{} by {name} under {scheme}", function.name());
+            let under = scheme.map(|scheme| format!(" under {scheme}"));
+            let about = format!("{} by {name}{}", function.name(), under.unwrap_or_default());
             let party = |role: Role, transport| {
                 let folder = folder.join(format!("{name}-{}", role.name()));
                 Party {
@@ -102,26 +105,31 @@ struct Party<'a> {
     inputs: &'a [(&'a str, Value)],
     role: Role,
     protocol: Protocol,
-    scheme: SchemeId,
+    scheme: Option<SchemeId>,
 }
 
 impl Party<'_> {
     fn play(&self, mut session: Session, folder: &Path) -> Result<Outcome, Error> {
         let (function, role) = (self.function, self.role);
         let stocks = Stocks::open(folder, STOCK_BYTES)?;
-        let mut job = Job::new(function, role).scheme(self.scheme);
+        let scheme = self.scheme.unwrap_or(SchemeId::HALF_GATES_TWO_CALL);
+        let mut job = Job::new(function, role);
+        if self.protocol.is_garbled() {
+            job = job.scheme(scheme);
+        }
         match self.protocol {
             Protocol::Direct => {}
+            Protocol::Gmw => job = job.gmw(),
             Protocol::Authenticated => {
                 job = job.authenticated();
             }
             Protocol::Prepared => {
-                let order = Preparation::new(role).scheme(self.scheme);
+                let order = Preparation::new(role).scheme(scheme);
                 order.enough_for(function, 1)?.run(&mut session, &stocks)?;
                 job = job.prepared(&stocks);
             }
             Protocol::Batch => {
-                let order = BatchPreparation::new(role, function, 1).scheme(self.scheme);
+                let order = BatchPreparation::new(role, function, 1).scheme(scheme);
                 let order = order.statistical_security(insecure(SECURITY_BITS));
                 order.run(&mut session, &stocks)?;
                 job = job

@@ -48,14 +48,14 @@ pub fn kept_riches(loads: bool) -> Function {
         .input("a", "u8", Role::Garbler)
         .input("b", "u8", Role::Evaluator)
         .value("now", "bit")
-        .step("now = richer(a, b)")
+        .call(["now"], "richer", ["a", "b"])
         .output("a_is_richer", "bit", Recipient::Both, "now")
         .save("wealth", "u8", "a");
     if loads {
         builder
             .load("wealth", "u8")
             .value("before", "bit")
-            .step("before = richer(wealth, b)")
+            .call(["before"], "richer", ["wealth", "b"])
             .output("a_was_richer", "bit", Recipient::Evaluator, "before");
     }
     builder.finish().expect("a function")

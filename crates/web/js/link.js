@@ -2,21 +2,33 @@
 //
 // A link is memory that both share: six counters, and a ring that received bytes lie in.
 //   RECEIVED, TAKEN  bytes that came and that were read, modulo 2^32
-//   STATE            one of OPENING, OPEN, ENDED (the peer sends no more), BROKEN
-//   UNSENT           bytes handed over that are not on their way yet
+//   STATE            one of the states below; only the first two may change
+//   UNSENT           bytes handed over of which the peer has not said that it took them
 //   BELL             changes with each of the others; what a blocked worker waits on
 //   HUNGRY           1 where the post worker waits for room in the ring
 
 export const COUNTERS = 6;
 export const [RECEIVED, TAKEN, STATE, UNSENT, BELL, HUNGRY] = [0, 1, 2, 3, 4, 5];
-export const [OPENING, OPEN, ENDED, BROKEN] = [0, 1, 2, 3];
+
+// OPENING   nobody is at the other end yet
+// OPEN      somebody is
+// ENDED     the peer sends no more
+// BROKEN    the connection failed
+// UNREACHED it failed before anybody was there
+// FLOODED   the peer sent more than it may
+// OCCUPIED  another tab is this side already
+export const [OPENING, OPEN, ENDED, BROKEN, UNREACHED, FLOODED, OCCUPIED] = [0, 1, 2, 3, 4, 5, 6];
+
 /** Bytes of a ring; a power of two. */
 export const RING_BYTES = 1 << 20;
-/** Bytes that may be unsent before a write waits. */
-const MOST_UNSENT = 4 << 20;
+/** Bytes that each side may send beyond those that the other says it took: as a service counts. */
+export const WINDOW = 4 << 20;
 
+// What reads and writes answer in place of a number of bytes (src/link.rs).
 const NOTHING = -1;
-const GONE = -2;
+const READABLE = -2;
+/** Below these numbers: why a link is gone, as -GONE - state. */
+const GONE = 10;
 
 /** The longest that the browser may take to sign. */
 const SIGN_MS = 10_000;
@@ -33,16 +45,25 @@ export function usePost(port) {
   post = port;
 }
 
-/** Opens a link to `address`, an object that the post worker knows; its number. */
-export function openLink(address) {
+/** A link to `address`, an object that the post worker knows; its number. */
+export function makeLink(address) {
   const shared = new SharedArrayBuffer(4 * COUNTERS + RING_BYTES);
   const number = next++;
   links.set(number, {
+    address,
+    shared,
     counters: new Int32Array(shared, 0, COUNTERS),
     ring: new Uint8Array(shared, 4 * COUNTERS),
   });
-  post.postMessage({ open: number, address, shared });
   return number;
+}
+
+/** Opens a link, unless it is: a service waits for whoever has connected only so long. */
+export function link_open(number) {
+  const link = links.get(number);
+  const { address, shared } = link;
+  if (address) post.postMessage({ open: number, address, shared });
+  link.address = null;
 }
 
 /** Whether a link is open at both ends. */
@@ -68,13 +89,25 @@ export function key_sign(number, message, into) {
   return Atomics.load(state, 0) === SIGNED;
 }
 
+/** Bytes that came and were not read. */
+const unread = (counters) => (Atomics.load(counters, RECEIVED) - counters[TAKEN]) >>> 0;
+
+export function link_state(number) {
+  return Atomics.load(links.get(number).counters, STATE);
+}
+
+export function link_ready(number) {
+  const { counters } = links.get(number);
+  return unread(counters) > 0 || Atomics.load(counters, STATE) > OPEN;
+}
+
 export function link_read(number, into, wait_ms) {
   const { counters, ring } = links.get(number);
   const bell = Atomics.load(counters, BELL);
   const state = Atomics.load(counters, STATE);
-  const taken = counters[TAKEN];
-  const there = (Atomics.load(counters, RECEIVED) - taken) >>> 0;
+  const there = unread(counters);
   if (there > 0) {
+    const taken = counters[TAKEN];
     const count = Math.min(there, into.length);
     const start = (taken >>> 0) % RING_BYTES;
     const first = Math.min(count, RING_BYTES - start);
@@ -85,26 +118,28 @@ export function link_read(number, into, wait_ms) {
     return count;
   }
   if (state === ENDED) return 0;
-  if (state === BROKEN) return GONE;
+  if (state > ENDED) return -GONE - state;
   Atomics.wait(counters, BELL, bell, wait_ms);
   return NOTHING;
 }
 
-export function link_write(number, bytes, wait_ms) {
+/** Takes all of `bytes`, which are no more than a window; where `reads`, a read comes first. */
+export function link_write(number, bytes, reads, wait_ms) {
   const { counters } = links.get(number);
   const bell = Atomics.load(counters, BELL);
   const state = Atomics.load(counters, STATE);
-  if (state === BROKEN || state === ENDED) return GONE;
-  if (state === OPENING || Atomics.load(counters, UNSENT) > MOST_UNSENT) {
+  if (state > OPEN) return -GONE - state;
+  const { length } = bytes;
+  if (state === OPENING || Atomics.load(counters, UNSENT) + length > WINDOW) {
+    if (reads && unread(counters) > 0) return READABLE;
     Atomics.wait(counters, BELL, bell, wait_ms);
     return NOTHING;
   }
   const copy = bytes.slice();
-  const count = copy.length;
-  Atomics.add(counters, UNSENT, count);
+  Atomics.add(counters, UNSENT, length);
   // The buffer goes over, and is empty here from then on.
   post.postMessage({ send: number, bytes: copy }, [copy.buffer]);
-  return count;
+  return length;
 }
 
 export function link_finish(number) {

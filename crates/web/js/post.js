@@ -1,25 +1,32 @@
 // The post worker: it owns sockets and channels between tabs, and never blocks. The compute worker
 // shares a ring with it for each link (link.js).
+//
+// A browser takes what comes as fast as it comes. So each side sends at most a WINDOW beyond what
+// the other says that it took, over a WebSocket as between tabs: what waits here is bounded.
 import {
   BELL,
   BROKEN,
   COUNTERS,
   ENDED,
+  FLOODED,
   HUNGRY,
+  OCCUPIED,
   OPEN,
+  OPENING,
   RECEIVED,
   RING_BYTES,
   STATE,
   TAKEN,
+  UNREACHED,
   UNSENT,
+  WINDOW,
 } from "./link.js";
 
-/** Bytes that may wait for room in the ring before a link is given up. */
-const MOST_QUEUED = 64 << 20;
-/** Bytes that a WebSocket may hold before unsent bytes stay counted as unsent. */
-const MOST_BUFFERED = 1 << 20;
-/** How often a full WebSocket is looked at, and how often a tab calls for the other one, in ms. */
-const LOOK_MS = 5;
+/** What a service speaks inside a WebSocket. */
+const SUBPROTOCOL = "tacit-2";
+/** Bytes that are taken before the peer is told. */
+const STEP = 256 << 10;
+/** How often a tab calls for the other one, in ms. */
 const CALL_MS = 200;
 
 const links = new Map();
@@ -29,9 +36,11 @@ class Shared {
     this.counters = new Int32Array(shared, 0, COUNTERS);
     this.ring = new Uint8Array(shared, 4 * COUNTERS);
     this.queue = [];
-    this.queued = 0;
+    /** Bytes that came and of which the peer was not told that they were taken. */
+    this.held = 0;
+    this.untold = 0;
     this.ending = null;
-    this.taken = () => {};
+    this.tell = () => {};
   }
 
   ring_bell() {
@@ -40,29 +49,44 @@ class Shared {
   }
 
   open() {
-    Atomics.compareExchange(this.counters, STATE, 0, OPEN);
+    Atomics.compareExchange(this.counters, STATE, OPENING, OPEN);
     this.ring_bell();
   }
 
   /** After what came before has been read, the link is in this state. */
   end(state) {
-    this.ending ??= state;
+    const isOpening = Atomics.load(this.counters, STATE) === OPENING;
+    this.ending ??= isOpening && state !== OCCUPIED ? UNREACHED : state;
     this.pump();
   }
 
   receive(bytes) {
-    this.queue.push(bytes);
-    this.queued += bytes.length;
-    if (this.queued > MOST_QUEUED) {
+    if (this.ending !== null || bytes.length === 0) return;
+    this.held += bytes.length;
+    if (this.held > WINDOW) {
       this.queue = [];
-      this.end(BROKEN);
+      return this.end(FLOODED);
     }
+    this.queue.push(bytes);
     this.pump();
   }
 
-  sent(count) {
+  /** The peer says that it took this many bytes; false where it cannot have. */
+  granted(count) {
+    const isPossible =
+      Number.isSafeInteger(count) && count > 0 && count <= Atomics.load(this.counters, UNSENT);
+    if (!isPossible) return false;
     Atomics.sub(this.counters, UNSENT, count);
     this.ring_bell();
+    return true;
+  }
+
+  taken(count) {
+    this.untold += count;
+    if (this.untold < STEP) return;
+    this.tell(this.untold);
+    this.held -= this.untold;
+    this.untold = 0;
   }
 
   pump() {
@@ -82,7 +106,6 @@ class Shared {
       ring.set(head.subarray(0, count), start);
       if (count === head.length) this.queue.shift();
       else this.queue[0] = head.subarray(count);
-      this.queued -= count;
       Atomics.store(counters, RECEIVED, (received + count) | 0);
       this.ring_bell();
       this.taken(count);
@@ -96,55 +119,63 @@ class Shared {
 
 /** A link over a WebSocket, as which the server's TLS runs inside. */
 function webSocket(address, shared) {
-  const socket = new WebSocket(address.url, "tacit");
-  socket.binaryType = "arraybuffer";
-  const unsent = [];
-  const look = () => {
-    while (unsent.length > 0 && socket.bufferedAmount <= MOST_BUFFERED) shared.sent(unsent.shift());
-    if (unsent.length > 0) setTimeout(look, LOOK_MS);
+  const socket = new WebSocket(address.url, SUBPROTOCOL);
+  const send = (data) => socket.readyState === WebSocket.OPEN && socket.send(data);
+  const fail = () => {
+    shared.end(BROKEN);
+    socket.close();
   };
+  socket.binaryType = "arraybuffer";
+  shared.tell = (count) => send(String(count));
   socket.onopen = () => shared.open();
   socket.onmessage = ({ data }) => {
     if (data instanceof ArrayBuffer) shared.receive(new Uint8Array(data));
-    else socket.close();
+    else if (!/^[1-9]\d{0,6}$/.test(data) || !shared.granted(Number(data))) fail();
+    if (shared.ending === FLOODED) socket.close();
   };
   socket.onerror = () => shared.end(BROKEN);
   socket.onclose = ({ wasClean }) => shared.end(wasClean ? ENDED : BROKEN);
-  return {
-    send(bytes) {
-      if (socket.readyState !== WebSocket.OPEN) return;
-      socket.send(bytes);
-      unsent.push(bytes.length);
-      look();
-    },
-    finish: () => socket.close(1000),
-    drop: () => socket.close(),
-  };
+  return { send, finish: () => socket.close(1000), drop: () => socket.close() };
 }
 
 /** A link to another tab of this browser and origin, which has the room's other side. */
 function tab({ room, side }, shared) {
   const channel = new BroadcastChannel(`tacit ${room}`);
   const own = crypto.randomUUID();
+  /** Of two tabs of one side the earlier one stays. */
+  const since = performance.timeOrigin + performance.now();
+  const isEarlier = (other) => since < other.since || (since === other.since && own < other.from);
   let peer = null;
   const tell = (message) => channel.postMessage({ from: own, to: peer, side, ...message });
   const call = () => {
     if (peer === null) {
-      tell({ call: true });
+      tell({ call: true, since });
       setTimeout(call, CALL_MS);
     }
   };
-  shared.taken = (count) => tell({ taken: count });
+  const leave = () => {
+    peer ??= own;
+    channel.close();
+  };
+  shared.tell = (count) => tell({ taken: count });
   channel.onmessage = ({ data }) => {
-    if (data.side === side || (data.to !== null && data.to !== own)) return;
+    if (data.to !== null && data.to !== own) return;
+    if (data.side === side) {
+      if (data.call && isEarlier(data)) tell({ to: data.from, occupied: true });
+      if (data.occupied && peer === null) {
+        leave();
+        shared.end(OCCUPIED);
+      }
+      return;
+    }
     if (peer === null && data.call) {
       peer = data.from;
-      tell({ call: true });
+      tell({ call: true, since });
       shared.open();
     }
     if (data.from !== peer) return;
     if (data.bytes instanceof Uint8Array) shared.receive(data.bytes);
-    if (typeof data.taken === "number") shared.sent(data.taken);
+    if (data.taken !== undefined && !shared.granted(data.taken)) shared.end(BROKEN);
     if (data.finish) shared.end(ENDED);
   };
   call();
@@ -152,9 +183,8 @@ function tab({ room, side }, shared) {
     send: (bytes) => tell({ bytes }),
     finish: () => tell({ finish: true }),
     drop() {
-      tell({ finish: true });
-      peer ??= own;
-      channel.close();
+      if (peer !== own) tell({ finish: true });
+      leave();
     },
   };
 }

@@ -117,6 +117,8 @@ export interface TwoPartyOrder {
   /** Who this party is, and the other's fingerprint: for a service, and left out between tabs. */
   identity?: Identity;
   peer?: string;
+  /** For another tab to come, and for each message of the other party; 120,000 if left out. */
+  patience_ms?: number;
 }
 
 export interface ClientParties {
@@ -124,6 +126,8 @@ export interface ClientParties {
   /** Fingerprints. */
   generator: string;
   cloud: string;
+  /** For each message of a server; 120,000 if left out. */
+  patience_ms?: number;
 }
 
 export interface ClientOrder extends ClientParties {
@@ -144,42 +148,89 @@ export interface Speed {
 
 /** What went wrong, in words for a person. */
 export class TacitError extends Error {
-  /** `misbehaved` where somebody cheated or broke the protocol. */
+  /**
+   * `misbehaved` where somebody cheated or broke the protocol, and `identity` where somebody else
+   * answers than whose fingerprint was given: do not go on, and tell the person.
+   */
   kind:
     | "usage"
     | "input"
     | "misbehaved"
+    | "identity"
     | "incompatible"
     | "network"
     | "stock"
     | "cancelled"
     | "other";
+  /** What happened, for a page that has words of its own; null for what is not here. */
+  reason:
+    /** The page is served without the headers that isolate it. */
+    | "not-isolated"
+    /** Nobody was at the other end: no service, or no other tab. */
+    | "unreached"
+    /** Another tab of this browser is this party already. */
+    | "occupied"
+    /** The other party does not know this identity. */
+    | "unknown"
+    /** The other party refuses this run. */
+    | "not-allowed"
+    /** Its limit for this identity is reached. */
+    | "too-often"
+    /** It has no time now. */
+    | "busy"
+    /** A time was over: the one allowed here, or that for the other party's next message. */
+    | "late"
+    /** The other party left. */
+    | "left"
+    | null;
+  /** Whether the run may have begun, so that the other party may have done its part. */
+  started: boolean;
 }
 
-/** Two workers: one computes, one moves bytes. Calls run one after another. */
+export interface CallOptions {
+  /** Gives up this call: an abort, or `AbortSignal.timeout(…)`. Other calls go on. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Two workers: one computes, one moves bytes. Calls run one after another. The constructor throws
+ * where the page is not isolated.
+ */
 export class Tacit {
   constructor();
-  check(program: Program): Promise<Problem[]>;
-  describe(program: Program): Promise<Description>;
+  check(program: Program, options?: CallOptions): Promise<Problem[]>;
+  describe(program: Program, options?: CallOptions): Promise<Description>;
   /** In the clear, with the inputs of both; what the run draws at random comes from `seed`. */
   evaluate(
     program: Program,
     inputs: Inputs,
     seed?: number,
+    options?: CallOptions,
   ): Promise<(Result & { to: string })[]>;
-  format(text: string): Promise<string>;
-  speed(milliseconds?: number): Promise<Speed>;
+  format(text: string, options?: CallOptions): Promise<string>;
+  speed(milliseconds?: number, options?: CallOptions): Promise<Speed>;
   /** A new identity: a key of the browser's where its WebCrypto has Ed25519, else PEM text. */
   generateIdentity(): Promise<Identity>;
   /** The identity of a PEM text, as a key of the browser's where it can be. */
   importIdentity(pem: string): Promise<Identity>;
   fingerprint(identity: Identity): Promise<string>;
-  runTwoParty(at: Address, order: TwoPartyOrder): Promise<Outcome>;
+  runTwoParty(at: Address, order: TwoPartyOrder, options?: CallOptions): Promise<Outcome>;
   /** Connects to both servers, so that a run within 30 s need not. */
-  meetServers(generatorAt: Address, cloudAt: Address, order: ClientParties): Promise<void>;
+  meetServers(
+    generatorAt: Address,
+    cloudAt: Address,
+    order: ClientParties,
+    options?: CallOptions,
+  ): Promise<void>;
   /** Connects to both servers, if need be, and keeps the connections for 30 s. */
-  runClient(generatorAt: Address, cloudAt: Address, order: ClientOrder): Promise<Outcome>;
+  runClient(
+    generatorAt: Address,
+    cloudAt: Address,
+    order: ClientOrder,
+    options?: CallOptions,
+  ): Promise<Outcome>;
   /** Gives up whatever runs; calls that wait fail. */
   cancel(): void;
+  /** Ends both workers: calls that wait fail, and later ones as well. */
   close(): void;
 }

@@ -5,95 +5,199 @@ import { importedIdentity, newIdentity } from "./identity.js";
 export class TacitError extends Error {
   name = "TacitError";
 
-  constructor(message, kind = "other") {
+  constructor(message, kind = "other", { reason = null, started = false } = {}) {
     super(message);
     this.kind = kind;
+    this.reason = reason;
+    this.started = started;
   }
+}
+
+const WASM = new URL("./tacit_web_bg.wasm", import.meta.url);
+
+let compiled;
+
+/** The code, compiled once for all workers of this page. */
+function code() {
+  const fetched = async () => {
+    const answer = await fetch(WASM);
+    if (!answer.ok) throw new Error(`${WASM.pathname}: ${answer.status} ${answer.statusText}`);
+    return answer;
+  };
+  // A server that has another type for the file keeps the browser from compiling as it comes.
+  const compile = async () => {
+    const answer = await fetched();
+    const isTyped = answer.headers.get("Content-Type")?.startsWith("application/wasm");
+    if (isTyped) return WebAssembly.compileStreaming(answer);
+    return WebAssembly.compile(await answer.arrayBuffer());
+  };
+  compiled ??= compile();
+  // The next one tries again.
+  compiled.catch(() => (compiled = undefined));
+  return compiled;
+}
+
+/** What a call that `signal` ended is told. */
+function ended(signal, started) {
+  const isLate = signal.reason?.name === "TimeoutError";
+  const why = isLate ? "it took longer than it was allowed to" : "cancelled";
+  return new TacitError(why, "cancelled", { reason: isLate ? "late" : null, started });
 }
 
 export class Tacit {
   #compute;
   #post;
-  #calls = new Map();
-  #next = 1;
+  /** The call that runs, and those that wait for it to end. */
+  #running = null;
+  #waiting = [];
+  #number = 0;
+  #isReady = false;
+  /** Why no call is taken any more. */
+  #over = null;
 
   constructor() {
     if (!globalThis.crossOriginIsolated) {
       throw new TacitError(
-        "this page is not isolated: serve it with the headers Cross-Origin-Opener-Policy: " +
-          "same-origin and Cross-Origin-Embedder-Policy: require-corp",
+        "this page is not isolated: serve it over HTTPS with the headers " +
+          "Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp",
         "usage",
+        { reason: "not-isolated" },
       );
     }
     this.#start();
   }
 
-  #start() {
-    this.#compute = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-    this.#post = new Worker(new URL("./post.js", import.meta.url), { type: "module" });
-    const { port1, port2 } = new MessageChannel();
-    this.#post.postMessage({ port: port1 }, [port1]);
-    const module = new URL("./tacit_web_bg.wasm", import.meta.url).href;
-    this.#compute.postMessage({ post: port2, module }, [port2]);
-    this.#compute.onmessage = ({ data }) => {
-      const call = this.#calls.get(data.call);
-      this.#calls.delete(data.call);
-      if (data.error === undefined) call?.resolve(data.result);
-      else call?.reject(new TacitError(data.error.message, data.error.kind));
-      // What the engine stopped is not whole any more.
-      if (data.error && data.error.kind === undefined) this.#restart(data.error.message);
+  async #start() {
+    const compute = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    const post = new Worker(new URL("./post.js", import.meta.url), { type: "module" });
+    [this.#compute, this.#post, this.#isReady] = [compute, post, false];
+    compute.onmessage = ({ data }) => this.#answered(data);
+    const fail = (why) => {
+      if (this.#compute === compute) this.#end(new TacitError(`Tacit did not start: ${why}`));
     };
-    this.#compute.onerror = (event) => this.#fail(event.message ?? "the worker did not start");
+    for (const worker of [compute, post]) {
+      worker.onerror = ({ message }) => fail(message ?? "a worker's script cannot be loaded");
+    }
+    try {
+      const module = await code();
+      if (this.#compute !== compute) return;
+      const { port1, port2 } = new MessageChannel();
+      post.postMessage({ port: port1 }, [port1]);
+      compute.postMessage({ post: port2, module }, [port2]);
+      this.#isReady = true;
+      this.#next();
+    } catch (error) {
+      fail(error.message);
+    }
   }
 
-  #fail(why, kind) {
-    for (const call of this.#calls.values()) call.reject(new TacitError(why, kind));
-    this.#calls.clear();
+  #next() {
+    if (!this.#isReady || this.#running || this.#waiting.length === 0) return;
+    this.#running = this.#waiting.shift();
+    const { name, given } = this.#running;
+    this.#compute.postMessage({ call: ++this.#number, name, given });
   }
 
-  #ask(name, given) {
-    const call = this.#next++;
+  #answered({ call, result, error }) {
+    if (call !== this.#number || !this.#running) return;
+    const { settle } = this.#running;
+    this.#running = null;
+    if (error === undefined) settle({ result });
+    else settle({ error: new TacitError(error.message, error.kind, error) });
+    // What the engine stopped is not whole any more.
+    if (error && error.kind === undefined) this.#restart();
+    this.#next();
+  }
+
+  #ask(name, given, { signal } = {}) {
     return new Promise((resolve, reject) => {
-      this.#calls.set(call, { resolve, reject });
-      this.#compute.postMessage({ call, name, given });
+      if (this.#over) return reject(this.#over);
+      if (signal?.aborted) return reject(ended(signal, false));
+      const abort = () => this.#abort(call, signal);
+      const settle = ({ result, error }) => {
+        signal?.removeEventListener("abort", abort);
+        if (error) reject(error);
+        else resolve(result);
+      };
+      const call = { name, given, settle };
+      signal?.addEventListener("abort", abort);
+      this.#waiting.push(call);
+      this.#next();
     });
   }
 
-  #restart(why, kind) {
-    this.close();
-    this.#fail(why, kind);
-    this.#start();
+  /** Gives up one call; the others go on. */
+  #abort(call, signal) {
+    const isRunning = this.#running === call;
+    if (isRunning) {
+      this.#running = null;
+      this.#restart();
+    }
+    this.#waiting = this.#waiting.filter((other) => other !== call);
+    call.settle({ error: ended(signal, isRunning) });
+    this.#next();
   }
 
-  /** Gives up whatever runs; calls that wait fail. */
-  cancel() {
-    this.#restart("cancelled", "cancelled");
-  }
-
-  /** Ends both workers. */
-  close() {
+  #terminate() {
     this.#compute.terminate();
     this.#post.terminate();
   }
 
-  check(program) {
-    return this.#ask("check", { program });
+  #restart() {
+    this.#terminate();
+    this.#start();
   }
 
-  describe(program) {
-    return this.#ask("describe", { program });
+  /** Settles all calls. */
+  #fail(error) {
+    const calls = [this.#running, ...this.#waiting];
+    [this.#running, this.#waiting] = [null, []];
+    calls.forEach((call, place) => {
+      // Of the one that runs something may have been sent.
+      const started = place === 0;
+      call?.settle({ error: new TacitError(error.message, error.kind, { ...error, started }) });
+    });
   }
 
-  evaluate(program, inputs, seed = 0) {
-    return this.#ask("evaluate", { program, inputs, seed });
+  /** For good: calls that wait fail, and later ones as well. */
+  #end(error) {
+    this.#over ??= error;
+    this.#terminate();
+    this.#fail(error);
   }
 
-  format(text) {
-    return this.#ask("format", { text });
+  /** Gives up whatever runs; calls that wait fail. */
+  cancel() {
+    if (this.#over) return;
+    this.#restart();
+    this.#fail(new TacitError("cancelled", "cancelled"));
   }
 
-  speed(milliseconds = 500) {
-    return this.#ask("speed", { milliseconds });
+  /** Ends both workers; calls that wait fail, and later ones as well. */
+  close() {
+    if (this.#over) return;
+    this.#over = new TacitError("this Tacit was closed: make another one", "usage");
+    this.#end(new TacitError("closed while the call waited or ran", "cancelled"));
+  }
+
+  check(program, options) {
+    return this.#ask("check", { program }, options);
+  }
+
+  describe(program, options) {
+    return this.#ask("describe", { program }, options);
+  }
+
+  evaluate(program, inputs, seed = 0, options = {}) {
+    return this.#ask("evaluate", { program, inputs, seed }, options);
+  }
+
+  format(text, options) {
+    return this.#ask("format", { text }, options);
+  }
+
+  speed(milliseconds = 500, options = {}) {
+    return this.#ask("speed", { milliseconds }, options);
   }
 
   async generateIdentity() {
@@ -109,15 +213,15 @@ export class Tacit {
     return this.#ask("fingerprint", { identity });
   }
 
-  runTwoParty(at, order) {
-    return this.#ask("runTwoParty", { at, order });
+  runTwoParty(at, order, options) {
+    return this.#ask("runTwoParty", { at, order }, options);
   }
 
-  meetServers(generatorAt, cloudAt, order) {
-    return this.#ask("meetServers", { generatorAt, cloudAt, order });
+  meetServers(generatorAt, cloudAt, order, options) {
+    return this.#ask("meetServers", { generatorAt, cloudAt, order }, options);
   }
 
-  runClient(generatorAt, cloudAt, order) {
-    return this.#ask("runClient", { generatorAt, cloudAt, order });
+  runClient(generatorAt, cloudAt, order, options) {
+    return this.#ask("runClient", { generatorAt, cloudAt, order }, options);
   }
 }

@@ -1,13 +1,13 @@
 // The compute worker: Tacit itself. A call blocks it until it is done.
 import init, * as tacit from "./tacit_web.js";
-import { dropLink, isOpen, openLink, useKey, usePost } from "./link.js";
+import { dropLink, isOpen, makeLink, useKey, usePost } from "./link.js";
 
 /** How long sessions are kept for the next run; servers let them be idle for longer. */
 const KEPT_MS = 30_000;
 
-/** Work that needs links: they are open for as long as it runs. */
+/** Work that needs links: they are there for as long as it runs, and open once it says so. */
 function linked(addresses, work) {
-  const links = addresses.map(openLink);
+  const links = addresses.map(makeLink);
   try {
     return work(links);
   } finally {
@@ -43,7 +43,7 @@ function withServers({ generatorAt, cloudAt, order }, work) {
   const who = text(parties);
   if (met?.who !== who || !met.links.every(isOpen)) {
     part();
-    met = { who, links: [generatorAt, cloudAt].map(openLink) };
+    met = { who, links: [generatorAt, cloudAt].map(makeLink) };
   }
   clearTimeout(parting);
   try {
@@ -76,6 +76,8 @@ self.onmessage = async ({ data }) => {
   if (data.post) {
     usePost(data.post);
     ready = init({ module_or_path: data.module });
+    // Calls tell it.
+    ready.catch(() => {});
     return;
   }
   try {

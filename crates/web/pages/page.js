@@ -29,3 +29,21 @@ export function table(heads, rows) {
 }
 
 export const number = (value) => value.toLocaleString("en");
+
+const NOT_ISOLATED =
+  "The server of this page leaves out two headers that the page needs: " +
+  "Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp. Over " +
+  "plain HTTP browsers heed them on this machine alone: use HTTPS. Tell whoever runs the site.";
+
+/** Tacit, if it can start here; otherwise the page says why in place of everything else. */
+export async function started() {
+  try {
+    if (!globalThis.crossOriginIsolated) throw new Error(NOT_ISOLATED);
+    return await import("./tacit/tacit.js");
+  } catch (error) {
+    const alert = styled("p", "wrong", `This page cannot start. ${error.message}`);
+    alert.setAttribute("role", "alert");
+    document.querySelector("main").replaceChildren(alert);
+    throw error;
+  }
+}

@@ -17,7 +17,9 @@ mod run;
 mod speed;
 
 use serde_json::json;
-use tacit::{Category, Error, Identity};
+use tacit::net::NetError;
+use tacit::session::AbortReason;
+use tacit::{Category, Error, Identity, ProtocolError};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -33,17 +35,26 @@ pub fn start() {
     std::panic::set_hook(Box::new(|panic| tell(&panic.to_string())));
 }
 
-/// What is wrong: in a sentence, and of which kind it is, for pages that act on it.
+/// What is wrong: in a sentence, and for pages that act on it of which kind it is and what
+/// happened.
 #[derive(Debug)]
 struct Refused {
     kind: &'static str,
     message: String,
+    /// One of the reasons of `js/tacit.d.ts`.
+    reason: Option<&'static str>,
+    /// Whether the run may have begun, so that the other party may have done its part.
+    started: bool,
 }
 
 impl From<String> for Refused {
     fn from(message: String) -> Self {
-        let kind = "input";
-        Self { kind, message }
+        Self {
+            kind: "input",
+            message,
+            reason: None,
+            started: false,
+        }
     }
 }
 
@@ -56,6 +67,7 @@ impl From<&str> for Refused {
 impl From<Error> for Refused {
     fn from(error: Error) -> Self {
         let kind = match error.category() {
+            _ if is_of_another(&error) => "identity",
             Category::Usage => "usage",
             Category::Input => "input",
             Category::Peer => "misbehaved",
@@ -64,15 +76,49 @@ impl From<Error> for Refused {
             Category::Stock => "stock",
             Category::Cancelled => "cancelled",
         };
-        let message = error.to_string();
-        Self { kind, message }
+        Self {
+            kind,
+            message: error.with_advice(),
+            reason: reason(&error),
+            started: false,
+        }
     }
 }
 
-/// An error as the worker takes it: the JSON of both its parts.
+/// Whether somebody else answers than whose fingerprint was given.
+fn is_of_another(error: &Error) -> bool {
+    matches!(
+        error.cause(),
+        Error::Network(NetError::WrongIdentity { .. })
+    )
+}
+
+/// What happened, where pages have words of their own for it.
+fn reason(error: &Error) -> Option<&'static str> {
+    Some(match error.cause() {
+        Error::Network(NetError::Refused { .. }) => "unknown",
+        Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => "late",
+        Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. } => "left",
+        Error::Protocol(ProtocolError::PeerAborted(abort)) => match abort {
+            AbortReason::NotAllowed => "not-allowed",
+            AbortReason::TooOften => "too-often",
+            AbortReason::Busy => "busy",
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// An error as the worker takes it: the JSON of its parts.
 fn failed(refused: impl Into<Refused>) -> JsValue {
-    let Refused { kind, message } = refused.into();
-    JsValue::from_str(&json!({ "kind": kind, "message": message }).to_string())
+    let Refused {
+        kind,
+        message,
+        reason,
+        started,
+    } = refused.into();
+    let told = json!({ "kind": kind, "message": message, "reason": reason, "started": started });
+    JsValue::from_str(&told.to_string())
 }
 
 /// What is wrong with a program, as a JSON array; empty where it is right. `program` is JSON: see
@@ -128,10 +174,8 @@ pub fn format(text: &str) -> Result<String, JsValue> {
 /// The browser gives no randomness.
 #[wasm_bindgen]
 pub fn generate_identity() -> Result<String, JsValue> {
-    let identity = Identity::generate().map_err(|error| failed(error.to_string()))?;
-    let pem = identity
-        .to_pem()
-        .map_err(|error| failed(error.to_string()))?;
+    let pem = Identity::generate().and_then(|identity| identity.to_pem());
+    let pem = pem.map_err(|error| failed(Error::from(error)))?;
     Ok(String::clone(&pem))
 }
 

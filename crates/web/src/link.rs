@@ -12,14 +12,24 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(raw_module = "./link.js")]
 extern "C" {
+    /// Opens the link, if it is not open.
+    fn link_open(link: u32);
+
     /// Bytes read into `into`, 0 at the end; below zero one of the numbers below.
     fn link_read(link: u32, into: &mut [u8], wait_ms: f64) -> i32;
 
-    /// Bytes of `bytes` that were taken; below zero one of the numbers below.
-    fn link_write(link: u32, bytes: &[u8], wait_ms: f64) -> i32;
+    /// Whether a read gives something at once.
+    fn link_ready(link: u32) -> bool;
+
+    /// Bytes of `bytes` that were taken; below zero one of the numbers below. Where it `reads` it
+    /// does not wait while there is something to read.
+    fn link_write(link: u32, bytes: &[u8], reads: bool, wait_ms: f64) -> i32;
 
     /// Says that no more follows.
     fn link_finish(link: u32);
+
+    /// One of the states of `js/link.js`.
+    fn link_state(link: u32) -> u32;
 
     /// Signs with the private key of this number into `into`; whether it did.
     fn key_sign(key: u32, message: &[u8], into: &mut [u8]) -> bool;
@@ -27,6 +37,35 @@ extern "C" {
 
 /// Nothing happened in time.
 const NOTHING: i32 = -1;
+/// There is something to read.
+const READABLE: i32 = -2;
+/// The link is gone: `-GONE` less its state.
+const GONE: i32 = 10;
+
+/// How far a link came, of which pages tell more than of the error that it ended in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nobody has been at the other end.
+    Unreached,
+    /// Another tab is this party already.
+    Occupied,
+    /// Somebody is there, or was.
+    Met,
+}
+
+/// How far the link of this number came.
+pub(crate) fn state(link: u32) -> State {
+    match link_state(link) {
+        OPENING | UNREACHED => State::Unreached,
+        OCCUPIED => State::Occupied,
+        _ => State::Met,
+    }
+}
+
+const OPENING: u32 = 0;
+const UNREACHED: u32 = 4;
+const FLOODED: u32 = 5;
+const OCCUPIED: u32 = 6;
 
 /// Bytes handed over at once, at most.
 const PIECE: usize = 256 * 1024;
@@ -43,8 +82,15 @@ pub(crate) fn identity(key: u32, public_key: &[u8; 32]) -> Identity {
 struct LinkSource(u32);
 struct LinkSink(u32);
 
+/// Begins to connect the link of this number, unless that has begun. What this side computes before
+/// comes before: the other side waits for a first message only so long.
+pub(crate) fn open(link: u32) {
+    link_open(link);
+}
+
 /// The transport of the link of this number.
 pub(crate) fn transport(link: u32) -> Transport {
+    open(link);
     Transport::new(Box::new(LinkSource(link)), Box::new(LinkSink(link)))
 }
 
@@ -53,12 +99,21 @@ fn repeat(wait: &Wait<'_>, mut operation: impl FnMut(f64) -> i32) -> Result<usiz
     loop {
         match operation(milliseconds(wait.slice()?)) {
             NOTHING => {}
-            count => {
-                let broken = || Interrupt::Io(io::ErrorKind::ConnectionReset.into());
-                return usize::try_from(count).map_err(|_| broken());
-            }
+            READABLE => return Err(Interrupt::Readable),
+            count => return usize::try_from(count).map_err(|_| gone(count)),
         }
     }
+}
+
+/// Why a link is gone.
+fn gone(answer: i32) -> Interrupt {
+    let flooded = || io::Error::other("the other side sent more than there was room for");
+    let is_flooded = u32::try_from(-GONE - answer) == Ok(FLOODED);
+    Interrupt::Io(if is_flooded {
+        flooded()
+    } else {
+        io::ErrorKind::ConnectionReset.into()
+    })
 }
 
 fn milliseconds(time: Duration) -> f64 {
@@ -69,6 +124,10 @@ impl Source for LinkSource {
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         repeat(wait, |wait_ms| link_read(self.0, into, wait_ms))
     }
+
+    fn is_ready(&mut self) -> bool {
+        link_ready(self.0)
+    }
 }
 
 impl Sink for LinkSink {
@@ -78,7 +137,8 @@ impl Sink for LinkSink {
             let room = PIECE - bytes.len();
             bytes.extend_from_slice(&part[..part.len().min(room)]);
         }
-        repeat(wait, |wait_ms| link_write(self.0, &bytes, wait_ms))
+        let reads = wait.reads();
+        repeat(wait, |wait_ms| link_write(self.0, &bytes, reads, wait_ms))
     }
 
     fn finish(&mut self, _wait: &Wait<'_>) -> Result<(), Interrupt> {

@@ -16,11 +16,92 @@ use tacit::{
 };
 
 use crate::Refused;
-use crate::link;
+use crate::link::{self, State};
 use crate::program::{Given, result_json};
 
-/// How long a person may take between two messages of the other tab or device.
+/// How long the other party may take to come, and then for each of its messages, if an order does
+/// not say.
 const PATIENCE: Duration = Duration::from_secs(120);
+const MAX_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long an order allows for the other party to come, and for each of its messages.
+fn patience(order: &Json) -> Result<Duration, Refused> {
+    let given = &order["patience_ms"];
+    if given.is_null() {
+        return Ok(PATIENCE);
+    }
+    let given = given.as_u64().map(Duration::from_millis);
+    let given = given.filter(|given| !given.is_zero() && *given <= MAX_PATIENCE);
+    given.ok_or_else(|| "patience_ms is a whole number of ms, of a day at most".into())
+}
+
+/// Who is at the other end of a link.
+#[derive(Clone, Copy)]
+enum With<'a> {
+    /// Another tab of this browser.
+    Tab,
+    /// A service that plays the other party.
+    Service,
+    /// A server of a run of three, by what it is called.
+    Server(&'a str),
+}
+
+/// What to tell of a run over this link that ended so. Of a link at whose other end nobody was the
+/// network's own error says little.
+fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Refused) -> Refused {
+    let told = |kind, reason, message: String| Refused {
+        kind,
+        message,
+        reason: Some(reason),
+        started: false,
+    };
+    match (link::state(link), with) {
+        _ if refused.kind != "network" => in_session(with, refused),
+        (State::Occupied, _) => {
+            let message = "another tab of this browser is this party already: close it, or be \
+                           the other party here";
+            told("usage", "occupied", message.to_owned())
+        }
+        (State::Unreached, With::Tab) => {
+            let message = format!(
+                "no other tab came within {patience:?}: open one in this browser, with the same \
+                 program, as the other party"
+            );
+            told("network", "unreached", message)
+        }
+        (State::Unreached, with) => {
+            let who = match with {
+                With::Server(server) => server,
+                With::Tab | With::Service => "service",
+            };
+            let message = format!(
+                "the {who} cannot be reached: check its address and the network, and that it \
+                 allows this page's origin"
+            );
+            told("network", "unreached", message)
+        }
+        _ => in_session(with, refused),
+    }
+}
+
+/// What is wrong in the session with one of several.
+fn in_session(with: With<'_>, refused: Refused) -> Refused {
+    let With::Server(server) = with else {
+        return refused;
+    };
+    let message = format!("in the session with the {server}: {}", refused.message);
+    Refused { message, ..refused }
+}
+
+/// What ended a run after it was asked for.
+fn of_run(error: tacit::Error) -> Refused {
+    let refused = Refused::from(error);
+    let is_declined = matches!(refused.reason, Some("not-allowed" | "too-often" | "busy"));
+    Refused {
+        started: !is_declined,
+        ..refused
+    }
+}
 
 /// A member of an order that is a text.
 fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
@@ -37,10 +118,12 @@ fn order(text: &str) -> Result<(Json, Json), Refused> {
     Ok((order, inputs))
 }
 
-fn settings() -> Settings {
+fn settings(patience: Duration) -> Settings {
+    let default = Settings::default();
     Settings {
-        timeout: PATIENCE,
-        ..Settings::default()
+        handshake_timeout: default.handshake_timeout.min(patience),
+        timeout: patience,
+        ..default
     }
 }
 
@@ -77,6 +160,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
 /// | `identity`, `peer` | who this party is ([`identity`]), and the other's fingerprint, for a service to which the link leads; without them there is no TLS, for two tabs of one browser |
+/// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
     let program = Given::new(&order["program"])?;
@@ -100,8 +184,7 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
             let why = format!(
                 "`{protocol}` does not run in a browser, which keeps no stock: a browser may \
                  remove what pages keep, or bring back an older copy of it, and what is \
-                 prepared must never be used twice; run `direct` or `authenticated`, or \
-                 `tacit run`"
+                 prepared must never be used twice; run `direct` or `authenticated`"
             );
             return Err(why.into());
         }
@@ -113,20 +196,16 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
     for (name, value) in inputs {
         job = job.input(&name, value);
     }
+    let patience = patience(&order)?;
     let transport = link::transport(link);
     let is_known = ["identity", "peer"].map(|name| !order[name].is_null());
-    let mut session = match is_known {
-        [true, true] => authenticated(transport, &order, "peer")?,
-        [false, false] => {
-            let side = match role {
-                Role::Garbler => Side::Listening,
-                Role::Evaluator => Side::Connecting,
-            };
-            Session::over(Channel::over(transport), side, None)?
-        }
+    let (with, session) = match is_known {
+        [true, true] => (With::Service, authenticated(transport, &order, "peer")),
+        [false, false] => (With::Tab, with_tab(transport, role, patience)),
         _ => return Err("give both identity and peer, or neither between two tabs".into()),
     };
-    let outcome = job.run(&mut session)?;
+    let mut session = session.map_err(|refused| of_link(link, with, patience, refused))?;
+    let outcome = job.run(&mut session).map_err(of_run)?;
     // The result is here; a peer that has already left takes nothing from it.
     let _ = session.close();
     let results = typed.results(&outcome.outputs);
@@ -134,6 +213,17 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
     let results = results.iter();
     let results = results.map(|(name, value)| result_json(signature, name, value));
     Ok(outcome_json(&outcome, results.collect()).to_string())
+}
+
+/// A session with another tab of this browser.
+fn with_tab(transport: Transport, role: Role, patience: Duration) -> Result<Session, Refused> {
+    let side = match role {
+        Role::Garbler => Side::Listening,
+        Role::Evaluator => Side::Connecting,
+    };
+    let mut channel = Channel::over(transport);
+    channel.set_timeout(patience);
+    Ok(Session::over(channel, side, None)?)
 }
 
 /// The values of the evaluator's inputs of a function of the library.
@@ -157,7 +247,7 @@ fn values(function: &Function, given: &Json) -> Result<Vec<(String, Value)>, Ref
 /// `privateKey` that the browser has.
 pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
     if let Some(pem) = json.as_str() {
-        return Ok(Identity::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?);
+        return Ok(Identity::from_pem(pem.as_bytes()).map_err(tacit::Error::from)?);
     }
     let public: Option<[u8; 32]> = serde_json::from_value(json["publicKey"].clone()).ok();
     let key = json["privateKey"].as_u64();
@@ -178,7 +268,8 @@ fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Sessi
         .parse()
         .map_err(|error| format!("{error}"))?;
     let connecting = Side::Connecting;
-    let session = Session::over_transport(transport, connecting, &identity, &peer, &settings());
+    let settings = settings(patience(order)?);
+    let session = Session::over_transport(transport, connecting, &identity, &peer, &settings);
     Ok(session?)
 }
 
@@ -187,12 +278,20 @@ thread_local! {
     static MET: RefCell<BTreeMap<u32, Session>> = const { RefCell::new(BTreeMap::new()) };
 }
 
+/// Connects to both servers at once.
+fn open(links: [u32; 2]) {
+    links.into_iter().for_each(link::open);
+}
+
 /// Meets the server that the order names so, over this link, if that has not been done.
 fn met(link: u32, order: &Json, server: &str) -> Result<Session, Refused> {
     match MET.with_borrow_mut(|met| met.remove(&link)) {
         Some(session) => Ok(session),
-        None => authenticated(link::transport(link), order, server)
-            .map_err(|refused| in_session_with(server, refused)),
+        None => {
+            let patience = patience(order)?;
+            authenticated(link::transport(link), order, server)
+                .map_err(|refused| of_link(link, With::Server(server), patience, refused))
+        }
     }
 }
 
@@ -200,10 +299,11 @@ fn keep(link: u32, session: Session) {
     MET.with_borrow_mut(|met| met.insert(link, session));
 }
 
-/// Meets both servers, so that the next run need not. Of an order it takes `identity`, `generator`
-/// and `cloud`.
+/// Meets both servers, so that the next run need not. Of an order it takes `identity`, `generator`,
+/// `cloud` and `patience_ms`.
 pub(crate) fn meet(generator: u32, cloud: u32, text_of_order: &str) -> Result<(), Refused> {
     let (order, _) = order(text_of_order)?;
+    open([generator, cloud]);
     for (link, server) in [(generator, "generator"), (cloud, "cloud")] {
         keep(link, met(link, &order, server)?);
     }
@@ -228,6 +328,7 @@ pub(crate) fn part(link: u32) {
 /// | `identity` | who this person is ([`identity`]) |
 /// | `generator`, `cloud` | fingerprints of the servers |
 /// | `pin` | the chain of an earlier run, from which on this one runs; or null |
+/// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
     let params = serde_json::from_value(order["params"].clone());
@@ -242,7 +343,7 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     let bits = u8::try_from(number("security_bits")?).map_err(|error| error.to_string())?;
     let parameters =
         OutsourcedParameters::malicious(copies, bits).map_err(|error| error.to_string())?;
-    let mut job = OutsourcedJob::new(&function, parameters).patience(PATIENCE);
+    let mut job = OutsourcedJob::new(&function, parameters).patience(patience(&order)?);
     let values = values(&function, &given);
     wipe_json(given);
     for (name, value) in values? {
@@ -252,9 +353,11 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
         let pin: ChainVersion = pin.parse().map_err(|error| format!("{error}"))?;
         job = job.pin(pin);
     }
+    open([generator, cloud]);
     let mut with_generator = met(generator, &order, "generator")?;
     let mut with_cloud = met(cloud, &order, "cloud")?;
-    let outcome = job.evaluate(&mut with_generator, &mut with_cloud)?;
+    let outcome = job.evaluate(&mut with_generator, &mut with_cloud);
+    let outcome = outcome.map_err(of_run)?;
     keep(generator, with_generator);
     keep(cloud, with_cloud);
     let outputs = outcome.outputs.iter();
@@ -262,10 +365,4 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
         json!({ "name": name, "text": value.to_text(), "value": value.to_json(), "table": null })
     });
     Ok(outcome_json(&outcome, results.collect()).to_string())
-}
-
-/// What is wrong where a session with this server is made.
-fn in_session_with(server: &str, refused: Refused) -> Refused {
-    let message = format!("in the session with the {server}: {}", refused.message);
-    Refused { message, ..refused }
 }

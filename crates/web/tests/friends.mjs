@@ -12,6 +12,7 @@ import {
   join,
   open,
   person,
+  picture,
   servePages,
   site,
   start,
@@ -46,7 +47,11 @@ const file = (name) => path.join(folder, name);
 
 before(async () => {
   browser = await browse();
-  const scene = await startFriendFinder(PEOPLE, { PROFILE: "dev", COPIES: String(COPIES) });
+  const scene = await startFriendFinder(PEOPLE, {
+    PROFILE: "dev",
+    COPIES: String(COPIES),
+    RATE: "1000/1h",
+  });
   ({ script, folder, cloud, invitations } = scene);
   const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
   gate = await Gate.to(Number(new URL(config.cloud.url).port));
@@ -192,6 +197,68 @@ test("the map is for keyboards and screen readers as well", async () => {
   await isAccessible(page, "friend-finder");
 });
 
+test("the keyboard's focus stays where a place was set", async () => {
+  const [page] = pages;
+  await page.getByRole("radio", { name: "N4", exact: true }).focus();
+  await page.keyboard.press("Space");
+  await page.getByRole("button", { name: "Set my place" }).focus();
+  await page.keyboard.press("Enter");
+  assert.match(await answer(page), /You are in N4 now/);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "set");
+});
+
+test("what is chosen is seen in colours that the system forces", async () => {
+  const [page] = pages;
+  await page.emulateMedia({ forcedColors: "active" });
+  const background = (name) =>
+    page
+      .getByRole("radio", { name, exact: true })
+      .evaluate((cell) => getComputedStyle(cell).backgroundColor);
+  await page.getByRole("radio", { name: "N5", exact: true }).click();
+  assert.notEqual(await background("N5"), await background("N6"));
+  await picture(page, "friend-finder-forced");
+  await page.emulateMedia({ forcedColors: "none" });
+});
+
+test("a damaged invitation is told in words, and changes nothing", async () => {
+  const [page] = pages;
+  const before = await kept(page);
+  for (const damaged of [invitations[1].slice(0, -40), `${origin}/friend-finder/#invitation=!`]) {
+    await page.goto("about:blank");
+    await page.goto(damaged);
+    await page.getByText("You are guest 1.").waitFor();
+    assert.match(await answer(page), /This invitation is damaged.*Copy the whole link/);
+    assert.deepEqual(await kept(page), before);
+  }
+  await isAccessible(page, "friend-finder-damaged");
+});
+
+test("an address without its slash leads to the page", async () => {
+  const page = await open(await person(browser), `${origin}/friend-finder`);
+  await page.getByText("You have no invitation yet").waitFor();
+  assert.equal(page.url(), `${origin}/friend-finder/`);
+  await page.context().close();
+});
+
+test("a server that is another is told loudly, and the page fits a phone", async () => {
+  const context = await person(browser, PHONE);
+  const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
+  config.cloud.fingerprint = config.generator.fingerprint;
+  const changed = (route) => route.fulfill({ json: config });
+  await context.route("**/config.json", changed);
+  const page = await join(context, invitations[1]);
+  const said = await setPlace(page, "B2");
+  assert.match(said, /Stop: somebody else answers in place of a server.*nothing has changed/s);
+  assert.equal((await kept(page)).cut, undefined);
+  await page.getByText("Details").click();
+  await page.getByText(/identity is tacit:/).waitFor();
+  const overflow = () =>
+    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(await overflow(), 0);
+  await isAccessible(page, "friend-finder-another");
+  await context.close();
+});
+
 test("a reload in mid-run is told, and the next run goes on", async () => {
   const page = pages[2];
   await page.reload();
@@ -233,11 +300,11 @@ test("a server that is killed in mid-run is told, and the next run goes on", asy
   await endCloud("SIGKILL");
   gate.release();
   const said = await answer(page);
-  assert.match(said, /cannot be reached, or it left/);
+  assert.match(said, /A server left while it worked for you/);
   assert.match(said, /You learnt nothing/);
   assert.equal((await kept(page)).pin, earlier.pin);
   // Nobody is there now.
-  assert.match(await setPlace(page, "F7"), /cannot be reached/);
+  assert.match(await setPlace(page, "F7"), /cannot be reached.*nothing has changed/s);
   await isAccessible(page, "friend-finder-killed");
   await restartCloud();
   assert.match(await setPlace(page, "F7"), /You are in F7 now, and nobody else is/);
@@ -283,7 +350,7 @@ test("a stranger's page gets no connection to either server", async () => {
   const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
   const opens = (page, url) =>
     page.evaluate(async (url) => {
-      const socket = new WebSocket(url, "tacit");
+      const socket = new WebSocket(url, "tacit-2");
       const opened = await new Promise((resolve) => {
         socket.onopen = () => resolve(true);
         socket.onerror = () => resolve(false);
@@ -309,4 +376,24 @@ test("without a network the page is there, and says that the servers are not", a
   await page.reload();
   await page.getByText("You are guest 1.").waitFor();
   assert.match(await setPlace(page, "A1"), /cannot be reached/);
+});
+
+test("a person moves as often as the page says, and no more", async () => {
+  const finder = await startFriendFinder(1, {
+    PROFILE: "dev",
+    COPIES: String(COPIES),
+    CELLS: "16",
+    RATE: "2/1h",
+  });
+  const page = await join(await person(browser, PHONE), finder.invitations[0]);
+  const said = await page.locator("#rate").innerText();
+  assert.match(said, /2 times per hour.*all 16 squares to find you takes 8 hours/);
+  assert.match(await setPlace(page, "A1"), /You are in A1 now/);
+  assert.match(await setPlace(page, "B1"), /You are in B1 now/);
+  const refused = await setPlace(page, "C1");
+  assert.match(refused, /as often as this map allows \(2 times per hour\).*nothing has changed/s);
+  assert.equal((await kept(page)).cut, undefined);
+  await isAccessible(page, "friend-finder-often");
+  await page.context().close();
+  await stop(finder.script);
 });

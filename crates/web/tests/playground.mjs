@@ -1,20 +1,15 @@
 // The playground in Chromium.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtemp, writeFile } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { after, before, test } from "node:test";
 import {
   browse,
   isAccessible,
   open,
   person,
+  serveProgram,
   servePages,
   site,
-  start,
   stopAll,
-  tacit,
 } from "./scene.mjs";
 
 let address;
@@ -66,7 +61,7 @@ main(cars: [Car; CARS] of shop, most: u16 public, wish: Color of buyer)
 /** Puts a program into the editor, and waits until its ports are shown. */
 async function type(page, text) {
   await page.getByLabel("Text").fill(text);
-  await page.locator("#start:enabled, #ports .quiet").first().waitFor();
+  await page.locator("#start:enabled, #ports .quiet, #cost .quiet").first().waitFor();
 }
 
 test("a program is checked as it is typed, and each line has its cost", async () => {
@@ -143,32 +138,8 @@ for (const protocol of ["direct", "authenticated"]) {
 }
 
 /** A service that runs the auction as this role with whom it knows by this fingerprint. */
-async function serveAuction(role, peer) {
-  const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
-  const keygen = ["keygen", "--out", path.join(cwd, "service.key")];
-  const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
-  await writeFile(path.join(cwd, "auction.tacit"), AUCTION);
-  await writeFile(path.join(cwd, "inputs.json"), '{ "bid": 7, "offer": 9 }');
-  const config = `identity = "service.key"
-[stock]
-folder = "stock"
-[peers]
-page = { fingerprint = "${peer}" }
-[serve]
-listen = "127.0.0.1:0"
-origins = ["${new URL(address).origin}"]
-metrics = ""
-[[serve.function]]
-function = "auction.tacit"
-role = "${role}"
-protocols = ["direct", "authenticated"]
-inputs_file = "inputs.json"
-`;
-  await writeFile(path.join(cwd, "service.toml"), config);
-  const args = ["serve", "--config", "service.toml"];
-  const service = await start(tacit, args, /listening address=(\S*)/, { cwd });
-  return { url: `ws://${service.said[1]}`, fingerprint };
-}
+const serveAuction = (role, peer) =>
+  serveProgram({ text: AUCTION, role, peer, inputs: { bid: 7, offer: 9 }, address });
 
 test("a page runs both roles with a service, as an identity that no script can read", async () => {
   const page = await open(context, address);
@@ -238,4 +209,85 @@ test("a run that nobody joins is cancelled, and the page goes on", async () => {
   await page.getByText("cancelled").waitFor();
   await page.locator("#start:enabled").waitFor();
   await page.close();
+});
+
+/** The text in the editor. */
+const typed = (page) => page.getByLabel("Text").inputValue();
+
+test("choosing an example keeps the visitor's program, and so does undo", async () => {
+  const page = await open(await person(browser), address);
+  await page.locator("#start:enabled").waitFor();
+  const example = await typed(page);
+  await type(page, AUCTION);
+  await page.getByLabel("Choose a program").selectOption("Pay of women and men");
+  await page.getByText("Your program is kept").waitFor();
+  await page.locator("#start:enabled").waitFor();
+  assert.match(await typed(page), /FLOOR/);
+  await isAccessible(page, "playground-kept");
+  await page.getByLabel("Text").press("Control+z");
+  assert.equal(await typed(page), AUCTION);
+  await page.getByLabel("Text").press("Control+Shift+z");
+  assert.match(await typed(page), /FLOOR/);
+  // What was changed in an example is the visitor's, too, and an earlier program stays.
+  await page.getByLabel("Text").press("End");
+  await page.keyboard.type("// mine");
+  const changed = await typed(page);
+  await page.getByLabel("Choose a program").selectOption("Sealed-bid auctions");
+  await page.locator("#start:enabled").waitFor();
+  assert.equal(await typed(page), example);
+  await page.reload();
+  await page.locator("#start:enabled").waitFor();
+  assert.equal(await typed(page), example);
+  await page.getByLabel("Choose a program").selectOption("parties alice, bob;");
+  await page.getByText("None.").waitFor();
+  assert.equal(await typed(page), AUCTION);
+  const kept = await page.evaluate(() => localStorage.getItem("tacit playground earlier"));
+  assert.deepEqual(
+    JSON.parse(kept).map(({ text }) => text),
+    [changed, AUCTION],
+  );
+  await page.context().close();
+});
+
+test("formatting is undone like typing, and keeps the place", async () => {
+  const page = await open(await person(browser), address);
+  await page.locator("#start:enabled").waitFor();
+  const messy = AUCTION.replace("    let wins = ", "  let   wins=");
+  await type(page, messy);
+  await page.getByRole("button", { name: "Format" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((text) => document.getElementById("text").value === text, AUCTION);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "format");
+  await page.locator("#start:enabled").waitFor();
+  await page.getByLabel("Text").press("Control+z");
+  assert.equal(await typed(page), messy);
+  await page.context().close();
+});
+
+test("a check has a limit, a newer text ends it, and no older cost is shown", async () => {
+  const page = await open(await person(browser), address);
+  await page.locator("#start:enabled").waitFor();
+  await type(page, AUCTION);
+  await page.getByText("None.").waitFor();
+  const costs = () => page.locator("#costs").evaluate(({ textContent }) => textContent.trim());
+  assert.equal(await costs(), "32\n64");
+  const much = "let mut much: u4096 = 3;";
+  const loop = `${much}\n    for i in 0..50_000 { much = much * much; }\n    `;
+  const endless = AUCTION.replace("let wins", `${loop}let wins`);
+  await page.getByLabel("Text").fill(endless);
+  await page.getByText("Checking…").waitFor();
+  assert.equal(await costs(), "");
+  assert.equal(await page.getByText("None.").count(), 0);
+  assert.equal(await page.locator("#cost").innerText(), "");
+  assert.equal(await page.locator("#start").isDisabled(), true);
+  const begun = Date.now();
+  await page.getByLabel("Text").fill(AUCTION);
+  await page.getByText("None.").waitFor();
+  assert.equal(await costs(), "32\n64");
+  assert.ok(Date.now() - begun < 8000, "the older check was waited for");
+  await page.getByLabel("Text").fill(endless);
+  await page.getByText("The check was stopped after 10 seconds").waitFor();
+  assert.equal(await costs(), "");
+  await isAccessible(page, "playground-stopped");
+  await page.context().close();
 });

@@ -1,9 +1,11 @@
 // What the tests of pages share: processes, a browser, a way to a server that can be stopped.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { connect, createServer } from "node:net";
 import { createRequire } from "node:module";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -93,6 +95,51 @@ export async function servePages(pages) {
   return child.said[0].trim();
 }
 
+/** The same without the headers that isolate a page, as most servers send it. */
+export async function serveBare(pages) {
+  const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+  const server = createHttpServer(async ({ url }, answer) => {
+    const name = url.endsWith("/") ? `${url}index.html` : url;
+    try {
+      const body = await readFile(path.join(pages, path.normalize(name)));
+      answer.writeHead(200, { "Content-Type": types[path.extname(name)] ?? "text/plain" }).end(body);
+    } catch {
+      answer.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref();
+  return `http://127.0.0.1:${server.address().port}/`;
+}
+
+/** A service that plays `role` in a program with `peer`, for pages of `address`. */
+export async function serveProgram({ text, role, peer, inputs, address }) {
+  const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
+  const keygen = ["keygen", "--out", path.join(cwd, "service.key")];
+  const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
+  await writeFile(path.join(cwd, "served.tacit"), text);
+  await writeFile(path.join(cwd, "inputs.json"), JSON.stringify(inputs));
+  const config = `identity = "service.key"
+[stock]
+folder = "stock"
+[peers]
+page = { fingerprint = "${peer}" }
+[serve]
+listen = "127.0.0.1:0"
+origins = ["${new URL(address).origin}"]
+metrics = ""
+[[serve.function]]
+function = "served.tacit"
+role = "${role}"
+protocols = ["direct", "authenticated"]
+inputs_file = "inputs.json"
+`;
+  await writeFile(path.join(cwd, "service.toml"), config);
+  const args = ["serve", "--config", "service.toml"];
+  const service = await start(tacit, args, /listening address=(\S*)/, { cwd });
+  return { url: `ws://${service.said[1]}`, fingerprint };
+}
+
 export const browse = () =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -133,6 +180,13 @@ export async function join(context, invitation) {
   return page;
 }
 
+/** Keeps a picture of a page where PICTURES says. */
+export async function picture(page, name) {
+  if (!process.env.PICTURES) return;
+  const file = path.join(process.env.PICTURES, `${name}.png`);
+  await page.screenshot({ path: file, fullPage: true });
+}
+
 /** Fails on what axe-core finds, in light and in dark; keeps pictures where PICTURES says. */
 export async function isAccessible(page, name) {
   await page.evaluate(await readFile(axe, "utf8"));
@@ -141,10 +195,7 @@ export async function isAccessible(page, name) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (process.env.PICTURES) {
-        const file = path.join(process.env.PICTURES, `${name}-${size}-${colorScheme}.png`);
-        await page.screenshot({ path: file, fullPage: true });
-      }
+      await picture(page, `${name}-${size}-${colorScheme}`);
       const { violations } = await page.evaluate(() => globalThis.axe.run());
       const said = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
       assert.deepEqual(said, [], `${name}, ${size}, ${colorScheme}`);
@@ -159,6 +210,8 @@ export class Gate {
   #links = new Set();
   #left = Infinity;
   #reached = () => {};
+  /** Which sockets of a link are held: both, or the one that leads to the page. */
+  #holds = (link) => link;
 
   static async to(port) {
     const gate = new Gate();
@@ -178,9 +231,16 @@ export class Gate {
     return new Promise((resolve) => (this.#reached = resolve));
   }
 
+  /** The same, but what the server sends still passes: it hears nothing. */
+  deafenAfter(bytes) {
+    this.#holds = ([near]) => [near];
+    return this.holdAfter(bytes);
+  }
+
   /** Lets everything pass again. */
   release() {
     this.#left = Infinity;
+    this.#holds = (link) => link;
     for (const link of this.#links) {
       for (const socket of link) socket.resume();
     }
@@ -198,7 +258,7 @@ export class Gate {
       if (this.#left > 0) return;
       this.#reached();
       for (const held of this.#links) {
-        for (const socket of held) socket.pause();
+        for (const socket of this.#holds(held)) socket.pause();
       }
     });
     near.on("data", (data) => far.write(data));

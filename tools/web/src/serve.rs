@@ -41,9 +41,17 @@ pub(crate) fn serve(folder: &Path, address: &str) -> io::Result<()> {
 fn answer(mut stream: TcpStream, folder: &Path) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let found = request(&mut stream)?.and_then(|path| file(folder, &path));
+    let found = request(&mut stream)?.and_then(|path| find(folder, &path));
     let (status, kind, body) = match found {
-        Some((kind, body)) => ("200 OK", kind, body),
+        Some(Found::File(kind, body)) => ("200 OK", kind, body),
+        Some(Found::Folder(address)) => {
+            let status = "301 Moved Permanently";
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\nLocation: {address}\r\nContent-Length: 0\r\n{HEADERS}\r\n"
+            )?;
+            return Ok(());
+        }
         None => ("404 Not Found", "text/plain", b"not found\n".to_vec()),
     };
     let length = body.len();
@@ -76,9 +84,18 @@ fn request(stream: &mut TcpStream) -> io::Result<Option<String>> {
     }
 }
 
-/// The file at a path of the folder, and its kind.
-fn file(folder: &Path, path: &str) -> Option<(&'static str, Vec<u8>)> {
-    let path = path.split(['?', '#']).next()?.strip_prefix('/')?;
+/// What is at a path.
+enum Found {
+    /// A file: its kind, and what is in it.
+    File(&'static str, Vec<u8>),
+    /// A folder whose path does not end in a slash, and the path that does: a page's own addresses
+    /// are relative to it.
+    Folder(String),
+}
+
+/// What is at a path of the folder.
+fn find(folder: &Path, asked: &str) -> Option<Found> {
+    let path = asked.split(['?', '#']).next()?.strip_prefix('/')?;
     let mut place = PathBuf::from(folder);
     for part in Path::new(path).components() {
         match part {
@@ -87,6 +104,10 @@ fn file(folder: &Path, path: &str) -> Option<(&'static str, Vec<u8>)> {
         }
     }
     if place.is_dir() {
+        if !path.is_empty() && !path.ends_with('/') {
+            let rest = &asked[1 + path.len()..];
+            return Some(Found::Folder(format!("/{path}/{rest}")));
+        }
         place.push("index.html");
     }
     let kind = match place.extension()?.to_str()? {
@@ -104,18 +125,22 @@ fn file(folder: &Path, path: &str) -> Option<(&'static str, Vec<u8>)> {
     if !place.starts_with(folder) {
         return None;
     }
-    Some((kind, fs::read(place).ok()?))
+    Some(Found::File(kind, fs::read(place).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn is_file(folder: &Path, path: &str) -> bool {
+        matches!(find(folder, path), Some(Found::File(..)))
+    }
+
     #[test]
     fn files_of_the_folder_are_found_and_no_others() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let folder = folder.canonicalize().unwrap();
-        assert!(file(&folder, "/main.rs?x").is_some());
+        assert!(is_file(&folder, "/main.rs?x"));
         for path in [
             "/../Cargo.toml",
             "/x/../../Cargo.toml",
@@ -124,7 +149,22 @@ mod tests {
             "//etc/passwd",
             "/none.js",
         ] {
-            assert!(file(&folder, path).is_none(), "{path}");
+            assert!(find(&folder, path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_without_a_slash_leads_to_the_one_with_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for (asked, expected) in [("/src", "/src/"), ("/src?party=bob", "/src/?party=bob")] {
+            let found = find(folder, asked);
+            assert!(
+                matches!(&found, Some(Found::Folder(address)) if address == expected),
+                "{asked}"
+            );
+        }
+        for none in ["/src/", "//src", "/src/../src", "/none"] {
+            assert!(find(folder, none).is_none(), "{none}");
         }
     }
 
@@ -137,7 +177,7 @@ mod tests {
         fs::write(folder.join("file.json"), "{}").unwrap();
         let outside = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         std::os::unix::fs::symlink(outside, folder.join("link.json")).unwrap();
-        let found = ["/file.json", "/link.json"].map(|path| file(&folder, path).is_some());
+        let found = ["/file.json", "/link.json"].map(|path| is_file(&folder, path));
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found, [true, false]);
     }

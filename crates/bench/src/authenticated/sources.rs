@@ -12,14 +12,13 @@ use tacit::garble::SchemeId;
 use tacit::net::run_script;
 use tacit::{Function, Role, library};
 use tacit_kernels::Construction;
-use tacit_net::{Channel, Link};
+use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};
 use tacit_protocol::authenticated::{
-    AuthenticatedParty, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler, LinkedRun,
-    MakingInstances, MakingTriples, SecurityBits, StockedTriples, Terms, TripleBlocks, blocks_for,
+    BLOCK_BYTES, Epoch, EpochSetup, EpochTags, InstanceOrder, LinkedRun, SecurityBits,
+    StockedTriples, Terms, TripleBlocks, TripleOrder, blocks_for,
 };
-use tacit_protocol::party;
 use tacit_protocol::prepared::{Demand, Instances};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
 use tacit_protocol::setup::OtSettings;
@@ -247,21 +246,14 @@ impl Exchange for Exchanged {
     fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
         function.compile();
-        match role(party) {
-            Role::Garbler => self.play_as::<Garbler<'_>>(&function, wire),
-            Role::Evaluator => self.play_as::<Evaluator<'_>>(&function, wire),
-        }
+        self.play_as(role(party), &function, wire)
     }
 }
 
 impl Exchanged {
-    fn play_as<'f, P: AuthenticatedParty<'f>>(
-        &self,
-        function: &'f Function,
-        mut wire: Wire,
-    ) -> Result<Report, Error> {
+    fn play_as(&self, role: Role, function: &Function, mut wire: Wire) -> Result<Report, Error> {
         let extension = self.extension(function.and_gates());
-        let epoch = set_up(P::ROLE, extension, &mut wire)?;
+        let epoch = set_up(role, extension, &mut wire)?;
         let (id, mut kept) = (*epoch.id(), Kept::default());
         let prepared = (function, self.runs + 1);
         let (mut epoch, offline) = match self.source {
@@ -270,7 +262,7 @@ impl Exchanged {
             Source::Nothing => (Some(epoch), Step::default()),
         };
         let kept_bytes = kept.bytes();
-        let inputs = vec![false; function.input_bits(P::ROLE)];
+        let inputs = vec![false; function.input_bits(role)];
         let mut runs = Vec::new();
         for run in 0..=self.runs {
             let terms = terms(function, extension, run)?;
@@ -283,7 +275,7 @@ impl Exchanged {
                         id,
                         ordered_at,
                     };
-                    run_script(channel, &mut |_| (), async |io| match P::ROLE {
+                    run_script(channel, &mut |_| (), async |io| match role {
                         Role::Garbler => run.garble(io, &inputs, taken).await,
                         Role::Evaluator => run.evaluate(io, &inputs, taken).await,
                     })?;
@@ -291,14 +283,20 @@ impl Exchanged {
                 }
                 Source::Triples => {
                     let triples = StockedTriples::new(id, Box::new(taken)).map_err(failed)?;
-                    let party = P::from_stock(terms, &inputs, triples, &seed());
-                    drive(channel, &mut party.map_err(failed)?).map(|()| None)
+                    run_script(channel, &mut |_| (), async |io| {
+                        let seed = seed();
+                        terms
+                            .run_from_stock(io, role, &inputs, triples, &seed)
+                            .await
+                    })?;
+                    Ok(None)
                 }
                 Source::Nothing => {
                     let epoch = epoch.take().ok_or_else(|| failed(nothing_left()))?;
-                    let mut party = P::new(terms, &inputs, epoch, &seed()).map_err(failed)?;
-                    drive(channel, &mut party)?;
-                    Ok(Some(party.finish().map_err(failed)?.1))
+                    let ran = run_script(channel, &mut |_| (), async |io| {
+                        terms.run(io, &inputs, epoch, &seed()).await
+                    });
+                    Ok(Some(ran?.1))
                 }
             })?;
             epoch = left;
@@ -327,9 +325,13 @@ fn set_up(role: Role, extension: Extension, wire: &mut Wire) -> Result<Epoch, Er
         evaluator: sent_by(Role::Evaluator),
     };
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let mut setup = EpochSetup::new(role, settings, tags, &mut rng).map_err(failed)?;
-    wire.step(|channel| drive(channel, &mut setup))?;
-    setup.finish().map_err(failed)
+    let setup = EpochSetup::new(role, settings, tags, &mut rng).map_err(failed)?;
+    let base = wire.step(|channel| {
+        Ok(run_script(channel, &mut |_| (), async |io| {
+            setup.run(io).await
+        })?)
+    })?;
+    base.0.epoch().map_err(failed)
 }
 
 /// What a party has prepared: blocks of triples with the number of the first, and instances of each
@@ -353,10 +355,14 @@ impl Kept {
             self.blocks.extend(blocks.map(<[u8]>::to_vec));
             Ok(())
         };
-        let (count, security) = (runs * blocks_for(function), security()?);
-        let making = MakingTriples::new(epoch, count, security, keep, &seed());
-        let mut making = making.map_err(failed)?;
-        Ok(wire.step(|channel| drive(channel, &mut making))?.1)
+        let (blocks, security) = (runs * blocks_for(function), security()?);
+        let order = TripleOrder { blocks, security };
+        let made = wire.step(|channel| {
+            Ok(run_script(channel, &mut |_| (), async |io| {
+                order.make(io, epoch, keep, &seed()).await
+            })?)
+        });
+        Ok(made?.1)
     }
 
     fn make_instances(
@@ -373,10 +379,18 @@ impl Kept {
             self.instances[place].push_back(bytes.to_vec());
             Ok(())
         };
-        let how = (security()?, Construction::TwoCall, security()?);
-        let making = MakingInstances::new(epoch, &order, how, keep, &seed());
-        let mut making = making.map_err(failed)?;
-        Ok(wire.step(|channel| drive(channel, &mut making))?.1)
+        let order = InstanceOrder {
+            components: &order,
+            security: security()?,
+            construction: Construction::TwoCall,
+            ordered_at: security()?,
+        };
+        let made = wire.step(|channel| {
+            Ok(run_script(channel, &mut |_| (), async |io| {
+                order.make(io, epoch, keep, &seed()).await
+            })?)
+        });
+        Ok(made?.1)
     }
 
     fn bytes(&self) -> u64 {
@@ -462,9 +476,4 @@ fn terms(function: &Function, ot_extension: Extension, run: u64) -> Result<Terms
         security: security()?,
         construction: Construction::TwoCall,
     })
-}
-
-/// Runs a party to its end.
-fn drive(channel: &mut Channel, party: &mut dyn party::Party) -> Result<(), Error> {
-    Ok(run_script(channel, &mut |_| (), async |io| io.drive(party).await).map(drop)?)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
-use tacit::{Function, FunctionBuilder, Recipient, library};
+use tacit::{Function, FunctionBuilder, Operand, Part, Recipient, library};
 
 use super::exchange::Exchanged;
 use crate::direct::full_name;
@@ -48,13 +48,13 @@ impl Program {
         let function = match self.function.as_str() {
             SAVE => FunctionBuilder::new(SAVE)
                 .value("blank", &ty)
-                .step("blank = 0")
+                .assign("blank", Operand::number(0))
                 .save("kept", &ty, "blank")
                 .finish(),
             LOAD => FunctionBuilder::new(LOAD)
                 .load("kept", &ty)
                 .value("first", "bit")
-                .step("first = kept[0]")
+                .assign("first", Part::of("kept").at(0))
                 .output("first", "bit", Recipient::Evaluator, "first")
                 .finish(),
             name => return Ok(library::function(name, &self.parameters)?),
@@ -113,11 +113,6 @@ fn incremental(length: u64, copies: u32) -> Scene {
     }
 }
 
-/// The same with a state that leaves the run sealed: `CMTB-Inc`.
-fn sealed(length: u64) -> Program {
-    Program::new("substring-sealed-next", &[("length", length)])
-}
-
 /// The same from the start: `CMTB-Full`.
 fn full(length: u64) -> Program {
     let parameters = [
@@ -155,7 +150,6 @@ fn quick() -> Vec<Scene> {
     scenes.extend([128, 1024].map(|bits| kept(bits, 16)));
     scenes.push(friends(64, 16));
     scenes.extend([16, 32].map(|length| incremental(length, 16)));
-    scenes.extend([16, 32].map(|length| one(sealed(length), 16)));
     scenes.extend([16, 32].map(|length| one(full(length), 16)));
     scenes
 }
@@ -174,7 +168,6 @@ fn thorough() -> Vec<Scene> {
     }
     let (lengths, copies) = ([128, 256, 512], PAPERS_COPIES);
     scenes.extend(lengths.map(|length| incremental(length, copies)));
-    scenes.extend(lengths.map(|length| long(sealed(length), copies)));
     // A full run of 512 symbols takes minutes, and the paper has none.
     scenes.extend([128, 256].map(|length| long(full(length), copies)));
     scenes.extend([64, 256, 2048].map(|cells| friends(cells, copies)));

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::{Exchange, Party, Wire};
 use crate::authenticated::sources;
 use crate::serve::idle;
-use crate::{Error, base_ot, batch, direct, ot, outsourced, plan, prepared, serve};
+use crate::{Error, base_ot, batch, direct, gmw, ot, outsourced, plan, prepared, serve};
 
 macro_rules! tasks {
     ($($(#[$doc:meta])* $kind:ident($suite:ident),)*) => {
@@ -47,6 +47,8 @@ tasks! {
     Ot(ot),
     /// A function under `direct`.
     Direct(direct),
+    /// A function under `gmw`, or under `direct` next to it.
+    Gmw(gmw),
     /// A function under `authenticated` by what is prepared.
     AuthenticatedSource(sources),
     /// A function under `prepared`.

@@ -19,7 +19,7 @@ use super::scene::{
 };
 use super::{FULL, Latency, QUICK, swapped};
 use crate::parties::{Exchange, Party, PartyLink, Wire, both};
-use crate::table::{Column, Row, key, known, mebibytes, number, short};
+use crate::table::{Column, Row, known, mebibytes, number, short};
 use crate::{Error, Figures, Options, Tell};
 
 /// A service with idle peers, with busy ones, with both or with neither.
@@ -49,8 +49,8 @@ impl Row for IdleFigures {
     const TITLE: &'static str = "A service with idle peers and busy ones, over TLS: its memory, \
                                  threads, share of a core and wake-ups; latency at the busy peers";
     const COLUMNS: &'static [Column<Self>] = &[
-        key("idle", 6, |of| of.idle.to_string()),
-        key("busy", 4, |of| of.busy.to_string()),
+        number("idle", 6, |of| of.idle.to_string()),
+        number("busy", 4, |of| of.busy.to_string()),
         number("resident MiB", 12, |of| mebibytes(of.resident_bytes)),
         number("threads", 7, |of| {
             known(of.threads.map(|count| count as f64))

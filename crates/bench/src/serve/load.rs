@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tacit::cost::Cost;
 use tacit::garble::SchemeId;
 use tacit::net::Channel;
-use tacit::session::{KeptOts, ProtocolId};
+use tacit::session::ProtocolId;
 use tacit::stock::{Preparation, StockName, Stocks};
 use tacit::{Fingerprint, Function, Identity, Job, Role, Session, Settings, Value};
 use tacit_serve::{Limits, Peer, Policy, Service};
@@ -33,7 +33,7 @@ const LEASED_AHEAD: u64 = 7;
 const BEAT: Duration = Duration::from_millis(100);
 /// How long an honest peer waits after a failure.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_millis(200);
-/// How long each sort of peers opens sessions of one run.
+/// How long peers open sessions of one run.
 const SESSIONS_AT_LEAST: Duration = Duration::from_secs(2);
 const SESSIONS_AT_MOST: Duration = Duration::from_secs(20);
 /// For each wait of a peer.
@@ -51,7 +51,7 @@ pub(crate) struct LoadReport {
     pub(super) wrong: u64,
     pub(super) failures: BTreeMap<String, u64>,
     pub(super) hostile: BTreeMap<String, u64>,
-    pub(super) sessions: BTreeMap<String, Visits>,
+    pub(super) sessions: Visits,
 }
 
 /// What all peers know.
@@ -177,7 +177,7 @@ fn report(
     field: Field,
     seconds: f64,
     hostile: BTreeMap<String, u64>,
-    sessions: BTreeMap<String, Visits>,
+    sessions: Visits,
 ) -> LoadReport {
     let seen = field.seen.into_inner();
     let seen = seen.unwrap_or_else(PoisonError::into_inner);
@@ -254,16 +254,12 @@ fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
     }
 }
 
-/// A peer that runs functions, one session after another, and keeps base OTs in between.
+/// A peer that runs functions, one session after another.
 fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Stocks>) {
     let mut dice = Dice(number as u64);
-    let kept = KeptOts::default();
     while !field.is_over() {
         let mut session = match field.session(identity) {
-            Ok(mut session) => {
-                session.keep_ots(&kept);
-                session
-            }
+            Ok(session) => session,
             Err(error) => {
                 field.failed(&error);
                 thread::sleep(AFTER_FAILURE);

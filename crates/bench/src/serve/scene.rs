@@ -158,6 +158,7 @@ pub(super) fn offer(number: usize, peers: &[Peer]) -> Result<Offer, Error> {
         name: name.to_owned(),
         functions: vec![Arc::new(function(number)?)],
         role: Role::Garbler,
+        shallow: Vec::new(),
         protocols: vec![protocol],
         outsourced: None,
         chain: None,

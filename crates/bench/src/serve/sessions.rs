@@ -1,16 +1,13 @@
-//! Sessions of one small run each: of peers that keep base OTs, and of others.
+//! Sessions of one small run each.
 
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::Identity;
 use tacit::net::Channel;
-use tacit::session::KeptOts;
 
 use super::load::{AFTER_FAILURE, Dice, Field, beats, run};
-use super::{KNOWN, STRANGERS};
 use crate::Error;
 
 /// Peers that open sessions at the same time, one after the other each.
@@ -18,7 +15,7 @@ const VISITORS: usize = 4;
 /// What the sessions run: a small function by `direct`.
 const OFFER: usize = 0;
 
-/// Sessions that peers of one sort had.
+/// Sessions that the peers had.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Visits {
     pub(super) seconds: f64,
@@ -26,44 +23,36 @@ pub(crate) struct Visits {
     pub(super) times_ms: Vec<f64>,
 }
 
-/// Sessions for `time` of each sort of peers. What the known ones make for later sessions counts.
+/// Sessions for `time`.
 pub(super) fn visit(
     plain: &mut Channel,
     field: &Field,
     identities: &[Identity],
     time: Duration,
-) -> Result<BTreeMap<String, Visits>, Error> {
-    let mut seen = BTreeMap::new();
-    for (name, keeps) in [(STRANGERS, false), (KNOWN, true)] {
-        let begun = Instant::now();
-        let times_ms = thread::scope(|scope| -> Result<_, Error> {
-            let visitors = identities.iter().take(VISITORS);
-            let visitors = visitors.map(|identity| {
-                let is_over = move || begun.elapsed() >= time;
-                scope.spawn(move || visits(field, identity, keeps, is_over))
-            });
-            let visitors: Vec<_> = visitors.collect();
-            beats(plain, begun, time)?;
-            let times = visitors.into_iter().map(|visitor| visitor.join());
-            Ok(times.flat_map(Result::unwrap_or_default).collect())
-        })?;
-        let seconds = begun.elapsed().as_secs_f64();
-        seen.insert(name.to_owned(), Visits { seconds, times_ms });
-    }
-    Ok(seen)
+) -> Result<Visits, Error> {
+    let begun = Instant::now();
+    let times_ms = thread::scope(|scope| -> Result<_, Error> {
+        let visitors = identities.iter().take(VISITORS);
+        let visitors = visitors.map(|identity| {
+            let is_over = move || begun.elapsed() >= time;
+            scope.spawn(move || visits(field, identity, is_over))
+        });
+        let visitors: Vec<_> = visitors.collect();
+        beats(plain, begun, time)?;
+        let times = visitors.into_iter().map(|visitor| visitor.join());
+        Ok(times.flat_map(Result::unwrap_or_default).collect())
+    })?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Visits { seconds, times_ms })
 }
 
 /// The times of one peer's sessions.
-fn visits(field: &Field, identity: &Identity, keeps: bool, is_over: impl Fn() -> bool) -> Vec<f64> {
-    let kept = keeps.then(KeptOts::default);
+fn visits(field: &Field, identity: &Identity, is_over: impl Fn() -> bool) -> Vec<f64> {
     let mut dice = Dice(1);
     let mut times_ms = Vec::new();
     while !is_over() {
         let begun = Instant::now();
         let visited = field.session(identity).and_then(|mut session| {
-            if let Some(kept) = &kept {
-                session.keep_ots(kept);
-            }
             let is_right = run(field, OFFER, &mut session, None, &mut dice)?.is_some();
             session.close()?;
             Ok(is_right)

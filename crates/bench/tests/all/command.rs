@@ -1,13 +1,14 @@
 //! The `tacit-bench` command: records for programs, tables for people, parties as processes.
 
 use std::path::Path;
+use std::process::Command;
 
-use tacit_testkit::process::{Ended, Running};
+use tacit_testkit::process::{ChildProcess, Ended};
 
 /// Runs `tacit-bench` to its end in `folder`.
 #[track_caller]
 fn bench(folder: &Path, args: &[&str]) -> Ended {
-    Running::start(env!("CARGO_BIN_EXE_tacit-bench"), folder, args, "").end()
+    ChildProcess::start(env!("CARGO_BIN_EXE_tacit-bench"), folder, args, "").end()
 }
 
 #[test]
@@ -135,43 +136,50 @@ fn what_cannot_be_measured() {
 }
 
 #[test]
-fn records_make_a_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    let words = ["schemes", "--quick", "--json", "--only", "aes-128 "];
-    let words = [&words[..], &["--only", "half-gates/two-call"]].concat();
-    let records = bench(folder.path(), &words);
-    write("records.jsonl", records.succeeded());
-    let words = ["report", "records.jsonl", "--markdown", "page.md"];
-    bench(folder.path(), &words).succeeded();
-    assert!(read("page.md").contains("half-gates/two-call"));
-    assert!(read("page.md").contains("](page/assumptions.svg)"));
-    assert!(read("page/assumptions.svg").starts_with("<svg"));
-
-    write(
-        "damaged.jsonl",
-        &records.stdout.replacen("\"version\"", "\"vision\"", 1),
-    );
-    let refused = |words: &[&str]| bench(folder.path(), &[&["report"], words].concat());
-    let damaged = refused(&["damaged.jsonl", "--markdown", "page.md"]);
-    damaged.failed(3, &["damaged.jsonl, line 1 ", "tacit-bench --json"]);
-    refused(&["absent.jsonl", "--markdown", "page.md"]).failed(3, &["cannot read absent.jsonl"]);
-    refused(&["records.jsonl", "--markdown", "records.jsonl/page.md"])
-        .failed(3, &["cannot write records.jsonl/page"]);
-    refused(&["records.jsonl"]).failed(2, &["--markdown"]);
+fn records_make_a_page_that_has_them_all() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let records = root.join("tests/records.jsonl");
+    let mut command = Command::new(root.join("../../scripts/bench-page"));
+    let ended = command.arg(&records).output().expect("the script");
+    let page = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{ended:?}");
+    for line in std::fs::read_to_string(records).unwrap().lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let words = [
+            "kernel",
+            "scheme",
+            "extension",
+            "kind",
+            "function",
+            "component",
+            "circuit",
+        ];
+        let words = words.iter().filter_map(|word| record[word].as_str());
+        let words: Vec<_> = words.collect();
+        let is_row = |row: &str| words.iter().all(|word| row.contains(word));
+        // What all rows share stands above them.
+        assert!(
+            words.len() > 1 && record["measured"] != "scheme" || page.lines().any(is_row),
+            "{words:?}"
+        );
+    }
+    for published in ["PartialGC, Table 1", "fast garbling, Table 8"] {
+        let page = page.to_lowercase();
+        assert!(page.contains(&published.to_lowercase()), "{published}");
+    }
+    let mut command = Command::new(root.join("../../scripts/bench-page"));
+    let refused = command.arg("absent.jsonl").output().expect("the script");
+    assert!(!refused.status.success(), "{refused:?}");
 }
 
 #[test]
 fn the_help_teaches_and_hides_the_party() {
     let folder = tempfile::tempdir().unwrap();
     let help = bench(folder.path(), &["--help"]);
-    for word in ["Usage: tacit-bench", "Examples", "report", "- outsourced:"] {
+    for word in ["Usage: tacit-bench", "Examples", "- outsourced:"] {
         assert!(help.succeeded().contains(word), "{word}: {help:?}");
     }
     assert!(!help.stdout.contains("\n  party"), "{help:?}");
-    let report = bench(folder.path(), &["report", "--help"]);
-    assert!(report.succeeded().contains("Examples"), "{report:?}");
     let version = bench(folder.path(), &["--version"]);
     assert!(version.succeeded().starts_with("tacit-bench "));
 }

@@ -25,8 +25,16 @@ impl<'b> Bit<'b> {
         self.builder
     }
 
-    pub(crate) fn literal(self) -> Literal {
+    /// What it is: in the netlist, or a late input that no gate read as yet.
+    #[must_use]
+    pub fn literal(self) -> Literal {
         self.literal
+    }
+
+    /// What it is in the netlist, which gets an input for it where it was a late one.
+    #[must_use]
+    pub fn settled(self) -> Literal {
+        self.builder.settled(self.literal)
     }
 
     /// `if_one` where this bit is one, else `if_zero`, of any one type. Costs an AND gate a bit.

@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::handle::{binary_operator, unary_operator};
-use super::{Bit, Builder, Handle};
+use super::{Bit, Builder, Handle, shallow};
 use crate::netlist::Literal;
 use crate::{Kind, Type};
 
@@ -141,6 +141,27 @@ impl<'b> Bus<'b> {
                 .collect();
         }
         level.pop().unwrap_or_else(|| self.builder.constant(true))
+    }
+
+    /// For each bit whether it and all before it are one. Costs an AND gate less than the width.
+    #[must_use]
+    pub fn prefix_ands(&self) -> Self {
+        if self.builder.is_shallow() {
+            return Self::from_bits(self.builder, shallow::prefix_ands(self.bits()));
+        }
+        let mut all = self.builder.constant(true);
+        let bits = self.bits().map(|bit| {
+            all = all & bit;
+            all
+        });
+        Self::from_bits(self.builder, bits.collect::<Vec<_>>())
+    }
+
+    /// Its bits, the last first.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let literals = self.literals.iter().rev().copied().collect();
+        Self::new(self.builder, literals)
     }
 
     /// Whether any bit is one. Costs an AND gate less than the width.

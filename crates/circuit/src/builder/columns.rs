@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use super::integer::add_column;
-use super::{Bit, Builder, Bus};
+use super::{Bit, Builder, Bus, shallow};
 
 /// A sum under construction, modulo 2^width.
 pub(super) struct Columns<'b> {
@@ -39,6 +39,11 @@ impl<'b> Columns<'b> {
             columns: vec![VecDeque::new(); width],
             constant: vec![false; width],
         }
+    }
+
+    /// How many places there are.
+    pub(super) fn width(&self) -> usize {
+        self.columns.len()
     }
 
     /// Adds `bit`·2^`place`.
@@ -106,6 +111,14 @@ impl<'b> Columns<'b> {
             columns,
             constant,
         } = self;
+        if builder.is_shallow() {
+            let one = builder.constant(true);
+            let columns = columns.into_iter().zip(constant);
+            let columns = columns.map(|(column, constant)| {
+                column.into_iter().chain(constant.then_some(one)).collect()
+            });
+            return shallow::sum_of_columns(builder, columns.collect());
+        }
         let width = columns.len();
         let mut carries = VecDeque::new();
         let places = columns.into_iter().zip(constant).enumerate();

@@ -106,12 +106,10 @@ binary_operator!(Int, Rem, rem, remainder);
 
 /// For each i up to the width, whether the number is at least 2^i.
 fn powers_reached<'b>(number: &Bus<'b>) -> Vec<Bit<'b>> {
-    let mut reached = vec![number.builder().constant(false)];
-    for bit in number.bits().rev() {
-        reached.push(reached[reached.len() - 1] | bit);
-    }
-    reached.reverse();
-    reached
+    let none = (!number).reversed().prefix_ands();
+    let zero = number.builder().constant(false);
+    let reached = none.bits().rev().map(|bit| !bit);
+    reached.chain([zero]).collect()
 }
 
 /// Quotient and remainder; `at_least` are the divisor's [`powers_reached`].

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::handle::{binary_operator, unary_operator, wraps_bus};
-use super::{Bit, Builder, Bus, Handle};
+use super::{Bit, Builder, Bus, Handle, shallow};
 use crate::{Kind, Type};
 
 /// An unsigned integer.
@@ -163,6 +163,9 @@ impl<'b> UInt<'b> {
             "widths of a sum's numbers"
         );
         let builder = numbers[0].0.builder();
+        if builder.is_shallow() {
+            return Self(shallow::sum_of_columns(builder, columns_of(numbers, width)));
+        }
         let mut carries = VecDeque::new();
         let bits = (0..width).map(|index| {
             let mut column: VecDeque<_> =
@@ -171,6 +174,20 @@ impl<'b> UInt<'b> {
             add_column(&mut column, &mut carries, index + 1 == width)
         });
         Self(Bus::from_bits(builder, bits))
+    }
+
+    /// Two numbers of `width` bits whose sum is that of these numbers modulo 2^`width`, whatever
+    /// the builder's form is: each layer of AND gates halves how many numbers are left. If the sum
+    /// is below 2^`width`, that of the two does not wrap around either.
+    ///
+    /// # Panics
+    ///
+    /// If there is no number.
+    #[must_use]
+    pub fn two_of_sum(numbers: &[&Self], width: usize) -> [Self; 2] {
+        let first = numbers.first().expect("a sum of at least one number");
+        let rows = shallow::compress(first.0.builder(), columns_of(numbers, width));
+        rows.map(Self)
     }
 
     /// Moved `by` places up, zeros below.
@@ -274,8 +291,21 @@ impl<'b> Int<'b> {
     }
 }
 
+/// The bits of numbers by their places, of `width` places.
+fn columns_of<'b>(numbers: &[&UInt<'b>], width: usize) -> Vec<Vec<Bit<'b>>> {
+    let is_there = |bit: &Bit<'b>| bit.as_constant() != Some(false);
+    let column = |place: usize| {
+        let numbers = numbers.iter().filter(|number| place < number.width());
+        numbers
+            .map(|number| number.0.bit(place))
+            .filter(is_there)
+            .collect()
+    };
+    (0..width).map(column).collect()
+}
+
 /// The sum bit of weight 2^i and the carry out of three bits.
-fn full_adder<'b>(a: Bit<'b>, b: Bit<'b>, carry: Bit<'b>) -> (Bit<'b>, Bit<'b>) {
+pub(super) fn full_adder<'b>(a: Bit<'b>, b: Bit<'b>, carry: Bit<'b>) -> (Bit<'b>, Bit<'b>) {
     let (x, y) = (a ^ carry, b ^ carry);
     (x ^ b, carry ^ (x & y))
 }
@@ -287,6 +317,9 @@ pub(super) fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> 
         b.width(),
         "widths of two integers in one operation"
     );
+    if a.builder().is_shallow() {
+        return shallow::sum(a, b, carry);
+    }
     let last = a.width().saturating_sub(1);
     let bits = a.bits().zip(b.bits()).enumerate().map(|(index, (a, b))| {
         if index == last {
@@ -306,6 +339,9 @@ fn difference_carry<'b>(a: &Bus<'b>, b: &Bus<'b>) -> Bit<'b> {
         b.width(),
         "widths of two integers in one comparison"
     );
+    if a.builder().is_shallow() {
+        return !shallow::less(a, b);
+    }
     let one = a.builder().constant(true);
     let pairs = a.bits().zip(b.bits());
     pairs.fold(one, |carry, (a, b)| carry ^ ((a ^ carry) & (!b ^ carry)))

@@ -27,7 +27,7 @@
 
 use super::columns::{Columns, Reading, bits_for};
 use super::handle::binary_operator;
-use super::{Builder, Bus, Int, UInt};
+use super::{Bit, Builder, Bus, Int, UInt};
 
 /// From this width on a full product is split: the least at which that costs less, as a test says.
 const KARATSUBA_BITS: usize = 28;
@@ -114,10 +114,14 @@ impl<'b> UInt<'b> {
             b.len(),
             "factors on both sides of a sum of products"
         );
-        let mut doubled = Columns::new(a[0].bus().builder(), width + 1);
+        let builder = a[0].bus().builder();
+        if builder.is_shallow() {
+            return Self::dot_product(a, b);
+        }
+        let mut doubled = Columns::new(builder, width + 1);
         for (a, b) in a.iter().zip(b) {
             assert_eq!([a.width(), b.width()], [width; 2], "widths of factors");
-            add_pairs_of_bits(&mut doubled, a.bus(), b.bus(), Reading::Unsigned, width);
+            add_pairs_of_bits(&mut doubled, (a.bus(), b.bus()), Reading::Unsigned, equal);
         }
         for sum in sums {
             assert_eq!(sum.width(), width + 1, "width of a sum of factors");
@@ -144,7 +148,7 @@ fn full_product<'b>(a: &Bus<'b>, b: &Bus<'b>, reading: Reading) -> Bus<'b> {
             return product_with_constant(builder, &constant, other, reading, width);
         }
     }
-    if a.width() == b.width() && a.width() >= KARATSUBA_BITS {
+    if a.width() == b.width() && a.width() >= KARATSUBA_BITS && !builder.is_shallow() {
         karatsuba(a, b, reading)
     } else {
         sum_of_products(builder, &[(a, b)], reading, width)
@@ -193,6 +197,9 @@ fn sum_of_products<'b>(
     reading: Reading,
     width: usize,
 ) -> Bus<'b> {
+    if builder.is_shallow() {
+        return shallow_sum_of_products(builder, pairs, reading, width);
+    }
     let (n, m) = (pairs[0].0.width(), pairs[0].1.width());
     // Twice the sum is what is added up; its lowest bit is zero and is left out at the end.
     let mut doubled = Columns::new(builder, width + 1);
@@ -213,7 +220,7 @@ fn sum_of_products<'b>(
                 doubled.add(1, &product, Reading::Unsigned);
             }
             None => {
-                add_pairs_of_bits(&mut doubled, a, b, reading, width);
+                add_pairs_of_bits(&mut doubled, (a, b), reading, equal);
                 general.push((a, b));
             }
         }
@@ -225,22 +232,44 @@ fn sum_of_products<'b>(
     doubled.slice(1..width + 1)
 }
 
-/// Adds Σ wᵢvⱼ·¬(aᵢ ⊕ bⱼ), where the weight of a sign bit is negative.
-fn add_pairs_of_bits<'b>(
-    doubled: &mut Columns<'b>,
-    a: &Bus<'b>,
-    b: &Bus<'b>,
+/// The same by the textbook: an AND gate for each pair of bits, all of them in one layer.
+fn shallow_sum_of_products<'b>(
+    builder: &'b Builder,
+    pairs: &[(&Bus<'b>, &Bus<'b>)],
     reading: Reading,
     width: usize,
+) -> Bus<'b> {
+    let mut sum = Columns::new(builder, width);
+    for &(a, b) in pairs {
+        match (as_constant(a), as_constant(b)) {
+            (Some(constant), _) => add_multiple(&mut sum, &constant, b, reading),
+            (None, Some(constant)) => add_multiple(&mut sum, &constant, a, reading),
+            (None, None) => add_pairs_of_bits(&mut sum, (a, b), reading, |a, b| a & b),
+        }
+    }
+    sum.sum()
+}
+
+/// What a pair of bits is in twice the product.
+fn equal<'b>(a: Bit<'b>, b: Bit<'b>) -> Bit<'b> {
+    !(a ^ b)
+}
+
+/// Adds Σ wᵢvⱼ·pair(aᵢ, bⱼ), where the weight of a sign bit is negative.
+fn add_pairs_of_bits<'b>(
+    sum: &mut Columns<'b>,
+    (a, b): (&Bus<'b>, &Bus<'b>),
+    reading: Reading,
+    pair: impl Fn(Bit<'b>, Bit<'b>) -> Bit<'b>,
 ) {
     let is_sign = |bus: &Bus<'b>, index| reading == Reading::Signed && index + 1 == bus.width();
-    for (i, a_i) in a.bits().enumerate().take(width + 1) {
-        for (j, b_j) in b.bits().enumerate().take(width + 1 - i) {
-            let equal = !(a_i ^ b_j);
+    for (i, a_i) in a.bits().enumerate().take(sum.width()) {
+        for (j, b_j) in b.bits().enumerate().take(sum.width() - i) {
+            let pair = pair(a_i, b_j);
             if is_sign(a, i) != is_sign(b, j) {
-                doubled.subtract_bit(i + j, equal);
+                sum.subtract_bit(i + j, pair);
             } else {
-                doubled.add_bit(i + j, equal);
+                sum.add_bit(i + j, pair);
             }
         }
     }
@@ -301,11 +330,10 @@ fn add_sums<'b>(
 
 /// The value of a bus that is constant.
 fn as_constant(bus: &Bus<'_>) -> Option<Vec<bool>> {
-    bus.bits().map(super::Bit::as_constant).collect()
+    bus.bits().map(Bit::as_constant).collect()
 }
 
-/// The product with a constant modulo 2^`width`: one row for each digit that is not zero in the
-/// constant's non-adjacent form (Reitwiesner, "Binary arithmetic", Advances in Computers 1, 1960).
+/// The product with a constant modulo 2^`width`.
 fn product_with_constant<'b>(
     builder: &'b Builder,
     constant: &[bool],
@@ -314,6 +342,13 @@ fn product_with_constant<'b>(
     width: usize,
 ) -> Bus<'b> {
     let mut sum = Columns::new(builder, width);
+    add_multiple(&mut sum, constant, other, reading);
+    sum.sum()
+}
+
+/// Adds the product with a constant: one row for each digit that is not zero in the constant's
+/// non-adjacent form (Reitwiesner, "Binary arithmetic", Advances in Computers 1, 1960).
+fn add_multiple<'b>(sum: &mut Columns<'b>, constant: &[bool], other: &Bus<'b>, reading: Reading) {
     // The digits of two's complement need no more than the sign again above the top.
     let fill = reading == Reading::Signed && constant.last().copied().unwrap_or(false);
     let bit = |index: usize| constant.get(index).copied().unwrap_or(fill);
@@ -332,7 +367,6 @@ fn product_with_constant<'b>(
         }
         carry = next;
     }
-    sum.sum()
 }
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ impl Builder {
         self.assert_owns(bus.builder());
         let mut draft = self.draft.borrow_mut();
         draft.outputs.push(Port::new(name, value.ty()));
-        draft.roots.extend_from_slice(bus.literals());
+        let settled = bus.literals().iter().map(|literal| self.settled(*literal));
+        draft.roots.extend(settled);
     }
 }
 
@@ -123,7 +124,7 @@ pub(super) fn finish_numbered(
     Ok((circuit, of_gates))
 }
 
-fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
+pub(super) fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
     let netlist = gates.into_netlist();
     netlist.ok_or_else(|| CircuitError::TooManyWires {
         at: "the circuit under construction".to_owned(),

@@ -82,7 +82,7 @@ fn bytes(distance: u32) -> usize {
 
 /// What a gate's shape says, by the shape's seven bits.
 #[derive(Clone, Copy)]
-struct Shape {
+struct GateEncoding {
     /// The bits of a word that belong to the first distance.
     first: u32,
     /// Where the second distance begins in a word, in bits.
@@ -96,17 +96,17 @@ struct Shape {
     has_second: u32,
 }
 
-static SHAPES: [Shape; 128] = {
-    let mut shapes = [Shape::of(0); 128];
+static ENCODINGS: [GateEncoding; 128] = {
+    let mut shapes = [GateEncoding::of(0); 128];
     let mut number = 1;
     while number < shapes.len() {
-        shapes[number] = Shape::of(number as u8);
+        shapes[number] = GateEncoding::of(number as u8);
         number += 1;
     }
     shapes
 };
 
-impl Shape {
+impl GateEncoding {
     const fn of(shape: u8) -> Self {
         let (first, second) = ((shape >> 2 & 3) + 1, shape >> 4);
         Self {
@@ -121,7 +121,7 @@ impl Shape {
 
     #[inline(always)]
     fn get(shape: u8) -> &'static Self {
-        &SHAPES[usize::from(shape & 127)]
+        &ENCODINGS[usize::from(shape & 127)]
     }
 }
 
@@ -150,17 +150,17 @@ pub(super) struct Iter<'a> {
 }
 
 impl Iter<'_> {
-    /// The gate of this shape, wire and distances.
+    /// The gate of this encoding, wire and distances.
     #[inline(always)]
-    fn gate(&self, shape: &Shape, Cursor { wire, at }: Cursor) -> PackedGate {
+    fn gate(&self, encoding: &GateEncoding, Cursor { wire, at }: Cursor) -> PackedGate {
         let word = match self.distances.get(at..at + MOST_BYTES) {
             Some(bytes) => u64::from_le_bytes(bytes.try_into().expect("a word")),
             None => last_word(&self.distances[at..]),
         };
         let last = wire - 1;
-        let a = last - (word as u32 & shape.first);
-        let b = (last & shape.has_second) - ((word >> shape.shift) as u32 & shape.second);
-        PackedGate::of_parts(shape.kind, [a, b])
+        let a = last - (word as u32 & encoding.first);
+        let b = (last & encoding.has_second) - ((word >> encoding.shift) as u32 & encoding.second);
+        PackedGate::of_parts(encoding.kind, [a, b])
     }
 }
 
@@ -176,10 +176,10 @@ impl Iterator for Iter<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<PackedGate> {
-        let shape = Shape::get(*self.shapes.next()?);
-        let gate = self.gate(shape, self.front);
+        let encoding = GateEncoding::get(*self.shapes.next()?);
+        let gate = self.gate(encoding, self.front);
         self.front.wire += 1;
-        self.front.at += usize::from(shape.length);
+        self.front.at += usize::from(encoding.length);
         Some(gate)
     }
 
@@ -191,10 +191,10 @@ impl Iterator for Iter<'_> {
 impl DoubleEndedIterator for Iter<'_> {
     #[inline(always)]
     fn next_back(&mut self) -> Option<PackedGate> {
-        let shape = Shape::get(*self.shapes.next_back()?);
+        let encoding = GateEncoding::get(*self.shapes.next_back()?);
         self.back.wire -= 1;
-        self.back.at -= usize::from(shape.length);
-        Some(self.gate(shape, self.back))
+        self.back.at -= usize::from(encoding.length);
+        Some(self.gate(encoding, self.back))
     }
 }
 

@@ -46,6 +46,11 @@ impl Sharing {
         self.netlist.node_count() - self.netlist.inputs() as usize
     }
 
+    /// The gates so far.
+    pub(crate) fn netlist(&self) -> &Netlist {
+        &self.netlist
+    }
+
     /// Appends the next input; a constant once the netlist is full.
     pub fn input(&mut self) -> Literal {
         if self.is_full() {
@@ -154,6 +159,11 @@ impl Sharing {
             self.netlist.push_packed(node);
         }
         Literal::of(number)
+    }
+
+    /// Makes no more gates, and no netlist.
+    pub(crate) fn overflow(&mut self) {
+        self.overflow = true;
     }
 
     fn is_full(&mut self) -> bool {

@@ -9,18 +9,18 @@ use super::json::FIRST_ROUNDED;
 /// A value that another language gives, or a part of it. It is read by a port's type.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub enum Given<'g> {
+pub enum HostValue<'g> {
     /// JSON.
     Json(&'g Json),
     /// An array of numbers, or one of them.
     Numbers(Numbers<'g>),
     /// Columns with their names, which are rows as well.
-    Columns(&'g [(String, Given<'g>)]),
+    Columns(&'g [(String, HostValue<'g>)]),
     /// The row of columns that has this index.
-    Row(&'g [(String, Given<'g>)], usize),
+    Row(&'g [(String, HostValue<'g>)], usize),
 }
 
-impl<'g> Given<'g> {
+impl<'g> HostValue<'g> {
     /// How many items a list has; nothing where this is no list.
     #[must_use]
     pub fn length(self) -> Option<usize> {
@@ -356,6 +356,6 @@ mod tests {
         assert!(new(NumberFormat::Bool, &[usize::MAX, 2], &bytes).is_none());
         assert!(new(NumberFormat::Bool, &[1 << 62, 0], &[]).is_none());
         let none = new(NumberFormat::Float, &[0, 3], &[]).unwrap();
-        assert_eq!(Given::Numbers(none).items().count(), 0);
+        assert_eq!(HostValue::Numbers(none).items().count(), 0);
     }
 }

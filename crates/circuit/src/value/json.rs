@@ -5,7 +5,7 @@ use zeroize::Zeroize;
 
 use crate::{CircuitError, Kind, Type};
 
-use super::given::Given;
+use super::given::HostValue;
 use super::text::number_range;
 use super::{Reader, Value};
 
@@ -15,11 +15,11 @@ pub(super) const FIRST_ROUNDED: u64 = 1 << 53;
 
 impl Reader<'_> {
     /// Reads a value that another language gives.
-    pub(super) fn given(&mut self, ty: &Type, given: Given<'_>) -> Result<(), CircuitError> {
+    pub(super) fn given(&mut self, ty: &Type, given: HostValue<'_>) -> Result<(), CircuitError> {
         let Kind::Array(of, n) = ty.kind() else {
             return match given {
-                Given::Json(json) => self.json(ty, json),
-                Given::Numbers(numbers) => match numbers.bits(ty) {
+                HostValue::Json(json) => self.json(ty, json),
+                HostValue::Numbers(numbers) => match numbers.bits(ty) {
                     Some(bits) => {
                         bits.for_each(|bit| self.bits.push(bit));
                         Ok(())
@@ -76,9 +76,13 @@ impl Reader<'_> {
             (Kind::Bits(_) | Kind::Bytes(_), _) => Err(self.error(
                 ty,
                 "a string".to_owned(),
-                kind_of(Given::Json(json)).to_owned(),
+                kind_of(HostValue::Json(json)).to_owned(),
             )),
-            _ => Err(self.error(ty, number_range(ty), kind_of(Given::Json(json)).to_owned())),
+            _ => Err(self.error(
+                ty,
+                number_range(ty),
+                kind_of(HostValue::Json(json)).to_owned(),
+            )),
         }
     }
 
@@ -115,15 +119,15 @@ impl Value {
     }
 }
 
-fn kind_of(given: Given<'_>) -> &'static str {
+fn kind_of(given: HostValue<'_>) -> &'static str {
     match given {
-        Given::Json(Json::Null) => "null",
-        Given::Json(Json::Bool(_)) => "true or false",
-        Given::Json(Json::Number(_)) => "a number",
-        Given::Json(Json::String(_)) => "a string",
-        Given::Json(Json::Object(_)) | Given::Row(..) => "an object",
-        Given::Numbers(_) if given.length().is_none() => "a number",
-        Given::Json(Json::Array(_)) | Given::Numbers(_) | Given::Columns(_) => "a list",
+        HostValue::Json(Json::Null) => "null",
+        HostValue::Json(Json::Bool(_)) => "true or false",
+        HostValue::Json(Json::Number(_)) => "a number",
+        HostValue::Json(Json::String(_)) => "a string",
+        HostValue::Json(Json::Object(_)) | HostValue::Row(..) => "an object",
+        HostValue::Numbers(_) if given.length().is_none() => "a number",
+        HostValue::Json(Json::Array(_)) | HostValue::Numbers(_) | HostValue::Columns(_) => "a list",
     }
 }
 

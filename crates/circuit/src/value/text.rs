@@ -2,7 +2,7 @@
 
 use crate::{CircuitError, Kind, Type};
 
-use super::given::Given;
+use super::given::HostValue;
 use super::json::wipe_json;
 use super::number::{Natural, negated_if};
 use super::{Reader, Value};
@@ -29,7 +29,7 @@ impl Reader<'_> {
                     };
                     self.error(ty, "a JSON list".to_owned(), found)
                 })?;
-                let result = self.given(ty, Given::Json(&json));
+                let result = self.given(ty, HostValue::Json(&json));
                 wipe_json(json);
                 result
             }

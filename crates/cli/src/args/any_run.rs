@@ -8,6 +8,7 @@ use tacit::Function;
 
 use super::text::{duration, pair};
 use crate::failure::Failure;
+use crate::inputs::Reading;
 
 /// The heading of inputs and results.
 pub(super) const VALUES: &str = "Inputs and results";
@@ -22,7 +23,7 @@ pub(super) const KEPT: &str = "Stock, and values kept between runs";
 pub(crate) struct InputArgs {
     /// An input of this party: a value, `@FILE`, or `-` for standard input
     ///
-    /// Of a program also `@FILE.csv` for a table, and `@FILE.csv:COLUMN` for one column. Values in
+    /// For a program also `@FILE.csv` for a table, and `@FILE.csv:COLUMN` for one column. Values in
     /// arguments show in the list of processes.
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub(crate) inputs: Vec<String>,
@@ -31,15 +32,22 @@ pub(crate) struct InputArgs {
     pub(crate) input_file: Option<PathBuf>,
 }
 
+impl InputArgs {
+    /// Where the inputs are given.
+    pub(crate) fn reading(&self) -> Reading<'_> {
+        Reading::Command(&self.inputs, self.input_file.as_deref())
+    }
+}
+
 /// Files for a party's results.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
     /// Write an array or a table of a program's results into this new file, as CSV
     #[arg(long = "output", value_name = "NAME=FILE.csv", value_parser = pair)]
     pub(crate) outputs: Vec<(String, String)>,
-    /// With --output: write texts that begin as a formula of a spreadsheet, such as +49 30 1234,
-    /// as they are, and not with an apostrophe before them. For programs: a spreadsheet may run
-    /// what the other party wrote
+    /// With --output: put no apostrophe before texts that start like a formula of a spreadsheet,
+    /// such as +49 30 1234. Only for programs that read the file: a spreadsheet may run what the
+    /// other party wrote
     #[arg(long, requires = "outputs", hide_short_help = true)]
     pub(crate) plain_texts: bool,
 }
@@ -47,22 +55,22 @@ pub(crate) struct OutputArgs {
 /// How runs are made, and what is told of them.
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
-    /// The garbling scheme, or an assumption for the best scheme that needs no more;
-    /// `tacit inspect` lists both. Unless given, half-gates with the hash that suits the function;
-    /// all parties name the same
+    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit
+    /// inspect` lists both. Default: half-gates with the hash that suits the function. All parties
+    /// give the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) scheme: Option<String>,
-    /// Longest time for each run, from its first message to its result, such as 10m; without it
-    /// only the waits are bounded, each by itself
+    /// Longest time for each run, from its first message to its result, such as 10m. Default: only
+    /// each wait is bounded
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) time_limit: Option<Duration>,
-    /// Run N times over one connection, on the same inputs, to measure; all parties say the same
+    /// Run N times over one connection, on the same inputs, to measure. All parties give the same
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = HOW, hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
-    /// Print what it took: time, bytes, rounds, memory
+    /// Print the cost: time, bytes, rounds, memory
     #[arg(long, help_heading = VALUES)]
     pub(crate) cost: bool,
     /// Print JSON
@@ -74,12 +82,11 @@ pub(crate) struct RunsArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = KEPT)]
 pub(crate) struct ChainArgs {
-    /// Keep values in the chain of this name, as the other party that keeps them does. A run that
-    /// saves values and loads none begins it
+    /// Keep values in the chain of this name; the other party that keeps them gives the same name.
+    /// A run that saves values and loads none starts it
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) chain: Option<String>,
-    /// With --chain, at both: let a function that saves a value without loading it discard the one
-    /// that the chain keeps
+    /// With --chain, at both: let a function discard a kept value that it saves without loading it
     #[arg(long, hide_short_help = true)]
     pub(crate) replace: bool,
 }
@@ -93,7 +100,7 @@ impl ChainArgs {
     /// --chain is missing or is of no use here, or --replace is given without it.
     pub(crate) fn check(&self, function: &Function, other: &str) -> Result<(), Failure> {
         let (name, keeps) = (function.name(), function.has_saved_values());
-        Err(Failure::Usage(match &self.chain {
+        Err(Failure::usage(match &self.chain {
             Some(chain) if !keeps => {
                 format!("--chain {chain}: {name} neither saves nor loads values; leave it out")
             }

@@ -21,18 +21,18 @@ pub(crate) struct FunctionArgs {
     #[arg(hide_short_help = true)]
     pub(crate) results: Vec<(String, String)>,
     /// Read a port of a circuit file as this type, of the same width: in0=bytes[16], in1=u64. Both
-    /// parties say the same
+    /// parties give the same
     #[arg(long = "type", value_name = "PORT=TYPE", value_parser = pair, hide_short_help = true)]
     pub(crate) types: Vec<(String, String)>,
     /// A public input of a program, the same at both parties: a value or `@FILE`
     #[arg(long = "public", value_name = "NAME=VALUE")]
     pub(crate) public: Vec<String>,
-    /// Which run of a program of the language; `main` unless given
+    /// The run of a program of the language. Default: `main`
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
-    /// How a circuit file numbers the bits of its values, seen from Tacit's numbering: as-given,
-    /// reversed-bytes, reversed-bits or reversed. Public Bristol Fashion files of ciphers and
-    /// hashes have reversed-bytes, which is the default; those of arithmetic have as-given
+    /// How a circuit file numbers the bits of its values, relative to Tacit's numbering: as-given,
+    /// reversed-bytes, reversed-bits or reversed. Default: reversed-bytes, for public Bristol
+    /// Fashion files of ciphers and hashes. Those of arithmetic need as-given
     #[arg(long, value_name = "ORDER", hide_short_help = true)]
     pub(crate) bit_order: Option<BitOrder>,
 }

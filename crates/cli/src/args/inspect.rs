@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
+use tacit::circuit::builder::CircuitForm;
+use tacit::protocols::Protocol;
 
 use super::FunctionArgs;
+use super::run::protocol;
 
 /// The heading of what is told of it.
-const TOLD: &str = "What is told";
+const TOLD: &str = "Output";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -16,17 +19,17 @@ Examples:
   tacit inspect millionaires --param bits=64
   tacit inspect adder64.txt --type in0=u64 --type in1=u64 --type out0=u64 --bit-order as-given
   tacit inspect auction.tacit           parties, types, ports, meaning and cost of a program
-  tacit inspect levenshtein --param n=8,m=8 --svg levenshtein.svg
+  tacit inspect levenshtein --param n=8,m=8 --graph
   tacit inspect adder64.txt --optimise --out smaller.txt
   tacit inspect aes-128 --out aes.txt   the circuit in Bristol Fashion
-  tacit inspect auction.tacit --lines   what each line of a program costs
-  tacit inspect --check circuits/       public circuit files against known answers";
+  tacit inspect auction.tacit --lines   the cost of each line of a program
+  tacit inspect table.tacit --protocol gmw   its layers, and the loops that have many";
 
 /// Arguments of `tacit inspect`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what")
     .required(true)
-    .args(["function", "list", "check"]))]
+    .args(["function", "list"]))]
 pub(crate) struct InspectArgs {
     /// A program of the language (`.tacit`), a name from the library, or a circuit file
     /// (Bristol Fashion or the old Bristol format)
@@ -37,50 +40,67 @@ pub(crate) struct InspectArgs {
     #[arg(long)]
     #[arg(help_heading = TOLD)]
     pub(crate) list: bool,
-    /// Check the public circuit files in a folder against known answers and list their digests
-    #[arg(long, value_name = "DIR")]
-    #[arg(help_heading = TOLD)]
-    pub(crate) check: Option<PathBuf>,
-    /// Draw the function's graph into this new file, as SVG: calls, who owns what they read,
-    /// results
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check", "optimise"])]
-    #[arg(help_heading = TOLD)]
-    pub(crate) svg: Option<PathBuf>,
-    /// Print the function's graph as text: components and how often each is called, and the steps
-    #[arg(long, conflicts_with_all = ["list", "check", "optimise", "json"])]
+    /// Print the function's graph as text: components, the number of calls of each, and the steps
+    #[arg(long, conflicts_with_all = ["list", "optimise", "json"])]
     #[arg(help_heading = TOLD)]
     pub(crate) graph: bool,
-    /// Print the function as its digest takes it: inputs, steps that call components, results.
-    /// Nothing reads this text
-    #[arg(long, conflicts_with_all = ["list", "check", "optimise", "graph", "svg"])]
+    /// Print the text that the function's digest covers: inputs, steps that call components,
+    /// results
+    #[arg(long, conflicts_with_all = ["list", "optimise", "graph"])]
     #[arg(conflicts_with_all = ["out", "json"])]
     #[arg(help_heading = TOLD)]
     pub(crate) ir: bool,
-    /// Make the circuit smaller without changing what it computes, and say what each pass gained.
-    /// The result is another circuit with another digest, so that a run with it needs it on both
-    /// sides
-    #[arg(long, conflicts_with_all = ["list", "check"])]
+    /// Make the circuit smaller without changing what it computes, and print what each pass saved.
+    /// The new circuit has a new digest, so both parties need it for a run
+    #[arg(long, conflicts_with_all = ["list"])]
     #[arg(help_heading = TOLD)]
     pub(crate) optimise: bool,
-    /// Write the circuit, optimised if that is asked for, into this new file, in Bristol Fashion
-    /// and in the bit order that --bit-order says, or that of byte strings
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "check"])]
+    /// Write the circuit, optimised with --optimise, into this new file, in Bristol Fashion and in
+    /// the bit order of --bit-order. Default: that of byte strings
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list"])]
     #[arg(help_heading = TOLD)]
     pub(crate) out: Option<PathBuf>,
-    /// Print what each line of a program costs: AND gates, those of the functions that it calls
-    /// among them, and of itself alone; bytes of tables; bits that go into components
+    /// Print the cost of each line of a program: AND gates with and without those of the functions
+    /// that it calls; bytes of tables; bits that go into components
     #[arg(long)]
-    #[arg(conflicts_with_all = ["list", "check", "optimise", "graph", "svg", "out"])]
+    #[arg(conflicts_with_all = ["list", "optimise", "graph", "out"])]
     #[arg(help_heading = TOLD)]
     pub(crate) lines: bool,
-    /// Write the AND gates of each line of a program and of the calls that lead to it into this new
-    /// file, as the folded stacks from which tools draw flame graphs
+    /// Write the AND gates of each line of a program, with the calls that lead to it, into this new
+    /// file, as folded stacks for tools that draw flame graphs
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["list", "check", "optimise", "graph", "svg", "out"])]
+          conflicts_with_all = ["list", "optimise", "graph", "out"])]
     #[arg(help_heading = TOLD)]
     pub(crate) folded: Option<PathBuf>,
+    /// Compile a program as this protocol runs it. gmw takes the shallow form: more AND gates in
+    /// fewer layers, of which each takes a message; layers are told, and loops whose turns wait for
+    /// each other
+    #[arg(long, value_parser = protocol())]
+    #[arg(conflicts_with_all = ["list", "optimise"])]
+    #[arg(help_heading = TOLD)]
+    pub(crate) protocol: Option<Protocol>,
+    /// The same as --protocol gmw, for programs alone
+    #[arg(long, conflicts_with_all = ["list", "optimise", "protocol"])]
+    #[arg(help_heading = TOLD)]
+    pub(crate) shallow: bool,
     /// Print JSON
     #[arg(long)]
     #[arg(help_heading = TOLD)]
     pub(crate) json: bool,
+}
+
+impl InspectArgs {
+    /// What operations of a program are made of.
+    pub(crate) fn form(&self) -> CircuitForm {
+        match self.protocol {
+            Some(protocol) => protocol.circuit_form(),
+            None if self.shallow => CircuitForm::Shallow,
+            None => CircuitForm::Small,
+        }
+    }
+
+    /// Whether what a run over shares takes is told.
+    pub(crate) fn is_over_shares(&self) -> bool {
+        self.form() == CircuitForm::Shallow
+    }
 }

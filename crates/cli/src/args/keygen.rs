@@ -9,10 +9,10 @@ Examples:
   tacit keygen                          into tacit/identity.key in your configuration folder
   tacit keygen --out alice.key
   tacit keygen --show alice.key         print its fingerprint again
-  tacit keygen --show                   that of the identity which `tacit run` takes
+  tacit keygen --show                   the fingerprint of the identity that `tacit run` uses
 
-Give the fingerprint to the other party over a way on which nobody can change it. The key file \
-itself stays with you: whoever has it can pass for you.";
+Give the fingerprint to the other party over a channel that nobody can tamper with. Keep the key \
+file secret: anyone who has it can impersonate you.";
 
 /// Arguments of `tacit keygen`.
 #[derive(Debug, Args)]
@@ -20,8 +20,8 @@ pub(crate) struct KeygenArgs {
     /// Where to put the identity; an existing file is never overwritten
     #[arg(long, value_name = "FILE", conflicts_with = "show")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the fingerprint of an existing identity; without FILE, of the one that `tacit run`
-    /// takes
+    /// Print the fingerprint of an existing identity. Without FILE: of the one that `tacit run`
+    /// uses
     #[arg(long, value_name = "FILE")]
     pub(crate) show: Option<Option<PathBuf>>,
     /// Print JSON

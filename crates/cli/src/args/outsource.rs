@@ -22,7 +22,7 @@ Examples, one line at each of three parties that have paired two by two, by `tac
 ";
 
 const MORE_EXAMPLES: &str = "\
-Without, one line in each of three terminals (identities from `tacit keygen`):
+Without pairing, one line in each of three terminals (identities from `tacit keygen`):
   tacit outsource generator millionaires --identity alice.key --listen 127.0.0.1:7000 \\
       --cloud CAROLS-FINGERPRINT --evaluator BOBS-FINGERPRINT --input a=41
   tacit outsource cloud millionaires --identity carol.key --listen 127.0.0.1:7001 \\
@@ -38,11 +38,11 @@ Without, one line in each of three terminals (identities from `tacit keygen`):
   bob$   tacit outsource evaluator total.tacit --entry start …
 
 The generator has the garbler's inputs and results, the evaluator its own, and the cloud none. The \
-runs are secure even if all three are malicious, as long as no two of them work together. Where \
+runs are secure even if all three are malicious, as long as no two of them work together. If \
 all three follow the protocol, each gives --copies 1.
 
 docs/outsourced.md shows generator and cloud as services, by `tacit serve`. `tacit run --help` \
-says how values are written.";
+shows how to write values.";
 
 /// What `-h` ends with.
 pub(super) fn short_examples() -> String {
@@ -57,7 +57,7 @@ pub(super) fn examples() -> String {
     EXAMPLES.to_owned() + MORE_EXAMPLES
 }
 
-const OTHERS: &str = "Who this party and the others are, and how to meet them";
+const OTHERS: &str = "This party, the others, and how to meet them";
 
 /// What `tacit outsource` does: which of the three this party is.
 #[derive(Debug, Subcommand)]
@@ -108,12 +108,12 @@ pub(crate) struct EvaluatorArgs {
     /// The cloud: its name in tacit.toml, or its fingerprint
     #[arg(long, value_name = "NAME|FINGERPRINT", help_heading = OTHERS)]
     cloud: String,
-    /// Where the cloud listens; without it, the address in tacit.toml
+    /// Where the cloud listens. Default: the address in tacit.toml
     #[arg(long, value_name = "HOST:PORT", help_heading = OTHERS)]
     cloud_at: Option<String>,
     #[command(flatten)]
     inputs: InputArgs,
-    /// Run only if generator and cloud go on from this chain at this version or a later one, as an
+    /// Run only if generator and cloud continue from this chain, at this version or a later one; an
     /// earlier run printed it
     #[arg(long, value_name = "CHAIN:VERSION", value_parser = pin)]
     #[arg(help_heading = KEPT, hide_short_help = true)]
@@ -123,7 +123,7 @@ pub(crate) struct EvaluatorArgs {
 /// What each of the three takes.
 #[derive(Debug, Args)]
 pub(crate) struct EachArgs {
-    /// A program (`.tacit`), a name from the library, or a circuit file; all three name the same
+    /// A program (`.tacit`), a name from the library, or a circuit file. All three give the same
     ///
     /// A circuit file has Bristol Fashion or the old Bristol format.
     pub(crate) function: String,
@@ -133,12 +133,13 @@ pub(crate) struct EachArgs {
     pub(crate) session: SessionArgs,
     /// Longest wait for each of the others, and for each message, such as 30s
     ///
-    /// Without it 60s for the others to be there and 15m for a message, in which they may work.
+    /// Default: 60s for the others to be there, and 15m for a message, since they may work
+    /// meanwhile.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = OTHERS)]
     pub(crate) timeout: Option<Duration>,
     /// Make N circuits, of which the cloud evaluates two fifths and checks the others
     ///
-    /// 256 unless given, and 1 for parties that follow the protocol. All three name the same.
+    /// Default: 256. Parties that follow the protocol may give 1. All three give the same.
     #[arg(long, value_name = "N", help_heading = HOW)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
@@ -146,12 +147,12 @@ pub(crate) struct EachArgs {
     #[arg(long, value_name = "MODEL", value_parser = model)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security: Option<ThreatModel>,
-    /// The statistical security of the checks of inputs, 40 unless given. All three name the same
+    /// The statistical security of the checks of inputs. Default: 40. All three give the same
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
-    /// Allow fewer --security-bits or --copies than give 40 bits of statistical security. For
-    /// measurements: whoever cheats may succeed
+    /// Allow --security-bits and --copies that give fewer than 40 bits of statistical security.
+    /// Only for measurements: a cheating party may succeed
     #[arg(long, help_heading = HOW, hide_short_help = true)]
     pub(crate) insecure_for_measurements: bool,
     #[command(flatten)]
@@ -165,15 +166,15 @@ pub(crate) struct ServerArgs {
     /// The evaluator: its name in tacit.toml, or its fingerprint
     #[arg(long, value_name = "NAME|FINGERPRINT", help_heading = OTHERS)]
     evaluator: String,
-    /// Wait at this address for whoever connects to this party
+    /// Wait at this address for the parties that connect to this one
     ///
-    /// Port 0 takes a free one and tells it. Without it, where tacit.toml listens for them.
+    /// Port 0 takes a free one and prints it. Default: the address in tacit.toml.
     #[arg(long, value_name = "HOST:PORT", help_heading = OTHERS)]
     pub(crate) listen: Option<String>,
     #[command(flatten)]
     pub(crate) chain: ChainArgs,
-    /// Who else may use the values of a chain that this run begins, in addition to its evaluator;
-    /// once for each, the same at both. `tacit stock allow` adds more later
+    /// Let this party, in addition to the evaluator, use the values of a chain that this run
+    /// starts; once for each, the same at both. `tacit stock allow` adds more later
     #[arg(long, value_name = "NAME|FINGERPRINT", help_heading = KEPT, hide_short_help = true)]
     pub(crate) allow: Vec<String>,
     #[command(flatten, next_help_heading = KEPT)]
@@ -191,7 +192,7 @@ pub(crate) struct ToGeneratorArgs {
     /// The generator: its name in tacit.toml, or its fingerprint
     #[arg(long, value_name = "NAME|FINGERPRINT")]
     generator: String,
-    /// Where the generator listens; without it, the address in tacit.toml
+    /// Where the generator listens. Default: the address in tacit.toml
     #[arg(long, value_name = "HOST:PORT")]
     generator_at: Option<String>,
 }

@@ -12,13 +12,13 @@ Examples:
   bob$   tacit pair accept tacit-invitation:… --name alice
   alice$ tacit pair invite --name bob --relay relay.example:7400    nobody can connect to Alice
 
-Alice sends the line that the first command prints to Bob, over any way. Then both speak to each \
+Alice sends Bob the line that the first command prints, over any channel. Then they speak to each \
 other: each reads a code of six digits aloud and types the other's. Now each has the other in \
-tacit.toml, and Alice listens and garbles unless told otherwise:
+tacit.toml. By default Alice listens and garbles:
   tacit run FUNCTION --with bob --input …
 
-An invitation is good once and for an hour. Somebody between the two has one chance in a million \
-for each of them not to be noticed (docs/pairing.md).";
+An invitation is valid once, for an hour. An attacker between the two has one chance in a million \
+against each of them to stay unnoticed (docs/pairing.md).";
 
 const INVITE_EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,7 @@ const ACCEPT_EXAMPLES: &str = "\
 Examples:
   tacit pair accept tacit-invitation:… --name alice
 
-The other party's command has to be running. Speak to that party: each reads a code aloud, and the \
+The other party's command must be running. Speak to that party: each reads a code aloud, and the \
 other types it.";
 
 /// Arguments of `tacit pair`.
@@ -58,20 +58,20 @@ pub(crate) enum PairCommand {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("where").required(true).args(["listen", "relay"]))]
 pub(crate) struct InviteArgs {
-    /// What to call the other party in tacit.toml
+    /// The other party's name in tacit.toml
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
     /// Wait for the other party at this address, now and in runs; port 0 takes a free one
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
-    /// Meet the other party at this relay, now and in runs: both connect to it, and neither has to
-    /// be reachable
+    /// Meet the other party at this relay, now and in runs: both connect to it, and neither needs
+    /// to be reachable
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "address")]
     pub(crate) relay: Option<String>,
     /// Where the other party reaches this one, if not at the address of --listen
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) address: Option<String>,
-    /// How long the invitation is good, at most a day
+    /// How long the invitation is valid, at most a day
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1h")]
     pub(crate) valid: Duration,
 }
@@ -81,7 +81,7 @@ pub(crate) struct InviteArgs {
 pub(crate) struct AcceptArgs {
     /// The line that the other party's `tacit pair invite` printed
     pub(crate) invitation: String,
-    /// What to call the other party in tacit.toml
+    /// The other party's name in tacit.toml
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
 }

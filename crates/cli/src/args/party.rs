@@ -17,9 +17,9 @@ pub(super) const MEETING: &str = "Which party this is, and how to meet the other
 /// Which of two parties this is.
 #[derive(Debug, Args)]
 pub(crate) struct PartyArgs {
-    /// Which role this party plays
+    /// This party's role
     ///
-    /// Without it, the one that tacit.toml has for the peer.
+    /// Default: the role in tacit.toml for the peer.
     #[arg(long, value_parser = roles())]
     pub(crate) role: Option<Role>,
     /// Which party of a program this is, by its name there, in place of --role
@@ -48,8 +48,7 @@ pub(super) fn named(protocol: Protocol) -> PossibleValue {
 pub(crate) struct MeetArgs {
     /// Wait for the peer at this address
     ///
-    /// Port 0 takes a free one and tells it. Without it and --connect, as tacit.toml says of the
-    /// peer.
+    /// Port 0 takes a free one and prints it. Without this and --connect, tacit.toml decides.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
     pub(crate) listen: Option<String>,
     /// Connect to the peer at this address
@@ -61,13 +60,14 @@ pub(crate) struct MeetArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// How oblivious transfers are made: softspoken-2, softspoken-4 or softspoken-8, each with
-    /// fewer bytes and more work, or silent, which rests on LPN; without it the party that connects
-    /// takes softspoken-2, or what the link in tacit.toml says, and the other follows
+    /// fewer bytes and more work, or silent, which rests on LPN. Default: the party that connects
+    /// takes softspoken-2, or softspoken-4 where transfers are most of a run, or the fastest for
+    /// the link in tacit.toml, and the other follows
     #[arg(long, value_name = "NAME", value_parser = ot_extension, hide_short_help = true)]
     pub(crate) ot_extension: Option<OtExtension>,
     /// Longest wait for the peer, and for each message, such as 30s
     ///
-    /// Without it 60s for the peer to be there and 30s for a message. A long message may take so
+    /// Default: 60s for the peer to be there, and 30s for a message. A long message may take that
     /// long for each 16 KiB.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
@@ -78,19 +78,19 @@ pub(crate) struct MeetArgs {
 pub(crate) struct SessionArgs {
     /// This party's identity, from `tacit keygen`
     ///
-    /// Without it, the one in tacit.toml or identity.key next to it.
+    /// Default: the one in tacit.toml, or identity.key next to it.
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
-    /// On what the session's oblivious transfer rests: ristretto255, which is the default, or
-    /// ml-kem-768 against quantum computers; all parties name the same
+    /// The base of the session's oblivious transfer: ristretto255, or ml-kem-768 against quantum
+    /// computers. Default: ristretto255. All parties give the same
     #[arg(long, value_name = "NAME", value_parser = base_ot, hide_short_help = true)]
     pub(crate) base_ot: Option<BaseOt>,
 }
 
 /// Where this party's stock is.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct StockArgs {
-    /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
+    /// The folder of this party's stocks. Default: the one in tacit.toml, or tacit/stock in your
     /// data folder
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) stock: Option<PathBuf>,

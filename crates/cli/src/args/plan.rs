@@ -6,8 +6,10 @@ use clap::Args;
 use tacit::garble::Assumption;
 use tacit::net::Link;
 use tacit::protocols::ThreatModel;
+use tacit::session::OtExtension;
 
 use super::run::model;
+use super::text::ot_extension;
 use super::{FunctionArgs, PartyArgs};
 
 /// What its help ends with.
@@ -18,15 +20,20 @@ Examples:
   tacit plan levenshtein --param n=60,m=60 --peer bob       from what is in stock with bob
   tacit plan aes-128 --link 500us,1gbit --security malicious --runs 1024
   tacit plan auction.tacit --link 40ms,100mbit --json
+  tacit plan table.tacit --link 33ms,50mbit --ot-extension silent       gmw, too
 
-What is computed can be cut into components of several sizes, run by several protocols and garbled \
-under several schemes. A plan compares them: bytes, which follow from the function and are exact; \
-times, from the link and from what this machine takes for garbling and evaluating, which is tried \
-out for less than a second; and what has to be prepared. Larger components need fewer links and \
-cost less online; smaller ones serve more functions.
+A function can be run by several protocols and garbled under several schemes. A plan compares \
+them: bytes, which are exact; times, from the link and from how fast this machine garbles and \
+evaluates, which is measured for less than a second; and what must be prepared. Larger components \
+need fewer links and cost less online; smaller ones serve more functions. So plan each function \
+that computes what you want.
 
-Where a stock is looked at, with --peer or --stock, the choice is the fastest that it is enough \
-for, and what would be faster once prepared is said. Nothing weaker is chosen than was asked for.
+With --ot-extension, or one in tacit.toml, the plan considers gmw: a fiftieth of the bytes, and \
+half a round trip for each layer of AND gates. silent says that the run may rest on LPN.
+
+With --peer or --stock the plan uses the stock: it chooses the fastest protocol for which there is \
+enough, and says what would be faster once prepared. It never chooses anything weaker than asked \
+for.
 
 A link is its delay one way and its rate: the round trip of 33ms,50mbit takes 66 ms. `ping` shows \
 round trips. The times of a plan assume no loss, no slow start and no other traffic.";
@@ -34,14 +41,13 @@ round trips. The times of a plan assume no loss, no slow start and no other traf
 /// The heading of what is between the parties and in stock.
 const WITH: &str = "The link, the peer and the stock";
 /// The heading of what is compared.
-const COMPARED: &str = "What is compared";
+const COMPARED: &str = "The comparison";
 
 /// Arguments of `tacit plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     /// A program of the language (`.tacit`), a name from the library, or a circuit file (Bristol
-    /// Fashion or the old Bristol format). Of a function of the library all cuts of its problem are
-    /// compared
+    /// Fashion or the old Bristol format)
     pub(crate) function: String,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
@@ -61,7 +67,7 @@ pub(crate) struct PlanArgs {
     pub(crate) stock: Option<PathBuf>,
     #[command(flatten, next_help_heading = WITH)]
     pub(crate) who: PartyArgs,
-    /// What parties may do: semi-honest or malicious. No weaker protocol is ever chosen
+    /// The threat model: semi-honest or malicious. No weaker protocol is ever chosen
     #[arg(long, value_name = "MODEL", value_parser = model)]
     #[arg(default_value_t = ThreatModel::SemiHonest)]
     #[arg(help_heading = COMPARED)]
@@ -71,20 +77,21 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "ASSUMPTION", default_value_t = Assumption::IdealCipher)]
     #[arg(help_heading = COMPARED)]
     pub(crate) assumption: Assumption,
-    /// Consider this scheme alone; `tacit inspect` lists them
+    /// Consider only this scheme; `tacit inspect` lists them
     #[arg(long, value_name = "NAME", conflicts_with = "assumption")]
     #[arg(help_heading = COMPARED)]
     pub(crate) scheme: Option<String>,
-    /// For how many runs the command that is printed prepares; against malicious parties a run
-    /// costs less the more there are
+    /// How oblivious transfers of the run are made, as for `tacit run`; with it gmw is considered.
+    /// Default: the one in tacit.toml
+    #[arg(long, value_name = "NAME", value_parser = ot_extension)]
+    #[arg(help_heading = COMPARED)]
+    pub(crate) ot_extension: Option<OtExtension>,
+    /// The number of runs that the printed command prepares; against malicious parties more runs
+    /// cost less each
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     #[arg(help_heading = COMPARED)]
     pub(crate) runs: u64,
-    /// Print every alternative, also those that another one beats in everything
-    #[arg(long)]
-    #[arg(help_heading = COMPARED)]
-    pub(crate) all: bool,
     /// Print JSON
     #[arg(long)]
     #[arg(help_heading = COMPARED)]

@@ -11,7 +11,7 @@ use super::text::{duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
 
 /// The heading of what is prepared, and how much of it.
-const WHAT: &str = "What is prepared";
+const WHAT: &str = "The material";
 /// The heading of how it is made and kept.
 const HOW: &str = "How it is prepared";
 
@@ -21,37 +21,41 @@ Examples, with a party that `tacit pair` has made known:
   tacit prepare aes-128-rounds --runs 20 --with alice
   tacit prepare gap.tacit --runs 20 --with bob      a program, of which both have the same file
 
-Without, one line in each of two terminals (identities from `tacit keygen`):
+Without pairing, one line in each of two terminals (identities from `tacit keygen`):
   tacit prepare aes-128-rounds --runs 20 --role garbler --listen 127.0.0.1:7000 \\
       --identity alice.key --peer BOBS-FINGERPRINT
   tacit prepare aes-128-rounds --runs 20 --role evaluator --connect 127.0.0.1:7000 \\
       --identity bob.key --peer ALICES-FINGERPRINT
 
-  Components, whatever they will serve:
+  Components, for any function of them:
   tacit prepare --component aes-round@900 --component xor@100 --ots 12800 --role garbler …
 
-Both parties order the same. What is in stock already counts, so that the same command fills up \
-what was used, and goes on where it was cut. Nothing in stock is used twice.
+Both parties order the same. Material in stock counts, so the same command replaces what was used \
+and continues where it was cut. Nothing in stock is used twice.
 
   Executions that are secure against a malicious party, for one function:
   tacit prepare aes-128 --protocol batch --runs 128 --threads 2 --role garbler …
 
-A batch is prepared and checked as a whole, and costs less a run the larger it is. One that is \
-cut, or in which a check fails, is dropped at both parties, and the next attempt begins anew.
+A batch is prepared and checked as a whole; a larger one costs less for each run. If it is cut, or \
+a check fails, both parties drop it, and the next attempt starts over.
 
-  Components, garbled and checked against a malicious party, for whatever functions are of them;
-  or triples, which serve any function:
+  Components, garbled and checked against a malicious party, for any function of them; or
+  triples, which serve any function:
   tacit prepare aes-128-rounds --protocol authenticated --runs 20 --role garbler …
   tacit prepare --ands 1000000 --role garbler …
 
-An order is one lot, which is dropped as a batch is, and a run takes all that it needs from one \
-lot: components where both parties have enough, or else triples.
+An order is one lot, which is dropped like a batch. A run takes everything from one lot: \
+components if both parties have enough, otherwise triples.
+
+  Crosses, for any function that runs by gmw:
+  tacit prepare gap.tacit --protocol gmw --runs 20 --with bob
+  tacit prepare --crosses 1000000000 --with bob
 
 A peer that runs `tacit serve` takes orders for what its [[serve.stock]] keeps with this party, \
 up to that number of runs or AND gates.";
 
 /// What to give in place of `--plain-loopback`.
-const IDENTITIES: &str = "what is in stock belongs to two identities: give --identity and --peer, \
+const IDENTITIES: &str = "a stock belongs to two identities: give --identity and --peer, \
                           or --with once you have paired";
 
 /// Arguments of `tacit prepare`.
@@ -60,31 +64,36 @@ const IDENTITIES: &str = "what is in stock belongs to two identities: give --ide
 #[command(group = ArgGroup::new("wanted")
     .required(true)
     .multiple(true)
-    .args(["function", "components", "ots", "ands"]))]
+    .args(["function", "components", "ots", "ands", "crosses", "wide_crosses"]))]
 pub(crate) struct PrepareArgs {
     /// Prepare for this function: a program of the language (`.tacit`), a name from the library, or
     /// a circuit file (Bristol Fashion or the old Bristol format)
     pub(crate) function: Option<String>,
     #[command(flatten)]
     pub(crate) choice: FunctionArgs,
-    /// For how many runs of the function there is to be enough
+    /// The number of runs of the function to have material for
     #[arg(long, value_name = "N", default_value_t = 1, requires = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     #[arg(help_heading = WHAT)]
     pub(crate) runs: u64,
-    /// What to prepare for: the protocol of the later runs; with --ands, authenticated
+    /// The protocol of the later runs; with --ands, authenticated, and with --crosses or
+    /// --wide-crosses, gmw
     #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
-    #[arg(default_value_if("ands", ArgPredicate::IsPresent, "authenticated"))]
+    #[arg(default_value_ifs([
+        ("ands", ArgPredicate::IsPresent, "authenticated"),
+        ("crosses", ArgPredicate::IsPresent, "gmw"),
+        ("wide_crosses", ArgPredicate::IsPresent, "gmw"),
+    ]))]
     #[arg(help_heading = WHAT)]
     pub(crate) protocol: PrepareFor,
-    /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with at most two to
-    /// minus this number; 40 unless given. Both parties give the same. Runs from a batch give it,
-    /// too; what is made for authenticated serves runs at this s or a lower one
+    /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with probability at
+    /// most two to minus this number. Default: 40. Both parties give the same. Runs from a batch
+    /// give it too; material for authenticated serves runs at this s or a lower one
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     #[arg(help_heading = WHAT)]
     pub(crate) security_bits: Option<u8>,
-    /// Under batch: allow fewer than 40 --security-bits. For measurements: whoever cheats may
-    /// succeed
+    /// Under batch: allow fewer than 40 --security-bits. Only for measurements: a cheating party
+    /// may succeed
     #[arg(long)]
     #[arg(help_heading = WHAT)]
     pub(crate) insecure_for_measurements: bool,
@@ -98,20 +107,32 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N")]
     #[arg(help_heading = WHAT)]
     pub(crate) ots: Option<u64>,
-    /// Under authenticated: triples for N AND gates of whatever functions, and for their inputs: an
-    /// input bit of the party that has more of them takes one, too. They are of one order, as the
-    /// triples of a run must be; an order that has as many left counts
+    /// Under authenticated: triples for N AND gates of any functions, and for their inputs: each
+    /// input bit of the party that has more of them takes one too. All are of one order, as the
+    /// triples of a run must be; an order that has this many left counts
     #[arg(long, value_name = "N", conflicts_with = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     #[arg(help_heading = WHAT)]
     pub(crate) ands: Option<u64>,
+    /// Under gmw: N crosses of each direction, rounded up to whole blocks of 65,536, for any
+    /// functions. An AND gate of bits that both parties share takes one of each
+    #[arg(long, value_name = "N", conflicts_with_all = ["function", "ands"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    #[arg(help_heading = WHAT)]
+    pub(crate) crosses: Option<u64>,
+    /// Under gmw: N wide crosses of each direction, rounded up to whole blocks of 4,096. One serves
+    /// up to 128 AND gates that have an operand in common
+    #[arg(long, value_name = "N", conflicts_with_all = ["function", "ands"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    #[arg(help_heading = WHAT)]
+    pub(crate) wide_crosses: Option<u64>,
     #[command(flatten, next_help_heading = MEETING)]
     pub(crate) who: PartyArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
-    /// The garbling scheme, or an assumption for the best scheme that needs no more;
-    /// `tacit inspect` lists both. Unless given, half-gates with the hash that suits the function;
-    /// both parties name the same
+    /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit
+    /// inspect` lists both. Default: half-gates with the hash that suits the function. Both parties
+    /// give the same
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     #[arg(help_heading = HOW)]
     pub(crate) scheme: Option<String>,
@@ -121,13 +142,13 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,
-    /// Meet again so often when the connection breaks, each time after a longer pause; a peer that
-    /// was never there, or that was cancelled or failed on its side, is not waited for again
+    /// Reconnect up to N times when the connection breaks, each time after a longer pause. A peer
+    /// that never came, or that was cancelled or failed on its side, is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(help_heading = HOW)]
     pub(crate) retries: u32,
-    /// Longest time for the preparation over one connection, such as 10m; without it only the
-    /// waits are bounded, each by itself
+    /// Longest time for the preparation over one connection, such as 10m. Default: only each wait
+    /// is bounded
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = HOW)]
     pub(crate) time_limit: Option<Duration>,
@@ -147,6 +168,8 @@ pub(crate) enum PrepareFor {
     /// Components, garbled and checked, for functions that run by authenticated; or triples, where
     /// the function cannot be run from components in stock
     Authenticated,
+    /// Crosses, which any function that runs by gmw takes
+    Gmw,
 }
 
 /// A component and how many instances of it are wanted.

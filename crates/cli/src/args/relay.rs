@@ -17,10 +17,10 @@ more.";
 /// Arguments of `tacit relay`.
 #[derive(Debug, Args)]
 pub(crate) struct RelayArgs {
-    /// Where parties connect; port 0 takes a free one and tells it
+    /// Where parties connect; port 0 takes a free one and prints it
     #[arg(long, value_name = "HOST:PORT", default_value = "0.0.0.0:7400")]
     pub(crate) listen: String,
-    /// Where metrics and health are asked for over HTTP; nowhere unless given
+    /// Serve metrics and health over HTTP at this address. Default: nowhere
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
     /// Serve at most N pairs of parties at once

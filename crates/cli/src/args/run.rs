@@ -18,7 +18,7 @@ Examples, with a party that `tacit pair` has made known:
   tacit run millionaires --with alice --input b=40
   tacit run gap.tacit --with bob --input a=500      a program, of which both have the same file
 
-Without, one line in each of two terminals (identities from `tacit keygen`):
+Without pairing, one line in each of two terminals (identities from `tacit keygen`):
   tacit run millionaires --role garbler --listen 127.0.0.1:7000 \\
       --identity alice.key --peer BOBS-FINGERPRINT --input a=41
   tacit run millionaires --role evaluator --connect 127.0.0.1:7000 \\
@@ -29,7 +29,7 @@ Without, one line in each of two terminals (identities from `tacit keygen`):
   secret-tool lookup tacit key | tacit run aes-128 --role garbler … --input key=-
 
   Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
-  bit as 0 or 1; arrays as JSON lists, a text as the list of its bytes: [72,105] for Hi. Quote a
+  bit as 0 or 1; arrays as JSON lists; a text as a list of bytes: [72,105] for Hi. Quote a
   list with spaces, and in zsh every list: --input 'a=[1, 2]'.
   `tacit inspect` shows each input's type.
 
@@ -39,7 +39,7 @@ columns:
   tacit run pay.tacit --as acme … --input staff=@staff.csv --output means=means.csv
   tacit run match.tacit --as bob … --input ids=@customers.csv:id --public limit=10
 
-  A circuit file says neither which party owns an input nor who gets a result:
+  A circuit file names neither the owner of an input nor who gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
       --result out0=both --bit-order as-given --type in0=u64 --type in1=u64 \\
       --type out0=u64 --input in0=41
@@ -63,10 +63,10 @@ any function at once; `batch` runs what `tacit prepare --protocol batch` has put
 nothing else, on both sides:
   tacit run aes-128 --protocol authenticated …
   tacit run aes-128 --protocol batch …
-  tacit run aes-128 --security malicious …   batch if it is in stock, else authenticated; refuses \
-any protocol that promises less
+  tacit run aes-128 --security malicious …   batch if it is in stock, otherwise authenticated; \
+refuses any protocol that promises less
 
-`tacit inspect` says what a scheme rests on.";
+`tacit inspect` prints the assumption of a scheme.";
 
 /// What `-h` ends with.
 pub(super) const SHORT_EXAMPLES: &str = "\
@@ -94,28 +94,28 @@ pub(crate) struct RunArgs {
     pub(crate) inputs: InputArgs,
     #[command(flatten, next_help_heading = VALUES)]
     pub(crate) outputs: OutputArgs,
-    /// The protocol; both parties name the same
+    /// The protocol. Both parties give the same
     ///
-    /// direct unless given; with --security malicious batch where a checked execution is in stock,
-    /// else authenticated.
+    /// Default: direct; with --security malicious, batch if a checked execution is in stock,
+    /// otherwise authenticated.
     #[arg(long, value_parser = protocol(), help_heading = HOW)]
     pub(crate) protocol: Option<Protocol>,
-    /// What the protocol must withstand: semi-honest or malicious parties
+    /// The threat model: semi-honest or malicious parties
     ///
-    /// A protocol that does not is refused.
+    /// A protocol for a weaker one is refused.
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
     #[arg(value_parser = model, help_heading = HOW)]
     pub(crate) security: ThreatModel,
     /// Under authenticated: the statistical security, 40 to 64. Under batch: take executions that
-    /// were prepared with it. 40 unless given
+    /// were prepared with it. Default: 40
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
-    /// Under batch: allow fewer than 40 --security-bits. For measurements: whoever cheats may
-    /// succeed
+    /// Under batch: allow fewer than 40 --security-bits. Only for measurements: a cheating party
+    /// may succeed
     #[arg(long, help_heading = HOW, hide_short_help = true)]
     pub(crate) insecure_for_measurements: bool,
-    /// Under batch: work on N threads
+    /// Under direct and batch: work on N threads
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
@@ -123,15 +123,15 @@ pub(crate) struct RunArgs {
     pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) chain: ChainArgs,
-    /// With --chain: run only if it goes on from this chain at this version or a later one, as an
-    /// earlier run printed it
+    /// With --chain: run only from this chain, at this version or a later one; an earlier run
+    /// printed it
     #[arg(long, value_name = "CHAIN:VERSION", value_parser = pin)]
     #[arg(help_heading = KEPT, hide_short_help = true)]
     pub(crate) pin: Option<ChainVersion>,
     #[command(flatten, next_help_heading = KEPT)]
     pub(crate) stock: StockArgs,
-    /// Under prepared and authenticated: take everything from the stock, and fail if it has too
-    /// little
+    /// Under prepared, authenticated and gmw: take everything from the stock, and fail if it has
+    /// too little
     #[arg(long, conflicts_with_all = ["chain", "plain_loopback"])]
     #[arg(help_heading = KEPT, hide_short_help = true)]
     pub(crate) require_stock: bool,
@@ -142,11 +142,11 @@ pub(crate) struct RunArgs {
 }
 
 /// What is said of a protocol or a threat model of three parties.
-const OF_THREE: &str = "it is of three parties; each runs `tacit outsource` with its role, \
+const OF_THREE: &str = "it is for three parties; each runs `tacit outsource` with its role, \
                         `generator`, `cloud` or `evaluator`";
 
 /// Takes a protocol of two parties by its name; help lists them.
-fn protocol() -> impl TypedValueParser<Value = Protocol> {
+pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let three = Protocol::Outsourced;
     // And as the command is called.
     let command = "outsource";

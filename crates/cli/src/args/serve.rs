@@ -12,18 +12,18 @@ Examples:
   tacit serve --check --json            the same for programs
   tacit serve
   tacit serve --log json
-  kill -HUP PID                         read tacit.toml again; a wrong one is not taken
-  curl http://127.0.0.1:9464/metrics    what it has done; /health says whether it accepts peers
+  kill -HUP PID                         read tacit.toml again; keep the old one if it is wrong
+  curl http://127.0.0.1:9464/metrics    metrics; /health says whether it accepts peers
 
 SIGTERM and Ctrl-C stop it: runs get some time to end, and the second signal ends it at once. \
 docs/operate.md shows a configuration and a systemd unit; docs/outsourced.md, two servers.
 
-Peers may order, by `tacit prepare`, what [[serve.stock]] keeps with them, and no more.";
+By `tacit prepare` peers may order what [[serve.stock]] keeps with them, and no more.";
 
 /// Arguments of `tacit serve`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
-    /// Answer at this address instead of the one in tacit.toml; port 0 takes a free one and tells
+    /// Answer at this address instead of the one in tacit.toml; port 0 takes a free one and prints
     /// it
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
@@ -31,26 +31,27 @@ pub(crate) struct ServeArgs {
     /// it is empty
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
-    /// This party's identity, from `tacit keygen`; without it, the one in tacit.toml
+    /// This party's identity, from `tacit keygen`. Default: the one in tacit.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) identity: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) stock: StockArgs,
-    /// How events are told on standard error
+    /// The form of events on standard error
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log: LogFormat,
     /// Check the configuration and end
     #[arg(long)]
     pub(crate) check: bool,
-    /// Print what --check found as JSON; of a service that runs, --log json is the log
+    /// Print the findings of --check as JSON; for the log of a running service use --log json
     #[arg(long, requires = "check")]
     pub(crate) json: bool,
 }
 
 /// How events are told.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum LogFormat {
     /// Lines for people.
+    #[default]
     Text,
     /// A JSON object a line.
     Json,

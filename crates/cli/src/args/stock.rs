@@ -30,7 +30,7 @@ fn keeping() -> impl TypedValueParser<Value = Protocol> {
 pub(crate) struct StockCommandArgs {
     #[command(subcommand)]
     pub(crate) command: StockCommand,
-    /// The folder of this party's stocks; without it the one in tacit.toml, or tacit/stock in your
+    /// The folder of this party's stocks. Default: the one in tacit.toml, or tacit/stock in your
     /// data folder
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) stock: Option<PathBuf>,
@@ -59,20 +59,20 @@ pub(crate) struct StockCommandArgs {
 /// What `tacit stock` does.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum StockCommand {
-    /// What is in stock with whom, and how long it lasts if it goes on as in the last day
+    /// List what is in stock with each peer, and how long it lasts at the rate of the last day
     ///
-    /// For each component: how many instances are usable and damaged, the bytes of its lots, how
-    /// many are used a day and how long the usable ones last, both known after an hour.
+    /// For each component: how many instances are usable and damaged, and the bytes of its lots;
+    /// after an hour also how many are used a day, and how long the usable ones last.
     List,
-    /// Read everything, name what is damaged and withdraw it
+    /// Read everything, and name and withdraw damaged instances
     Check,
-    /// Give up all instances of one component, which no function takes any more, in one stock
+    /// Drop all instances of one component, which no function uses any more, in one stock
     Drop {
-        /// The component: its name as `tacit stock list` has it, or its digest's beginning
+        /// The component: its name in `tacit stock list`, or the beginning of its digest
         #[arg(value_name = "NAME|DIGEST")]
         component: String,
     },
-    /// Let somebody use the values of a chain of outsourced; the other server does the same
+    /// Let somebody use the values of a chain of outsourced; both servers do the same
     Allow {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "CHAIN")]
@@ -80,16 +80,16 @@ pub(crate) enum StockCommand {
         /// Who: a fingerprint, or a name in tacit.toml
         #[arg(value_name = "FINGERPRINT|NAME")]
         who: String,
-        /// Let them use it no longer
+        /// Take the permission away
         #[arg(long)]
         remove: bool,
     },
-    /// Leave a chain to the runs of another program, such as a new edition of the one that began
-    /// it; the other that keeps it does the same
+    /// Give a chain to another program, such as a new edition of the one that started it; both
+    /// parties that keep the chain do the same
     ///
-    /// A chain is for the runs of one program: its states, its params and all that its runs mean.
-    /// States of the new one that are kept have the same name and type as before; what they mean is
-    /// yours to know.
+    /// A chain is for the runs of one program: its states, its parameters and the meaning of its
+    /// runs. Kept states must have the same name and type in the new program; check yourself that
+    /// they mean the same.
     Adopt {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "CHAIN")]
@@ -106,24 +106,24 @@ pub(crate) enum StockCommand {
         )]
         params: Vec<(String, String)>,
     },
-    /// Remove a chain of kept values, killed or not; the other that keeps it does the same, and the
-    /// name is free again
+    /// Remove a chain of kept values, killed or not; once the other party that keeps it has done
+    /// the same, the name is free again
     DropChain {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "NAME")]
         chain: String,
     },
-    /// Remove lots of which nothing is left, and free their room
+    /// Remove used-up lots, and free their disk space
     Compact,
-    /// Forget how many batches and runs by authenticated this peer did not finish, which raise the
-    /// security that the next ones are made at. Only if you know why it did not
+    /// Clear the count of batches and runs by authenticated that this peer did not finish; it
+    /// raises the security, and so the cost, of later ones. Only if you know the reason
     ClearTries,
-    /// Destroy stocks; once the peer has done the same, the next preparation begins anew under a
-    /// new Δ. Chains of `prepared` with this peer end with them. The remedy for a stock restored
-    /// from an old copy and for a cloned machine
+    /// Destroy stocks; once the peer has done the same, the next preparation starts under a new Δ.
+    /// Chains of `prepared` with this peer end too. The remedy for a stock restored from an old
+    /// copy and for a cloned machine
     NewEpoch {
-        /// Destroy them even if chains of `prepared` with this peer end with them, and the values
-        /// that these keep with them
+        /// Destroy them even if chains of `prepared` with this peer, and their values, end with
+        /// them
         #[arg(long)]
         end_chains: bool,
     },

@@ -57,7 +57,7 @@ pub(crate) fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D
 pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     match u64::deserialize(from)? {
         0 => Err(serde::de::Error::custom(
-            "limit_gib is 0, and nothing fits into such a stock: at least 1 is expected",
+            "limit_gib is 0; at least 1 is expected",
         )),
         limit => Ok(Some(limit)),
     }

@@ -9,7 +9,7 @@ use tacit::circuit::Digest;
 use tacit::{Fingerprint, Role};
 
 use super::{Config, folder_of};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 
 /// What a pairing found out.
 pub(crate) struct NewPeer {
@@ -57,15 +57,16 @@ impl NewPeer {
 pub(crate) fn check_new_name(config: &Config, file: &Path, name: &str) -> Result<(), Failure> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
-        return Err(Failure::Usage(format!(
-            "--name {name:?} cannot be a peer's name; take 1 to 64 letters, digits, - and _"
-        )));
+        return Err(usage!(
+            "--name {name:?} cannot be a peer's name";
+            "take 1 to 64 letters, digits, - and _"
+        ));
     }
     if config.peers.contains_key(name) {
-        return Err(Failure::Usage(format!(
-            "{} has [peers.{name}] already; give another --name, or remove it there first",
-            file.display()
-        )));
+        return Err(usage!(
+            "{} has [peers.{name}] already", file.display();
+            "give another --name, or remove it there first"
+        ));
     }
     Ok(())
 }
@@ -92,13 +93,10 @@ pub(crate) fn add_peer(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Fa
     let text = format!("{old}{gap}{}", peer.table(name));
     let is_right = Config::parse(&text).is_ok_and(|config| config.peers.contains_key(name));
     if !is_right {
-        return Err(Failure::Config {
-            path: file.clone(),
-            reason: format!(
-                "[peers.{name}] cannot be added at its end; add it by hand: {}",
-                peer.table(name).trim_end().replace('\n', ", ")
-            ),
-        });
+        let table = peer.table(name);
+        let table = table.trim_end().replace('\n', ", ");
+        let reason = format!("[peers.{name}] cannot be added at its end; add it by hand: {table}");
+        return Err(Failure::config(file, &reason));
     }
     let mut new = tempfile::NamedTempFile::new_in(folder_of(file)).map_err(failed)?;
     new.write_all(text.as_bytes()).map_err(failed)?;

@@ -35,7 +35,6 @@ impl Config {
             "identity": self.identity,
             "base_ot": self.base_ot.map(|kind| kind.to_string()),
             "ot_extension": self.ot_extension.map(|extension| extension.to_string()),
-            "keep_base_ots": self.keep_base_ots,
             "peers": peers.collect::<serde_json::Map<_, _>>(),
             "stock": {
                 "folder": self.stock.folder,
@@ -74,9 +73,6 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     }
     if let Some(extension) = config.ot_extension {
         let _ = writeln!(text, "ot_extension: {extension}");
-    }
-    if let Some(keep) = config.keep_base_ots {
-        let _ = writeln!(text, "keep_base_ots: {keep}");
     }
     for (name, peer) in &config.peers {
         let address = match (&peer.relay, &peer.listen, &peer.address) {

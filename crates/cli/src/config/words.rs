@@ -60,10 +60,6 @@ mod tests {
                 "identity = []",
                 "found a list, expected a string, the path of a file",
             ),
-            (
-                "keep_base_ots = \"x\"",
-                "found the string \"x\", expected a boolean",
-            ),
             ("base_ot = { a = 1 }", "found a table, expected a string"),
             ("[peers]\nbob = true", "found `true`, expected a table"),
             ("peers = 5", "found the number `5`, expected a table"),

@@ -51,7 +51,7 @@ pub(super) fn text(function: &Function) -> String {
 }
 
 /// The function's name with its parameters.
-pub(super) fn title(function: &Function) -> String {
+fn title(function: &Function) -> String {
     let parameters = function.parameters().iter();
     let parameters: Vec<String> = parameters.map(|(n, v)| format!("{n} = {v}")).collect();
     match parameters.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn title(function: &Function) -> String {
 }
 
 /// A line for each component: how often it is called, and what that takes.
-pub(super) fn components(function: &Function) -> Vec<String> {
+fn components(function: &Function) -> Vec<String> {
     let counts = function.component_calls();
     let lines = function.components().iter().zip(counts);
     let lines = lines.map(|(component, &calls)| {
@@ -79,7 +79,7 @@ pub(super) fn components(function: &Function) -> Vec<String> {
 }
 
 /// The steps as they are written, `end` after each loop, with components by their names.
-pub(super) fn steps(function: &Function) -> Vec<String> {
+fn steps(function: &Function) -> Vec<String> {
     let declarations = ["component ", "input ", "value ", "output "];
     let lines = function.canonical_text().lines();
     let steps = lines.filter(|line| !declarations.iter().any(|word| line.starts_with(word)));

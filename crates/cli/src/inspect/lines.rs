@@ -25,11 +25,11 @@ use crate::report::{JSON_VERSION, pretty};
 pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     let path = Path::new(name);
     if !is_program(path) {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "--lines and --folded take a program of the language, a .tacit file, and not {name}"
         )));
     }
-    let (map, runs) = language::costs(path, &args.choice.params)?;
+    let (map, runs) = language::costs(path, &args.choice.params, args.form())?;
     if let Some(out) = &args.folded {
         write_new(out, Readers::All, |file| {
             let text = folded(&map, &runs);

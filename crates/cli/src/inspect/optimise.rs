@@ -27,9 +27,7 @@ pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure>
     let circuit = found.component.circuit();
     let optimised = circuit::optimise(circuit);
     let compared = circuit.compare(&optimised.circuit, COMPARED_PASSES);
-    let compared = compared.map_err(|_| Failure::WrongResult {
-        what: "the optimised circuit",
-    })?;
+    let compared = compared.map_err(|_| Failure::wrong_result("the optimised circuit"))?;
     let outcome = Outcome {
         name: found.component.name(),
         circuit,

@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::circuit::Component;
-use tacit::garble::{LADDER, ProgramCost, Rung, Shape};
+use tacit::garble::{AndCounts, ProgramCost, SCHEMES, SchemeInfo};
 use tacit::{Function, Role};
-use tacit_language::TypedFunction;
+use tacit_language::lower::ChainedLoop;
+use tacit_language::{JoinPlan, TypedFunction};
 
+use super::join;
 use super::shown::{
     NamedPort, component_json, component_text, ports_json, ports_text, shown_seconds,
 };
 use crate::args::InspectArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::function::{Found, Origin};
 use crate::report::JSON_VERSION;
-use crate::typed;
+use crate::typed::{self, CheckedProgram};
 
 /// How long each side of each scheme is tried out, over all components.
 const PATIENCE: Duration = Duration::from_millis(6);
@@ -29,12 +31,48 @@ pub(super) struct Subject {
     pub(super) components: Vec<Component>,
     function: Option<Function>,
     typed: Option<Box<TypedFunction>>,
+    /// Layers of AND gates, where it is in the shallow form and keeps no values.
+    layers: Option<u32>,
+    /// Loops whose turns wait for each other, where it is a program in that form.
+    chains: Vec<Chain>,
 }
+
+/// A loop whose turns wait for each other.
+struct Chain {
+    place: String,
+    turns: u64,
+    layers: u32,
+    variables: Vec<String>,
+}
+
+impl Chain {
+    fn new(program: &CheckedProgram, of: &ChainedLoop) -> Self {
+        let names = of.variables.iter().map(ToString::to_string);
+        Self {
+            place: program.place(of.span),
+            turns: of.turns,
+            layers: of.layers,
+            variables: names.filter(|name| !name.is_empty()).collect(),
+        }
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "place": self.place,
+            "turns": self.turns,
+            "layers": self.layers,
+            "variables": self.variables,
+        })
+    }
+}
+
+/// Most chains that a person is told of.
+const MAX_CHAINS: usize = 10;
 
 impl Subject {
     pub(super) fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
-        let mut typed = None;
+        let (mut typed, mut chains) = (None, Vec::new());
         if let (Found::Circuit(found), false) = (&found, args.ir || args.graph) {
             // Meanwhile the circuit is digested and its gates are counted.
             let component = found.component.clone();
@@ -44,9 +82,16 @@ impl Subject {
         }
         let (origin, function) = match found {
             Found::Program(program) => {
-                let program = program.compile(false)?;
-                let function = program.function().clone();
-                typed = Some(Box::new(program));
+                let compiled = if args.is_over_shares() {
+                    let (compiled, costs) = program.compile_with_costs()?;
+                    let named = costs.chains.iter();
+                    chains = named.map(|one| Chain::new(&program, one)).collect();
+                    compiled
+                } else {
+                    program.compile(false)?
+                };
+                let function = compiled.function().clone();
+                typed = Some(Box::new(compiled));
                 (Origin::File, function)
             }
             Found::Circuit(found) if found.origin == Origin::File && !said => {
@@ -56,29 +101,36 @@ impl Subject {
                     components: vec![found.component],
                     function: None,
                     typed: None,
+                    layers: None,
+                    chains,
                 });
             }
             Found::Circuit(found) => (found.origin, found.function(&args.choice)?),
             Found::Function(function) => (Origin::Library, *function),
         };
         let (name, components) = (function.name().to_owned(), function.components().to_vec());
+        let joins = typed.as_ref().is_some_and(|typed| typed.join().is_some());
+        let is_over_shares = args.is_over_shares() || joins;
+        let schedule = is_over_shares.then(|| function.schedule().ok()).flatten();
         Ok(Self {
             name,
             origin,
             components,
             function: Some(function),
             typed,
+            layers: schedule.map(|schedule| schedule.step_count()),
+            chains,
         })
     }
 
     /// The function; a circuit without owners and recipients has none.
     pub(super) fn function_to_show(&self) -> Result<&Function, Failure> {
         self.function.as_ref().ok_or_else(|| {
-            Failure::Usage(format!(
-                "--svg, --graph and --ir show functions, and {} is a circuit that does not say \
-                 whose its inputs are; say so with --owner and --result",
-                self.name
-            ))
+            usage!(
+                "--graph and --ir show functions, and {} is a circuit that does not say whose its \
+                 inputs are", self.name;
+                "give --owner and --result"
+            )
         })
     }
 
@@ -150,6 +202,12 @@ impl Subject {
         }
     }
 
+    /// The join of a program that joins two tables.
+    fn join(&self) -> Option<(&TypedFunction, &JoinPlan)> {
+        let typed = self.typed.as_deref()?;
+        Some((typed, typed.join()?))
+    }
+
     /// How often component number `i` is called.
     fn calls(&self, i: usize) -> u32 {
         let function = self.function.as_ref();
@@ -157,15 +215,15 @@ impl Subject {
     }
 
     /// How the AND gates of all calls lie in batches.
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> AndCounts {
         let programs = self.components.iter().enumerate();
         let programs =
             programs.map(|(i, component)| (component.program(), u64::from(self.calls(i))));
-        Shape::of(&programs.collect::<Vec<_>>())
+        AndCounts::of(&programs.collect::<Vec<_>>())
     }
 
     /// What all calls cost under a scheme.
-    fn cost(&self, rung: &Rung) -> ProgramCost {
+    fn cost(&self, rung: &SchemeInfo) -> ProgramCost {
         let costs = self.components.iter().enumerate().map(|(i, component)| {
             rung.program_cost(component.program()) * u64::from(self.calls(i))
         });
@@ -175,7 +233,7 @@ impl Subject {
     /// What all calls cost under each scheme of the ladder.
     fn costs(&self) -> Vec<ProgramCost> {
         thread::scope(|scope| {
-            let costs = LADDER
+            let costs = SCHEMES
                 .each_ref()
                 .map(|rung| scope.spawn(|| self.cost(rung)));
             let costs = costs.into_iter().map(ScopedJoinHandle::join);
@@ -185,7 +243,7 @@ impl Subject {
 
     /// What all calls take on this machine under a scheme: seconds of the garbler, and of the
     /// evaluator.
-    fn seconds(&self, rung: &Rung) -> [f64; 2] {
+    fn seconds(&self, rung: &SchemeInfo) -> [f64; 2] {
         let patience = PATIENCE / self.components.len().max(1) as u32;
         let mut seconds = [0.0; 2];
         for (i, component) in self.components.iter().enumerate() {
@@ -245,6 +303,13 @@ impl Subject {
             }
             _ => {}
         }
+        if let Some(layers) = self.layers {
+            let _ = writeln!(text, "{ands} AND gates in {layers} layers over shares");
+        }
+        self.chains_text(&mut text);
+        if let Some((typed, plan)) = self.join() {
+            return text + &join::text(typed, plan);
+        }
         if self
             .function
             .as_ref()
@@ -252,10 +317,17 @@ impl Subject {
         {
             let _ = writeln!(
                 text,
-                "saved values pass from run to run and are told to nobody; prepared, authenticated \
-                 and outsourced keep them"
+                "saved values pass from run to run and are revealed to nobody; prepared, \
+                 authenticated and outsourced keep them"
             );
         }
+        self.transfers_text(&mut text);
+        self.schemes_text(&mut text);
+        text
+    }
+
+    /// What a run takes beside gates.
+    fn transfers_text(&self, text: &mut String) {
         if let Some(function) = &self.function {
             let _ = writeln!(
                 text,
@@ -269,8 +341,24 @@ impl Subject {
                 );
             }
         }
-        self.schemes_text(&mut text);
-        text
+    }
+
+    /// The loops whose turns wait for each other.
+    fn chains_text(&self, text: &mut String) {
+        if !self.chains.is_empty() {
+            let _ = writeln!(text, "loops whose turns wait for each other");
+        }
+        for chain in self.chains.iter().take(MAX_CHAINS) {
+            let (place, turns, layers) = (&chain.place, chain.turns, chain.layers);
+            let names = chain.variables.join(", ");
+            let _ = writeln!(
+                text,
+                "  {place}: {turns} turns, {layers} layers at most, by {names}"
+            );
+        }
+        if let Some(more) = self.chains.len().checked_sub(MAX_CHAINS + 1) {
+            let _ = writeln!(text, "  and {} more; --json has all", more + 1);
+        }
     }
 
     fn schemes_text(&self, text: &mut String) {
@@ -289,7 +377,7 @@ impl Subject {
             "garbler",
             "evaluator"
         );
-        for (rung, cost) in LADDER.iter().zip(self.costs()) {
+        for (rung, cost) in SCHEMES.iter().zip(self.costs()) {
             let [garbler, evaluator] = self.seconds(rung).map(shown_seconds);
             let _ = writeln!(
                 text,
@@ -315,7 +403,7 @@ impl Subject {
     }
 
     pub(super) fn json(&self) -> Json {
-        let scheme = |(rung, cost): (&Rung, ProgramCost)| {
+        let scheme = |(rung, cost): (&SchemeInfo, ProgramCost)| {
             let [garbler_seconds, evaluator_seconds] = self.seconds(rung);
             json!({
                 "name": rung.id.to_string(),
@@ -347,10 +435,13 @@ impl Subject {
             "components": components.collect::<Vec<_>>(),
             "calls": self.function.as_ref().map_or(1, Function::call_count),
             "compiled": { "and": ands, "xor": xors },
+            "layers": self.layers,
+            "join": self.join().map(|(_, plan)| join::json(plan)),
+            "chains": self.chains.iter().map(Chain::json).collect::<Vec<_>>(),
             "oblivious_transfers":
                 self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),
             "triples": self.function.as_ref().and_then(triples),
-            "schemes": LADDER.iter().zip(self.costs()).map(scheme).collect::<Vec<_>>(),
+            "schemes": SCHEMES.iter().zip(self.costs()).map(scheme).collect::<Vec<_>>(),
             "shape": {
                 "lone_ands": shape.lone_ands,
                 "other_ands": shape.other_ands,

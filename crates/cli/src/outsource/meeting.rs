@@ -10,7 +10,7 @@ use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 
 use crate::args::{Given, Other};
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, failure, usage};
 use crate::log::Log;
 use crate::party::{self, HINT_AFTER, Refusals};
 
@@ -50,10 +50,10 @@ impl Meeting {
         let own = (given.role, identity.fingerprint());
         for (one, other) in [(own, others[0]), (own, others[1]), (others[0], others[1])] {
             if one.1 == other.1 {
-                return Err(Failure::Usage(format!(
-                    "the {} and the {} have one fingerprint; each of the three is to have its own",
-                    one.0, other.0
-                )));
+                return Err(usage!(
+                    "the {} and the {} have one fingerprint", one.0, other.0;
+                    "each of the three is to have its own"
+                ));
             }
         }
         let addresses = [first, second].map(|other| address(given.role, other, config));
@@ -111,7 +111,7 @@ impl Meeting {
         }
         match met {
             [Some(first), Some(second)] => Ok([first, second]),
-            _ => Err(Failure::Usage(format!(
+            _ => Err(Failure::usage(format!(
                 "the {} was not told where to meet the others",
                 self.role
             ))),
@@ -140,12 +140,13 @@ impl Meeting {
             }
             let missing = named(&self.missing(met), "and");
             if begun.elapsed() > settings.connect_timeout {
-                return Err(Failure::Missing {
-                    missing,
-                    after: settings.connect_timeout,
-                    refused: refusals.summary(),
-                    own: self.role,
-                });
+                let (after, refused) = (settings.connect_timeout, refusals.summary());
+                return Err(failure!(
+                    Network;
+                    "{missing} did not connect within {after:?}{refused}";
+                    "check that the command still runs there and that its --{}-at names this \
+                     address, or allow a longer --timeout", self.role
+                ));
             }
             if begun.elapsed() > HINT_AFTER && !is_hinted {
                 is_hinted = true;
@@ -218,18 +219,15 @@ fn listen(given: &Given<'_>, config: &Config) -> Result<Option<String>, Failure>
     let configured: BTreeSet<String> = configured.collect();
     if configured.len() > 1 {
         let all: Vec<_> = configured.into_iter().collect();
-        return Err(Failure::Usage(format!(
-            "the {role} listens at one address for both others, and [peers] has {}; give \
-             --listen HOST:PORT, and the others --{role}-at with it",
-            all.join(" and ")
-        )));
+        return Err(usage!(
+            "the {role} listens at one address for both others, and [peers] has {}",
+            all.join(" and ");
+            "give --listen HOST:PORT, and the others --{role}-at with it"
+        ));
     }
     let only = configured.into_iter().next();
-    only.map(Some).ok_or_else(|| {
-        Failure::Usage(format!(
-            "the {role} is connected to; give --listen HOST:PORT"
-        ))
-    })
+    only.map(Some)
+        .ok_or_else(|| usage!("the {role} is connected to"; "give --listen HOST:PORT"))
 }
 
 /// Where `other` listens, if the party in `role` connects to it.
@@ -245,8 +243,6 @@ fn address(
     let said = other.at.map(str::to_owned).or_else(configured);
     said.map(Some).ok_or_else(|| {
         let other = other.role;
-        Failure::Usage(format!(
-            "nothing says where the {other} listens; give --{other}-at HOST:PORT"
-        ))
+        usage!("nothing says where the {other} listens"; "give --{other}-at HOST:PORT")
     })
 }

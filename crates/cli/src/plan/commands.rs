@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use tacit::Role;
+use tacit::garble::SchemeInfo;
 use tacit::plan::Alternative;
 use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
 
 use super::Told;
-use crate::args::FunctionArgs;
 use crate::args::PlanArgs;
 use crate::shell;
 
@@ -71,27 +71,20 @@ impl<'a> Commands<'a> {
 
     /// The function as it is named on the command line.
     fn function(&self) -> Vec<String> {
-        let mut words = match &self.of.cut {
-            Some(cut) => {
-                let params = cut.parameters.iter();
-                let params = params.map(|(name, value)| (name.clone(), value.to_string()));
-                let choice = FunctionArgs {
-                    params: params.collect(),
-                    ..FunctionArgs::default()
-                };
-                shell::function(cut.function, &choice)
-            }
-            None => shell::function(&self.args.function, &self.args.choice),
-        };
-        if self.of.rung.id != default_scheme(&self.of.function) {
-            words.extend(["--scheme".to_owned(), self.of.rung.id.to_string()]);
+        let mut words = shell::function(&self.args.function, &self.args.choice);
+        let named = |rung: &&SchemeInfo| rung.id != default_scheme(&self.of.function);
+        if let Some(rung) = self.of.rung.filter(named) {
+            words.extend(["--scheme".to_owned(), rung.id.to_string()]);
         }
         words
     }
 
-    /// The role, and for this party what it told of its peer and its stock.
+    /// The role and the OTs, and for this party what it told of its peer and its stock.
     fn party(&self, role: Role) -> Vec<String> {
         let mut words = vec!["--role".to_owned(), role.name().to_owned()];
+        if let Some(extension) = self.of.ot_extension {
+            words.extend(["--ot-extension".to_owned(), extension.to_string()]);
+        }
         if self.own == Some(role) {
             if let Some(peer) = &self.args.peer {
                 words.extend(["--with".to_owned(), peer.clone()]);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tacit::garble::Assumption;
 use tacit::plan::Alternative;
 use tacit::protocols::{Protocol, ThreatModel};
+use tacit::session::OtExtension;
 
 use super::Told;
 use super::commands::Commands;
@@ -27,16 +28,9 @@ impl Told<'_> {
             args.security,
             args.assumption,
         );
-        let _ = writeln!(text, "Protocols and schemes, each in its best cut:\n");
-        self.table(&mut text, &self.by_scheme());
-        let _ = writeln!(
-            text,
-            "\nCuts by {} under {}:\n",
-            self.shown().protocol.name(),
-            self.shown().rung.id
-        );
-        self.table(&mut text, &self.by_cut());
+        self.table(&mut text);
         text.push_str(LEGEND);
+        self.elsewhere(&mut text);
         let _ = writeln!(text, "\nThe choice: {}", self.named(choice));
         for reason in self.reasons() {
             let _ = writeln!(text, "  - {reason}");
@@ -45,57 +39,22 @@ impl Told<'_> {
         text
     }
 
-    /// The alternative whose cuts are shown: what would be prepared, else what is chosen.
+    /// The alternative whose preparation is shown: what is faster once prepared, else the choice.
     fn shown(&self) -> &Alternative {
         self.plan.better().unwrap_or(self.plan.choice())
     }
 
-    /// The best cut of each protocol and scheme; below the ideal cipher of each assumption.
-    fn by_scheme(&self) -> Vec<&Alternative> {
-        let mut best: Vec<&Alternative> = Vec::new();
-        for one in &self.plan.alternatives {
-            let same = |other: &Alternative| {
-                let (ours, theirs) = (one.rung, other.rung);
-                let one_rung = ours.assumption == theirs.assumption
-                    && ours.assumption != Assumption::IdealCipher;
-                one.protocol == other.protocol && (ours.id == theirs.id || one_rung)
-            };
-            if !best.iter().any(|known| same(known)) {
-                best.extend(self.plan.fastest(same));
-            }
-        }
-        best.sort_by_key(|one| (one.protocol.name(), one.times.online));
-        best
-    }
-
-    /// Every cut by the shown protocol under the shown scheme, the fastest first.
-    fn by_cut(&self) -> Vec<&Alternative> {
-        let shown = self.shown();
-        let all = self.plan.alternatives.iter();
-        let mut cuts: Vec<_> = all
-            .filter(|one| {
-                self.args.all || (one.protocol, one.rung.id) == (shown.protocol, shown.rung.id)
-            })
-            .collect();
-        cuts.sort_by_key(|one| one.times.online);
-        cuts
-    }
-
-    fn table(&self, text: &mut String, rows: &[&Alternative]) {
+    /// Every protocol and scheme, the fastest of each protocol first.
+    fn table(&self, text: &mut String) {
+        let mut rows: Vec<&Alternative> = self.plan.alternatives.iter().collect();
+        rows.sort_by_key(|one| (one.protocol.name(), one.times.online));
         let stock = if self.looked { "  in stock" } else { "" };
         let names = rows.iter().map(|one| protocol(one).len());
         let width = names.max().unwrap_or(0).max("protocol".len());
         let _ = writeln!(
             text,
-            "  {:>9}  {:>9}  {:>8}  {:>8}  {:>7}  {:>9}{stock}  {:<width$}  {:<20}  cut",
-            "online ms",
-            "whole ms",
-            "KB early",
-            "KB late",
-            "KB back",
-            "prepared",
-            "protocol",
-            "scheme"
+            "  {:>9}  {:>9}  {:>8}  {:>8}  {:>7}  {:>9}{stock}  {:<width$}  scheme",
+            "online ms", "whole ms", "KB early", "KB late", "KB back", "prepared", "protocol"
         );
         for one in rows {
             let _ = write!(
@@ -115,23 +74,17 @@ impl Told<'_> {
                 let runs = one.runs_in_stock.map(|runs| runs.to_string());
                 let _ = write!(text, "  {:>8}", runs.as_deref().unwrap_or("—"));
             }
-            let _ = writeln!(
-                text,
-                "  {:<width$}  {:<20}  {}",
-                protocol(one),
-                one.rung.id.to_string(),
-                cut(one)
-            );
+            let _ = writeln!(text, "  {:<width$}  {}", protocol(one), scheme(one));
         }
     }
 
     fn named(&self, one: &Alternative) -> String {
         let time = &one.times;
+        let under = if one.rung.is_some() { "under" } else { "with" };
         format!(
-            "{} under {}, {}: {} ms online, {} with agreement and leases",
+            "{} {under} {}: {} ms online, {} with agreement and leases",
             protocol(one),
-            one.rung.id,
-            cut(one),
+            scheme(one),
             ms(time.online),
             ms(time.from_agreement)
         )
@@ -141,13 +94,12 @@ impl Told<'_> {
     pub(super) fn reasons(&self) -> Vec<String> {
         let (plan, choice) = (self.plan, self.plan.choice());
         let mut reasons = vec![format!(
-            "{} is secure against {} parties, as asked; {} rests on {} ({} bits)",
+            "{} is secure against {} parties, as asked; {}",
             choice.protocol.name(),
             choice.protocol.threat_model(),
-            choice.rung.id,
-            choice.rung.assumption,
-            choice.rung.security_bits
+            rests_on(choice)
         )];
+        reasons.extend(self.why_gmw());
         if choice.protocol == Protocol::Batch {
             reasons.push(format!(
                 "a run takes {} round trips; what it sends does not grow with the circuit",
@@ -160,9 +112,14 @@ impl Told<'_> {
             ));
         }
         let other = plan.fastest(|one| one.protocol != choice.protocol);
-        if let Some(other) = other {
+        if let Some(other) = other.filter(|_| choice.protocol != Protocol::Gmw) {
             let (faster, slower) = (choice.times.online, other.times.online);
             reasons.push(match faster <= slower {
+                true if other.protocol == Protocol::Gmw => format!(
+                    "gmw would take {} ms: it waits {} round trips for its layers",
+                    ms(slower),
+                    other.online_round_trips
+                ),
                 true => format!(
                     "{} would take {} ms online: {} KB after the evaluator's word instead of {}",
                     other.protocol.name(),
@@ -188,7 +145,6 @@ impl Told<'_> {
                 ms(choice.times.floor_unknown)
             ));
         }
-        reasons.extend(self.other_sizes());
         reasons.extend(self.authenticated_from_stock());
         match plan.better() {
             Some(better) if self.looked => reasons.push(format!(
@@ -198,6 +154,62 @@ impl Told<'_> {
             _ => {}
         }
         reasons
+    }
+
+    /// Why it is `gmw`, or what would let the plan consider it.
+    fn why_gmw(&self) -> Option<String> {
+        let (plan, choice) = (self.plan, self.plan.choice());
+        if choice.protocol == Protocol::Gmw {
+            let others = |one: &Alternative| one.protocol == Protocol::Direct;
+            let garbled = plan.fastest(others)?;
+            return Some(format!(
+                "it sends {} KB and waits {} round trips for its layers; {} would send {} KB and \
+                 take {} ms",
+                kilobytes(all_bytes(choice)),
+                choice.online_round_trips,
+                garbled.protocol.name(),
+                kilobytes(all_bytes(garbled)),
+                ms(garbled.times.online)
+            ));
+        }
+        let considers = plan
+            .alternatives
+            .iter()
+            .any(|one| one.protocol == Protocol::Gmw);
+        let could = self.args.security == ThreatModel::SemiHonest
+            && self.args.assumption == Assumption::IdealCipher
+            && self.args.scheme.is_none()
+            && self.ot_extension.is_none()
+            && !choice.function.has_saved_values();
+        (could && !considers).then(|| {
+            "gmw is planned where both parties name how OTs are made: --ot-extension silent, which \
+             rests on LPN, or softspoken-2"
+                .to_owned()
+        })
+    }
+
+    /// What `gmw` and `direct` take over other links.
+    fn elsewhere(&self, text: &mut String) {
+        if self.plan.elsewhere.is_empty() {
+            return;
+        }
+        let _ = writeln!(
+            text,
+            "\n  {:>9}  {:>9}  over other links",
+            "gmw ms", "direct ms"
+        );
+        for times in &self.plan.elsewhere {
+            let link = match times.link.one_way_delay() {
+                Duration::ZERO => "loopback".to_owned(),
+                _ => times.link.to_string(),
+            };
+            let _ = writeln!(
+                text,
+                "  {:>9}  {:>9}  {link}",
+                ms(times.gmw),
+                ms(times.direct)
+            );
+        }
     }
 
     /// What makes `authenticated` cheaper than it is planned.
@@ -214,25 +226,6 @@ impl Told<'_> {
              cheaper than that: `tacit prepare {} --protocol authenticated --runs {}`",
             shell::line(&function),
             self.args.runs
-        ))
-    }
-
-    /// The best cut that serves other sizes too, where the chosen one does not.
-    fn other_sizes(&self) -> Option<String> {
-        let (plan, choice) = (self.plan, self.plan.choice());
-        let serves = |one: &Alternative| one.cut.as_ref().is_some_and(|cut| cut.serves_other_sizes);
-        if choice.cut.is_none() || serves(choice) || choice.protocol != Protocol::Prepared {
-            return None;
-        }
-        let other = plan.fastest(|one| {
-            (one.protocol, one.rung.id) == (choice.protocol, choice.rung.id)
-                && serves(one)
-                && (!self.looked || one.can_run_now())
-        })?;
-        Some(format!(
-            "its component serves this size alone; {} serve others too and take {} ms",
-            cut(other),
-            ms(other.times.online)
         ))
     }
 
@@ -300,12 +293,39 @@ fn protocol(one: &Alternative) -> &'static str {
     }
 }
 
-/// How a function is cut, or its name where it is in no library.
-fn cut(one: &Alternative) -> String {
-    match &one.cut {
-        Some(cut) => format!("{} ({})", cut.description, cut.function),
-        None => format!("as given ({})", one.function.name()),
+/// The scheme, or of what garbles nothing the OTs.
+fn scheme(one: &Alternative) -> String {
+    match (one.rung, one.ot_extension) {
+        (Some(rung), _) => rung.id.to_string(),
+        (None, Some(extension)) => format!("OTs by {extension}"),
+        (None, None) => "—".to_owned(),
     }
+}
+
+/// What the security of a run rests on.
+fn rests_on(one: &Alternative) -> String {
+    match one.rung {
+        Some(rung) => format!(
+            "{} rests on {} ({} bits)",
+            rung.id, rung.assumption, rung.security_bits
+        ),
+        None => {
+            let lpn = match one.ot_extension {
+                Some(OtExtension::Silent) => ", and on LPN",
+                _ => "",
+            };
+            format!(
+                "it garbles nothing, and rests on {}{lpn}",
+                Assumption::IdealCipher
+            )
+        }
+    }
+}
+
+/// Bytes of both parties.
+fn all_bytes(one: &Alternative) -> u64 {
+    let traffic = &one.traffic;
+    traffic.garbler_early_bytes + traffic.garbler_late_bytes + traffic.evaluator_bytes
 }
 
 fn ms(time: Duration) -> String {

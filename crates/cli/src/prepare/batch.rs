@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::json;
-use tacit::garble::Rung;
+use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{BatchPlan, BatchPreparation, Stocks};
 use tacit::{Error, Function, Role, Session};
@@ -11,7 +11,7 @@ use tacit::{Error, Function, Role, Session};
 use super::{Order, Told, Took, check_room, leave, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output::counted;
 use crate::progress::Bar;
 use crate::report::{bits_text, insecure, security, shown_bytes};
@@ -23,7 +23,7 @@ const MAX_EXECUTIONS: u64 = 4096;
 /// The executions that the arguments ask for.
 pub(super) struct BatchOrder {
     role: Role,
-    rung: &'static Rung,
+    rung: &'static SchemeInfo,
     function: Function,
     executions: u64,
     security: StatisticalSecurity,
@@ -40,20 +40,20 @@ impl BatchOrder {
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         let of_one = args.components.is_empty() && args.ots.is_none() && args.ands.is_none();
         let Some(name) = args.function.as_ref().filter(|_| of_one) else {
-            return Err(Failure::Usage(
-                "a batch is of one function, and --component, --ots and --ands are not part of it; \
-                 give `tacit prepare FUNCTION --protocol batch --runs N`"
-                    .to_owned(),
+            return Err(usage!(
+                "a batch is of one function, and --component, --ots and --ands are not part of it";
+                "give `tacit prepare FUNCTION --protocol batch --runs N`"
             ));
         };
         if args.runs > MAX_EXECUTIONS {
-            return Err(Failure::Usage(format!(
-                "--runs {} is more than one batch has; order at most {MAX_EXECUTIONS} at both \
-                 parties, and the rest when those are used",
-                args.runs
-            )));
+            return Err(usage!(
+                "--runs {} is more than one batch has", args.runs;
+                "order at most {MAX_EXECUTIONS} at both parties, and the rest when those are used"
+            ));
         }
-        let runnable = function::find(name, &args.choice)?.runnable(&args.choice)?;
+        let runnable = function::find(name, &args.choice)?
+            .without_join()?
+            .runnable(&args.choice)?;
         let role = super::role(args, Some(&runnable), config)?;
         let function = runnable.function().clone();
         let rung = function::scheme(args.scheme.as_deref(), Some(&function))?;
@@ -66,9 +66,10 @@ impl BatchOrder {
             let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
             let order = order.statistical_security(security);
             let plan = order.plan().map_err(|error| match error {
-                Error::ApiMisuse(what) => Failure::Usage(format!(
-                    "{what}; take --protocol authenticated, which runs any function"
-                )),
+                Error::ApiMisuse(what) => usage!(
+                    "{what}";
+                    "take --protocol authenticated, which runs any function"
+                ),
                 error => error.into(),
             })?;
             (plan, order.table_bytes()?, order.held_bits())

@@ -3,19 +3,19 @@
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use tacit::garble::Rung;
+use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{LotPreparation, Prepared, Stocks};
-use tacit::{Error, Function, Role, Session};
-use tacit_serve::memory;
+use tacit::{Error, Function, ProtocolError, Role, Session};
+use tacit_serve::memory::allowed;
 
 use super::{Order, Told, Took, leave, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
-use crate::{function, run};
+use crate::{function, memory, run};
 
 /// The lot that the arguments ask for.
 pub(super) struct LotOrder {
@@ -28,7 +28,7 @@ pub(super) struct LotOrder {
 
 enum Wanted {
     /// Instances for this many runs of a function, under a scheme.
-    Instances(Box<Function>, u64, &'static Rung),
+    Instances(Box<Function>, u64, &'static SchemeInfo),
     /// Triples for this many runs of a function, and the reason it cannot take instances.
     TriplesFor(Box<Function>, u64, String),
     /// This many triples, whatever they will serve.
@@ -39,14 +39,17 @@ impl LotOrder {
     /// What the arguments ask for, if `authenticated` can do it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         if !args.components.is_empty() || args.ots.is_some() {
-            return Err(Failure::Usage(
-                "--component and --ots are of prepared; for authenticated, give a function with \
-                 --runs N, or --ands N"
-                    .to_owned(),
+            return Err(usage!(
+                "--component and --ots are of prepared";
+                "for authenticated, give a function with --runs N, or --ands N"
             ));
         }
         let found = args.function.as_ref();
-        let found = found.map(|name| function::find(name, &args.choice)?.runnable(&args.choice));
+        let found = found.map(|name| {
+            function::find(name, &args.choice)?
+                .without_join()?
+                .runnable(&args.choice)
+        });
         let runnable = found.transpose()?;
         let role = super::role(args, runnable.as_ref(), config)?;
         let wanted = match (runnable, args.ands) {
@@ -56,16 +59,19 @@ impl LotOrder {
                 let instances = LotPreparation::instances_for_runs(role, &function, runs);
                 match instances.map(drop) {
                     Ok(()) => Wanted::Instances(function, runs, rung),
-                    Err(Error::Material(why)) => Wanted::TriplesFor(function, runs, why),
+                    Err(
+                        Error::Protocol(ProtocolError::Material(why))
+                        | Error::Material { what: why, .. },
+                    ) => Wanted::TriplesFor(function, runs, why),
                     Err(error) => Wanted::TriplesFor(function, runs, error.to_string()),
                 }
             }
             (None, count) => Wanted::Triples(count.unwrap_or(0)),
         };
         if args.scheme.is_some() && !matches!(wanted, Wanted::Instances(..)) {
-            return Err(Failure::Usage(
-                "triples are of no garbling scheme: runs under any take them; leave --scheme out"
-                    .to_owned(),
+            return Err(usage!(
+                "triples are of no garbling scheme: runs under any take them";
+                "leave --scheme out"
             ));
         }
         let bits = args.security_bits;
@@ -170,34 +176,19 @@ impl LotOrder {
     }
 }
 
-/// Refuses an order that takes `bytes` of memory where this process may have `allowed`: the system
-/// would end it.
-fn check_memory(bytes: u64, allowed: Option<u64>) -> Result<(), Failure> {
-    match allowed.filter(|allowed| memory::left_of(*allowed) < bytes) {
-        None => Ok(()),
-        Some(allowed) => Err(Failure::Usage(format!(
-            "the order takes up to {} of memory, and this process may take {}, as its control \
-             group says; order less at both parties, or let the process have more",
-            shown_bytes(bytes),
-            shown_bytes(allowed)
-        ))),
-    }
-}
-
 impl Order for LotOrder {
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
         let order = self.order()?;
-        check_memory(memory::of_order(&order), memory::allowed())?;
+        let remedy = "order less at both parties";
+        memory::check(("the order", remedy), &order, allowed())?;
         let bytes = order.disk_bytes();
         match bytes > limit {
             false => Ok(()),
-            true => Err(Failure::Usage(format!(
-                "the order has {} of {} at this party, and a stock takes at most {}; order less at \
-                 both parties, or raise limit_gib under [stock] in tacit.toml",
-                shown_bytes(bytes),
-                self.what(),
-                shown_bytes(limit)
-            ))),
+            true => Err(usage!(
+                "the order has {} of {} at this party, and a stock takes at most {}",
+                shown_bytes(bytes), self.what(), shown_bytes(limit);
+                "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
+            )),
         }
     }
 
@@ -223,7 +214,7 @@ impl Order for LotOrder {
     fn announcement(&self) -> Option<String> {
         match &self.wanted {
             Wanted::Instances(..) => Some(
-                "components, garbled and checked for whatever functions are of them; --ands N \
+                "components, garbled and checked for any function of them; --ands N \
                  makes triples, which serve any function"
                     .to_owned(),
             ),
@@ -254,26 +245,5 @@ impl Order for LotOrder {
             text: self.text(&prepared, &cost),
             json: cost.json(self.json(&prepared)),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_order_that_a_container_has_no_memory_for_is_refused() {
-        const MIB: u64 = 1 << 20;
-        let of = |ands| memory::of_order(&LotPreparation::triples(Role::Garbler, ands));
-        let container = Some(120 * MIB);
-        check_memory(of(100_000), container).expect("it fits");
-        check_memory(of(1_000_000), None).expect("nothing limits it");
-        check_memory(of(1_000_000), Some(256 * MIB)).expect("it fits");
-        let refused = check_memory(of(1_000_000), container).expect_err("too little");
-        let told = refused.to_string();
-        assert!(
-            told.contains("180 MiB") && told.contains("120 MiB"),
-            "{told}"
-        );
     }
 }

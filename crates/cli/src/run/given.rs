@@ -10,7 +10,6 @@ use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::function::Found;
-use crate::inputs::Reading;
 use crate::typed::OutputFiles;
 
 /// What this party gives and where its results go, as far as that is checked before the function is
@@ -43,15 +42,10 @@ impl GivenInputs {
         Ok(Self {
             files: OutputFiles::new(&args.outputs, signature, Some(program.party_of(role)))?,
             values: match program.program().states.is_empty() || protocol.keeps_values() {
-                true => found.values(role, &reading(args))?,
+                true => found.values(role, &args.inputs.reading())?,
                 // Once it is compiled it shows whether the run keeps any, which is told first.
                 false => None,
             },
         })
     }
-}
-
-/// Where the inputs are given.
-pub(super) fn reading(args: &RunArgs) -> Reading<'_> {
-    Reading::Command(&args.inputs.inputs, args.inputs.input_file.as_deref())
 }

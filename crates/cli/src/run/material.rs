@@ -1,19 +1,18 @@
 //! What a run takes from this party's folder, and at which security.
 
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
-use tacit::session::KeptOts;
 use tacit::stock::{StockName, Stocks};
 use tacit::{Function, Role};
 
 use crate::args::RunArgs;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::function::scheme;
-use crate::log::Log;
 use crate::party::Party;
 use crate::stock;
 
-/// This party's stocks, where the protocol takes from them or counts tries in them.
+/// This party's stocks, where the protocol takes from them, can take from them, or counts tries in
+/// them.
 pub(super) fn stocks(
     args: &RunArgs,
     config: &Config,
@@ -21,36 +20,18 @@ pub(super) fn stocks(
 ) -> Result<Option<Stocks>, Failure> {
     let has_stock = protocol.stock_use() != StockUse::Nothing;
     if args.plain_loopback && has_stock {
-        return Err(Failure::Usage(
-            "what is in stock belongs to two identities, and --plain-loopback has none; leave it \
-             out, and give --identity and --peer, or --with once you have paired"
-                .to_owned(),
+        return Err(usage!(
+            "what is in stock belongs to two identities, and --plain-loopback has none";
+            "leave it out, and give --identity and --peer, or --with once you have paired"
         ));
     }
-    // Without identities there is nobody whose tries could be counted.
-    let counts_tries = protocol == Protocol::Authenticated && !args.plain_loopback;
-    match has_stock || counts_tries {
+    // Without identities there is nobody whose tries could be counted, or with whom crosses could
+    // be in stock.
+    let may_take = matches!(protocol, Protocol::Authenticated | Protocol::Gmw);
+    match has_stock || (may_take && !args.plain_loopback) {
         true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
         false => Ok(None),
     }
-}
-
-/// Base OTs that this party keeps for later sessions, where the protocol takes them and the parties
-/// are known to each other. No run needs them, so that a folder that cannot be used stops none.
-pub(super) fn kept_ots(
-    args: &RunArgs,
-    config: &Config,
-    protocol: Protocol,
-    log: Log,
-) -> Option<KeptOts> {
-    if protocol != Protocol::Direct || args.plain_loopback || !config.keep_base_ots.unwrap_or(true)
-    {
-        return None;
-    }
-    let folder = stock::folder(args.stock.stock.as_deref(), config);
-    let kept = folder.and_then(|folder| Ok(KeptOts::open(&folder)?));
-    kept.inspect_err(|error| log.step(format_args!("no base OTs are kept: {error}")))
-        .ok()
 }
 
 /// Whether the arguments leave open by which protocol against a malicious party is run.

@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacit::cost::{Cost, FromStock};
-use tacit::garble::Rung;
+use tacit::garble::SchemeInfo;
+use tacit::join::{JoinPlan, JoinedTable};
 use tacit::protocols::{Protocol, StatisticalSecurity};
-use tacit::session::{AbortReason, BaseOtSource, Incompatibility, KeptOts};
-use tacit::stock::{BatchPreparation, ChainVersion, StockName, Stocks};
+use tacit::session::{AbortReason, Incompatibility};
+use tacit::stock::{BatchPreparation, ChainVersion, LotPreparation, StockName, Stocks};
 use tacit::{Category, Job, Outcome, Role, SecurityScope, Session, Value};
+use tacit_serve::memory::allowed;
 
-use super::given::{GivenInputs, reading};
-use super::material::{checked_in_stock, is_open, kept_ots, security, stocks};
-use super::{check_chain, params, role};
+use super::given::GivenInputs;
+use super::material::{checked_in_stock, is_open, security, stocks};
+use super::{check_chain, role};
 use crate::args::RunArgs;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, failure, usage};
 use crate::function::scheme;
 use crate::log::Log;
 use crate::output;
@@ -24,8 +26,8 @@ use crate::party::Party;
 use crate::program::plain_failure;
 use crate::progress::Bar;
 use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
-use crate::shell;
 use crate::typed::{OutputFiles, Runnable};
+use crate::{memory, shell};
 
 /// One party's runs of a function with one peer, checked and ready.
 pub(super) struct TwoPartyRun<'a> {
@@ -33,17 +35,35 @@ pub(super) struct TwoPartyRun<'a> {
     runnable: &'a Runnable,
     role: Role,
     protocol: Protocol,
-    rung: &'static Rung,
+    rung: &'static SchemeInfo,
     security: StatisticalSecurity,
     stocks: Option<Stocks>,
-    kept_ots: Option<KeptOts>,
     values: BTreeMap<String, Value>,
     files: OutputFiles,
+    join: Option<JoinOfRun<'a>>,
     time_limit: Option<Duration>,
     log: Log,
 }
 
+/// A join, and this party's table in it.
+#[derive(Clone, Copy)]
+pub(super) struct JoinOfRun<'a> {
+    pub(super) plan: &'a JoinPlan,
+    pub(super) table: &'a JoinedTable,
+}
+
 impl<'a> TwoPartyRun<'a> {
+    /// The same with a join before the function.
+    ///
+    /// # Errors
+    ///
+    /// The table or the protocol does not suit it.
+    pub(super) fn joining(mut self, join: JoinOfRun<'a>) -> Result<Self, Failure> {
+        self.join = Some(join);
+        self.job()?.check()?;
+        Ok(self)
+    }
+
     /// Checks all that this party was given, before the peer hears of it.
     ///
     /// # Errors
@@ -75,6 +95,19 @@ impl<'a> TwoPartyRun<'a> {
             let name = protocol.name();
             eprintln!("{why} of the function is in this party's stock, so `{name}` runs");
         }
+        if protocol == Protocol::Authenticated {
+            let lot = LotPreparation::triples(role, function.and_gates().max(1));
+            let remedy = "make the function smaller";
+            if !args.require_stock {
+                memory::check(("the run", remedy), &lot, allowed())?;
+            }
+        }
+        if let (Some(named), false) = (&args.runs.scheme, protocol.is_garbled()) {
+            return Err(usage!(
+                "--scheme {named}: {} garbles nothing", protocol.name();
+                "leave --scheme out"
+            ));
+        }
         let run = Self {
             args,
             runnable,
@@ -83,13 +116,13 @@ impl<'a> TwoPartyRun<'a> {
             rung: scheme(args.runs.scheme.as_deref(), Some(function))?,
             security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
-            kept_ots: kept_ots(args, config, protocol, log),
-            values: runnable.inputs(role, &reading(args), given.values)?,
+            values: runnable.inputs(role, &args.inputs.reading(), given.values)?,
             files: given.files,
+            join: None,
             time_limit: args.runs.time_limit.or(config.timeouts.run),
             log,
         };
-        if protocol == Protocol::Prepared || args.chain.chain.is_some() {
+        if matches!(protocol, Protocol::Prepared | Protocol::Gmw) || args.chain.chain.is_some() {
             run.job()?.check()?;
         }
         // Before a peer waits for it.
@@ -142,9 +175,6 @@ impl<'a> TwoPartyRun<'a> {
     pub(super) fn play(&self, mut session: Session) -> Result<(), Failure> {
         self.log
             .detail(format_args!("base OTs from {}", session.base_ot()));
-        if let Some(kept) = &self.kept_ots {
-            session.keep_ots(kept);
-        }
         let peer = session.peer().map(|peer| peer.to_string());
         self.log.step(format_args!(
             "connected to {}",
@@ -228,9 +258,6 @@ impl<'a> TwoPartyRun<'a> {
             Ok(outcome) => outcome,
         };
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
-        if run == 0 {
-            self.log_base_ots(&outcome.cost, session);
-        }
         if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
             && made_at_bits > self.security.bits()
         {
@@ -252,40 +279,22 @@ impl<'a> TwoPartyRun<'a> {
         Ok(Some(outcome))
     }
 
-    /// Logs where the base OTs of the session's first run come from.
-    fn log_base_ots(&self, cost: &Cost, session: &Session) {
-        let from = cost.base_ots.map(|source| match source {
-            BaseOtSource::Kept => "from an earlier session",
-            BaseOtSource::Batch => "made for later sessions too",
-            _ => "made for one session alone",
-        });
-        if let Some(from) = from {
-            self.log.step(format_args!("base OTs {from}"));
-        }
-        if let Some(failure) = session.kept_ots_failure() {
-            self.log
-                .step(format_args!("no base OTs are kept: {failure}"));
-        }
-    }
-
     /// The error, with the parties' names of a program in place of their roles.
     fn named(&self, error: tacit::Error) -> Failure {
-        let differing = match &error {
-            tacit::Error::OtherFunction { theirs, .. } => {
-                params::differing(self.args, self.runnable, *theirs)
-            }
-            _ => None,
-        };
-        if let Some(failure) = differing {
-            return failure;
-        }
         match (&error, self.runnable.signature()) {
-            (tacit::Error::PeerIncompatible(Incompatibility::SameRole(_)), Some(signature)) => {
+            (
+                tacit::Error::Protocol(tacit::ProtocolError::PeerIncompatible(
+                    Incompatibility::SameRole(_),
+                )),
+                Some(signature),
+            ) => {
                 let name = |role| signature.party_name(signature.party_of(role)).to_owned();
-                Failure::SameParty {
-                    own: name(self.role),
-                    other: name(self.role.other()),
-                }
+                let (own, other) = (name(self.role), name(self.role.other()));
+                failure!(
+                    Incompatible;
+                    "the peer is incompatible: it is {own}, too";
+                    "start one of the two with --as {other}"
+                )
             }
             _ => {
                 let (args, typed) = (self.args, self.runnable.typed());
@@ -297,16 +306,21 @@ impl<'a> TwoPartyRun<'a> {
 
     /// The run by its protocol, without inputs yet.
     fn job(&self) -> Result<Job<'_>, tacit::Error> {
-        let job = Job::new(self.runnable.function(), self.role)
-            .scheme(self.rung.id)
+        let mut job = Job::new(self.runnable.function(), self.role)
             .threads(self.args.threads)
             .by(self.protocol, self.stocks.as_ref())?;
+        if self.protocol.is_garbled() {
+            job = job.scheme(self.rung.id);
+        }
         let given = &self.args.chain;
         let job = match &given.chain {
             Some(name) => job.chain(name),
             None => job,
         };
         let mut job = job.statistical_security(self.security);
+        if let Some(join) = self.join {
+            job = job.join(join.plan, join.table);
+        }
         if given.replace {
             job = job.replacing();
         }
@@ -366,8 +380,16 @@ impl<'a> TwoPartyRun<'a> {
         Ok(())
     }
 
-    /// Tells what runs by `authenticated` took from the stock.
+    /// Tells what runs by `authenticated` or `gmw` took from the stock.
     fn tell_from_stock(&self, costs: &[Cost]) {
+        if self.protocol == Protocol::Gmw {
+            let taken = costs.iter().filter(|cost| cost.from_stock.is_some());
+            match (taken.count(), costs.len()) {
+                (0, _) => {}
+                (taken, runs) if taken == runs => eprintln!("crosses   from stock"),
+                (taken, runs) => eprintln!("crosses   from stock in {taken} of {runs} runs"),
+            }
+        }
         if self.protocol != Protocol::Authenticated || self.stocks.is_none() || costs.is_empty() {
             return;
         }
@@ -408,12 +430,16 @@ impl<'a> TwoPartyRun<'a> {
     fn nothing_checked(&self) -> Failure {
         let mut command = self.prepare(Protocol::Batch, "16");
         command.extend(shell::meeting(self.args));
-        Failure::NothingChecked {
-            function: self.runnable.function().name().to_owned(),
-            scheme: self.rung.id.to_string(),
-            security_bits: self.security.bits(),
-            command: shell::line(&command),
-        }
+        let (function, scheme) = (self.runnable.function().name(), self.rung.id);
+        let (bits, command) = (self.security.bits(), shell::line(&command));
+        failure!(
+            Stock;
+            "no checked execution of {function} at s = {bits} under {scheme} is in stock with this \
+             peer in this role";
+            "both parties prepare some before, of which each run takes one: here `{command}`, and \
+             the same at the other party in its role. Or both give --protocol authenticated, which \
+             needs none"
+        )
     }
 
     /// The command that prepares `runs` runs of the function by `protocol`.

@@ -15,10 +15,18 @@ use crate::typed::Runnable;
 /// What a service offers under one name: a function, or a program with each choice of params.
 pub(super) struct Offered(BTreeMap<Digest, Member>);
 
-/// One of them.
+/// One of them, in a form.
+#[derive(Clone)]
 pub(super) struct Member {
-    pub(super) runnable: Runnable,
+    pub(super) runnable: Arc<Runnable>,
     pub(super) params: BTreeMap<String, u64>,
+}
+
+impl Member {
+    /// The function.
+    pub(super) fn function(&self) -> Arc<Function> {
+        Arc::new(self.runnable.function().clone())
+    }
 }
 
 impl Offered {
@@ -29,17 +37,10 @@ impl Offered {
         Arc::new(Self(members.collect()))
     }
 
-    /// The functions.
-    pub(super) fn functions(&self) -> Vec<Arc<Function>> {
-        let members = self.0.values();
-        let functions = members.map(|member| Arc::new(member.runnable.function().clone()));
-        functions.collect()
-    }
-
     /// The one that is asked for.
     fn asked(&self, asked: &Asked<'_>) -> Result<&Runnable, String> {
         let member = self.0.get(&asked.function.digest());
-        let member = member.map(|member| &member.runnable);
+        let member = member.map(|member| &*member.runnable);
         member.ok_or_else(|| format!("{} is not what is offered", asked.function.name()))
     }
 

@@ -11,7 +11,7 @@ use tacit_serve::Policy;
 use tacit_serve::inputs::Asked;
 
 use super::Fixed;
-use crate::failure::Failure;
+use crate::failure::{Failure, input, usage};
 
 /// Checks what the configuration names; what is not wrong and should be thought over all the same.
 ///
@@ -25,8 +25,8 @@ pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failu
         let metrics = addresses("metrics", &fixed.metrics)?;
         if metrics.iter().any(|address| !address.ip().is_loopback()) {
             warnings.push(format!(
-                "metrics = {:?} is open to other machines, and tells them who the peers are and \
-                 how often they come; 127.0.0.1 is not",
+                "metrics = {:?} is open to other machines, and shows them the peers and how often \
+                 they come; 127.0.0.1 is not",
                 fixed.metrics
             ));
         }
@@ -38,11 +38,9 @@ pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failu
 /// The addresses that the field `name` means.
 fn addresses(name: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
     let found = text.to_socket_addrs();
-    let found = found.map_err(|error| {
-        Failure::Usage(format!(
-            "[serve]: {name} = {text:?}: {error}; write this machine's HOST:PORT"
-        ))
-    })?;
+    let found = found.map_err(
+        |error| usage!("[serve]: {name} = {text:?}: {error}"; "write this machine's HOST:PORT"),
+    )?;
     Ok(found.collect())
 }
 
@@ -50,18 +48,16 @@ fn addresses(name: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
 fn sources(policy: &Policy) -> Result<(), Failure> {
     for offer in policy.offers() {
         let wrong = |reason: String| {
-            Failure::Input(format!(
-                "[[serve.function]] {}: {reason}; peers that ask would hear that this \
-                 party failed",
-                offer.name
-            ))
+            input!(
+                "[[serve.function]] {}: {reason}", offer.name;
+                "peers that ask would hear that this party failed"
+            )
         };
-        for (function, &protocol) in offer.functions.iter().flat_map(|function| {
-            offer
-                .protocols
-                .iter()
-                .map(move |protocol| (function, protocol))
-        }) {
+        let each = offer.forms().flat_map(|(function, protocols)| {
+            let protocols = protocols.into_iter();
+            protocols.map(move |protocol| (function, protocol))
+        });
+        for (function, protocol) in each {
             let peer = offer.peers.first().copied();
             let peer = peer.unwrap_or(Fingerprint([0; 32]));
             let asked = Asked {

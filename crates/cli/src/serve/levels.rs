@@ -26,6 +26,8 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
             let ports = [&stocked.owners, &stocked.results, &stocked.types];
             let order = stocked.bit_order.as_deref();
             let name = (name.as_str(), stocked.entry.as_deref());
+            // What stocks are for garbles.
+            let name = (name, Protocol::Prepared);
             let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
             let function = Arc::new(runnable.function().clone());
             let rung = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
@@ -69,7 +71,7 @@ fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, F
         }
         (Protocol::Batch, _) => Ok(Material::Executions(function, bits()?)),
         (Protocol::Authenticated, _) => Ok(Material::Lots(function, bits()?)),
-        (Protocol::Direct | Protocol::Outsourced, _) => {
+        (Protocol::Direct | Protocol::Gmw | Protocol::Outsourced, _) => {
             let what = "it takes nothing from the stock; write prepared, batch or authenticated";
             Err(wrong("protocol", what))
         }
@@ -99,7 +101,7 @@ fn triples(stocked: &Stocked) -> Result<Material, Failure> {
     ];
     match of_functions.iter().find(|(_, is_given)| *is_given) {
         Some((field, _)) => {
-            let what = "ands is for authenticated and for whatever function; leave one of them out";
+            let what = "ands is for authenticated and for any function; leave one of them out";
             Err(wrong(field, what))
         }
         None => {

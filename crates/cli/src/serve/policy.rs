@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::outsource::{COPIES, parameters};
+use crate::program::is_program;
 use crate::report::shown_bytes;
 use crate::typed::Runnable;
 use crate::{function, run};
@@ -69,12 +71,11 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let limits = limits(config, serve, memory::allowed())?;
     Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
-        .map(|policy| policy.keep_base_ots(config.keep_base_ots.unwrap_or(true)))
-        .map_err(|error| Failure::Usage(format!("[serve]: {error}")))
+        .map_err(|error| Failure::usage(format!("[serve]: {error}")))
 }
 
 pub(super) fn wrong(at: &str, what: &str) -> Failure {
-    Failure::Usage(format!("{at}: {what}"))
+    Failure::usage(format!("{at}: {what}"))
 }
 
 fn within(at: &str, failure: &Failure) -> Failure {
@@ -118,24 +119,26 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
 }
 
 fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
-    let members = members(&served.params)?;
-    let members = members.into_iter().map(|params| {
-        let ports = [&served.owners, &served.results, &served.types];
-        let name = (served.function.as_str(), served.entry.as_deref());
-        let order = served.bit_order.as_deref();
-        let texts = params.iter();
-        let texts = texts.map(|(name, value)| (name.clone(), value.to_string()));
-        let runnable = instance(name, texts.collect(), &served.public, ports, order)?;
-        Ok(Member { runnable, params })
+    let outsourced = servers(config, served)?;
+    let protocols = protocols(served, outsourced.is_some())?;
+    let [functions, shallow] = forms(served, &protocols)?;
+    let offered = functions.iter().chain(&shallow).cloned();
+    let offered = Offered::new(offered.collect());
+    let [functions, shallow] = [functions, shallow].map(|members| {
+        let functions = members.iter();
+        functions
+            .map(|member| member.function())
+            .collect::<Vec<_>>()
     });
-    let offered = Offered::new(members.collect::<Result<_, Failure>>()?);
-    let functions = offered.functions();
     let first = functions.first().map(AsRef::as_ref);
     let scheme = match served.scheme.as_deref() {
+        Some(named) if protocols == [ProtocolId::Gmw] => {
+            let what = format!("{named:?}: gmw garbles nothing; leave it out");
+            return Err(wrong("scheme", &what));
+        }
         Some(name) => Some(function::scheme(Some(name), first)?.id),
         None => None,
     };
-    let outsourced = servers(config, served)?;
     let role = match served.role {
         ServedRole::OfTwo(role) => role,
         ServedRole::OfThree(_) => Role::Garbler,
@@ -152,7 +155,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     Ok(Offer {
         name: served.shown_name(),
         role,
-        protocols: protocols(served, outsourced.is_some())?,
+        protocols,
         security: match outsourced {
             // That of its checks of inputs is among its parameters.
             Some(_) => StatisticalSecurity::DEFAULT,
@@ -170,11 +173,42 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         inputs: inputs(served, role, &functions, &offered)?,
         results: results(served, &offered)?,
         functions,
+        shallow,
         rate: served.rate,
         time_limit: served
             .time_limit
             .or(config.timeouts.run)
             .unwrap_or(RUN_TIME),
+    })
+}
+
+/// What is served, with each choice of params, and if `gmw` is among the protocols the same in its
+/// form, where that is another: in place of the usual one if there is no other protocol.
+fn forms(served: &Served, protocols: &[ProtocolId]) -> Result<[Vec<Member>; 2], Failure> {
+    let params = members(&served.params)?;
+    let in_form = |form| {
+        let members = params.iter().map(|params| {
+            let ports = [&served.owners, &served.results, &served.types];
+            let name = (served.function.as_str(), served.entry.as_deref());
+            let order = served.bit_order.as_deref();
+            let texts = params.iter();
+            let texts = texts.map(|(name, value)| (name.clone(), value.to_string()));
+            let (params, texts) = (params.clone(), texts.collect());
+            let runnable = instance((name, form), texts, &served.public, ports, order)?;
+            Ok(Member {
+                runnable: Arc::new(runnable),
+                params,
+            })
+        });
+        members.collect::<Result<Vec<_>, Failure>>()
+    };
+    let is_program = is_program(Path::new(&served.function));
+    Ok(match protocols {
+        [ProtocolId::Gmw] => [in_form(Protocol::Gmw)?, Vec::new()],
+        both if is_program && both.contains(&ProtocolId::Gmw) => {
+            [in_form(Protocol::Direct)?, in_form(Protocol::Gmw)?]
+        }
+        _ => [in_form(Protocol::Direct)?, Vec::new()],
     })
 }
 
@@ -185,7 +219,7 @@ pub(super) fn security(
     is_for_measurements: bool,
 ) -> Result<StatisticalSecurity, Failure> {
     let found = run::statistical_security(protocol, bits, is_for_measurements);
-    found.map_err(|error| wrong("security_bits", &error.to_string()))
+    found.map_err(|error| within("security_bits", &error.into()))
 }
 
 /// The protocols by which a function is run.
@@ -251,9 +285,10 @@ fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<BTreeMap<String, 
     Ok(members)
 }
 
-/// A function as the arguments of `tacit run` would name it: its name, and a program's run.
+/// A function as the arguments of `tacit run` would name it: its name, a program's run, and the
+/// protocol in whose form it is.
 pub(super) fn instance(
-    (name, entry): (&str, Option<&str>),
+    ((name, entry), protocol): ((&str, Option<&str>), Protocol),
     params: Vec<(String, String)>,
     public: &BTreeMap<String, String>,
     ports: [&BTreeMap<String, String>; 3],
@@ -275,7 +310,8 @@ pub(super) fn instance(
         entry: entry.map(str::to_owned),
         bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
     };
-    function::find(name, &choice)?.runnable(&choice)
+    let found = function::find(name, &choice)?.without_join()?;
+    found.in_form_of(protocol).runnable(&choice)
 }
 
 pub(super) fn peers(
@@ -404,7 +440,7 @@ fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failu
         }
     };
     let Some(name) = &served.other_server else {
-        let what = "nothing says who the other server is; write its name in [peers]";
+        let what = "the other server is missing; write its name in [peers]";
         return Err(wrong("other_server", what));
     };
     let other = peers(config, Some(std::slice::from_ref(name)))?;

@@ -12,7 +12,7 @@ use tacit::{Fingerprint, Role};
 use super::Told;
 use crate::args::StockCommand;
 use crate::config::Config;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output::{self, counted};
 use crate::party;
 use crate::program::Program;
@@ -145,12 +145,14 @@ fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure
     let count = chains.len();
     match (chains.pop(), count) {
         (Some(chain), 1) => Ok(chain),
-        (None, _) => Err(Failure::Usage(format!(
-            "there is no chain {name}; `tacit stock list` lists those that there are"
-        ))),
-        _ => Err(Failure::Usage(format!(
-            "there are several chains {name}; say which by --peer, --role and --protocol"
-        ))),
+        (None, _) => Err(usage!(
+            "there is no chain {name}";
+            "`tacit stock list` lists those that there are"
+        )),
+        _ => Err(usage!(
+            "there are several chains {name}";
+            "choose one by --peer, --role and --protocol"
+        )),
     }
 }
 
@@ -201,10 +203,10 @@ pub(crate) fn check_allowed(
 ) -> Result<(), Failure> {
     match servers.contains(&who) {
         false => Ok(()),
-        true => Err(Failure::Usage(format!(
-            "{text} is the generator or the cloud of the chain, and so cannot be its evaluator; \
-             name a party that runs `tacit outsource evaluator`"
-        ))),
+        true => Err(usage!(
+            "{text} is the generator or the cloud of the chain, and so cannot be its evaluator";
+            "name a party that runs `tacit outsource evaluator`"
+        )),
     }
 }
 
@@ -233,7 +235,7 @@ fn allow(
     }
     let may = if is_allowed { "may" } else { "may no longer" };
     let (who, peer) = (config.shown(&who), config.shown(&chain.peer));
-    let text = format!("{who} {may} use the chain {name}; {peer} has to say the same\n");
+    let text = format!("{who} {may} use the chain {name}; {peer} must allow the same\n");
     output::print(text.as_bytes())
 }
 

@@ -8,7 +8,7 @@ use tacit::stock::{StockName, StockSummary, StockedKind, Stocks};
 
 use super::Told;
 use super::list::shown_digests;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::report::shown_bytes;
 
 /// Gives up what `component` names, by a name or by the beginning of a digest, in the one of these
@@ -28,11 +28,10 @@ pub(super) fn drop_component(
     let dropped = stocks.give_up(stock, &kind.digest)?;
     let freed = stocks.compact(stock)?;
     if (dropped, freed) == (0, 0) {
-        return Err(Failure::Usage(format!(
-            "of {} nothing is left in stock, so that there is nothing to give up; `tacit stock \
-             list` shows how many are usable",
-            kind.name
-        )));
+        return Err(usage!(
+            "of {} nothing is left in stock, so there is nothing to drop", kind.name;
+            "`tacit stock list` shows how many are usable"
+        ));
     }
     let text = format!(
         "gave up {dropped} of {}, freed {}\n",
@@ -70,16 +69,14 @@ fn the_one<'s>(
     }
     match meant[..] {
         [one] => Ok(one),
-        [] => Err(Failure::Usage(format!(
-            "{component:?} is none of what is in stock, which is {}; give one of these names or \
-             digests",
-            listed(all())
-        ))),
-        _ => Err(Failure::Usage(format!(
-            "{component:?} is several of what is in stock: {}; say which by --role, --scheme or \
-             the digest. Nothing was dropped",
-            listed(meant.iter().copied())
-        ))),
+        [] => Err(usage!(
+            "{component:?} is not in stock; the stock has {}", listed(all());
+            "give one of these names or digests"
+        )),
+        _ => Err(usage!(
+            "{component:?} names several components in stock: {}", listed(meant.iter().copied());
+            "choose one by --role, --scheme or the digest. Nothing was dropped"
+        )),
     }
 }
 
@@ -173,7 +170,7 @@ mod tests {
         }
         for none in ["", "sub", "dd"] {
             let refused = found(none).unwrap_err().to_string();
-            assert!(refused.contains("none of what is in stock"), "{refused}");
+            assert!(refused.contains("is not in stock"), "{refused}");
             assert!(refused.contains("add cccccccc"), "{refused}");
         }
     }

@@ -1,14 +1,12 @@
-//! What `tacit stock list` tells of a stock, and of base OTs.
+//! What `tacit stock list` tells of a stock.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
-use tacit::session::KeptBaseOts;
 use tacit::stock::{ComponentDigest, StockSummary};
 
 use super::Told;
-use crate::config::Config;
 use crate::report::shown_bytes;
 
 /// A stock: its epoch, its bytes, and a line for each kind.
@@ -65,29 +63,6 @@ pub(super) fn list(summary: &StockSummary) -> Told {
         "bytes": summary.bytes,
         "max_bytes": summary.max_bytes,
         "kinds": kinds.collect::<Vec<_>>(),
-    });
-    (text, json)
-}
-
-/// What is told of base OTs that sessions keep.
-pub(super) fn base_ots_told(kept: &KeptBaseOts, config: &Config) -> Told {
-    let KeptBaseOts {
-        peer,
-        role,
-        base,
-        sessions,
-        ..
-    } = kept;
-    let (role, name) = (role.name(), config.shown(peer));
-    let text = format!(
-        "{role} with {name}, base OTs by {base}\n  for {sessions} more sessions by direct\n"
-    );
-    let json = json!({
-        "peer": peer.to_string(),
-        "peer_name": config.peer_name(peer),
-        "role": role,
-        "base_ot": base.name(),
-        "sessions": sessions,
     });
     (text, json)
 }

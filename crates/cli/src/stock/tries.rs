@@ -1,35 +1,78 @@
 //! Shows and clears what is recorded of a peer's tries.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 use tacit::stock::{Stocks, Tried, TryName, TryRecord, charge_bits};
-use tacit::{Fingerprint, Role};
+use tacit::{Fingerprint, Identity, Role};
 
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::output;
+use crate::failure::{Failure, usage};
 use crate::report::{JSON_VERSION, pretty};
-use crate::stock::Told;
+use crate::stock::{OfOwn, Told};
+use crate::{output, party};
 
-/// The records of this peer and role, or of any.
+/// The records of this peer and role, or of any: those that the folder lists, and those of known
+/// parties, which may be noted outside of the folder alone.
 ///
 /// # Errors
 ///
 /// They cannot be read.
 pub(super) fn records(
     stocks: &Stocks,
-    peer: Option<Fingerprint>,
-    role: Option<Role>,
+    (peer, role): (Option<Fingerprint>, Option<Role>),
+    config: &Config,
 ) -> Result<Vec<(TryName, TryRecord)>, Failure> {
     let mut records = stocks.tries()?;
+    let known = config.peers.values().map(|peer| peer.fingerprint);
+    let peers: BTreeSet<_> = known.chain(peer).collect();
+    for own in own_identities(stocks, config) {
+        for name in peers.iter().flat_map(|peer| names(own, *peer)) {
+            if records.iter().all(|(listed, _)| *listed != name) {
+                records.push((name, stocks.try_record(&name)?));
+            }
+        }
+    }
+    records.retain(|(_, record)| !record.is_empty());
     records.retain(|(name, _)| peer.is_none_or(|peer| name.peer == peer));
     records.retain(|(name, _)| role.is_none_or(|role| name.role == role));
     Ok(records)
 }
 
+/// Who this party is, or was when it prepared.
+fn own_identities(stocks: &Stocks, config: &Config) -> BTreeSet<Fingerprint> {
+    let path = party::identity_path(None, config).ok();
+    let identity = path.and_then(|path| Identity::load(&path).ok());
+    let stocks = stocks.list().unwrap_or_default();
+    let owners = stocks.iter().map(|name| name.own);
+    owners
+        .chain(identity.map(|one| one.fingerprint()))
+        .collect()
+}
+
+/// All that tries with a peer can be recorded under.
+fn names(own: Fingerprint, peer: Fingerprint) -> impl Iterator<Item = TryName> {
+    let roles = [Role::Garbler, Role::Evaluator].into_iter();
+    roles.flat_map(move |role| {
+        [Tried::Batches, Tried::Authenticated].map(|tried| TryName {
+            own,
+            peer,
+            role,
+            tried,
+        })
+    })
+}
+
+/// What is told of each record.
+pub(super) fn told_each(records: &[(TryName, TryRecord)], config: &Config) -> Vec<OfOwn> {
+    let each = records.iter();
+    each.map(|record| (record.0.own, told(record, config)))
+        .collect()
+}
+
 /// What is told of a record.
-pub(super) fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
+fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
     let TryRecord {
         unfinished, cheats, ..
     } = *record;
@@ -84,11 +127,9 @@ pub(super) fn clear(
     config: &Config,
 ) -> Result<(), Failure> {
     if peer.is_none() {
-        return Err(Failure::Usage(
-            "clear-tries takes effect for one peer; say which by --peer".to_owned(),
-        ));
+        return Err(usage!("clear-tries takes effect for one peer"; "say which by --peer"));
     }
-    let records = records(stocks, peer, role)?;
+    let records = records(stocks, (peer, role), config)?;
     for (name, _) in &records {
         stocks.clear_tries(name)?;
     }

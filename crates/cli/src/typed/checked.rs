@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use tacit::Role;
-use tacit_language::{PortValue, Signature, TypedFunction};
+use tacit::circuit::Digest;
+use tacit::circuit::builder::CircuitForm;
+use tacit_language::lower::LineCosts;
+use tacit_language::{PortValue, Signature, Span, TypedFunction};
 
 use super::wanted::{OfParty, Public};
 use crate::args::FunctionArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, input};
 use crate::inputs::{self, Reading};
-use crate::program::Program;
+use crate::program::{Program, params};
 use crate::progress::Bar;
 
 /// The run of a program, with values for its public inputs.
@@ -32,8 +35,11 @@ impl CheckedProgram {
         let program = Program::read(path)?;
         let signature = program.signature(&choice.params, choice.entry.as_deref())?;
         let public = inputs::gather(&Public(&signature), &choice.public, None)?;
-        let checked = signature.check_size();
-        checked.map_err(|error| program.failure(error))?;
+        // With sizes that the parties announce, it is the largest that there may be.
+        if signature.open_params().is_empty() {
+            let checked = signature.check_size();
+            checked.map_err(|error| program.failure(error))?;
+        }
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Ok(Self {
             name: name.into_owned(),
@@ -41,6 +47,71 @@ impl CheckedProgram {
             signature,
             public,
         })
+    }
+
+    /// What the program means with all sizes open that the parties announce.
+    ///
+    /// # Errors
+    ///
+    /// A circuit file that it uses is not there.
+    pub(crate) fn open_meaning(&self, choice: &FunctionArgs) -> Result<Digest, Failure> {
+        let open = self.signature.open_params();
+        let given = choice.params.iter();
+        let given = given.filter(|(name, _)| open.iter().all(|param| param.name != *name));
+        let given: Vec<_> = given.cloned().collect();
+        let entry = choice.entry.as_deref();
+        let signature = Signature::new(&self.program.loaded, &params(&given)?, entry);
+        let meaning = signature.and_then(|signature| signature.meaning(self.program.folder()));
+        meaning.map_err(|error| self.program.failure(error))
+    }
+
+    /// The same with these sizes, which the parties have announced.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong or too large with them.
+    pub(crate) fn with_sizes(
+        self,
+        choice: &FunctionArgs,
+        sizes: &BTreeMap<String, u64>,
+    ) -> Result<Self, Failure> {
+        let given = choice.params.iter();
+        let given = given.filter(|(name, _)| !sizes.contains_key(name)).cloned();
+        let sizes = sizes
+            .iter()
+            .map(|(name, size)| (name.clone(), size.to_string()));
+        let given: Vec<_> = given.chain(sizes).collect();
+        let entry = choice.entry.as_deref();
+        let signature = Signature::new(&self.program.loaded, &params(&given)?, entry);
+        let signature = signature.map_err(|error| self.program.failure(error))?;
+        // The values that were read keep their types.
+        let widths = |of: &Signature| -> Vec<u64> {
+            let inputs = of.inputs().iter().enumerate();
+            let inputs = inputs.filter(|(number, _)| !of.entry().is_joined(*number));
+            inputs
+                .map(|(_, input)| of.program().types.width(input.ty))
+                .collect()
+        };
+        if widths(&signature) != widths(&self.signature) {
+            return Err(input!(
+                "an input other than the tables has a size that the tables' sizes set";
+                "give these at both parties, such as --param N=1000"
+            ));
+        }
+        let public = inputs::gather(&Public(&signature), &choice.public, None)?;
+        let checked = signature.check_size();
+        checked.map_err(|error| self.program.failure(error))?;
+        Ok(Self {
+            signature,
+            public,
+            ..self
+        })
+    }
+
+    /// The same, made of operations of this form.
+    pub(crate) fn in_form(self, form: CircuitForm) -> Self {
+        let signature = self.signature.in_form(form);
+        Self { signature, ..self }
     }
 
     pub(crate) fn signature(&self) -> &Signature {
@@ -58,6 +129,28 @@ impl CheckedProgram {
         let (signature, files) = (self.signature.clone(), self.program.folder());
         let compiled = TypedFunction::watched(signature, &self.name, &self.public, files, &watch);
         compiled.map_err(|error| self.program.failure(error))
+    }
+
+    /// The same, and what its lines cost.
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Self::compile).
+    pub(crate) fn compile_with_costs(&self) -> Result<(TypedFunction, LineCosts), Failure> {
+        let (signature, files) = (self.signature.clone(), self.program.folder());
+        let compiled = TypedFunction::with_costs(signature, &self.name, &self.public, files);
+        compiled.map_err(|error| self.program.failure(error))
+    }
+
+    /// Where a place of it is: the line, and the file if that is not the program's own.
+    pub(crate) fn place(&self, span: Span) -> String {
+        let map = self.program.loaded.source_map();
+        let (line, _) = map.line_and_column(span);
+        let file = &map.file(span.file).name;
+        match *file == map.files()[0].name {
+            true => format!("line {line}"),
+            false => format!("{file}:{line}"),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use tacit_language::program::InputPort;
 use tacit_language::{PortValue, Signature};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, input};
 use crate::inputs::{self, ExpectedInputs, Source};
 use crate::program::plain_failure;
 
@@ -72,16 +72,16 @@ impl ExpectedInputs for OfParty<'_> {
         let me = signature.party_name(self.party);
         match input.owner {
             Some(owner) if owner == self.party => Ok(()),
-            Some(owner) => Err(Failure::Input(format!(
+            Some(owner) => Err(Failure::input(format!(
                 "input {name:?} is {other}'s and this party is {me}; leave it out, or start this \
-                 party as {other} if that is who it is (inputs of {me}: {})",
+                 party as {other} if it is {other} (inputs of {me}: {})",
                 inputs::listed(&self.names()),
                 other = signature.party_name(owner)
             ))),
-            None => Err(Failure::Input(format!(
-                "input {name:?} is public, so that both parties give it the same; write \
-                 --public {name}=VALUE"
-            ))),
+            None => Err(input!(
+                "input {name:?} is public, so that both parties give it the same";
+                "write --public {name}=VALUE"
+            )),
         }
     }
 
@@ -94,10 +94,10 @@ impl ExpectedInputs for OfParty<'_> {
     }
 
     fn missing(&self, inputs: &str) -> Failure {
-        Failure::Input(format!(
-            "{} has given no value for {inputs}; add --input NAME=VALUE for each, or --input-file",
-            self.signature.party_name(self.party)
-        ))
+        input!(
+            "{} has given no value for {inputs}", self.signature.party_name(self.party);
+            "add --input NAME=VALUE for each, or --input-file"
+        )
     }
 
     fn has_tables(&self) -> bool {
@@ -113,11 +113,10 @@ impl ExpectedInputs for Public<'_> {
         let input = self.0.input(name).map_err(plain_failure)?;
         match input.owner {
             None => Ok(()),
-            Some(owner) => Err(Failure::Input(format!(
-                "--public {name}: it is a secret of {}, not public; that party writes \
-                 --input {name}=VALUE",
-                self.0.party_name(owner)
-            ))),
+            Some(owner) => Err(input!(
+                "--public {name}: it is a secret of {}, not public", self.0.party_name(owner);
+                "that party writes --input {name}=VALUE"
+            )),
         }
     }
 
@@ -130,10 +129,10 @@ impl ExpectedInputs for Public<'_> {
     }
 
     fn missing(&self, inputs: &str) -> Failure {
-        Failure::Input(format!(
-            "no value is given for the public {inputs}; both parties give the same --public \
-             NAME=VALUE"
-        ))
+        input!(
+            "no value is given for the public {inputs}";
+            "both parties give the same --public NAME=VALUE"
+        )
     }
 
     fn has_tables(&self) -> bool {
@@ -158,9 +157,10 @@ impl ExpectedInputs for OfAll<'_> {
     }
 
     fn missing(&self, inputs: &str) -> Failure {
-        Failure::Input(format!(
-            "no value is given for {inputs}; add --input NAME=VALUE for each, or --input-file"
-        ))
+        input!(
+            "no value is given for {inputs}";
+            "add --input NAME=VALUE for each, or --input-file"
+        )
     }
 
     fn has_tables(&self) -> bool {

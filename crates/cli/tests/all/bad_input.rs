@@ -183,7 +183,11 @@ fn usage_errors_exit_with_2() {
         ),
         (
             vec!["eval", "gap.tacit", "--public", "limit=1"],
-            &["--public", "tip: ", "by --input, public ones too"],
+            &[
+                "--public",
+                "tip: ",
+                "--input gives all inputs, public ones too",
+            ],
         ),
         (
             [

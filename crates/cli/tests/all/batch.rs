@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{Ended, Parties, Running, tacit, with_stocks, words};
+use crate::process::{ChildProcess, Ended, Parties, tacit, with_stocks, words};
 
 const KEY: &str = "key=000102030405060708090a0b0c0d0e0f";
 const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
@@ -125,7 +125,7 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     alone(&prf).failed(2, &["batch", "half-gates or three-halves"]);
     let vast = words("prepare hamming-distance --param bits=200000 --protocol batch");
     let limit = "at most 130000 input bits of the evaluator in `batch`";
-    alone(&vast).failed(2, &[limit, "take --protocol authenticated"]);
+    alone(&vast).failed(2, &[limit, "`authenticated` takes any number"]);
     let ots = [&prepare[..], &["--ots", "64"]].concat();
     alone(&ots).failed(2, &["--ots", "--runs N"]);
     alone(&["prepare", "aes-128", "--security-bits", "40"]).failed(2, &["--protocol batch"]);
@@ -201,7 +201,7 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
         let mut both = [alice, parties.bob_starts(&address, &bob, "")];
         thread::sleep(Duration::from_millis(after));
         both[party].kill();
-        both.map(Running::end)
+        both.map(ChildProcess::end)
     };
     for (party, after) in [(0, 60), (1, 120), (0, 200), (1, 350)] {
         for ended in cut(&order, party, after) {

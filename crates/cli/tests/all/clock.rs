@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use tacit_testkit::process::Running;
+use tacit_testkit::process::ChildProcess;
 
 use crate::process::Parties;
 
@@ -22,10 +22,10 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 ";
 
 /// Starts `tacit` with that clock.
-fn start(folder: &Path, args: &[&str]) -> Running {
+fn start(folder: &Path, args: &[&str]) -> ChildProcess {
     let clock = format!("LD_PRELOAD={}", folder.join("clock.so").display());
     let tacit = env!("CARGO_BIN_EXE_tacit");
-    Running::start("env", folder, &[&[&clock, tacit], args].concat(), "")
+    ChildProcess::start("env", folder, &[&[&clock, tacit], args].concat(), "")
 }
 
 fn parties() -> Parties {

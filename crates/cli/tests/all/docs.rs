@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::tacit;
 
-const PAGES: [&str; 25] = [
+const PAGES: [&str; 26] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -19,6 +19,7 @@ const PAGES: [&str; 25] = [
     "docs/coming-from.md",
     "docs/language-reference.md",
     "docs/language.md",
+    "docs/matching.md",
     "docs/operate.md",
     "docs/ot.md",
     "docs/outsourced.md",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::process::{tacit, words};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "demo",
     "keygen",
     "pair",
@@ -14,7 +14,9 @@ const COMMANDS: [&str; 17] = [
     "eval",
     "fmt",
     "plan",
+    "offers",
     "run",
+    "match",
     "outsource",
     "prepare",
     "stock",
@@ -40,7 +42,7 @@ fn every_command_teaches() {
             "{help:?}"
         );
     }
-    for command in &COMMANDS[..13] {
+    for command in &COMMANDS[..15] {
         let help = tacit(folder.path(), &[command, "--help"]);
         assert!(help.stdout.contains("Examples"), "{help:?}");
     }
@@ -314,38 +316,6 @@ fn costs_of_a_known_circuit() {
     let ciphertexts = 3 * 6400 + 5280 + 256;
     assert_eq!(monotone.unwrap()["table_bytes"], 16 * ciphertexts);
     assert_eq!(json["oblivious_transfers"], 128);
-}
-
-#[test]
-fn a_folder_of_circuit_files_is_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let check = ["inspect", "--check", ".", "--json"];
-    tacit(path, &check).failed(3, &["no file"]);
-    let and = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n";
-    std::fs::write(path.join("mine.txt"), and).unwrap();
-    let json = tacit(path, &check).json();
-    assert_eq!(json["files"][0]["finding"], "no-known-answer");
-    assert_eq!(
-        json["files"][0]["circuit_digest"].as_str().map(str::len),
-        Some(64)
-    );
-    std::fs::write(path.join("adder64.txt"), and).unwrap();
-    let ended = tacit(path, &check);
-    ended.failed(3, &["of 2 circuit files 1 are not"]);
-    let json = ended.json();
-    assert_eq!(json["error"]["exit_code"], 3);
-    let findings = ["adder64.txt", "mine.txt"].map(|name| {
-        let files = json["files"].as_array().expect("files");
-        let file = files.iter().find(|file| file["file"] == name);
-        file.expect("a file")["finding"].clone()
-    });
-    assert_eq!(findings, ["other-ports", "no-known-answer"]);
-    let text = tacit(path, &check[..3]);
-    assert!(
-        text.stdout.contains("mine.txt: no-known-answer"),
-        "{text:?}"
-    );
 }
 
 #[test]

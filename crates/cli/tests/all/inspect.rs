@@ -1,6 +1,6 @@
 //! What `tacit inspect` makes of functions and circuits.
 
-use crate::process::{tacit, words};
+use crate::process::tacit;
 use tacit::Circuit;
 use tacit::circuit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
 
@@ -101,40 +101,6 @@ fn components_are_written_as_circuit_files() {
 }
 
 #[test]
-fn pictures_show_every_call_and_who_owns_what() {
-    let folder = folder_with_two_products();
-    let draw = |name: &str, more: &[&str]| {
-        let file = format!("{name}.svg");
-        let ended = tacit(
-            folder.path(),
-            &[&["inspect", name, "--svg", &file], more].concat(),
-        );
-        ended.succeeded();
-        tacit(folder.path(), &["inspect", name, "--svg", &file]).failed(3, &[&file]);
-        std::fs::read_to_string(folder.path().join(file)).unwrap()
-    };
-    let count = |svg: &str, word: &str| svg.matches(word).count();
-    let svg = draw("levenshtein", &["--param", "n=8,m=8"]);
-    assert_eq!(count(&svg, ">cell<"), 64);
-    // Each cell reads the one before it, the one above, and the one before that.
-    assert_eq!(count(&svg, "<path d='M"), 1 + 2 * 8 * 7 + 7 * 7);
-    assert_eq!((count(&svg, ">x[3]<"), count(&svg, ">y[3]<")), (8, 8));
-    assert_eq!(count(&svg, "→ distance"), 1);
-    let svg = draw("aes-128-cbc-rounds", &[]);
-    assert_eq!(
-        (count(&svg, ">round<"), count(&svg, ">last_round<")),
-        (90, 10)
-    );
-    assert_eq!(count(&svg, ">initialization_vector<"), 1);
-    assert_eq!(count(&svg, ">→ ciphertext["), 10);
-    // What is too large is shown by its loops.
-    let svg = draw("sha-256-chain", &["--param", "n=3000"]);
-    assert!(svg.contains("for each ") && svg.len() < 20_000, "{svg}");
-    let arguments = ["inspect", "two.txt", "--svg", "two.svg"];
-    tacit(folder.path(), &arguments).failed(2, &["--owner"]);
-}
-
-#[test]
 fn a_graph_as_text_has_the_steps_and_the_calls_of_each_component() {
     let folder = tempfile::tempdir().unwrap();
     let told = tacit(folder.path(), &["inspect", "aes-128-cbc-rounds", "--graph"]);
@@ -149,6 +115,9 @@ fn a_graph_as_text_has_the_steps_and_the_calls_of_each_component() {
     ] {
         assert!(told.succeeded().contains(line), "{line}: {told:?}");
     }
+    // A circuit does not say whose its inputs are.
+    let folder = folder_with_two_products();
+    tacit(folder.path(), &["inspect", "two.txt", "--graph"]).failed(2, &["--owner"]);
 }
 
 #[test]
@@ -175,25 +144,11 @@ fn the_text_of_a_function_is_the_one_that_its_digest_takes() {
 }
 
 #[test]
-fn names_are_escaped_in_pictures() {
-    let folder = folder_with_two_products();
-    let odd = "a<b>&\u{7}.txt";
-    let [from, to] = ["two.txt", odd].map(|name| folder.path().join(name));
-    std::fs::rename(from, to).unwrap();
-    let whose = words("--owner in0=garbler,in1=evaluator --result out0=both");
-    let args = [&["inspect", odd, "--svg", "odd.svg"], &whose[..]].concat();
-    tacit(folder.path(), &args).succeeded();
-    let svg = std::fs::read_to_string(folder.path().join("odd.svg")).unwrap();
-    assert!(svg.contains("a&lt;b&gt;&amp;\u{fffd}"), "{svg}");
-    assert!(!svg.contains("a<b") && !svg.contains('\u{7}'));
-}
-
-#[test]
 fn every_scheme_is_shown_with_its_time_on_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let json = tacit(folder.path(), &["inspect", "aes-128", "--json"]).json();
     let schemes = json["schemes"].as_array().unwrap();
-    assert_eq!(schemes.len(), tacit::garble::LADDER.len());
+    assert_eq!(schemes.len(), tacit::garble::SCHEMES.len());
     for scheme in schemes {
         for side in ["garbler_seconds", "evaluator_seconds"] {
             assert!(scheme[side].as_f64().unwrap() > 0.0, "{scheme}");
@@ -220,4 +175,77 @@ fn the_hash_that_suits_the_function_is_named() {
         let line = format!("a run takes {expected} unless told otherwise");
         assert!(told.succeeded().contains(&line), "{told:?}");
     }
+}
+
+#[test]
+fn a_program_in_the_shallow_form_is_told_its_layers() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "parties alice, bob;\n\
+        main(a: u32 of alice, b: u32 of bob) -> (less: bool to both) { a < b }\n";
+    std::fs::write(folder.path().join("less.tacit"), text).unwrap();
+    let told = tacit(folder.path(), &["inspect", "less.tacit", "--shallow"]);
+    let line = "89 AND gates in 6 layers over shares";
+    assert!(told.succeeded().contains(line), "{told:?}");
+    let json = |args: &[&str]| tacit(folder.path(), args).json();
+    let small = json(&["inspect", "less.tacit", "--json"]);
+    let shallow = json(&["inspect", "less.tacit", "--shallow", "--json"]);
+    assert_eq!(
+        (&small["layers"], &small["compiled"]["and"]),
+        (&serde_json::Value::Null, &32.into())
+    );
+    assert_eq!(
+        (&shallow["layers"], &shallow["compiled"]["and"]),
+        (&6.into(), &89.into())
+    );
+    assert_ne!(small["function_digest"], shallow["function_digest"]);
+    assert_eq!(small["program"]["meaning"], shallow["program"]["meaning"]);
+    let lines = tacit(
+        folder.path(),
+        &["inspect", "less.tacit", "--shallow", "--lines"],
+    );
+    assert!(
+        lines.succeeded().contains("main: 89 AND gates"),
+        "{lines:?}"
+    );
+    tacit(folder.path(), &["inspect", "aes-128", "--shallow"]).failed(2, &["--shallow", "program"]);
+}
+
+/// `--protocol gmw` is what a run by it takes, and says which loops have many layers.
+#[test]
+fn a_program_by_gmw_names_the_loops_that_wait() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = "parties a, b;\ncomponent fn mix(n: u8, x: u8) -> u8 { (n ^ x) & (x + 1) }\n\
+                   main(x: [u8; 16] of a, y: [u8; 16] of b) -> (n: u8 to both) {\n\
+                   let mut n: u8 = 0;\n\
+                   for i in 0..16 { n += x[i] & y[i]; }\n\
+                   for i in 0..16 { n = mix(n, x[i] ^ y[i]); }\nn }\n";
+    std::fs::write(folder.path().join("mix.tacit"), program).expect("a file");
+    let inspect = |more: &[&str]| {
+        let words = [&["inspect", "mix.tacit"], more].concat();
+        tacit(folder.path(), &words)
+    };
+    let told = inspect(&["--protocol", "gmw"]);
+    let told = told.succeeded();
+    for words in [
+        "layers over shares",
+        "loops whose turns wait for each other\n  line 6: 16 turns, ",
+        " layers at most, by n\n",
+    ] {
+        assert!(told.contains(words), "{words:?} is missing:\n{told}");
+    }
+    assert!(!told.contains("line 5"), "{told}");
+    let [gmw, shallow] = [&["--protocol", "gmw"][..], &["--shallow"]].map(|flags| {
+        let json = inspect(&[flags, &["--json"]].concat()).json();
+        (json["function_digest"].clone(), json["chains"].clone())
+    });
+    assert_eq!(gmw, shallow);
+    let direct = inspect(&["--protocol", "direct", "--json"]).json();
+    assert_ne!(direct["function_digest"], gmw.0);
+    assert!(direct["chains"].as_array().is_some_and(Vec::is_empty));
+    let circuit = tacit(folder.path(), &["inspect", "aes-128", "--protocol", "gmw"]);
+    assert!(
+        circuit
+            .succeeded()
+            .contains("6400 AND gates in 60 layers over shares")
+    );
 }

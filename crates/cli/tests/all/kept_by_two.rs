@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{Ended, Parties, Running, tacit};
+use crate::process::{ChildProcess, Ended, Parties, tacit};
 use serde_json::json;
 
 const PROGRAM: &str = "
@@ -64,7 +64,7 @@ fn both(
         thread::sleep(after);
         both[party].kill();
     }
-    both.map(Running::end)
+    both.map(ChildProcess::end)
 }
 
 fn spend(run: (&Parties, How), amount: u32, kill: Option<(usize, Duration)>) -> [Ended; 2] {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::process::{Parties, Running};
+use crate::process::{ChildProcess, Parties};
 
 /// A run of a program: its name, what each party gives, and what each is told.
 type Step<'s> = (&'s str, [&'s [&'s str]; 2], [&'s str; 2]);
@@ -23,7 +23,7 @@ fn keeps(name: &str, parties: [&str; 2], params: &str, steps: &[Step<'_>]) {
         };
         let (first, address) = processes.alice_starts(&args(0), "");
         let second = processes.bob_starts(&address, &args(1), "");
-        let ended = [first, second].map(Running::end);
+        let ended = [first, second].map(ChildProcess::end);
         for (ended, told) in ended.iter().zip(told) {
             assert_eq!(ended.succeeded(), *told, "{name} {entry}: {ended:?}");
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::process::{self, Ended, Parties, Running, tacit};
+use crate::process::{self, ChildProcess, Ended, Parties, tacit};
 
 const INPUTS: [&str; 2] = [
     "key=000102030405060708090a0b0c0d0e0f",
@@ -87,7 +87,7 @@ impl Harness {
             both[kill.party].kill();
         }
         // Whoever is left ends by itself.
-        let ended = both.map(Running::end);
+        let ended = both.map(ChildProcess::end);
         for (party, ended) in ended.iter().enumerate() {
             assert!(!ended.stderr.contains("panicked"), "{ended:?}");
             self.record(party, &ended.stderr);
@@ -183,7 +183,7 @@ impl Harness {
 
 impl Harness {
     /// Starts both services: Bob's fills the stock with Alice's, which answers runs.
-    fn serve(&self) -> [Running; 2] {
+    fn serve(&self) -> [ChildProcess; 2] {
         let [alice, bob] = self.parties.fingerprints();
         let common =
             "[serve]\nlisten = \"127.0.0.1:0\"\nmetrics = \"\"\nlook_at_stock = \"300ms\"\n";
@@ -219,7 +219,7 @@ impl Harness {
     }
 
     /// A run of Bob's with Alice's service, beside his own.
-    fn visit(&self) -> Running {
+    fn visit(&self) -> ChildProcess {
         let mut all = self.arguments(RUN, 1);
         all.extend(["--config", "bob.toml", "--peer", "alice", "--timeout", "5s"]);
         process::start(self.parties.folder(), &all, "")

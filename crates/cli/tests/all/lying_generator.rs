@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::process::{self, Ended, Running, tacit};
+use crate::process::{self, ChildProcess, Ended, tacit};
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::session::Side;
 use tacit::stock::{ChainStatus, Stocks};
@@ -60,7 +60,7 @@ impl Scene {
 
     /// Starts `tacit outsource` of `function` as another party than the generator, which is at
     /// `address`.
-    fn party(&self, function: &str, role: &str, address: &str, more: &[&str]) -> Running {
+    fn party(&self, function: &str, role: &str, address: &str, more: &[&str]) -> ChildProcess {
         let (key, generator) = (
             format!("{role}.key"),
             self.generator.fingerprint().to_string(),

@@ -2,13 +2,15 @@
 
 mod bad_input;
 mod bad_peer;
-mod base_ots;
 mod batch;
 #[cfg(target_os = "linux")]
 mod clock;
 mod docs;
+mod doctor;
+mod gmw;
 mod help;
 mod inspect;
+mod joins;
 mod json_lines;
 mod kept_by_two;
 mod kept_examples;
@@ -19,6 +21,8 @@ mod library_runs;
 mod lots;
 mod lsp;
 mod lying_generator;
+mod matching;
+mod offers;
 mod outsourced;
 mod outsourced_service;
 mod pair;
@@ -30,5 +34,6 @@ mod serve;
 mod serve_log;
 mod serve_programs;
 mod tasks;
+mod tries;
 mod two_parties;
 mod typed;

@@ -232,8 +232,9 @@ fn who_was_told_another_function_is_named() {
         &["--input", "b=8"],
     ];
     let [generator, cloud, evaluator] = parties.run(&function, 0, own);
-    generator.failed(5, &["in the session with the cloud", ", millionaires\n"]);
-    let told = ", millionaires --param bits=16\n";
+    let told = "bits is 32 here and 16 at the peer";
+    generator.failed(5, &["in the session with the cloud", told]);
+    let told = "bits is 16 here and 32 at the peer";
     cloud.failed(5, &["in the session with the generator", told]);
     evaluator.failed(
         5,

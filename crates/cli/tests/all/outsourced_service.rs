@@ -3,34 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::process::{self, Ended, Running, tacit};
+use crate::process::{self, ChildProcess, Ended, tacit};
+use crate::serve::{blocks, get};
 
 /// Looks at a stock before a test gives up.
 const LOOKS: usize = 600;
-
-fn get(address: &str, path: &str) -> String {
-    let mut socket = TcpStream::connect(address).expect("a server");
-    write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it reads");
-    let mut text = String::new();
-    socket.read_to_string(&mut text).expect("it answers");
-    text
-}
-
-/// The page's blocks of code, in order: language and text.
-fn blocks(page: &str) -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = fs::read_to_string(root.join(page)).expect("the page");
-    let parts = text.split("```").skip(1).step_by(2);
-    let parts = parts.map(|part| part.split_once('\n').expect("a line"));
-    let parts = parts.map(|(language, text)| (language.to_owned(), text.to_owned()));
-    parts.collect()
-}
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
@@ -144,7 +125,7 @@ struct Scene {
     fingerprints: [String; 4],
     /// Where generator and cloud listen, once they have.
     ports: [String; 2],
-    servers: [Option<Running>; 2],
+    servers: [Option<ChildProcess>; 2],
 }
 
 impl Scene {
@@ -230,7 +211,7 @@ impl Scene {
     }
 
     /// A client's run begins.
-    fn client(&self, who: usize, function: &str, more: &[&str]) -> Running {
+    fn client(&self, who: usize, function: &str, more: &[&str]) -> ChildProcess {
         let key = format!("{}.key", KEYS[2 + who]);
         let [generator, cloud, ..] = self.fingerprints.each_ref().map(String::as_str);
         let [generator_at, cloud_at] = self.ports.each_ref().map(String::as_str);

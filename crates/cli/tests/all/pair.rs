@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::process::{Ended, Running, start, tacit, words};
+use crate::process::{ChildProcess, Ended, start, tacit, words};
 
-fn start_open(folder: &Path, args: &[&str]) -> Running {
-    Running::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
+fn start_open(folder: &Path, args: &[&str]) -> ChildProcess {
+    ChildProcess::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
 }
 
 /// Two parties with a folder each, and no identities yet.
@@ -24,7 +24,7 @@ impl Pair {
     }
 
     /// Alice invites; her process and the invitation.
-    fn invite(&self, more: &[&str]) -> (Running, String) {
+    fn invite(&self, more: &[&str]) -> (ChildProcess, String) {
         let mut args = vec!["pair", "invite", "--name", "bob", "--listen", "127.0.0.1:0"];
         args.extend(more);
         let alice = start_open(self.alice.path(), &args);
@@ -33,7 +33,7 @@ impl Pair {
         (alice, invitation)
     }
 
-    fn accept(&self, invitation: &str) -> Running {
+    fn accept(&self, invitation: &str) -> ChildProcess {
         let args = ["pair", "accept", invitation, "--name", "alice"];
         start_open(self.bob.path(), &args)
     }
@@ -42,7 +42,7 @@ impl Pair {
     fn pair(&self, changed: impl Fn(String) -> String) -> [Ended; 2] {
         let (mut alice, invitation) = self.invite(&[]);
         let mut bob = self.accept(&invitation);
-        let code = |party: &mut Running| party.line_after("read this code aloud: ");
+        let code = |party: &mut ChildProcess| party.line_after("read this code aloud: ");
         let (alices, bobs) = (code(&mut alice), code(&mut bob));
         assert_ne!(alices, bobs);
         for _ in 0..3 {

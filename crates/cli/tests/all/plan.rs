@@ -147,9 +147,9 @@ fn what_is_printed_can_be_pasted_and_works() {
         "it is used up: {third}"
     );
 
-    // What was prepared for something else serves as well: tiles of 4, two of 1 and a distance.
+    // What was prepared by its components serves as well: 63 cells, and a distance.
     let components = words(
-        "prepare --component levenshtein-tile:side=4@20 --component \
+        "prepare --component levenshtein-cell:bits=4@63 --component \
          levenshtein-distance:rows=9,columns=7@1 --ots 64",
     );
     let order = |role, stock| [&components[..], &["--role", role, "--stock", stock]].concat();
@@ -157,9 +157,7 @@ fn what_is_printed_can_be_pasted_and_works() {
         ended.succeeded();
     }
     let fourth = plan(&with_bob);
-    let cut = chosen(&fourth);
-    assert_eq!(cut["function"]["name"], "levenshtein-mixed", "{fourth}");
-    assert_eq!(cut["function"]["parameters"]["side"], 4);
+    assert_eq!(chosen(&fourth)["protocol"], "prepared", "{fourth}");
     for ended in both(&parties, &fourth["commands"], "run", true) {
         assert_eq!(ended.succeeded(), "distance = 4\n");
         assert!(!ended.stderr.contains("on the spot"), "{ended:?}");
@@ -176,10 +174,9 @@ fn a_person_is_told_the_choice_and_why() {
         "The choice: prepared under prf",
         "secure against semi-honest parties, as asked",
         "the floor is",
-        "tacit prepare aes-128-cbc-",
+        "tacit prepare aes-128-cbc-rounds ",
         "--scheme prf --runs 10 --role garbler\n",
         "--input plaintext=@plaintext.txt",
-        "round by round (aes-128-cbc-rounds)",
     ] {
         assert!(text.contains(words), "{words:?} is missing:\n{text}");
     }
@@ -222,6 +219,52 @@ fn against_a_malicious_party_a_batch_is_planned_and_runs() {
     for ended in both(&parties, &second["commands"], "run", true) {
         assert_eq!(ended.succeeded(), "a_is_richer = 1\n");
     }
+}
+
+/// A wide program over a slow link is for `gmw` once somebody says how OTs are made.
+#[test]
+fn a_wide_program_is_planned_by_gmw_and_runs() {
+    let parties = Parties::new();
+    let program = "parties shop, club;\ncomponent fn product(a: u16, b: u16) -> u16 { a * b }\n\
+                   main(a: [u16; 1024] of shop, b: [u16; 1024] of club) -> (found: [u16; 1024] to \
+                   club) { [for i in 0..1024 { product(a[i], b[i]) }] }\n";
+    parties.file("products.tacit", program);
+    parties.file("a.csv", &format!("a\n{}", "7\n".repeat(1024)));
+    parties.file("b.csv", &format!("b\n{}", "3\n".repeat(1024)));
+    let asked = [&["plan", "products.tacit"], &LINK[..]].concat();
+    let plan = |more: &[&str]| tacit(parties.folder(), &[&asked[..], more].concat());
+    let stock = ["--stock", "a", "--ot-extension", "softspoken-4"];
+    let text = plan(&stock);
+    let text = text.succeeded();
+    for words in [
+        "The choice: gmw with OTs by softspoken-4",
+        "gmw is secure against semi-honest parties, as asked; it garbles nothing",
+        "round trips for its layers; direct would send",
+        "direct ms  over other links",
+        "  loopback\n",
+        "tacit run products.tacit --protocol gmw --role garbler --ot-extension softspoken-4 ",
+    ] {
+        assert!(text.contains(words), "{words:?} is missing:\n{text}");
+    }
+    let json = plan(&[&stock[..], &["--json"]].concat()).json();
+    let chosen = &json["alternatives"][json["choice"].as_u64().expect("a number") as usize];
+    assert_eq!(chosen["ot_extension"], "softspoken-4");
+    assert!(chosen["scheme"].is_null() && json["over_links"][3]["gmw_online_ms"].is_number());
+    let [shop, club] = both(&parties, &json["commands"], "run", false);
+    shop.succeeded();
+    assert!(
+        club.succeeded().contains("21") && club.stderr.contains("semi-honest"),
+        "{club:?}"
+    );
+    let unsaid = plan(&["--stock", "a"]);
+    let unsaid = unsaid.succeeded();
+    assert!(unsaid.contains("The choice: direct"), "{unsaid}");
+    assert!(
+        unsaid.contains("--ot-extension silent, which rests on LPN"),
+        "{unsaid}"
+    );
+    let silent = plan(&["--stock", "a", "--ot-extension", "silent"]);
+    assert!(silent.succeeded().contains("rests on LPN") || silent.succeeded().contains("on LPN"));
 }
 
 #[test]

@@ -126,10 +126,7 @@ fn what_was_prepared_is_there_for_later_runs_and_used_once() {
     assert!(listed.succeeded().contains(names), "{listed:?}");
     let bob = parties.fingerprints()[1];
     let drop = |name| stock(&["drop", name, "--peer", bob]);
-    drop("xor").failed(
-        2,
-        &["none of what is in stock", "xor:bytes=4", "(garbler, "],
-    );
+    drop("xor").failed(2, &["is not in stock", "xor:bytes=4", "(garbler, "]);
     assert!(drop("aes-round").succeeded().contains("gave up 20 of "));
     drop("aes-round").failed(2, &["nothing is left in stock"]);
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use tacit_testkit::process::{Ended, Running};
+pub(crate) use tacit_testkit::process::{ChildProcess, Ended};
 
 /// Where nobody listens: no port that a system gives to who asks for any.
 pub(crate) const NOBODY: &str = "127.0.0.1:9";
@@ -13,8 +13,8 @@ pub(crate) fn words(command: &str) -> Vec<&str> {
 }
 
 /// Starts `tacit` in `folder` with these arguments and this text on its standard input.
-pub(crate) fn start(folder: &Path, args: &[&str], stdin: &str) -> Running {
-    Running::start(env!("CARGO_BIN_EXE_tacit"), folder, args, stdin)
+pub(crate) fn start(folder: &Path, args: &[&str], stdin: &str) -> ChildProcess {
+    ChildProcess::start(env!("CARGO_BIN_EXE_tacit"), folder, args, stdin)
 }
 
 /// Runs `tacit` to its end in `folder`.
@@ -71,12 +71,12 @@ impl Parties {
     }
 
     /// Alice listens with these arguments of `tacit run` and standard input.
-    pub(crate) fn alice_listens(&self, args: &[&str], stdin: &str) -> (Running, String) {
+    pub(crate) fn alice_listens(&self, args: &[&str], stdin: &str) -> (ChildProcess, String) {
         self.alice_starts(&[&["run"], args].concat(), stdin)
     }
 
     /// Alice listens with this command and arguments; where.
-    pub(crate) fn alice_starts(&self, args: &[&str], stdin: &str) -> (Running, String) {
+    pub(crate) fn alice_starts(&self, args: &[&str], stdin: &str) -> (ChildProcess, String) {
         let mut all = args.to_vec();
         all.extend(["--listen", "127.0.0.1:0", "--identity", "alice.key"]);
         all.extend(["--peer", &self.fingerprints[1]]);
@@ -92,7 +92,7 @@ impl Parties {
     }
 
     /// Bob connects to `address` with this command and arguments.
-    pub(crate) fn bob_starts(&self, address: &str, args: &[&str], stdin: &str) -> Running {
+    pub(crate) fn bob_starts(&self, address: &str, args: &[&str], stdin: &str) -> ChildProcess {
         let mut all = args.to_vec();
         all.extend(["--connect", address, "--identity", "bob.key"]);
         all.extend(["--peer", &self.fingerprints[0]]);

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use crate::process::{self, Ended, Parties, Running, tacit, words};
+use crate::process::{self, ChildProcess, Ended, Parties, tacit, words};
 use serde_json::{Value as Json, json};
 
 const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
@@ -23,7 +23,11 @@ const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrol
                             params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
 
 /// A service of Alice's, and where it answers.
-pub(crate) fn start(parties: &Parties, config: &str, more: &[&str]) -> (Running, String, String) {
+pub(crate) fn start(
+    parties: &Parties,
+    config: &str,
+    more: &[&str],
+) -> (ChildProcess, String, String) {
     parties.file("alice.toml", config);
     parties.file("in.json", INPUTS);
     let arguments = [&["serve", "--config", "alice.toml"], more].concat();
@@ -34,17 +38,8 @@ pub(crate) fn start(parties: &Parties, config: &str, more: &[&str]) -> (Running,
 }
 
 fn richer(parties: &Parties, address: &str, bits: &str) -> Ended {
-    let bits = format!("bits={bits}");
-    let what = [
-        "millionaires",
-        "--role",
-        "evaluator",
-        "--param",
-        &bits,
-        "--input",
-        "b=40",
-    ];
-    parties.bob_connects(address, &what, "")
+    let what = format!("millionaires --role evaluator --param bits={bits} --input b=40");
+    parties.bob_connects(address, &words(&what), "")
 }
 
 pub(crate) fn get(address: &str, path: &str) -> String {
@@ -219,7 +214,7 @@ fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
             format!("{aes}runs = 5\nands = 1000\n"),
             ["write a function and runs", "ands alone"],
         ),
-        (format!("{ands}runs = 5\n"), ["runs", "whatever function"]),
+        (format!("{ands}runs = 5\n"), ["runs", "for any function"]),
         (
             format!("{ands}protocol = \"batch\"\n"),
             ["(triples)", "for authenticated"],
@@ -414,7 +409,7 @@ fn a_service_keeps_the_floor_of_batch() {
 }
 
 /// The page's blocks of code, in order: language and text.
-fn blocks(page: &str) -> Vec<(String, String)> {
+pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(page);
@@ -431,7 +426,7 @@ fn two_organisations_follow_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let mut told: Vec<(&str, String)> = Vec::new();
-    let mut service: Option<Running> = None;
+    let mut service: Option<ChildProcess> = None;
     let mut ran = 0;
     for (language, block) in blocks("docs/operate.md") {
         let mut block = block;

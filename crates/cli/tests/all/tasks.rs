@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::process::{Ended, Running, tacit};
+use crate::process::{ChildProcess, Ended, tacit};
 
 const PAGES: [&str; 2] = ["docs/README.md", "docs/cookbook.md"];
 
@@ -66,9 +66,9 @@ impl People {
         }
     }
 
-    fn start(&self, typed: &Typed) -> Running {
+    fn start(&self, typed: &Typed) -> ChildProcess {
         let args: Vec<&str> = typed.args.iter().map(String::as_str).collect();
-        Running::start_open(env!("CARGO_BIN_EXE_tacit"), self.folder(typed.who), &args)
+        ChildProcess::start_open(env!("CARGO_BIN_EXE_tacit"), self.folder(typed.who), &args)
     }
 
     /// The first invites the second.
@@ -81,7 +81,7 @@ impl People {
             }
         }
         let mut b = self.start(&accepting);
-        let code = |party: &mut Running| party.line_after("read this code aloud: ");
+        let code = |party: &mut ChildProcess| party.line_after("read this code aloud: ");
         let (of_a, of_b) = (code(&mut a), code(&mut b));
         a.says(&(of_b + "\n"));
         b.says(&(of_a + "\n"));
@@ -91,7 +91,7 @@ impl People {
 
     /// All type at once.
     fn together(&self, all: &[Typed]) {
-        let running: Vec<Running> = all.iter().map(|typed| self.start(typed)).collect();
+        let running: Vec<ChildProcess> = all.iter().map(|typed| self.start(typed)).collect();
         for (typed, running) in all.iter().zip(running) {
             shows(typed, &running.end());
         }

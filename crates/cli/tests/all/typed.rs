@@ -222,7 +222,10 @@ fn a_sorted_input_is_part_of_the_agreement() {
     );
     bob.failed(
         5,
-        &["wants function", "what to do: give both the same file"],
+        &[
+            "wants function",
+            "what to do: give both the same function or file",
+        ],
     );
     alice.failed(5, &[]);
 }

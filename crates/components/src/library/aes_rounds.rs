@@ -13,7 +13,7 @@
 //! | AES-192 | 1024 | 12 · 512 | 7168 |
 //! | AES-256 | 1664 | 14 · 512 | 8832 |
 
-use tacit_circuit::builder::{Array, Bytes, UInt};
+use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::aes::{double_constant, mix_column, s_box, shift_rows};
@@ -150,62 +150,70 @@ fn substitute_and_shift<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Vec<UIn
 
 /// A circuit whose inputs are byte strings of these names and lengths, and whose output is one.
 fn circuit_on_bytes<const N: usize>(
+    form: CircuitForm,
     inputs: [(&str, usize); N],
     output: &str,
     compute: impl for<'b> Fn([Bytes<'b>; N]) -> Bytes<'b>,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let inputs = inputs.map(|(name, len)| builder.bytes(name, len));
         builder.output(output, &compute(inputs));
     })
 }
 
 /// Encryption with a key of `key_bytes`.
-pub(super) fn circuit(key_bytes: usize) -> Result<Circuit, CircuitError> {
+pub(super) fn circuit(form: CircuitForm, key_bytes: usize) -> Result<Circuit, CircuitError> {
     let inputs = [("key", key_bytes), ("block", 16)];
-    circuit_on_bytes(inputs, "ciphertext", |[key, block]| aes(&key, &block))
+    circuit_on_bytes(form, inputs, "ciphertext", |[key, block]| aes(&key, &block))
 }
 
 /// The key expansion of AES with keys of `key_bytes`.
-pub(super) fn circuit_of_key_expansion(key_bytes: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_key_expansion(
+    form: CircuitForm,
+    key_bytes: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let key = builder.bytes("key", key_bytes);
         builder.output("round_keys", &aes_expand_key(&key));
     })
 }
 
 /// AES-128 under an expanded key.
-pub(super) fn circuit_with_round_keys() -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_with_round_keys(form: CircuitForm) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let round_keys: Array<Bytes<'_>> = builder.input("round_keys", Type::bytes(16).array(11));
         let block = builder.bytes("block", 16);
         builder.output("ciphertext", &aes_with_round_keys(&round_keys, &block));
     })
 }
 
-pub(super) fn circuit_of_round() -> Result<Circuit, CircuitError> {
+pub(super) fn circuit_of_round(form: CircuitForm) -> Result<Circuit, CircuitError> {
     let inputs = [("state", 16), ("round_key", 16)];
-    circuit_on_bytes(inputs, "next_state", |[state, key]| aes_round(&state, &key))
+    circuit_on_bytes(form, inputs, "next_state", |[state, key]| {
+        aes_round(&state, &key)
+    })
 }
 
-pub(super) fn circuit_of_last_round() -> Result<Circuit, CircuitError> {
+pub(super) fn circuit_of_last_round(form: CircuitForm) -> Result<Circuit, CircuitError> {
     let inputs = [("state", 16), ("round_key", 16), ("last_round_key", 16)];
-    circuit_on_bytes(inputs, "ciphertext", |[state, key, last]| {
+    circuit_on_bytes(form, inputs, "ciphertext", |[state, key, last]| {
         aes_last_round(&state, &key, &last)
     })
 }
 
-pub(super) fn circuit_of_s_box() -> Result<Circuit, CircuitError> {
-    build(|builder| builder.output("substituted", &s_box(&builder.uint("byte", 8))))
+pub(super) fn circuit_of_s_box(form: CircuitForm) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
+        builder.output("substituted", &s_box(&builder.uint("byte", 8)))
+    })
 }
 
 /// The sum of two byte strings, as CBC adds a block to the ciphertext before it.
-pub(super) fn circuit_of_xor(bytes: usize) -> Result<Circuit, CircuitError> {
-    circuit_on_bytes([("a", bytes), ("b", bytes)], "sum", |[a, b]| a ^ b)
+pub(super) fn circuit_of_xor(form: CircuitForm, bytes: usize) -> Result<Circuit, CircuitError> {
+    circuit_on_bytes(form, [("a", bytes), ("b", bytes)], "sum", |[a, b]| a ^ b)
 }
 
-pub(super) fn circuit_of_cbc(blocks: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_cbc(form: CircuitForm, blocks: usize) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let key = builder.bytes("key", 16);
         let initialization_vector = builder.bytes("initialization_vector", 16);
         let blocks: Array<Bytes<'_>> = builder.input("blocks", Type::bytes(16).array(blocks));

@@ -1,45 +1,57 @@
 //! The builder's arithmetic as circuits of their own. Their costs are documented with the
 //! operations.
 
-use tacit_circuit::builder::{Builder, UInt};
+use tacit_circuit::builder::{Builder, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError};
 
 use super::build;
 
 /// A circuit on two unsigned integers `a` and `b` of `bits`.
 fn circuit_on_two(
+    form: CircuitForm,
     bits: usize,
     describe: impl for<'b> Fn(&'b Builder, &UInt<'b>, &UInt<'b>),
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
         describe(builder, &a, &b);
     })
 }
 
 /// The wrapping product; it is the same with and without signs.
-pub(super) fn circuit_of_multiplier(bits: usize) -> Result<Circuit, CircuitError> {
-    circuit_on_two(bits, |builder, a, b| builder.output("product", &(a * b)))
+pub(super) fn circuit_of_multiplier(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    circuit_on_two(form, bits, |builder, a, b| {
+        builder.output("product", &(a * b))
+    })
 }
 
 /// The full product of unsigned integers.
-pub(super) fn circuit_of_wide_multiplier(bits: usize) -> Result<Circuit, CircuitError> {
-    circuit_on_two(bits, |builder, a, b| {
+pub(super) fn circuit_of_wide_multiplier(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    circuit_on_two(form, bits, |builder, a, b| {
         builder.output("product", &a.mul_widening(b))
     })
 }
 
 /// The full product of signed integers.
-pub(super) fn circuit_of_signed_multiplier(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_signed_multiplier(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (a, b) = (builder.int("a", bits), builder.int("b", bits));
         builder.output("product", &a.mul_widening(&b));
     })
 }
 
 /// Quotient and remainder of unsigned integers.
-pub(super) fn circuit_of_divider(bits: usize) -> Result<Circuit, CircuitError> {
-    circuit_on_two(bits, |builder, a, b| {
+pub(super) fn circuit_of_divider(form: CircuitForm, bits: usize) -> Result<Circuit, CircuitError> {
+    circuit_on_two(form, bits, |builder, a, b| {
         let (quotient, remainder) = a.div_rem(b);
         builder.output("quotient", &quotient);
         builder.output("remainder", &remainder);
@@ -47,8 +59,11 @@ pub(super) fn circuit_of_divider(bits: usize) -> Result<Circuit, CircuitError> {
 }
 
 /// Quotient and remainder of signed integers.
-pub(super) fn circuit_of_signed_divider(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_signed_divider(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (a, b) = (builder.int("a", bits), builder.int("b", bits));
         let (quotient, remainder) = a.div_rem(&b);
         builder.output("quotient", &quotient);
@@ -57,8 +72,11 @@ pub(super) fn circuit_of_signed_divider(bits: usize) -> Result<Circuit, CircuitE
 }
 
 /// In how many bits two strings differ.
-pub(super) fn circuit_of_hamming_distance(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_hamming_distance(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (a, b) = (builder.bus("a", bits), builder.bus("b", bits));
         builder.output("distance", &(a ^ b).count_ones());
     })

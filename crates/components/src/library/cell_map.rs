@@ -10,7 +10,7 @@
 //! n for the index as unit vector, kn to find who is there, (k − 1)n to find where the ID was, and
 //! kn to change the cells, together 24n at k = 8.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, UInt};
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
@@ -92,15 +92,23 @@ fn ports(builder: &Builder, cells: usize, id_bits: usize) -> (Array<UInt<'_>>, U
     (map, builder.uint("cell", index_bits(cells)))
 }
 
-pub(super) fn circuit_of_get(cells: usize, id_bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_get(
+    form: CircuitForm,
+    cells: usize,
+    id_bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (map, cell) = ports(builder, cells, id_bits);
         builder.output("occupant", &cell_map_get(&map, &cell));
     })
 }
 
-pub(super) fn circuit_of_set(cells: usize, id_bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_set(
+    form: CircuitForm,
+    cells: usize,
+    id_bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (map, cell) = ports(builder, cells, id_bits);
         let id = builder.uint("id", id_bits);
         let (map, occupant) = cell_map_set(&map, &id, &cell);
@@ -117,7 +125,7 @@ mod tests {
     fn a_unit_vector_has_its_one_where_the_index_says() {
         for len in [1, 2, 3, 5, 8, 9] {
             let width = index_bits(len);
-            let circuit = build(|builder| {
+            let circuit = build(CircuitForm::Small, |builder| {
                 let chosen = unit_vector(&builder.uint("index", width), len);
                 assert_eq!(chosen.len(), len);
                 builder.output("chosen", &Bus::from_bits(builder, chosen));

@@ -4,7 +4,7 @@
 //! 31 AND gates each: 336 · 31 = 10416, less 16 that the
 //! constants of the first round save.
 
-use tacit_circuit::builder::{Bytes, UInt};
+use tacit_circuit::builder::{Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError};
 
 use super::build;
@@ -70,8 +70,8 @@ fn quarter_round(state: &mut [UInt<'_>], [a, b, c, d]: [usize; 4]) {
     }
 }
 
-pub(super) fn circuit() -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit(form: CircuitForm) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (key, counter) = (builder.bytes("key", 32), builder.uint("counter", 32));
         let nonce = builder.bytes("nonce", 12);
         builder.output("key_stream", &chacha20_block(&key, &counter, &nonce));

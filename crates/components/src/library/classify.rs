@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use tacit_circuit::builder::{Array, Bit, Int, UInt};
+use tacit_circuit::builder::{Array, Bit, CircuitForm, Int, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 
 use super::build;
@@ -128,10 +128,11 @@ fn index_below(len: usize) -> Promise {
 }
 
 pub(super) fn circuit_of_linear_classifier(
+    form: CircuitForm,
     features: usize,
     bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let ty = Type::signed(bits).array(features);
         let (sample, weights) = (
             builder.input("sample", ty.clone()),
@@ -143,12 +144,13 @@ pub(super) fn circuit_of_linear_classifier(
 }
 
 pub(super) fn circuit_of_naive_bayes(
+    form: CircuitForm,
     classes: usize,
     features: usize,
     values: usize,
     bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let value = Type::unsigned(index_bits(values));
         let sample = builder.input("sample", value.array(features));
         builder.promise("sample", index_below(values));
@@ -161,12 +163,13 @@ pub(super) fn circuit_of_naive_bayes(
 }
 
 pub(super) fn circuit_of_decision_tree(
+    form: CircuitForm,
     depth: usize,
     features: usize,
     bits: usize,
 ) -> Result<Circuit, CircuitError> {
     let leaves = 1 << depth;
-    build(|builder| {
+    build(form, |builder| {
         let sample = builder.input("sample", Type::signed(bits).array(features));
         let index = Type::unsigned(index_bits(features));
         let indices: Array<UInt<'_>> = builder.input("features", index.array(leaves - 1));

@@ -18,7 +18,7 @@
 //! A difference is an `i2`. Tiles take the differences along their left and upper edge and give
 //! those along their right and lower one; along the border of the whole table all are 1.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, Int, Ordered, UInt};
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, Int, Ordered, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 
 use super::build;
@@ -216,10 +216,11 @@ pub(super) fn strings(
 }
 
 pub(super) fn circuit(
+    form: CircuitForm,
     lengths: (usize, usize),
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (x, y) = strings(builder, lengths, symbol_bits);
         builder.output("distance", &edit_distance(&x, &y));
     })
@@ -232,17 +233,22 @@ const DIFFERENCES: Promise = Promise::Within {
 };
 
 pub(super) fn circuit_plain(
+    form: CircuitForm,
     lengths: (usize, usize),
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (x, y) = strings(builder, lengths, symbol_bits);
         builder.output("distance", &edit_distance_plain(&x, &y));
     })
 }
 
-pub(super) fn circuit_of_tile(side: usize, symbol_bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_tile(
+    form: CircuitForm,
+    side: usize,
+    symbol_bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (x, y) = strings(builder, (side, side), symbol_bits);
         let edge = Type::signed(2).array(side);
         let (left, above) = (
@@ -257,16 +263,24 @@ pub(super) fn circuit_of_tile(side: usize, symbol_bits: usize) -> Result<Circuit
     })
 }
 
-pub(super) fn circuit_of_distance(rows: usize, columns: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_distance(
+    form: CircuitForm,
+    rows: usize,
+    columns: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let right = builder.input("right", Type::signed(2).array(rows));
         builder.promise("right", DIFFERENCES);
         builder.output("distance", &levenshtein_distance(&right, columns));
     })
 }
 
-pub(super) fn circuit_of_cell(bits: usize, symbol_bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_cell(
+    form: CircuitForm,
+    bits: usize,
+    symbol_bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (above, left) = (builder.uint("above", bits), builder.uint("left", bits));
         let diagonal = builder.uint("diagonal", bits);
         let (x, y) = (
@@ -281,11 +295,12 @@ pub(super) fn circuit_of_cell(bits: usize, symbol_bits: usize) -> Result<Circuit
 }
 
 pub(super) fn circuit_of_plain_tile(
+    form: CircuitForm,
     side: usize,
     bits: usize,
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (x, y) = strings(builder, (side, side), symbol_bits);
         let corner = builder.uint("corner", bits);
         let edge = Type::unsigned(bits).array(side);

@@ -4,7 +4,7 @@
 //! besides those of the message: four for a message of up to 55 bytes. Of a key longer than 64
 //! bytes the hash is taken first.
 
-use tacit_circuit::builder::{Builder, Bytes};
+use tacit_circuit::builder::{Builder, Bytes, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError};
 
 use super::build;
@@ -34,8 +34,12 @@ fn filled(builder: &Builder, byte: u8, len: usize) -> Bytes<'_> {
     Bytes::constant(builder, &vec![byte; len])
 }
 
-pub(super) fn circuit(key_bytes: usize, bytes: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit(
+    form: CircuitForm,
+    key_bytes: usize,
+    bytes: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (key, message) = (
             builder.bytes("key", key_bytes),
             builder.bytes("message", bytes),

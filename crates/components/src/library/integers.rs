@@ -1,6 +1,6 @@
 //! Small components on integers.
 
-use tacit_circuit::builder::{Bit, UInt};
+use tacit_circuit::builder::{Bit, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
@@ -40,8 +40,11 @@ pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
 
 /// No number type is as wide as some benchmarks compare, so that past its limit the ports are bit
 /// strings.
-pub(super) fn circuit_of_millionaires(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_millionaires(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let input = |name| match bits <= Type::MAX_NUMBER_BITS as usize {
             true => builder.uint(name, bits),
             false => UInt::new(builder.bus(name, bits)),
@@ -50,23 +53,26 @@ pub(super) fn circuit_of_millionaires(bits: usize) -> Result<Circuit, CircuitErr
     })
 }
 
-pub(super) fn circuit_of_selector(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_selector(form: CircuitForm, bits: usize) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let condition = builder.bit("condition");
         let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
         builder.output("selected", &condition.select(&a, &b));
     })
 }
 
-pub(super) fn circuit_of_adder(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_adder(form: CircuitForm, bits: usize) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
         builder.output("sum", &adder(&a, &b));
     })
 }
 
-pub(super) fn circuit_of_comparator(bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_comparator(
+    form: CircuitForm,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
         let [less, equal, greater] = comparator(&a, &b);
         builder.output("less", &less);

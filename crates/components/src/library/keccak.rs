@@ -5,7 +5,7 @@
 //!
 //! Cost: χ takes an AND gate a bit, 1600 a round, 38400 in all; everything else is linear.
 
-use tacit_circuit::builder::{Array, Bytes, UInt};
+use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
@@ -115,16 +115,19 @@ fn apply_round<'b>(state: &[UInt<'b>], constant: u64) -> Vec<UInt<'b>> {
     next
 }
 
-pub(super) fn circuit_of_permutation() -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_permutation(form: CircuitForm) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let state: Array<UInt<'_>> = builder.input("state", Type::unsigned(64).array(25));
         let lanes: Vec<UInt<'_>> = state.iter().cloned().collect();
         builder.output("next_state", &Array::new(keccak_f_1600(&lanes)));
     })
 }
 
-pub(super) fn circuit_of_sha3_256(bytes: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_sha3_256(
+    form: CircuitForm,
+    bytes: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let message = builder.bytes("message", bytes);
         builder.output("digest", &sha3_256(&message));
     })

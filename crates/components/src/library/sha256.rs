@@ -3,7 +3,7 @@
 //! Cost of one compression with unknown state and block: 22271 AND gates (22573 in the circuit
 //! that the field passes around).
 
-use tacit_circuit::builder::{Array, Bytes, UInt};
+use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
@@ -54,15 +54,15 @@ pub fn sha_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     hash(&SHA_256, message)
 }
 
-pub(super) fn circuit(bytes: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit(form: CircuitForm, bytes: usize) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let message = builder.bytes("message", bytes);
         builder.output("digest", &sha_256(&message));
     })
 }
 
-pub(super) fn circuit_of_compression() -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_compression(form: CircuitForm) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let state: Array<UInt<'_>> = builder.input("state", Type::unsigned(32).array(8));
         let block = builder.bytes("block", 64);
         let words: Vec<UInt<'_>> = state.iter().cloned().collect();

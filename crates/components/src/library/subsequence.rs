@@ -20,7 +20,7 @@
 //! the longest one from the computation before: the incremental benchmark of stateful computation
 //! on garbled values.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, RunCounter, UInt};
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, RunCounter, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 
 use super::build;
@@ -157,20 +157,22 @@ pub fn longest_common_substring<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) ->
 }
 
 pub(super) fn circuit_of_subsequence(
+    form: CircuitForm,
     lengths: (usize, usize),
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (x, y) = strings(builder, lengths, symbol_bits);
         builder.output("length", &longest_common_subsequence(&x, &y));
     })
 }
 
 pub(super) fn circuit_of_subsequence_tile(
+    form: CircuitForm,
     side: usize,
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (x, y) = strings(builder, (side, side), symbol_bits);
         let (left, above) = (builder.bus("left", side), builder.bus("above", side));
         let (right, below) = subsequence_tile(&x, &y, &left, &above);
@@ -180,10 +182,11 @@ pub(super) fn circuit_of_subsequence_tile(
 }
 
 pub(super) fn circuit_of_substring(
+    form: CircuitForm,
     lengths: (usize, usize),
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let (x, y) = strings(builder, lengths, symbol_bits);
         builder.output("length", &longest_common_substring(&x, &y));
     })
@@ -191,11 +194,12 @@ pub(super) fn circuit_of_substring(
 
 /// One step of the incremental form. The state's outputs are named as its inputs.
 pub(super) fn circuit_of_substring_step(
+    form: CircuitForm,
     len: usize,
     symbol_bits: usize,
 ) -> Result<Circuit, CircuitError> {
     let width = RunCounter::up_to(len).width();
-    build(|builder| {
+    build(form, |builder| {
         let text = builder.input("text", Type::unsigned(symbol_bits).array(len));
         let symbol = builder.uint("symbol", symbol_bits);
         let runs: Array<Bus<'_>> = builder.input("runs", Type::bits(width).array(len));

@@ -1,6 +1,6 @@
 //! Keyed databases, products of vectors, sorted lists and sets.
 
-use tacit_circuit::builder::{Array, Bit, Bus, UInt};
+use tacit_circuit::builder::{Array, Bit, Bus, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 
 use super::build;
@@ -59,11 +59,12 @@ pub fn set_intersection_size<'b>(a: &Array<UInt<'b>>, b: &Array<UInt<'b>>) -> UI
 }
 
 pub(super) fn circuit_of_keyed_database(
+    form: CircuitForm,
     entries: usize,
     key_bits: usize,
     value_bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let keys = builder.input("keys", Type::unsigned(key_bits).array(entries));
         let values = builder.input("values", Type::unsigned(value_bits).array(entries));
         let query = builder.uint("query", key_bits);
@@ -72,8 +73,12 @@ pub(super) fn circuit_of_keyed_database(
 }
 
 /// Sums of the factors are inputs, so that a matrix product computes each once.
-pub(super) fn circuit_of_dot_product(count: usize, bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_dot_product(
+    form: CircuitForm,
+    count: usize,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let (factors, sum) = (Type::unsigned(bits).array(count), Type::unsigned(bits + 1));
         let a: Array<UInt> = builder.input("a", factors.clone());
         let b: Array<UInt> = builder.input("b", factors);
@@ -85,25 +90,34 @@ pub(super) fn circuit_of_dot_product(count: usize, bits: usize) -> Result<Circui
     })
 }
 
-pub(super) fn circuit_of_sort(count: usize, bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_sort(
+    form: CircuitForm,
+    count: usize,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let values: Array<UInt<'_>> = builder.input("values", Type::unsigned(bits).array(count));
         builder.output("sorted", &values.sorted());
     })
 }
 
-pub(super) fn circuit_of_median(count: usize, bits: usize) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+pub(super) fn circuit_of_median(
+    form: CircuitForm,
+    count: usize,
+    bits: usize,
+) -> Result<Circuit, CircuitError> {
+    build(form, |builder| {
         let values = builder.input("values", Type::unsigned(bits).array(count));
         builder.output("median", &median(&values));
     })
 }
 
 pub(super) fn circuit_of_set_intersection_size(
+    form: CircuitForm,
     elements: usize,
     bits: usize,
 ) -> Result<Circuit, CircuitError> {
-    build(|builder| {
+    build(form, |builder| {
         let ty = Type::unsigned(bits).array(elements);
         let (a, b) = (builder.input("a", ty.clone()), builder.input("b", ty));
         builder.promise("a", Promise::Set);

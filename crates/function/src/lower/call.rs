@@ -6,48 +6,43 @@ use super::{FunctionError, Lowering};
 use crate::plan::Operation;
 use crate::reading;
 use crate::source::ComponentSource;
-use crate::syntax::{Reference, Value};
-
-/// A call as it is written.
-pub(super) struct CallSource<'s> {
-    pub(super) declared: &'s ComponentSource,
-    pub(super) arguments: &'s [Value],
-    pub(super) targets: &'s [Option<Reference>],
-}
+use crate::steps::{Operand, Part};
 
 impl Lowering<'_> {
     pub(super) fn call(
         &self,
-        call: &CallSource<'_>,
+        declared: &ComponentSource,
+        targets: &[Option<Part>],
+        arguments: &[Operand],
         operation: &mut Operation,
     ) -> Result<(), FunctionError> {
         let ComponentSource {
             name, component, ..
-        } = call.declared;
+        } = declared;
         let (inputs, outputs) = (component.circuit().inputs(), component.circuit().outputs());
-        if call.arguments.len() != inputs.len() {
+        if arguments.len() != inputs.len() {
             return Err(FunctionError::Arguments {
                 place: self.place.clone(),
                 component: name.clone(),
                 ports: names(inputs),
                 expected: inputs.len(),
-                found: call.arguments.len(),
+                found: arguments.len(),
             });
         }
-        if call.targets.len() != outputs.len() {
+        if targets.len() != outputs.len() {
             return Err(FunctionError::Results {
                 place: self.place.clone(),
                 component: name.clone(),
                 ports: names(outputs),
                 expected: outputs.len(),
-                found: call.targets.len(),
+                found: targets.len(),
             });
         }
-        for (value, port) in call.arguments.iter().zip(inputs) {
+        for (value, port) in arguments.iter().zip(inputs) {
             let shown = format!("port {} ({})", port.name, port.ty);
             self.argument(value, &port.ty, &shown, operation)?;
         }
-        for (target, port) in call.targets.iter().zip(outputs) {
+        for (target, port) in targets.iter().zip(outputs) {
             self.result(target.as_ref(), port, operation)?;
         }
         Ok(())
@@ -55,7 +50,7 @@ impl Lowering<'_> {
 
     fn result(
         &self,
-        target: Option<&Reference>,
+        target: Option<&Part>,
         port: &Port,
         operation: &mut Operation,
     ) -> Result<(), FunctionError> {

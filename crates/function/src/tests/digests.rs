@@ -1,30 +1,32 @@
 //! What a digest covers, and what it does not.
 
 use sha2::{Digest as _, Sha256};
-use tacit_circuit::{Component, Digest};
+use tacit_circuit::{Component, Digest, Type};
 
 use super::adder;
-use crate::{Function, FunctionBuilder, Recipient, Role};
+use crate::steps::Assignment;
+use crate::{Expression, Function, FunctionBuilder, Operand, Part, Recipient, Role};
 
 /// Adds this many numbers of the garbler's.
-fn sum(
-    change: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder,
-    turns: usize,
-) -> Function {
+fn sum(change: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder, turns: u64) -> Function {
     let mut builder = FunctionBuilder::new("sum");
     builder
         .input("x", "u8[3]", Role::Garbler)
         .value("v", "u8[4]")
         .library("add", "adder", &[("bits", 8)])
-        .step("v[0] = 0")
-        .repeat(&format!("i in 0..{turns}"), |each| {
-            each.step("v[i+1] = add(v[i], x[i])");
+        .assign(Part::of("v").at(0), Operand::number(0))
+        .repeat("i", 0, turns, |each, i| {
+            each.call(
+                [Part::of("v").at(i.plus(1))],
+                "add",
+                [Part::of("v").at(i), Part::of("x").at(i)],
+            );
         });
     change(&mut builder).finish().unwrap()
 }
 
 fn to(recipient: Recipient) -> impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder {
-    move |f| f.output("sum", "u8", recipient, "v[2]")
+    move |f| f.output("sum", "u8", recipient, Part::of("v").at(2))
 }
 
 const TEXT: &str = "\
@@ -55,12 +57,22 @@ fn whatever_differs_shows() {
         sum(to(Recipient::Both), 3),
         sum(to(Recipient::Both), 2),
         sum(to(Recipient::Garbler), 3),
-        sum(|f| f.output("sum", "u8", Recipient::Both, "v[1]"), 3),
-        sum(|f| f.output("sum", "bits[8]", Recipient::Both, "v[2]"), 3),
+        sum(
+            |f| f.output("sum", "u8", Recipient::Both, Part::of("v").at(1)),
+            3,
+        ),
+        sum(
+            |f| f.output("sum", "bits[8]", Recipient::Both, Part::of("v").at(2)),
+            3,
+        ),
         sum(
             |f| {
-                f.save("sum", "u8", "v[2]")
-                    .output("n", "u8", Recipient::Both, "3")
+                f.save("sum", "u8", Part::of("v").at(2)).output(
+                    "n",
+                    "u8",
+                    Recipient::Both,
+                    Operand::number(3),
+                )
             },
             3,
         ),
@@ -71,40 +83,53 @@ fn whatever_differs_shows() {
 }
 
 #[test]
-fn spaces_and_names_for_people_do_not_show() {
-    let digest = |name: &str, component: &str, steps: [&str; 2]| {
+fn names_for_people_do_not_show() {
+    let digest = |name: &str, component: &str, turned: bool| {
         let mut builder = FunctionBuilder::new(name);
         builder
             .library(component, "adder", &[("bits", 8)])
             .input("x", "u8[3]", Role::Garbler)
             .value("v", "u8[4]")
-            .step(steps[0])
-            .repeat("i in 0..3", |each| {
-                each.step(steps[1]);
+            .assign(Part::of("v").at(0), Operand::number(0))
+            .repeat("i", 0, 3, |each, i| {
+                let index = match turned {
+                    true => Expression::from(2).minus(i),
+                    false => i.clone(),
+                };
+                let read = [Part::of("v").at(i), Part::of("x").at(index)];
+                each.call([Part::of("v").at(i.plus(1))], component, read);
             })
-            .output("sum", "u8", Recipient::Both, "v[3]");
+            .output("sum", "u8", Recipient::Both, Part::of("v").at(3));
         builder.finish().unwrap().digest()
     };
-    let first = digest("sum", "add", ["v[0] = 0", "v[i+1] = add(v[i], x[i])"]);
-    let second = digest("other", "plus", ["v[0]=0", "v[ i+1 ]=plus(v[i],x[i])"]);
-    assert_eq!(first, second);
-    let turned = digest("sum", "add", ["v[0] = 0", "v[i+1] = add(v[i], x[2-i])"]);
-    assert_ne!(first, turned);
+    let first = digest("sum", "add", false);
+    assert_eq!(first, digest("other", "plus", false));
+    assert_ne!(first, digest("sum", "add", true));
 }
 
 #[test]
-fn the_text_can_be_read_back_as_it_is_shown() {
-    let steps = [
-        "v[9-1-2*i]=#0(v[-i],x[2*i+2])",
-        "v[-3+1*i],_=#0(v[0..8],1,x++255:u8)",
-        "v=a++b[1]++-3:i8",
-    ];
-    for step in steps {
-        let step = step.replace("#0", "f");
-        let place = crate::ErrorLocation::new("a step");
-        let read = crate::syntax::Assignment::parse(&place, &step).unwrap();
-        assert_eq!(read.text(str::to_owned), step);
-    }
+fn steps_have_the_documented_text() {
+    let i = Expression::counter("i");
+    let from = |number| Expression::from(number);
+    let (v, a, b) = (Part::of("v"), Part::of("a"), Part::of("b"));
+    let read = v.clone().at(from(0).minus(&i));
+    let targets = [v.clone().at(i.times(1).minus(3)), v.clone().at(9)];
+    let call = Assignment::Call(
+        [targets.map(Some).to_vec(), vec![None]].concat(),
+        "f".to_owned(),
+        vec![
+            read.into(),
+            Operand::number(1),
+            Operand::from("x").then(Operand::typed(255, Type::unsigned(8))),
+        ],
+    );
+    let text = "v[1*i-3],v[9],_=#0(v[0-i],1,x++255:u8)";
+    assert_eq!(call.text(|_| "#0".to_owned()), text);
+    let target = v.range(from(9).minus(1).minus(i.times(2)), i.plus(7).times(3));
+    let value = Operand::from(a).then(b.at(1));
+    let moved = Assignment::Move(target, value.then(Operand::typed(-3, Type::signed(8))));
+    let text = "v[9-1-2*i..3*i+21]=a++b[1]++-3:i8";
+    assert_eq!(moved.text(str::to_owned), text);
 }
 
 #[test]

@@ -1,50 +1,74 @@
 //! What is too much, too large or too deep.
 
 use super::built;
-use crate::{Function, FunctionBuilder, FunctionError, Recipient, Role};
+use crate::{Expression, Function, FunctionBuilder, FunctionError, Operand, Part, Recipient, Role};
 
-/// A function with these loops in each other around one step.
-fn with_nested_loops(heads: &[&str], step: &str) -> Result<Function, FunctionError> {
-    fn nest(builder: &mut FunctionBuilder, heads: &[&str], step: &str) {
-        match heads.split_first() {
-            Some((head, inner)) => {
-                builder.repeat(head, |each| nest(each, inner, step));
+/// What is added inside of loops, by their counters.
+type Inner<'i> = &'i dyn Fn(&mut FunctionBuilder, &[Expression]);
+
+/// A function with loops of these counters in each other, each of one turn at 2^62, around what
+/// `inner` adds.
+fn with_nested_loops(counters: &[&str], inner: Inner<'_>) -> Result<Function, FunctionError> {
+    fn nest(
+        builder: &mut FunctionBuilder,
+        names: &[&str],
+        counters: &mut Vec<Expression>,
+        inner: Inner<'_>,
+    ) {
+        match names.split_first() {
+            Some((name, names)) => {
+                builder.repeat(name, 1 << 62, (1 << 62) + 1, |each, counter| {
+                    counters.push(counter.clone());
+                    nest(each, names, counters, inner);
+                });
             }
-            None => {
-                builder.step(step);
-            }
+            None => inner(builder, counters),
         }
     }
     built(|f| {
         let declared = f.input("x", "bits[4]", Role::Garbler);
-        nest(declared.value("v", "bits[4]"), heads, step);
-        f.output("r", "bit", Recipient::Both, "x[0]")
+        nest(
+            declared.value("v", "bits[4]"),
+            counters,
+            &mut Vec::new(),
+            inner,
+        );
+        f.output("r", "bit", Recipient::Both, Part::of("x").at(0))
     })
 }
 
 #[test]
 fn values_that_counters_make_too_large_are_refused() {
-    // Each loop has one turn, at 2^62; each product is below 2^127 and their sum is not.
-    let (low, high) = ("4611686018427387904", "4611686018427387905");
-    let heads = ["a", "b", "c", "d", "e", "f", "g", "h"]
-        .map(|counter| format!("{counter} in {low}..{high}"));
-    let heads = heads.each_ref().map(String::as_str);
-    let sum = |sign: &str| {
-        let term = |counter| format!("{sign}9223372036854775807*{counter}");
-        ["a", "b", "c", "d", "e", "f", "g", "h"].map(term).concat()
+    // Each product is below 2^127 and their sum is not.
+    const LARGE: u64 = (1 << 63) - 1;
+    let assign = |f: &mut FunctionBuilder, index: Expression| {
+        f.assign(Part::of("v").at(index), Operand::number(1));
     };
-    for sign in ["+", "-"] {
-        let step = format!("v[0{}] = 1", sum(sign));
-        assert_errors! {
-            with_nested_loops(&heads, &step) => Overflow, "below 2^63", "a = 4611";
+    let all = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let sum = |is_negative: bool| {
+        move |f: &mut FunctionBuilder, counters: &[Expression]| {
+            let index =
+                counters
+                    .iter()
+                    .fold(Expression::from(0), |sum, counter| match is_negative {
+                        true => sum.minus(counter.times(LARGE)),
+                        false => sum.plus(counter.times(LARGE)),
+                    });
+            assign(f, index);
         }
-    }
+    };
     // A loop that would begin past 2^63.
-    let late = [heads[0], "b in 2*a..2*a+1"];
+    let late = |f: &mut FunctionBuilder, a: &[Expression]| {
+        f.repeat("b", a[0].times(2), a[0].times(2).plus(1), |each, _| {
+            assign(each, Expression::from(0));
+        });
+    };
     assert_errors! {
+        with_nested_loops(&all, &sum(false)) => Overflow, "below 2^63", "a = 4611";
+        with_nested_loops(&all, &sum(true)) => Overflow, "below 2^63", "a = 4611";
         // One product alone fits, and the index is out of range.
-        with_nested_loops(&heads[..1], "v[9223372036854775807*a] = 1") => Index, "before 4";
-        with_nested_loops(&late, "v[0] = 1") => Overflow, "for b in 2*a..2*a+1";
+        with_nested_loops(&["a"], &|f, a| assign(f, a[0].times(LARGE))) => Index, "before 4";
+        with_nested_loops(&["a"], &late) => Overflow, "for b in 2*a..2*a+1";
     }
 }
 
@@ -53,28 +77,30 @@ fn what_would_not_fit_is_refused() {
     let turns_without_end = built(|f| {
         f.input("x", "u8", Role::Garbler)
             .value("v", "u1[1073741824]")
-            .repeat("i in 0..100000000000", |each| {
-                each.repeat("j in 0..0", |_| ());
+            .repeat("i", 0, 100_000_000_000, |each, _| {
+                each.repeat("j", 0, 0, |_, _| ());
             })
             .output("r", "u8", Recipient::Both, "x")
     });
     let large_value = built(|f| {
         f.input("x", "u8", Role::Garbler)
             .value("v", "u1[1073741824]")
-            .step("v[3] = 1")
+            .assign(Part::of("v").at(3), Operand::number(1))
             .output("r", "u8", Recipient::Both, "x")
     });
     let large_values = built(|f| {
         for name in ["x", "y", "z"] {
-            f.input(name, "u1[134217728]", Role::Garbler);
+            f.input(name, "u1[536870912]", Role::Garbler);
         }
-        f.value("v", "u1[134217728]").step("v = x");
-        f.output("r", "u1[134217728]", Recipient::Both, "y");
-        f.output("s", "u1[134217728]", Recipient::Both, "z")
+        f.value("v", "u1[536870912]").assign("v", "x");
+        f.output("r", "u1[536870912]", Recipient::Both, "y");
+        f.output("s", "u1[536870912]", Recipient::Both, "z")
     });
     fn nest(builder: &mut FunctionBuilder, depth: usize) {
         if depth > 0 {
-            builder.repeat(&format!("i{depth} in 0..1"), |inner| nest(inner, depth - 1));
+            builder.repeat(&format!("i{depth}"), 0, 1, |inner, _| {
+                nest(inner, depth - 1)
+            });
         }
     }
     let deep = built(|f| {
@@ -87,7 +113,7 @@ fn what_would_not_fit_is_refused() {
     assert_errors! {
         turns_without_end => TooMany, "steps that it runs", "268435456";
         large_value => TooMany, "value v", "33554432";
-        large_values => TooMany, "needs at once", "268435456";
+        large_values => TooMany, "needs at once", "1073741824";
         deep => TooMany { limit: 8 }, "loops in each other";
     }
 }
@@ -96,22 +122,22 @@ fn what_would_not_fit_is_refused() {
 fn no_text_takes_memory_or_time_without_bound() {
     let constants = built(|f| {
         f.value("v", "u1[16777217]")
-            .step("v = 0")
-            .output("r", "u1", Recipient::Both, "v[0]")
+            .assign("v", Operand::number(0))
+            .output("r", "u1", Recipient::Both, Part::of("v").at(0))
     });
     let outputs = built(|f| {
-        f.input("x", "u1[200000000]", Role::Garbler)
-            .output("r", "u1[200000000]", Recipient::Both, "x")
-            .output("s", "u1[200000000]", Recipient::Both, "x")
+        f.input("x", "u1[600000000]", Role::Garbler)
+            .output("r", "u1[600000000]", Recipient::Both, "x")
+            .output("s", "u1[600000000]", Recipient::Both, "x")
     });
     // Since x is read bit by bit as well, each turn reads a million elements.
     let reads = built(|f| {
         f.library("xor", "xor", &[("bytes", 65536)])
             .input("x", "bits[524288]", Role::Garbler)
-            .repeat("i in 0..9000", |each| {
-                each.step("_ = xor(x, x)");
+            .repeat("i", 0, 9000, |each, _| {
+                each.call(["_"], "xor", ["x", "x"]);
             })
-            .output("r", "bit", Recipient::Both, "x[1]")
+            .output("r", "bit", Recipient::Both, Part::of("x").at(1))
     });
     assert_errors! {
         constants => TooMany { limit: 0x100_0000 }, "v=0", "all constants";

@@ -1,7 +1,7 @@
 //! Steps are checked by what bits mean, and not by their number alone.
 
 use super::run;
-use crate::{FunctionBuilder, FunctionError, Recipient, Role};
+use crate::{FunctionBuilder, FunctionError, Operand, Part, Recipient, Role};
 
 /// Component, parameters, the type of its two inputs, the type of its result.
 fn two(component: &str, given: &[(&str, u64)], input: &str, output: &str) -> FunctionBuilder {
@@ -11,11 +11,14 @@ fn two(component: &str, given: &[(&str, u64)], input: &str, output: &str) -> Fun
         .input("a", input, Role::Garbler)
         .input("b", input, Role::Evaluator)
         .value("r", output)
-        .step(if component == "comparator" {
-            "r, _, _ = f(a, b)"
-        } else {
-            "r = f(a, b)"
-        })
+        .call(
+            match component {
+                "comparator" => vec!["r", "_", "_"],
+                _ => vec!["r"],
+            },
+            "f",
+            ["a", "b"],
+        )
         .output("r", output, Recipient::Both, "r");
     builder
 }
@@ -84,7 +87,7 @@ fn values_are_assigned_if_they_mean_the_same() {
         assigned
             .input("from", from, Role::Garbler)
             .value("to", to)
-            .step("to = from")
+            .assign("to", "from")
             .output("to", to, Recipient::Both, "to");
         let mut output = FunctionBuilder::new("output");
         output.input("from", from, Role::Garbler);
@@ -99,38 +102,47 @@ fn values_are_assigned_if_they_mean_the_same() {
     }
 }
 
-/// Types of x (8 bits) and of the value, what is assigned to it, and whether that passes.
-const ROWS: &[(&str, &str, &str, bool)] = &[
-    ("i8", "i8[2]", "x ++ -1:i8", true),
-    ("i8", "u8[2]", "x ++ 0:u8", false),
-    ("u8", "u8[2]", "x ++ 0:i8", true),
-    ("u8", "u8[2]", "x ++ 1:i8", false),
-    ("u8", "u8[2]", "x ++ 1:u8", true),
+/// Types of x (8 bits) and of the value, whether x comes before a number, the number and its type,
+/// and whether that may be assigned.
+const ROWS: &[(&str, &str, bool, i128, &str, bool)] = &[
+    ("i8", "i8[2]", true, -1, "i8", true),
+    ("i8", "u8[2]", true, 0, "u8", false),
+    ("u8", "u8[2]", true, 0, "i8", true),
+    ("u8", "u8[2]", true, 1, "i8", false),
+    ("u8", "u8[2]", true, 1, "u8", true),
     // Bits in a row are a number by its bits.
-    ("u8", "u16", "x ++ 0:u8", true),
-    ("i8", "u16", "x ++ 0:u8", true),
-    ("u8", "u8", "-1:i8", false),
-    ("u8", "u8", "5:i8", false),
-    ("u8", "u8", "0:i8", true),
-    ("u8", "bits[4]", "x[0..4]", true),
+    ("u8", "u16", true, 0, "u8", true),
+    ("i8", "u16", true, 0, "u8", true),
+    ("u8", "u8", false, -1, "i8", false),
+    ("u8", "u8", false, 5, "i8", false),
+    ("u8", "u8", false, 0, "i8", true),
 ];
 
 #[test]
 fn parts_of_a_value_are_compared_each() {
-    for &(x, to, value, passes) in ROWS {
+    let assigned = |x: &str, to: &str, value: Operand| {
         let mut builder = FunctionBuilder::new("rows");
         builder
             .input("x", x, Role::Garbler)
             .value("to", to)
-            .step(&format!("to = {value}"))
+            .assign("to", value)
             .output("to", to, Recipient::Both, "to");
-        let result = builder.finish();
+        builder.finish()
+    };
+    for &(x, to, after_x, number, ty, passes) in ROWS {
+        let number = Operand::typed(number, ty.parse().unwrap());
+        let value = match after_x {
+            true => Operand::from("x").then(number),
+            false => number,
+        };
+        let result = assigned(x, to, value.clone());
         assert_eq!(
             result.is_ok(),
             passes,
             "{to} = {value} with x {x}: {result:?}"
         );
     }
+    assert!(assigned("u8", "bits[4]", Part::of("x").range(0, 4).into()).is_ok());
 }
 
 #[test]
@@ -139,7 +151,7 @@ fn bits_may_be_read_otherwise_on_purpose() {
     builder
         .input("x", "i8", Role::Garbler)
         .value("raw", "bits[8]")
-        .step("raw = x")
+        .assign("raw", "x")
         .output("bits_of_x", "u8", Recipient::Both, "raw");
     let function = builder.finish().unwrap();
     assert_eq!(run(&function, &["-1"]), ["255"]);

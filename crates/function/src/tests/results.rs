@@ -3,7 +3,7 @@
 use tacit_circuit::{Component, Type, Value};
 
 use super::{adder, chain, run};
-use crate::{Function, FunctionBuilder, Recipient, Role};
+use crate::{Expression, Function, FunctionBuilder, Operand, Part, Recipient, Role};
 
 #[test]
 fn a_chain_keeps_two_states_at_most() {
@@ -22,20 +22,33 @@ fn constants_slices_and_concatenations_go_where_they_say() {
         .input("name", "bytes[3]", Role::Evaluator)
         .value("swapped", "u8")
         .value("list", "u16[3]")
-        .step("swapped = x[4..8] ++ x[0..4]")
-        .step("list[0..2] = 5:u16 ++ 43981:u16")
-        .step("list[2] = 11")
+        .assign(
+            "swapped",
+            Operand::from(Part::of("x").range(4, 8)).then(Part::of("x").range(0, 4)),
+        )
+        .assign(
+            Part::of("list").range(0, 2),
+            Operand::typed(5, Type::unsigned(16)).then(Operand::typed(43981, Type::unsigned(16))),
+        )
+        .assign(Part::of("list").at(2), Operand::number(11))
         .output("swapped", "u8", Recipient::Both, "swapped")
         .output("list", "u16[3]", Recipient::Garbler, "list")
-        .output("negative", "i8", Recipient::Both, "-3")
+        .output("negative", "i8", Recipient::Both, Operand::number(-3))
         .output(
             "text",
             "bytes[4]",
             Recipient::Both,
-            "name[1..3] ++ 127:u8 ++ name[0]",
+            Operand::from(Part::of("name").range(1, 3))
+                .then(Operand::typed(127, Type::unsigned(8)))
+                .then(Part::of("name").at(0)),
         )
-        .output("bit", "bit", Recipient::Evaluator, "name[2][7]")
-        .output("bits", "bits[6]", Recipient::Both, "0");
+        .output(
+            "bit",
+            "bit",
+            Recipient::Evaluator,
+            Part::of("name").at(2).at(7),
+        )
+        .output("bits", "bits[6]", Recipient::Both, Operand::number(0));
     let function = builder.finish().unwrap();
     let outputs = run(&function, &["0x3c", "0102ff"]);
     let shown: Vec<String> = outputs.iter().map(|text| text.replace(' ', "")).collect();
@@ -54,10 +67,14 @@ fn results_can_be_dropped_and_elements_left_unread() {
         .input("a", "u8[3]", Role::Garbler)
         .input("b", "u8", Role::Evaluator)
         .value("rest", "u8[3]")
-        .repeat("i in 0..3", |each| {
-            each.step("_, rest[i] = divide(a[i], b)");
+        .repeat("i", 0, 3, |each, i| {
+            each.call(
+                [Part::of("_"), Part::of("rest").at(i)],
+                "divide",
+                [Part::of("a").at(i), Part::of("b")],
+            );
         })
-        .output("last", "u8", Recipient::Both, "rest[2]");
+        .output("last", "u8", Recipient::Both, Part::of("rest").at(2));
     let function = builder.finish().unwrap();
     assert_eq!(run(&function, &["[200, 100, 50]", "7"]), ["1"]);
 }
@@ -68,10 +85,13 @@ fn loops_may_have_no_turn_and_counters_may_run_backwards() {
     builder
         .input("x", "u4[4]", Role::Garbler)
         .value("y", "u4[4]")
-        .repeat("i in 0..4", |each| {
-            each.step("y[3-i] = x[i]");
-            each.repeat("j in i..i", |never| {
-                never.step("y[j] = 0");
+        .repeat("i", 0, 4, |each, i| {
+            each.assign(
+                Part::of("y").at(Expression::from(3).minus(i)),
+                Part::of("x").at(i),
+            );
+            each.repeat("j", i, i, |never, j| {
+                never.assign(Part::of("y").at(j), Operand::number(0));
             });
         })
         .output("y", "u4[4]", Recipient::Both, "y");
@@ -90,7 +110,7 @@ fn saved_values_come_after_inputs_and_outputs() {
         .load("balance", "u16")
         .input("deposit", "u16", Role::Evaluator)
         .value("sum", "u16")
-        .step("sum = add(balance, deposit)")
+        .call(["sum"], "add", ["balance", "deposit"])
         .save("balance", "u16", "sum")
         .output("paid", "u16", Recipient::Evaluator, "deposit");
     let function = builder.finish().unwrap();

@@ -115,13 +115,13 @@ impl<G: Gates> GlnpGarbler<G> {
 
 /// Expands the labels that are there.
 fn keep(cpu: Cpu, kept: &mut [KeyedPair]) {
-    cpu.dispatch(Keep(kept));
+    cpu.dispatch(KeepKernel(kept));
 }
 
 /// The kernel of [`keep`].
-struct Keep<'a>(&'a mut [KeyedPair]);
+struct KeepKernel<'a>(&'a mut [KeyedPair]);
 
-impl Kernel for Keep<'_> {
+impl Kernel for KeepKernel<'_> {
     type Output = ();
 
     #[inline(always)]

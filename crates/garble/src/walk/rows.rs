@@ -3,7 +3,7 @@
 use tacit_kernels::prefetch_beyond;
 
 /// Tables of `BYTES` bytes, one for each AND gate of some.
-pub trait Rows<'t, const BYTES: usize>: Sized {
+pub(crate) trait Rows<'t, const BYTES: usize>: Sized {
     /// How many there are.
     fn count(&self) -> usize;
 

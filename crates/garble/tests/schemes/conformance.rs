@@ -1,7 +1,7 @@
 //! Every scheme through the conformance suite, on every backend that this CPU has.
 
 use tacit_circuit::Program;
-use tacit_garble::{Assumption, Hash, LADDER, Rung, Scheme, SchemeVisitor};
+use tacit_garble::{Assumption, Hash, SCHEMES, Scheme, SchemeInfo, SchemeVisitor};
 use tacit_garble::{with_scheme, with_scheme_on};
 use tacit_kernels::Cpu;
 use tacit_testkit::garbling::{circuits, conformance, refuses_other_labels};
@@ -29,13 +29,13 @@ impl SchemeVisitor for RefusesOtherLabels {
 }
 
 /// Brings the schemes under these hashes and assumptions to the suite, on every backend.
-fn conform(is_meant: impl Fn(&Rung) -> bool) {
-    for rung in LADDER.iter().filter(|rung| is_meant(rung)) {
+fn conform(is_meant: impl Fn(&SchemeInfo) -> bool) {
+    for rung in SCHEMES.iter().filter(|rung| is_meant(rung)) {
         for cpu in Cpu::available() {
-            with_scheme_on(cpu, rung.id, Conforms).expect("it is on the ladder");
+            with_scheme_on(cpu, rung.id, Conforms).expect("it is one of SCHEMES");
             if rung.hash == Hash::Prf {
                 let refuses = with_scheme_on(cpu, rung.id, RefusesOtherLabels);
-                refuses.expect("it is on the ladder");
+                refuses.expect("it is one of SCHEMES");
             }
         }
     }
@@ -77,7 +77,7 @@ impl SchemeVisitor for TableBytes<'_> {
 #[test]
 fn every_rung_is_a_scheme_with_tables_of_the_size_it_states() {
     let program = Program::compile(&circuits::named("wide layers"));
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         let bytes = with_scheme(rung.id, TableBytes(&program)).expect("it is a scheme");
         let cost = rung.program_cost(&program);
         assert_eq!(bytes as u64, cost.table_bytes, "{}", rung.id);

@@ -13,7 +13,7 @@ use std::hint::black_box;
 
 use tacit_circuit::Program;
 use tacit_garble::with_scheme;
-use tacit_garble::{Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, WholeGarbling};
+use tacit_garble::{Evaluator, Garbler, SCHEMES, Scheme, SchemeVisitor, WholeGarbling};
 use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
 use tacit_testkit::disassembly::{Kernel, kernels};
 use tacit_testkit::garbling::{Garbled, Setting, circuits};
@@ -50,8 +50,8 @@ const BACKENDS: [&str; 2] = ["Vaes256", "Vaes512"];
 /// This program's kernels, if nothing is missing to find them.
 fn own_kernels() -> Option<Vec<Kernel>> {
     // So that the kernels are part of this program.
-    for rung in &LADDER {
-        with_scheme(rung.id, Garbles).expect("it is on the ladder");
+    for rung in &SCHEMES {
+        with_scheme(rung.id, Garbles).expect("it is one of SCHEMES");
     }
     for cpu in Cpu::available() {
         plant(cpu);

@@ -1,6 +1,6 @@
 //! Links between wires, under every scheme of the ladder.
 
-use tacit_garble::{Assumption, Evaluator, FlexOrForm, Garbler, LADDER, Scheme, SchemeVisitor};
+use tacit_garble::{Assumption, Evaluator, FlexOrForm, Garbler, SCHEMES, Scheme, SchemeVisitor};
 use tacit_garble::{FlexOr, with_scheme};
 use tacit_kernels::{Block, Prg};
 
@@ -70,8 +70,8 @@ impl SchemeVisitor for EveryWireArrives {
 
 #[test]
 fn every_wire_arrives() {
-    for rung in &LADDER {
-        with_scheme(rung.id, EveryWireArrives).expect("it is on the ladder");
+    for rung in &SCHEMES {
+        with_scheme(rung.id, EveryWireArrives).expect("it is one of SCHEMES");
     }
 }
 
@@ -86,12 +86,12 @@ fn a_link_is_one_label_only_where_wires_share_an_offset() {
             scheme.link_bytes()
         }
     }
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         let expected = match rung.assumption {
             Assumption::PseudorandomFunction | Assumption::RelatedKey => 32,
             _ => 16,
         };
-        let found = with_scheme(rung.id, LinkBytes).expect("it is on the ladder");
+        let found = with_scheme(rung.id, LinkBytes).expect("it is one of SCHEMES");
         assert_eq!(found, expected, "{}", rung.id);
     }
 }
@@ -150,12 +150,12 @@ impl SchemeVisitor for NoPadTwice {
 
 #[test]
 fn a_wire_that_is_linked_twice_repeats_no_pad() {
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         if matches!(
             rung.assumption,
             Assumption::PseudorandomFunction | Assumption::RelatedKey
         ) {
-            with_scheme(rung.id, NoPadTwice).expect("it is on the ladder");
+            with_scheme(rung.id, NoPadTwice).expect("it is one of SCHEMES");
         }
     }
 }
@@ -179,7 +179,7 @@ impl SchemeVisitor for Mismatch {
 
 #[test]
 fn a_wire_without_its_like_is_refused() {
-    for rung in &LADDER {
-        with_scheme(rung.id, Mismatch).expect("it is on the ladder");
+    for rung in &SCHEMES {
+        with_scheme(rung.id, Mismatch).expect("it is one of SCHEMES");
     }
 }

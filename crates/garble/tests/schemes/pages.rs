@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tacit_garble::{LADDER, SchemeId};
+use tacit_garble::{SCHEMES, SchemeId};
 
 /// A file of the repository.
 fn file(path: &str) -> PathBuf {
@@ -20,7 +20,7 @@ fn page(path: &str) -> String {
 /// The page of a scheme, and how it says its bits.
 fn said(id: SchemeId) -> (String, String) {
     let name = id.to_string();
-    let bits = id.rung().expect("it is on the ladder").security_bits;
+    let bits = id.rung().expect("it is one of SCHEMES").security_bits;
     let (page, text) = match name.split_once('/') {
         Some(("half-gates", hash)) => ("half-gates", format!("| {hash} | {bits} |")),
         _ if name.starts_with("prf-") => (name.as_str(), format!("{bits} bits at 2^40 gates")),
@@ -38,7 +38,7 @@ fn said(id: SchemeId) -> (String, String) {
 
 #[test]
 fn pages_say_the_bits_of_the_code() {
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         let (path, text) = said(rung.id);
         assert!(page(&path).contains(&text), "{path} should say `{text}`");
         let link = format!("({path})");
@@ -50,7 +50,7 @@ fn pages_say_the_bits_of_the_code() {
         .map(|rung| rung.security_bits);
     let text = format!(
         "rests on ideal-cipher ({} bits)",
-        bits.expect("it is on the ladder")
+        bits.expect("it is one of SCHEMES")
     );
     assert!(
         page("docs/guide.md").contains(&text),

@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 
 use tacit_circuit::{Circuit, Program};
 use tacit_garble::{
-    Evaluator, Garbler, LADDER, Scheme, SchemeVisitor, WholeGarbling, with_scheme_on,
+    Evaluator, Garbler, SCHEMES, Scheme, SchemeVisitor, WholeGarbling, with_scheme_on,
 };
 use tacit_kernels::{Backend, Block, Cpu, Prg, poison};
 use tacit_testkit::garbling::circuits;
@@ -80,8 +80,8 @@ fn watched_schemes() {
         let Some(cpu) = Cpu::new(backend) else {
             continue;
         };
-        for rung in &LADDER {
-            with_scheme_on(cpu, rung.id, Watched).expect("it is on the ladder");
+        for rung in &SCHEMES {
+            with_scheme_on(cpu, rung.id, Watched).expect("it is one of SCHEMES");
             assert_eq!(poison::errors(), 0, "{} on {cpu:?}", rung.id);
         }
     }

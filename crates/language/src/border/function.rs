@@ -6,6 +6,7 @@ use num_traits::ToPrimitive;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Value as Bits};
 use tacit_function::Function;
+use tacit_function::join::JoinPlan;
 use zeroize::Zeroizing;
 
 use super::{BorderError, PortValue, Signature};
@@ -24,6 +25,7 @@ pub struct TypedFunction {
     meaning: Digest,
     /// The function's inputs of random bits, one of each party, in the parties' order.
     random: Vec<String>,
+    join: Option<JoinPlan>,
 }
 
 impl TypedFunction {
@@ -94,13 +96,20 @@ impl TypedFunction {
         &self.function
     }
 
+    /// The join of two tables, if the run joins any: its stage gives two inputs of the function.
+    #[must_use]
+    pub fn join(&self) -> Option<&JoinPlan> {
+        self.join.as_ref()
+    }
+
     /// The digest of what the program means: [`Signature::meaning`].
     #[must_use]
     pub fn meaning(&self) -> Digest {
         self.meaning
     }
 
-    /// The function's inputs of a party: the bits of `values`, and the random bits that this party
+    /// The function's inputs of a party but those that the stage of a join gives: the bits of
+    /// `values`, and the random bits that this party
     /// draws by `draw`, which fills bytes from the machine's own randomness. What the run takes is
     /// the XOR of both parties' bits.
     ///
@@ -123,6 +132,9 @@ impl TypedFunction {
             .filter(|input| input.owner == role)
         {
             let (name, ty) = (&input.port.name, &input.port.ty);
+            if self.join.as_ref().is_some_and(|join| join.gives(name)) {
+                continue;
+            }
             let bits = if self.random.get(party) == Some(name) {
                 random_bits(ty.width(), draw)
             } else {
@@ -160,6 +172,7 @@ impl TypedFunction {
                     ty,
                     bits,
                     filled_up,
+                    rows: None,
                 },
             ));
         }
@@ -258,6 +271,7 @@ impl Agreed {
             signature,
             meaning: self.meaning,
             random: lowered.random,
+            join: lowered.join,
         }
     }
 }
@@ -283,6 +297,11 @@ impl Program {
                 entry.inputs.remove(place),
                 function.parameters.remove(place),
             );
+            if let Some(join) = &mut entry.join {
+                for table in join.tables.iter_mut().filter(|table| **table > place) {
+                    *table -= 1;
+                }
+            }
             let value = constant(input.ty, value, entry.span);
             let kind = StatementKind::Let(local, value);
             let span = entry.span;

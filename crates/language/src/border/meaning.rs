@@ -14,13 +14,14 @@ use std::collections::{HashMap, VecDeque};
 use num_bigint::BigInt;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
+use tacit_function::join::{Counted, KeyKind, KeyNormalization};
 
 use super::BorderError;
 use crate::lower::CircuitFiles;
 use crate::program::{
     Block, Body, Condition, EntryId, Expression, ExpressionKind, Function, FunctionId,
-    GenericValue, InputPort, LocalId, Number, OutputPort, Program, Root, Statement, StatementKind,
-    Step, TypeId, TypeKind, Value, ValuePath,
+    GenericValue, InputPort, Join, LocalId, Number, OutputPort, Program, Root, Statement,
+    StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::Symbol;
 
@@ -38,7 +39,7 @@ pub(super) fn digest(
     id: EntryId,
     files: &dyn CircuitFiles,
 ) -> Result<Digest, String> {
-    let mut walk = Walk {
+    let mut walk = MeaningHasher {
         program,
         files,
         hash: Sha256::new_with_prefix(TAG),
@@ -77,7 +78,7 @@ impl Program {
     }
 }
 
-struct Walk<'p> {
+struct MeaningHasher<'p> {
     program: &'p Program,
     files: &'p dyn CircuitFiles,
     hash: Sha256,
@@ -88,7 +89,7 @@ struct Walk<'p> {
 }
 
 /// Each part of the walk gives the walk back, for the part that comes next.
-impl Walk<'_> {
+impl MeaningHasher<'_> {
     fn word(&mut self, text: &str) -> &mut Self {
         self.count(text.len()).hash.update(text);
         self
@@ -118,6 +119,13 @@ impl Walk<'_> {
         self.list(&program.params, |this, param| {
             let named = this.name(&param.name).whole(&param.minimum);
             named.whole(&param.maximum).whole(&param.value);
+            if let Some(open) = &param.open {
+                this.word(match open.counted {
+                    Counted::Rows => "rows",
+                    Counted::Keys => "keys",
+                });
+                this.name(&open.input);
+            }
         });
         self.list(&program.parties, |this, party| _ = this.name(party));
         self.list(&program.states, |this, state| {
@@ -131,6 +139,26 @@ impl Walk<'_> {
         self.word(entry.kind.word()).name(&entry.name);
         self.list(&entry.inputs, Self::input);
         self.list(&entry.outputs, Self::output);
+        if let Some(join) = &entry.join {
+            self.join(join);
+        }
+    }
+
+    /// Which tables are joined by which keys. Sizes and roles follow from this and the params.
+    fn join(&mut self, join: &Join) {
+        self.word("join");
+        for (table, key) in join.tables.iter().zip(&join.key) {
+            self.count(*table).list(key, |this, part| {
+                this.count(part.field as usize);
+                match part.kind {
+                    KeyKind::Text(KeyNormalization::None) => this.word("text"),
+                    KeyKind::Text(KeyNormalization::Email) => this.word("text as email"),
+                    KeyKind::Bytes => this.word("bytes"),
+                    KeyKind::Fixed { bits } => this.sized("bits", bits),
+                };
+            });
+        }
+        self.count(join.most_rows_of_key as usize);
     }
 
     fn input(&mut self, input: &InputPort) {
@@ -172,6 +200,8 @@ impl Walk<'_> {
             }
             TypeKind::Bytes(n) => self.sized("bytes", *n),
             TypeKind::Text(n) => self.sized("text", *n),
+            TypeKind::OpenBytes => self.word("bytes of any length"),
+            TypeKind::OpenText => self.word("text of any length"),
             TypeKind::Array(element, n) => self.sized("array", *n).ty(*element),
             TypeKind::Table(element, n) => self.sized("table", *n).ty(*element),
             TypeKind::Tuple(parts) => self
@@ -334,6 +364,7 @@ impl Walk<'_> {
                 .sized("comprehension", counter.0)
                 .number(from)
                 .expression(of),
+            K::ForEachPair(counter, of) => self.sized("for each pair", counter.0).expression(of),
             K::Call(function, arguments) => self.call(*function, arguments),
             K::Run(run, arguments) => self.sized("run", run.0).expressions(arguments),
             K::Intrinsic(intrinsic, arguments) => {

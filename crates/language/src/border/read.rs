@@ -2,10 +2,11 @@
 
 use serde_json::Value as Json;
 use tacit_circuit::{
-    CircuitError, Given, Kind, Numbers, Type, UniqueJson, Value as Leaf, wipe_json,
+    CircuitError, HostValue, Kind, Numbers, Type, UniqueJson, Value as Leaf, wipe_json,
 };
 use zeroize::Zeroizing;
 
+use super::joined::TableRows;
 use crate::elaborate::most_like;
 use crate::program::{TypeId, TypeKind, TypeTable, bits_of};
 
@@ -18,6 +19,8 @@ pub(super) struct Reader<'t> {
     at: String,
     /// It never grows past its capacity, so that no copy of it is left behind.
     bits: Zeroizing<Vec<bool>>,
+    /// What a table that is joined has besides.
+    rows: Option<TableRows>,
 }
 
 /// The circuit's type of a number or of bytes.
@@ -40,11 +43,65 @@ impl<'t> Reader<'t> {
             types,
             at: at.to_owned(),
             bits: Zeroizing::new(Vec::with_capacity(width)),
+            rows: None,
         }
     }
 
-    pub(super) fn finish(self) -> Zeroizing<Vec<bool>> {
+    /// A reader of the rows of a table that is joined.
+    pub(super) fn of_rows(types: &'t TypeTable, at: &str) -> Self {
+        Self {
+            types,
+            at: at.to_owned(),
+            bits: Zeroizing::new(Vec::new()),
+            rows: Some(TableRows::default()),
+        }
+    }
+
+    /// Makes room for this many rows, before the first one.
+    pub(super) fn reserve(&mut self, row: TypeId, count: usize) {
         self.bits
+            .reserve_exact(self.types.width(row) as usize * count);
+    }
+
+    /// Says how many rows were read.
+    pub(super) fn count(&mut self, count: usize) {
+        if let Some(rows) = &mut self.rows {
+            rows.count = count;
+        }
+    }
+
+    pub(super) fn finish(self) -> (Zeroizing<Vec<bool>>, Option<TableRows>) {
+        (self.bits, self.rows)
+    }
+
+    /// A field of no length, which only tables that are joined have.
+    fn cell(&mut self, bytes: Zeroizing<Vec<u8>>) {
+        self.rows.get_or_insert_default().cells.push(bytes);
+    }
+
+    fn any_text(&mut self, ty: TypeId, text: &str) -> Read<()> {
+        if text.contains('\0') {
+            let found = "a character U+0000, which no key has";
+            return Err(self.error(ty, self.expected(ty), found));
+        }
+        self.cell(Zeroizing::new(text.as_bytes().to_vec()));
+        Ok(())
+    }
+
+    fn any_bytes(&mut self, ty: TypeId, text: &str) -> Read<()> {
+        let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        let byte = |pair: &[u8]| match *pair {
+            [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
+            _ => None,
+        };
+        match digits.chunks(2).map(byte).collect::<Option<Vec<u8>>>() {
+            Some(bytes) => {
+                self.cell(Zeroizing::new(bytes));
+                Ok(())
+            }
+            None => Err(self.error(ty, self.expected(ty), "another text")),
+        }
     }
 
     /// Calls the part that is read next `at`.
@@ -84,12 +141,16 @@ impl<'t> Reader<'t> {
     /// A value from text: its JSON, or what the string says where its JSON is a string.
     pub(super) fn text(&mut self, ty: TypeId, text: &str) -> Read<()> {
         let is_scalar = match self.types.kind(ty) {
-            TypeKind::Bool | TypeKind::Text(_) | TypeKind::Enum(_) => true,
+            TypeKind::Bool
+            | TypeKind::Text(_)
+            | TypeKind::Enum(_)
+            | TypeKind::OpenText
+            | TypeKind::OpenBytes => true,
             _ => leaf(self.types, ty).is_some(),
         };
         if is_scalar {
             let json = Json::String(text.to_owned());
-            let result = self.given(ty, Given::Json(&json));
+            let result = self.given(ty, HostValue::Json(&json));
             wipe_json(json);
             return result;
         }
@@ -105,13 +166,13 @@ impl<'t> Reader<'t> {
             };
             self.error(ty, self.expected(ty), found)
         })?;
-        let result = self.given(ty, Given::Json(&json));
+        let result = self.given(ty, HostValue::Json(&json));
         wipe_json(json);
         result
     }
 
     /// A value that another language gives.
-    pub(super) fn given(&mut self, ty: TypeId, given: Given<'_>) -> Read<()> {
+    pub(super) fn given(&mut self, ty: TypeId, given: HostValue<'_>) -> Read<()> {
         let types = self.types;
         match (types.kind(ty), given.length(), given) {
             (&TypeKind::Array(element, n), Some(length), _) if length == n as usize => {
@@ -126,11 +187,11 @@ impl<'t> Reader<'t> {
                 }
                 Ok(())
             }
-            (TypeKind::Struct(_), None, Given::Json(Json::Object(_)) | Given::Row(..)) => {
+            (TypeKind::Struct(_), None, HostValue::Json(Json::Object(_)) | HostValue::Row(..)) => {
                 self.fields(ty, given)
             }
-            (_, _, Given::Json(json)) => self.scalar(ty, json),
-            (_, _, Given::Numbers(numbers)) => self.numbers(ty, numbers),
+            (_, _, HostValue::Json(json)) => self.scalar(ty, json),
+            (_, _, HostValue::Numbers(numbers)) => self.numbers(ty, numbers),
             _ => Err(self.error(ty, self.expected(ty), found(given))),
         }
     }
@@ -140,11 +201,13 @@ impl<'t> Reader<'t> {
         match (self.types.kind(ty), json) {
             (TypeKind::Bool, _) => self.bool(ty, json),
             (TypeKind::Text(n), Json::String(text)) => self.characters(ty, *n as usize, text),
+            (TypeKind::OpenText, Json::String(text)) => self.any_text(ty, text),
+            (TypeKind::OpenBytes, Json::String(text)) => self.any_bytes(ty, text),
             (TypeKind::Enum(_), Json::String(text)) => self.variant(ty, text),
             (TypeKind::Bytes(0), Json::String(text)) if text.is_empty() => Ok(()),
             _ => match leaf(self.types, ty) {
                 Some(leaf) => self.leaf(ty, &leaf, json),
-                None => Err(self.error(ty, self.expected(ty), found(Given::Json(json)))),
+                None => Err(self.error(ty, self.expected(ty), found(HostValue::Json(json)))),
             },
         }
     }
@@ -160,7 +223,7 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         let json = numbers.to_json();
-        let result = self.given(ty, Given::Json(&json));
+        let result = self.given(ty, HostValue::Json(&json));
         wipe_json(json);
         result
     }
@@ -170,6 +233,8 @@ impl<'t> Reader<'t> {
         match self.types.kind(ty) {
             TypeKind::Bool => "true or false".to_owned(),
             TypeKind::Text(n) => format!("a text of at most {n} bytes of UTF-8"),
+            TypeKind::OpenText => "a text".to_owned(),
+            TypeKind::OpenBytes => "hex digits, two for each byte".to_owned(),
             TypeKind::Enum(number) => {
                 let variants = &self.types.enum_type(*number).variants;
                 let names: Vec<&str> = variants.iter().map(|name| name.as_str()).collect();
@@ -206,7 +271,7 @@ impl<'t> Reader<'t> {
                 self.bits.push(bit);
                 Ok(())
             }
-            None => Err(self.error(ty, "true or false", found(Given::Json(json)))),
+            None => Err(self.error(ty, "true or false", found(HostValue::Json(json)))),
         }
     }
 
@@ -261,7 +326,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Elements of an array, from the first on.
-    pub(super) fn elements(&mut self, element: TypeId, given: Given<'_>) -> Read<()> {
+    pub(super) fn elements(&mut self, element: TypeId, given: HostValue<'_>) -> Read<()> {
         for (number, item) in given.items().enumerate() {
             self.part(|| format!("[{number}]"), |this| this.given(element, item))?;
         }
@@ -288,7 +353,7 @@ impl<'t> Reader<'t> {
         self.bits.extend(std::iter::repeat_n(false, zeros));
     }
 
-    fn fields(&mut self, whole: TypeId, given: Given<'_>) -> Read<()> {
+    fn fields(&mut self, whole: TypeId, given: HostValue<'_>) -> Read<()> {
         let TypeKind::Struct(number) = *self.types.kind(whole) else {
             unreachable!("a struct");
         };
@@ -306,7 +371,7 @@ impl<'t> Reader<'t> {
         }
         let known = |name: &String| fields.iter().any(|(field, _)| field.as_str() == name);
         // Columns that no field has stay where they are.
-        let Given::Json(Json::Object(object)) = given else {
+        let HostValue::Json(Json::Object(object)) = given else {
             return Ok(());
         };
         match object.keys().find(|name| !known(name)) {
@@ -328,15 +393,15 @@ fn quoted(name: &str) -> String {
 }
 
 /// The kind of a value, for an error that does not tell the value.
-fn found(given: Given<'_>) -> String {
+fn found(given: HostValue<'_>) -> String {
     if let Some(length) = given.length() {
         return format!("a list of {length}");
     }
     let kind = match given {
-        Given::Json(Json::Null) => "null",
-        Given::Json(Json::Bool(_)) => "true or false",
-        Given::Json(Json::String(_)) => "a string",
-        Given::Json(Json::Number(_)) | Given::Numbers(_) => "a number",
+        HostValue::Json(Json::Null) => "null",
+        HostValue::Json(Json::Bool(_)) => "true or false",
+        HostValue::Json(Json::String(_)) => "a string",
+        HostValue::Json(Json::Number(_)) | HostValue::Numbers(_) => "a number",
         _ => "an object",
     };
     kind.to_owned()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use tacit_circuit::Digest;
+use tacit_circuit::builder::CircuitForm;
 use tacit_function::Role;
 
 use super::{BorderError, PortValue, meaning, table};
@@ -61,6 +62,13 @@ impl Signature {
             id,
             documentation,
         })
+    }
+
+    /// The same run, whose operations are made in this form when it is compiled. Its meaning stays.
+    #[must_use]
+    pub fn in_form(mut self, form: CircuitForm) -> Self {
+        self.program.form = form;
+        self
     }
 
     /// The program.

@@ -81,6 +81,17 @@ pub(super) fn has_rows_of_texts(types: &TypeTable, ty: TypeId) -> bool {
     })
 }
 
+/// What becomes of missing rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fills {
+    /// A table has fewer; an array has all.
+    Table,
+    /// An array is filled up with zeros.
+    Array,
+    /// There are none: the table is joined.
+    NoRow,
+}
+
 /// A table file as it is read.
 struct Table<'r, 't> {
     reader: &'r mut Reader<'t>,
@@ -104,7 +115,7 @@ pub(super) fn read<'t>(
     ty: TypeId,
     (name, bytes): (&str, &[u8]),
     column: Option<&str>,
-    filled: bool,
+    fills: Fills,
 ) -> Result<Rows, CircuitError> {
     reader.locate(name.to_owned());
     let Some((row, most, is_table)) = rows_of(types, ty) else {
@@ -133,12 +144,18 @@ pub(super) fn read<'t>(
         );
         return Err(table.error(format!("at most {most} rows"), found));
     }
+    if fills == Fills::NoRow {
+        table.reader.reserve(row, count);
+        table.rows()?;
+        table.reader.count(count);
+        return Ok(Rows { filled_up: 0, file });
+    }
     if is_table {
         table.table(most)?;
         return Ok(Rows { filled_up: 0, file });
     }
     let missing = most as usize - count;
-    if missing > 0 && !filled {
+    if missing > 0 && fills != Fills::Array {
         let found = match count {
             1 => "1 row".to_owned(),
             count => format!("{count} rows"),
@@ -330,7 +347,7 @@ fn rows(
 }
 
 fn is_text(types: &TypeTable, ty: TypeId) -> bool {
-    matches!(types.kind(ty), TypeKind::Text(_))
+    matches!(types.kind(ty), TypeKind::Text(_) | TypeKind::OpenText)
 }
 
 /// An array or table as CSV, whose columns are called after the port unless its rows are structs;

@@ -256,6 +256,7 @@ fn what_a_dishonest_peer_can_send_is_read_as_the_language_says() {
         ty,
         bits: bits.into(),
         filled_up,
+        rows: None,
     };
     let expected = "[[\"Blue\", \"Blue\"], [255, 255], \"\\u001b\u{fffd}A\"]";
     assert_eq!(signature.text(&value), expected);
@@ -474,7 +475,7 @@ proptest! {
             .map(|n| (seed[n % 4].wrapping_mul(2 * n as u64 + 1) >> (n % 61)) & 1 == 1)
             .collect();
         let (ty, filled_up) = (port.ty, 0);
-        let wild = PortValue { ty, bits: bits.into(), filled_up };
+        let wild = PortValue { ty, bits: bits.into(), filled_up, rows: None };
         // Random bits are no text; what the first reading keeps, all later ones keep.
         let json = signature.json(&wild);
         let Ok(value) = signature.read_json(port, &json) else {

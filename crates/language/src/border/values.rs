@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use tacit_circuit::{CircuitError, Given, UniqueJson};
+use tacit_circuit::{CircuitError, HostValue, UniqueJson};
 
 use super::read::Reader;
 use super::strict::{self, Rows};
+use super::table::Fills;
 use super::{BorderError, CsvTexts, PortValue, Signature, table, write};
 use crate::interpret::{self, MAX_STEPS, Machine, Random};
 use crate::lower::{CircuitFiles, NoCircuitFiles};
@@ -21,7 +22,7 @@ impl Signature {
     ///
     /// It does not fit the type.
     pub fn read_json(&self, input: &InputPort, json: &Json) -> Result<PortValue, BorderError> {
-        self.read_given(input, Given::Json(json))
+        self.read_given(input, HostValue::Json(json))
     }
 
     /// The value of an input as another language holds it, otherwise as from JSON.
@@ -32,8 +33,13 @@ impl Signature {
     pub fn read_given(
         &self,
         input: &InputPort,
-        given: Given<'_>,
+        given: HostValue<'_>,
     ) -> Result<PortValue, BorderError> {
+        if let Some(table) = self.joined_table(input) {
+            return self.read(input, |reader| {
+                self.read_joined(reader, input, table, given)
+            });
+        }
         self.read(input, |reader| {
             match (given.length(), self.may_be_filled(input)) {
                 (Some(length), Some((element, n))) if length < n => {
@@ -52,9 +58,8 @@ impl Signature {
     ///
     /// It does not fit the type.
     pub fn read_text(&self, input: &InputPort, text: &str) -> Result<PortValue, BorderError> {
-        if self.may_be_filled(input).is_some()
-            && let Ok(UniqueJson(json)) = serde_json::from_str(text)
-        {
+        let is_list = self.may_be_filled(input).is_some() || self.joined_table(input).is_some();
+        if is_list && let Ok(UniqueJson(json)) = serde_json::from_str(text) {
             let value = self.read_json(input, &json);
             tacit_circuit::wipe_json(json);
             return value;
@@ -81,7 +86,12 @@ impl Signature {
         let types = &self.program.types;
         self.read(input, |reader| {
             let name = format!("{} in {name}", input.name);
-            table::read(reader, types, input.ty, (&name, bytes), column, filled)
+            let fills = match self.joined_table(input) {
+                Some(_) => Fills::NoRow,
+                None if filled => Fills::Array,
+                None => Fills::Table,
+            };
+            table::read(reader, types, input.ty, (&name, bytes), column, fills)
         })
     }
 
@@ -98,16 +108,26 @@ impl Signature {
         input: &InputPort,
         read: impl FnOnce(&mut Reader<'t>) -> Result<Rows, CircuitError>,
     ) -> Result<PortValue, BorderError> {
-        let mut reader = Reader::new(&self.program.types, input.ty, input.name.as_str());
+        let joined = self.joined_table(input);
+        let mut reader = match joined {
+            Some(_) => Reader::of_rows(&self.program.types, input.name.as_str()),
+            None => Reader::new(&self.program.types, input.ty, input.name.as_str()),
+        };
         let rows = read(&mut reader)?;
+        let (bits, table) = reader.finish();
         let mut value = PortValue {
             ty: input.ty,
-            bits: reader.finish(),
+            bits,
             filled_up: rows.filled_up,
+            rows: table,
+        };
+        let expected = match (joined, &value.rows) {
+            (Some((row, _)), Some(table)) => self.program.types.width(row) * table.count as u64,
+            _ => self.program.types.width(input.ty),
         };
         assert_eq!(
             value.bits.len() as u64,
-            self.program.types.width(input.ty),
+            expected,
             "a reader gives each bit of the type once"
         );
         if input.is_strict {
@@ -230,7 +250,10 @@ impl Signature {
             let value = values.get(input.name.as_str()).ok_or_else(|| {
                 BorderError::Request(format!("no value is given for {}", self.input_text(input)))
             })?;
-            inputs.push(types.value_of_bits(input.ty, &value.bits));
+            inputs.push(match self.joined_table(input) {
+                Some((row, _)) => self.table_value(row, value),
+                None => types.value_of_bits(input.ty, &value.bits),
+            });
         }
         let mut machine = Machine::new(&self.program, MAX_STEPS, Random::Seed(seed));
         machine.files = circuits;
@@ -245,6 +268,7 @@ impl Signature {
             ty: port.ty,
             bits: types.bits_of_value(port.ty, value).into(),
             filled_up: 0,
+            rows: None,
         });
         Ok(results.collect())
     }

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::Signed;
 
-use super::calls::Given;
+use super::calls::CallArgument;
 use super::expression::block_of;
 use super::operators::Operands;
 use super::term::Term;
@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::interpret;
 use crate::program::{
     BinaryOperator, Expression, ExpressionKind, GenericValue, Intrinsic, Number, NumberOperator,
-    Statement, StatementKind, TypeId, TypeKind, Value, bits_of,
+    Statement, StatementKind, TypeId, TypeKind, TypeTable, Value, bits_of,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Generic, GenericArgument, Ident};
@@ -22,11 +22,11 @@ impl<'a> Elaborator<'a> {
         &mut self,
         name: &'static str,
         generics: &'a [GenericArgument],
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
-        if let Some(Given {
+        if let Some(CallArgument {
             name: Some(named), ..
         }) = given.iter().find(|g| g.name.is_some())
         {
@@ -80,6 +80,26 @@ impl<'a> Elaborator<'a> {
         Expression { kind, ty, span }
     }
 
+    fn applied(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: Vec<Expression>,
+        ty: TypeId,
+        span: Span,
+    ) -> Done<Term> {
+        Ok(Term::Value(self.intrinsic(intrinsic, arguments, ty, span)))
+    }
+
+    /// The type of an integer that a function gives, if it is not too wide for one.
+    fn wide_type(&mut self, kind: TypeKind, what: &str, span: Span) -> Done<TypeId> {
+        let ty = self.program.types.add(kind);
+        if self.program.types.width(ty) > u64::from(TypeTable::MAX_NUMBER_BITS) {
+            let message = format!("this {what} has more than 4096 bits");
+            return self.fail(Diagnostic::new(span, message));
+        }
+        Ok(ty)
+    }
+
     /// `T` of `zero::<T>()`, or the type that is expected.
     fn result_type(
         &mut self,
@@ -100,7 +120,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn bits(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+    fn bits(&mut self, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let [value] = self.positional("bits", given, span)?;
         let term = self.expression(value, None)?;
         if let Term::Number(number) = term {
@@ -117,7 +137,7 @@ impl<'a> Elaborator<'a> {
 
     fn least(
         &mut self,
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         intrinsic: Intrinsic,
         hint: Option<TypeId>,
         span: Span,
@@ -141,12 +161,7 @@ impl<'a> Elaborator<'a> {
         }
         let (left, right) = self.one_number_type(name, (a, left), (b, right), hint, span)?;
         let ty = left.ty;
-        Ok(Term::Value(self.intrinsic(
-            intrinsic,
-            vec![left, right],
-            ty,
-            span,
-        )))
+        self.applied(intrinsic, vec![left, right], ty, span)
     }
 
     /// Both arguments as numbers of one type.
@@ -172,7 +187,12 @@ impl<'a> Elaborator<'a> {
         Ok((left, right))
     }
 
-    fn magnitude(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {
+    fn magnitude(
+        &mut self,
+        given: &[CallArgument<'a>],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
         let [value] = self.positional("abs", given, span)?;
         match self.expression(value, hint)? {
             Term::Integer(number) => Ok(Term::Integer(number.abs())),
@@ -187,12 +207,7 @@ impl<'a> Elaborator<'a> {
                 match self.program.types.kind(ty) {
                     TypeKind::Signed(_) | TypeKind::Fixed(..) => {
                         self.has_opposite(&value, span)?;
-                        Ok(Term::Value(self.intrinsic(
-                            Intrinsic::Abs,
-                            vec![value],
-                            ty,
-                            span,
-                        )))
+                        self.applied(Intrinsic::Abs, vec![value], ty, span)
                     }
                     _ => {
                         let message = format!("`abs` of a `{}`", self.type_name(ty));
@@ -204,7 +219,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn wide_mul(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+    fn wide_mul(&mut self, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let [a, b] = self.positional("wide_mul", given, span)?;
         let left = self.expression(a, None)?;
         let right = self.expression(b, left.ty())?;
@@ -227,20 +242,11 @@ impl<'a> Elaborator<'a> {
                 return self.fail(error.help("it takes two unsigned or two signed integers"));
             }
         };
-        let ty = self.program.types.add(kind);
-        if self.program.types.width(ty) > u64::from(crate::program::TypeTable::MAX_NUMBER_BITS) {
-            let message = "this product has more than 4096 bits";
-            return self.fail(Diagnostic::new(span, message));
-        }
-        Ok(Term::Value(self.intrinsic(
-            Intrinsic::WideMul,
-            vec![left, right],
-            ty,
-            span,
-        )))
+        let ty = self.wide_type(kind, "product", span)?;
+        self.applied(Intrinsic::WideMul, vec![left, right], ty, span)
     }
 
-    fn wide_dot(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+    fn wide_dot(&mut self, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let [a, b] = self.positional("wide_dot", given, span)?;
         let left = self.expression(a, None)?;
         let left = self.typed(left, a.span)?;
@@ -258,37 +264,28 @@ impl<'a> Elaborator<'a> {
                 return self.fail(error.help("it takes two arrays of one type of integers"));
             }
         };
-        let ty = self.program.types.add(kind);
-        if self.program.types.width(ty) > u64::from(crate::program::TypeTable::MAX_NUMBER_BITS) {
-            let message = "this sum has more than 4096 bits";
-            return self.fail(Diagnostic::new(span, message));
-        }
-        Ok(Term::Value(self.intrinsic(
-            Intrinsic::WideDot,
-            vec![left, right],
-            ty,
-            span,
-        )))
+        let ty = self.wide_type(kind, "sum", span)?;
+        self.applied(Intrinsic::WideDot, vec![left, right], ty, span)
     }
 
-    fn add_sat(&mut self, given: &[Given<'a>], hint: Option<TypeId>, span: Span) -> Done<Term> {
+    fn add_sat(
+        &mut self,
+        given: &[CallArgument<'a>],
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Term> {
         let [a, b] = self.positional("add_sat", given, span)?;
         let left = self.expression(a, hint)?;
         let right = self.expression(b, left.ty().or(hint))?;
         let (left, right) = self.one_number_type("add_sat", (a, left), (b, right), hint, span)?;
         let ty = left.ty;
-        Ok(Term::Value(self.intrinsic(
-            Intrinsic::AddSat,
-            vec![left, right],
-            ty,
-            span,
-        )))
+        self.applied(Intrinsic::AddSat, vec![left, right], ty, span)
     }
 
     fn one_hot(
         &mut self,
         generics: &'a [GenericArgument],
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
@@ -307,12 +304,7 @@ impl<'a> Elaborator<'a> {
         };
         let index = self.index_value(index)?;
         let ty = self.sized(TypeKind::Array(bool, length), span)?;
-        Ok(Term::Value(self.intrinsic(
-            Intrinsic::OneHot,
-            vec![index],
-            ty,
-            span,
-        )))
+        self.applied(Intrinsic::OneHot, vec![index], ty, span)
     }
 
     /// An index that may be a secret.
@@ -329,7 +321,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn get_or(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+    fn get_or(&mut self, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let [array, index, other] = self.positional("get_or", given, span)?;
         let term = self.expression(array, None)?;
         let values = self.typed(term, array.span)?;
@@ -346,18 +338,13 @@ impl<'a> Elaborator<'a> {
             return Ok(Term::Value(block_of(statements, other)));
         }
         let arguments = vec![values, index, other];
-        Ok(Term::Value(self.intrinsic(
-            Intrinsic::GetOr,
-            arguments,
-            element,
-            span,
-        )))
+        self.applied(Intrinsic::GetOr, arguments, element, span)
     }
 
     fn bit_count(
         &mut self,
         name: &str,
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         intrinsic: Intrinsic,
         span: Span,
     ) -> Done<Term> {
@@ -370,17 +357,12 @@ impl<'a> Elaborator<'a> {
         }
         let width = bits_of(self.program.types.width(value.ty));
         let ty = self.program.types.unsigned(width);
-        Ok(Term::Value(self.intrinsic(
-            intrinsic,
-            vec![value],
-            ty,
-            span,
-        )))
+        self.applied(intrinsic, vec![value], ty, span)
     }
 
     /// `debug(x)`, which shows `x` where the program is evaluated or tested. Elsewhere the program
     /// has nothing of it, so that no run can print a secret.
-    fn debug(&mut self, given: &[Given<'a>], span: Span) -> Done<Term> {
+    fn debug(&mut self, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let [value] = self.positional("debug", given, span)?;
         let term = match self.expression(value, None)? {
             Term::Number(number) => {
@@ -412,7 +394,7 @@ impl<'a> Elaborator<'a> {
         &mut self,
         name: &str,
         generics: &'a [GenericArgument],
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {

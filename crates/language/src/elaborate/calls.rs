@@ -20,12 +20,12 @@ use crate::syntax::{
 
 /// An argument as it is given.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct CallArgument<'a> {
     pub(super) name: Option<&'a Ident>,
     pub(super) value: &'a syntax::Expression,
 }
 
-impl<'a> Given<'a> {
+impl<'a> CallArgument<'a> {
     pub(super) fn of(argument: &'a Argument) -> Self {
         Self {
             name: argument.name.as_ref(),
@@ -38,7 +38,7 @@ impl<'a> Elaborator<'a> {
     pub(super) fn call(
         &mut self,
         path: &'a Path,
-        given: Vec<Given<'a>>,
+        given: Vec<CallArgument<'a>>,
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
@@ -52,7 +52,7 @@ impl<'a> Elaborator<'a> {
         &mut self,
         name: &'a Ident,
         generics: &'a [GenericArgument],
-        given: Vec<Given<'a>>,
+        given: Vec<CallArgument<'a>>,
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
@@ -80,7 +80,7 @@ impl<'a> Elaborator<'a> {
         &mut self,
         name: &'a Ident,
         generics: &'a [GenericArgument],
-        given: Vec<Given<'a>>,
+        given: Vec<CallArgument<'a>>,
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
@@ -98,7 +98,7 @@ impl<'a> Elaborator<'a> {
         meaning: Meaning,
         name: &Ident,
         generics: &'a [GenericArgument],
-        given: Vec<Given<'a>>,
+        given: Vec<CallArgument<'a>>,
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
@@ -129,7 +129,7 @@ impl<'a> Elaborator<'a> {
     fn in_order(
         &mut self,
         parameters: &[&Symbol],
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         name: &str,
         span: Span,
     ) -> Done<Vec<&'a syntax::Expression>> {
@@ -184,7 +184,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A run or `main`, in a test.
-    fn call_entry(&mut self, key: ItemKey, given: &[Given<'a>], span: Span) -> Done<Term> {
+    fn call_entry(&mut self, key: ItemKey, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let Some(&EntryId(number)) = self.entries.get(&key) else {
             return self.fail(Diagnostic::new(span, "this run has an error"));
         };
@@ -203,6 +203,7 @@ impl<'a> Elaborator<'a> {
         let names: Vec<&Symbol> = ports.iter().map(|(name, _)| name).collect();
         let ordered = self.in_order(&names, given, name.as_str(), span)?;
         let mut values = Vec::with_capacity(ports.len());
+        self.note_lengths(&names, &ordered, span)?;
         for (argument, (_, ty)) in ordered.into_iter().zip(&ports) {
             values.push(self.value(argument, *ty)?);
         }
@@ -215,7 +216,7 @@ impl<'a> Elaborator<'a> {
         &mut self,
         (key, function): (ItemKey, &'a Function),
         generics: &'a [GenericArgument],
-        given: Vec<Given<'a>>,
+        given: Vec<CallArgument<'a>>,
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
@@ -352,7 +353,7 @@ impl<'a> Elaborator<'a> {
     fn call_lambda(
         &mut self,
         lambda: u32,
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {

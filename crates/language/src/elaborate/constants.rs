@@ -5,9 +5,9 @@ use num_bigint::BigInt;
 use super::term::Term;
 use super::{Binding, Context, Done, Elaborator, Surroundings, most_like};
 use crate::diagnostic::Diagnostic;
-use crate::program::{ExpressionKind, GenericValue, ItemKey, Param, Value};
+use crate::program::{Counted, ExpressionKind, GenericValue, ItemKey, OpenValue, Param, Value};
 use crate::source::{FileId, Span};
-use crate::syntax::{Expression, Generic, ItemKind, ParamItem};
+use crate::syntax::{Expression, ExpressionKind as Syntax, Generic, Ident, ItemKind, ParamItem};
 
 /// The context of an item that is generic, with these values.
 pub(super) fn generic_context(
@@ -153,12 +153,21 @@ impl<'a> Elaborator<'a> {
             let message = format!("`{}` has no value: {minimum} to {maximum}", item.name.name);
             return self.fail(Diagnostic::new(item.name.span, message));
         }
-        let default = match &item.default {
-            Some(default) => Some(self.const_integer(default, "the value of a param")?),
+        let open = match &item.default {
+            Some(default) => self.open_value(default)?,
             None => None,
         };
+        let default = match &item.default {
+            Some(default) if open.is_none() => {
+                Some(self.const_integer(default, "the value of a param")?)
+            }
+            _ => None,
+        };
         let given = self.given.get(item.name.as_str()).cloned();
-        let value = given.or(default.clone()).unwrap_or(minimum.clone());
+        // What holds for the largest table holds for each.
+        let largest = open.is_some().then(|| maximum.clone());
+        let value = given.or(default.clone()).or(largest);
+        let value = value.unwrap_or(minimum.clone());
         if value < minimum || value > maximum {
             let name = &item.name.name;
             let message = format!("the value {value} of `{name}` is outside {minimum}..={maximum}");
@@ -171,7 +180,55 @@ impl<'a> Elaborator<'a> {
             maximum,
             default,
             value,
+            open,
         })
+    }
+
+    /// `len(people)` or `keys(sales)` of a table that `main` joins.
+    fn open_value(&mut self, of: &'a Expression) -> Done<Option<OpenValue>> {
+        let Some((counted, table)) = counted_table(of) else {
+            return Ok(None);
+        };
+        let entries = self
+            .loaded
+            .items()
+            .iter()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Entry(entry) => entry.join.as_ref(),
+                _ => None,
+            });
+        let mut tables = entries.flat_map(|join| [&join.left.table, &join.right.table]);
+        if !tables.any(|joined| joined.name == table.name) {
+            let message = format!("`{}` is no table that `main` joins", table.name);
+            let error = Diagnostic::new(table.span, message);
+            return self.fail(error.help(
+                "`len(people)` and `keys(people)` are of an input in `pairs: join people …`",
+            ));
+        }
+        let input = table.name.clone();
+        Ok(Some(OpenValue { input, counted }))
+    }
+}
+
+/// The table that a param counts, and what it counts of it.
+pub(super) fn counted_table(of: &Expression) -> Option<(Counted, &Ident)> {
+    let Syntax::Call(called, arguments) = &of.kind else {
+        return None;
+    };
+    let Syntax::Path(called) = &called.kind else {
+        return None;
+    };
+    let counted = match called.as_name()?.as_str() {
+        "len" => Counted::Rows,
+        "keys" => Counted::Keys,
+        _ => return None,
+    };
+    let [only] = &arguments[..] else {
+        return None;
+    };
+    match &only.value.kind {
+        Syntax::Path(table) => Some((counted, table.as_name()?)),
+        _ => None,
     }
 }
 

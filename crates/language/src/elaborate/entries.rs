@@ -6,8 +6,8 @@ use super::generics::{BodyProgress, Instance, InstanceKey};
 use super::{Binding, Context, Done, Elaborator, Surroundings, most_like, order};
 use crate::diagnostic::{Diagnostic, Reported};
 use crate::program::{
-    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, OutputPort, StateId,
-    StateVariable, TypeId, TypeKind,
+    Entry, EntryId, EntryKind, Function, FunctionId, InputPort, ItemKey, LocalId, OutputPort,
+    StateId, StateVariable, TypeId, TypeKind,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, ItemKind, Output, Party, StateItem, TypeExpressionKind};
@@ -69,6 +69,7 @@ impl<'a> Elaborator<'a> {
         self.check_recursion();
         self.check_chain();
         self.check_made();
+        self.check_open_types();
     }
 
     fn parties(&mut self) {
@@ -160,7 +161,7 @@ impl<'a> Elaborator<'a> {
         });
         let (ty, value) = declared?;
         let name = &item.name;
-        self.check_port(ty, name)?;
+        self.check_port(ty, name, false)?;
         self.program.states.push(StateVariable {
             name: name.name.clone(),
             ty,
@@ -173,11 +174,19 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Reports what no port of a function can be.
-    fn check_port(&mut self, ty: TypeId, name: &Ident) -> Done<()> {
+    fn check_port(&mut self, ty: TypeId, name: &Ident, is_joined: bool) -> Done<()> {
         if !Port::is_valid_name(name.as_str()) {
             let message = "an input, a result or a state has a name of at most 64 bytes that \
                            begins with a letter";
             return self.fail(Diagnostic::new(name.span, message));
+        }
+        if self.program.types.is_open(ty) && !is_joined {
+            let message = format!("`{}` has a field of no length", name.name);
+            let error = Diagnostic::new(name.span, message);
+            return self.fail(error.help(
+                "only a table that `main` joins has one, as its key: write `text<64>` or \
+                 `bytes<16>`",
+            ));
         }
         if self.program.types.width(ty) > 0 {
             return Ok(());
@@ -190,8 +199,11 @@ impl<'a> Elaborator<'a> {
         let span = entry.name.span;
         let mut context = Context::new(key.0, Surroundings::Entry(entry.kind));
         let (inputs, failed) = self.inputs(entry, &mut context);
-        let outputs = self.outputs(entry);
-        let (outputs, reported) = match outputs {
+        let joined = match (&entry.join, failed) {
+            (Some(join), None) => Some(self.joined(join, &inputs)?),
+            _ => None,
+        };
+        let (outputs, reported) = match self.outputs(entry) {
             Ok(outputs) => (outputs, failed),
             Err(reported) => (Vec::new(), Some(reported)),
         };
@@ -203,14 +215,9 @@ impl<'a> Elaborator<'a> {
             }
         };
         let (body, context) = self.within(context, |this| {
-            let mut locals = Vec::new();
-            for port in &inputs {
-                let local = this.local(port.name.clone(), port.ty);
-                this.bind(port.name.clone(), Binding::Local(local, false));
-                locals.push(local);
-                if port.owner.is_none() {
-                    this.context.public.push(local);
-                }
+            let mut locals = this.bind_inputs(entry, &inputs);
+            if let (Some(join), Some(joined)) = (&entry.join, &joined) {
+                locals.push(this.bind_pairs(join, joined));
             }
             let has_result = !outputs.is_empty() || reported.is_some();
             if let Some(reported) = reported {
@@ -243,6 +250,8 @@ impl<'a> Elaborator<'a> {
             span,
         };
         self.open_results(&mut function);
+        let join = joined.map(|joined| self.finished(joined, &inputs, &outputs, &mut function));
+        let join = join.transpose()?;
         let id = self.add_function(key, function, result);
         self.program.entries.push(Entry {
             kind: entry.kind,
@@ -250,12 +259,31 @@ impl<'a> Elaborator<'a> {
             inputs,
             outputs,
             function: id,
+            join,
             assigns,
             span,
         });
         let number = EntryId(self.program.entries.len() as u32 - 1);
         self.entries.insert(key, number);
         Ok(())
+    }
+
+    /// Binds the inputs, each to a local; a table that is joined has no other use.
+    fn bind_inputs(&mut self, entry: &syntax::Entry, inputs: &[InputPort]) -> Vec<LocalId> {
+        let mut locals = Vec::new();
+        for port in inputs {
+            let local = self.local(port.name.clone(), port.ty);
+            let binding = match entry.joins(&port.name) {
+                true => Binding::Table,
+                false => Binding::Local(local, false),
+            };
+            self.bind(port.name.clone(), binding);
+            locals.push(local);
+            if port.owner.is_none() {
+                self.context.public.push(local);
+            }
+        }
+        locals
     }
 
     /// The inputs that are right; the names of the others are broken in `context`.
@@ -267,7 +295,7 @@ impl<'a> Elaborator<'a> {
         let mut inputs = Vec::new();
         let mut failed = None;
         for input in &entry.inputs {
-            match self.input(input, &inputs) {
+            match self.input(input, &inputs, entry.joins(&input.name.name)) {
                 Ok(port) => inputs.push(port),
                 Err(reported) => {
                     let broken = Binding::Broken(reported);
@@ -297,18 +325,28 @@ impl<'a> Elaborator<'a> {
         FunctionId(self.program.functions.len() as u32 - 1)
     }
 
-    fn input(&mut self, input: &'a syntax::Input, before: &[InputPort]) -> Done<InputPort> {
+    fn input(
+        &mut self,
+        input: &'a syntax::Input,
+        before: &[InputPort],
+        is_joined: bool,
+    ) -> Done<InputPort> {
         let name = &input.name;
         if before.iter().any(|port| port.name == name.name) {
             let message = format!("two inputs `{}`", name.name);
             return self.fail(Diagnostic::new(name.span, message));
         }
         let context = Context::new(self.loaded.root(), Surroundings::Constant);
-        let ty = self.within(context, |this| this.ty(&input.ty)).0;
+        let ty = self
+            .within(context, |this| match is_joined {
+                true => this.joined_type(input),
+                false => this.ty(&input.ty),
+            })
+            .0;
         let owner = input.owner.as_ref();
         let owner = owner.map(|party| self.party(party)).transpose()?;
         let ty = ty?;
-        self.check_port(ty, name)?;
+        self.check_port(ty, name, is_joined)?;
         let sorted = match &input.sorted {
             None => None,
             Some(sorted) => {
@@ -350,7 +388,7 @@ impl<'a> Elaborator<'a> {
         let to = output.to.as_ref();
         let to = to.map(|party| self.party(party)).transpose()?;
         let ty = ty?;
-        self.check_port(ty, &output.name)?;
+        self.check_port(ty, &output.name, false)?;
         Ok(OutputPort {
             name: output.name.name.clone(),
             ty,

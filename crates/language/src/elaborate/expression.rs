@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::calls::Given;
+use super::calls::CallArgument;
 use super::names::Meaning;
 use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings, narrow};
@@ -78,15 +78,15 @@ impl<'a> Elaborator<'a> {
                 let Syntax::Path(path) = &called.kind else {
                     return self.fail(Diagnostic::new(called.span, "this is not a function"));
                 };
-                let given = arguments.iter().map(Given::of).collect();
+                let given = arguments.iter().map(CallArgument::of).collect();
                 self.call(path, given, hint, span)
             }
             Syntax::Method(receiver, name, generics, arguments) => {
-                let first = Given {
+                let first = CallArgument {
                     name: None,
                     value: receiver,
                 };
-                let rest = arguments.iter().map(Given::of);
+                let rest = arguments.iter().map(CallArgument::of);
                 let given = std::iter::once(first).chain(rest).collect();
                 self.method(name, generics, given, hint, span)
             }
@@ -115,6 +115,9 @@ impl<'a> Elaborator<'a> {
             Meaning::Binding(Binding::Lambda(_)) => {
                 let error = Diagnostic::new(span, "a lambda is called or passed on, nothing else");
                 self.fail(error)
+            }
+            Meaning::Binding(Binding::Table | Binding::Pairs(..)) => {
+                Err(self.no_value(path.last()))
             }
             Meaning::Binding(Binding::Broken(reported)) => Err(reported),
             Meaning::Variant(key, place) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use num_traits::ToPrimitive;
 
-use super::calls::Given;
+use super::calls::CallArgument;
 use super::constants::{bindings, generic_context};
 use super::term::Term;
 use super::{Binding, Context, Done, Elaborator, Surroundings};
@@ -427,7 +427,7 @@ impl<'a> Elaborator<'a> {
     pub(super) fn positional<const N: usize>(
         &mut self,
         name: &str,
-        given: &[Given<'a>],
+        given: &[CallArgument<'a>],
         span: Span,
     ) -> Done<[&'a syntax::Expression; N]> {
         let values: Vec<&syntax::Expression> = given.iter().map(|given| given.value).collect();

@@ -20,6 +20,8 @@ struct LoopRange {
     to: Number,
     /// The array whose elements the turns get, its elements' type, and its length.
     of: Option<(ValuePath, TypeId)>,
+    /// Whether these are the pairs of a join. How many there are is known behind the body.
+    is_over_pairs: bool,
 }
 
 /// What the turns of an unrolled loop stand for.
@@ -56,6 +58,7 @@ impl<'a> Elaborator<'a> {
             from: kept.from,
             to: kept.to,
             body,
+            is_over_pairs: kept.is_over_pairs,
         }));
         out.push(Statement { kind, span });
         Ok(())
@@ -68,6 +71,9 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Term> {
         let element_type = hint.and_then(|ty| self.element_hint(ty));
+        if !each.is_const && self.pairs_named(&each.over).is_some() {
+            return self.for_each_pair(each, hint, span);
+        }
         let mut statements = Vec::new();
         let term = match self.unrolled(each, &mut statements)? {
             Some(turns) => {
@@ -113,16 +119,41 @@ impl<'a> Elaborator<'a> {
         let counter = self.counter(counter_name(each));
         let element = element(&kept, counter, span);
         let turn = element.unwrap_or(Term::Number(Number::Counter(counter)));
-        let branch = self.turn(each, turn, element_type)?;
+        let value = self.turn_value(each, turn, element_type)?;
+        let ty = self.sized(TypeKind::Array(value.ty, length), span)?;
+        let kind = ExpressionKind::Comprehension(counter, kept.from, Box::new(value));
+        Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// `[for p in pairs { e }]`, an array as long as its type says.
+    fn for_each_pair(&mut self, each: &'a ForLoop, hint: Option<TypeId>, span: Span) -> Done<Term> {
+        let kept = self.kept(each, &mut Vec::new())?;
+        let array = hint.map(|ty| self.program.types.kind(ty).clone());
+        let Some(TypeKind::Array(element_type, length)) = array else {
+            return self.not_by_pair(span);
+        };
+        let counter = self.counter(counter_name(each));
+        let turn = element(&kept, counter, span).expect("pairs have elements");
+        let value = self.turn_value(each, turn, Some(element_type))?;
+        let ty = self.program.types.add(TypeKind::Array(value.ty, length));
+        let kind = ExpressionKind::ForEachPair(counter, Box::new(value));
+        Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// What a turn of a comprehension gives.
+    fn turn_value(
+        &mut self,
+        each: &'a ForLoop,
+        element: Term,
+        element_type: Option<TypeId>,
+    ) -> Done<Expression> {
+        let branch = self.turn(each, element, element_type)?;
         let value = match (branch.term, element_type) {
             (Term::Value(value), _) => value,
             (term, Some(ty)) => self.meet(term, ty, branch.span)?,
             (term, None) => self.typed(term, branch.span)?,
         };
-        let value = block_of(branch.statements, value);
-        let ty = self.sized(TypeKind::Array(value.ty, length), span)?;
-        let kind = ExpressionKind::Comprehension(counter, kept.from, Box::new(value));
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(block_of(branch.statements, value))
     }
 
     /// One turn of a loop, its pattern standing for `element`.
@@ -227,7 +258,24 @@ impl<'a> Elaborator<'a> {
             if *is_inclusive {
                 to = Number::apply(NumberOperator::Add, vec![to, Number::Constant(1)]);
             }
-            return Ok(LoopRange { from, to, of: None });
+            return Ok(LoopRange {
+                from,
+                to,
+                of: None,
+                is_over_pairs: false,
+            });
+        }
+        if let Some((local, ty)) = self.pairs_named(&each.over) {
+            let place = ValuePath {
+                root: Root::Local(local),
+                path: Vec::new(),
+            };
+            return Ok(LoopRange {
+                from: Number::Constant(0),
+                to: Number::Constant(0),
+                of: Some((place, ty)),
+                is_over_pairs: true,
+            });
         }
         let term = self.expression(&each.over, None)?;
         let value = self.typed(term, span)?;
@@ -236,6 +284,7 @@ impl<'a> Elaborator<'a> {
             from: Number::Constant(0),
             to: Number::Constant(length.into()),
             of: Some((place, element_type)),
+            is_over_pairs: false,
         })
     }
 

@@ -25,6 +25,7 @@ impl Elaborator<'_> {
             if let Some(binding) = self.binding(name.as_str()) {
                 return match binding {
                     Binding::Broken(reported) => Err(*reported),
+                    Binding::Table | Binding::Pairs(..) => Err(self.no_value(name)),
                     binding => Ok(Meaning::Binding(binding.clone())),
                 };
             }

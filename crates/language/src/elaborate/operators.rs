@@ -368,7 +368,9 @@ impl<'a> Elaborator<'a> {
             | TypeKind::Signed(_)
             | TypeKind::Fixed(..)
             | TypeKind::Bytes(_)
-            | TypeKind::Text(_) => true,
+            | TypeKind::Text(_)
+            | TypeKind::OpenBytes
+            | TypeKind::OpenText => true,
             TypeKind::Tuple(parts) => parts.iter().all(|part| self.is_ordered(*part)),
             TypeKind::Array(..) | TypeKind::Table(..) | TypeKind::Struct(_) => false,
         }

@@ -5,8 +5,9 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::program::{
-    Block, Body, Condition, CounterId, Expression, ExpressionKind, Function, Loop, Number,
-    NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, ValuePath,
+    Body, Condition, CounterId, Expression, ExpressionKind, Function, Number, NumberOperator,
+    Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, ValuePath, Visit,
+    in_expression, in_statement,
 };
 use crate::source::Span;
 
@@ -22,7 +23,7 @@ pub(super) fn check(program: &Program, errors: &mut Diagnostics) {
         let Body::Block(block) = &function.body else {
             continue;
         };
-        let mut walk = Walk {
+        let mut walk = RangeCheck {
             program,
             function,
             bounds: vec![(0, 0); function.counters.len()],
@@ -49,7 +50,7 @@ pub(super) fn check(program: &Program, errors: &mut Diagnostics) {
     }
 }
 
-struct Walk<'p> {
+struct RangeCheck<'p> {
     program: &'p Program,
     function: &'p Function,
     /// The least and greatest value of each counter of an open loop.
@@ -64,13 +65,8 @@ struct Walk<'p> {
     error: Option<Diagnostic>,
 }
 
-impl Walk<'_> {
-    fn block(&mut self, block: &Block) {
-        self.statements(&block.statements);
-        self.expression(&block.value);
-    }
-
-    fn statements(&mut self, statements: &[Statement]) {
+impl<'p> Visit<'p> for RangeCheck<'p> {
+    fn statements(&mut self, statements: &'p [Statement]) {
         for statement in statements {
             if self.error.is_some() || *self.left == 0 {
                 return;
@@ -79,18 +75,10 @@ impl Walk<'_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    fn statement(&mut self, statement: &'p Statement) {
         match &statement.kind {
-            StatementKind::Let(_, value)
-            | StatementKind::Evaluate(value)
-            | StatementKind::Assert(value)
-            | StatementKind::Debug(value) => self.expression(value),
-            StatementKind::Assign(place, value) => {
-                self.expression(value);
-                self.place(place);
-            }
             StatementKind::If(condition, then, otherwise) => {
-                let taken = self.condition(condition, statement.span);
+                let taken = self.taken(condition, statement.span);
                 if taken.0 {
                     self.statements(then);
                 }
@@ -98,12 +86,79 @@ impl Walk<'_> {
                     self.statements(otherwise);
                 }
             }
-            StatementKind::For(each) => self.repeat(each, statement.span),
+            // One pair is as all of them.
+            StatementKind::For(each) if each.is_over_pairs => {
+                if each.to != Number::Constant(0) {
+                    self.statements(&each.body);
+                }
+            }
+            StatementKind::For(each) => {
+                let turn = |walk: &mut Self| walk.statements(&each.body);
+                self.turns(each.counter, (&each.from, &each.to), statement.span, turn);
+            }
+            _ => in_statement(self, statement),
         }
     }
 
+    fn expression(&mut self, expression: &'p Expression) {
+        if self.error.is_some() || *self.left == 0 {
+            return;
+        }
+        use ExpressionKind as K;
+        match &expression.kind {
+            K::Number(number) => self.value(number, expression.ty, expression.span),
+            K::Shift(_, of, amount) => {
+                self.expression(of);
+                self.within(amount, (0, i128::MAX), expression.span, |walk, value| {
+                    let message = format!("a shift by {value}{}", walk.turn_text(amount));
+                    Diagnostic::new(expression.span, message)
+                });
+            }
+            K::If(condition, a, b) => {
+                let taken = self.taken(condition, expression.span);
+                if taken.0 {
+                    self.expression(a);
+                }
+                if taken.1 {
+                    self.expression(b);
+                }
+            }
+            K::ForEachPair(_, of) => {
+                if self.program.types.length(expression.ty) > 0 {
+                    self.expression(of);
+                }
+            }
+            K::Comprehension(counter, from, of) => {
+                let TypeKind::Array(_, length) = *self.program.types.kind(expression.ty) else {
+                    return;
+                };
+                let parts = vec![from.clone(), Number::Constant(length.into())];
+                let to = Number::apply(NumberOperator::Add, parts);
+                let turn = |walk: &mut Self| walk.expression(of);
+                self.turns(*counter, (from, &to), expression.span, turn);
+            }
+            _ => in_expression(self, expression),
+        }
+    }
+
+    fn place(&mut self, place: &'p ValuePath) {
+        let mut ty = match &place.root {
+            Root::Local(local) => self.function.locals[local.0 as usize].ty,
+            Root::State(state) => self.program.states[state.0 as usize].ty,
+            Root::Value(value) => {
+                self.expression(value);
+                value.ty
+            }
+        };
+        for step in &place.path {
+            ty = self.step(step, ty);
+        }
+    }
+}
+
+impl<'p> RangeCheck<'p> {
     /// Which branches are run: with bounds alone, both where both may be.
-    fn condition(&mut self, condition: &Condition, span: Span) -> (bool, bool) {
+    fn taken(&mut self, condition: &'p Condition, span: Span) -> (bool, bool) {
         match condition {
             Condition::Secret(value) => {
                 self.expression(value);
@@ -115,11 +170,6 @@ impl Walk<'_> {
                 _ => (true, true),
             },
         }
-    }
-
-    fn repeat(&mut self, each: &Loop, span: Span) {
-        let turn = |walk: &mut Self| walk.statements(&each.body);
-        self.turns(each.counter, (&each.from, &each.to), span, turn);
     }
 
     fn turns(
@@ -217,21 +267,7 @@ impl Walk<'_> {
         }
     }
 
-    fn place(&mut self, place: &ValuePath) {
-        let mut ty = match &place.root {
-            Root::Local(local) => self.function.locals[local.0 as usize].ty,
-            Root::State(state) => self.program.states[state.0 as usize].ty,
-            Root::Value(value) => {
-                self.expression(value);
-                value.ty
-            }
-        };
-        for step in &place.path {
-            ty = self.step(step, ty);
-        }
-    }
-
-    fn step(&mut self, step: &Step, ty: TypeId) -> TypeId {
+    fn step(&mut self, step: &'p Step, ty: TypeId) -> TypeId {
         let types = &self.program.types;
         let element = types.element(ty);
         let (element_type, length) = element.unwrap_or((ty, 0));
@@ -276,52 +312,6 @@ impl Walk<'_> {
                     _ => TypeKind::Array(element_type, *count),
                 };
                 types.find(&kind).unwrap_or(ty)
-            }
-        }
-    }
-
-    fn expression(&mut self, expression: &Expression) {
-        if self.error.is_some() || *self.left == 0 {
-            return;
-        }
-        use ExpressionKind as K;
-        match &expression.kind {
-            K::Constant(_) => {}
-            K::Number(number) => self.value(number, expression.ty, expression.span),
-            K::Read(place) => self.place(place),
-            K::Unary(_, of) | K::Cast(of) | K::Repeat(of) => self.expression(of),
-            K::Shift(_, of, amount) => {
-                self.expression(of);
-                self.within(amount, (0, i128::MAX), expression.span, |walk, value| {
-                    let message = format!("a shift by {value}{}", walk.turn_text(amount));
-                    Diagnostic::new(expression.span, message)
-                });
-            }
-            K::Binary(_, a, b) => {
-                self.expression(a);
-                self.expression(b);
-            }
-            K::If(condition, a, b) => {
-                let taken = self.condition(condition, expression.span);
-                if taken.0 {
-                    self.expression(a);
-                }
-                if taken.1 {
-                    self.expression(b);
-                }
-            }
-            K::Block(block) => self.block(block),
-            K::Aggregate(parts) | K::Call(_, parts) | K::Run(_, parts) | K::Intrinsic(_, parts) => {
-                parts.iter().for_each(|part| self.expression(part));
-            }
-            K::Comprehension(counter, from, of) => {
-                let TypeKind::Array(_, length) = *self.program.types.kind(expression.ty) else {
-                    return;
-                };
-                let parts = vec![from.clone(), Number::Constant(length.into())];
-                let to = Number::apply(NumberOperator::Add, parts);
-                let turn = |walk: &mut Self| walk.expression(of);
-                self.turns(*counter, (from, &to), expression.span, turn);
             }
         }
     }

@@ -57,13 +57,7 @@ impl<'a> Elaborator<'a> {
         self.burn(span)?;
         match &statement.kind {
             Written::Let(pattern, ty, value) => {
-                let term = match ty {
-                    Some(ty) => {
-                        let ty = self.ty(ty)?;
-                        Term::Value(self.value(value, ty)?)
-                    }
-                    None => self.expression(value, None)?,
-                };
+                let term = self.declared(ty.as_ref(), value)?;
                 self.bind_pattern(pattern, term, value.span, out)
             }
             Written::Const(name, ty, value) => self.const_statement(name, ty.as_ref(), value),
@@ -89,19 +83,28 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// A value of the type that is written with it, if one is.
+    fn declared(
+        &mut self,
+        ty: Option<&'a syntax::TypeExpression>,
+        value: &'a syntax::Expression,
+    ) -> Done<Term> {
+        match ty {
+            Some(ty) => {
+                let ty = self.ty(ty)?;
+                Ok(Term::Value(self.value(value, ty)?))
+            }
+            None => self.expression(value, None),
+        }
+    }
+
     fn const_statement(
         &mut self,
         name: &Ident,
         ty: Option<&'a syntax::TypeExpression>,
         value: &'a syntax::Expression,
     ) -> Done<()> {
-        let term = match ty {
-            Some(ty) => {
-                let ty = self.ty(ty)?;
-                Term::Value(self.value(value, ty)?)
-            }
-            None => self.expression(value, None)?,
-        };
+        let term = self.declared(ty, value)?;
         if !term.is_const() {
             let message = format!("`{}` is const, and this is a secret", name.name);
             let error = Diagnostic::new(value.span, message).label("depends on the inputs");

@@ -23,9 +23,9 @@ use turns::counters_of;
 use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Block, Body, Condition, Expression, ExpressionKind as K, Function, Intrinsic,
-    LocalId, Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId,
-    TypeKind, Value, ValuePath,
+    BinaryOperator, Body, Condition, Expression, ExpressionKind as K, Function, Intrinsic, LocalId,
+    Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value,
+    ValuePath, Visit, in_expression, in_statement,
 };
 use crate::source::Span;
 
@@ -40,7 +40,7 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
         let Body::Block(block) = &function.body else {
             continue;
         };
-        let mut walk = Walk {
+        let mut walk = SumCheck {
             program,
             function,
             changed: function.values().1,
@@ -76,7 +76,7 @@ struct Sum {
 /// The least and greatest value.
 type Range = (BigInt, BigInt);
 
-struct Walk<'p> {
+struct SumCheck<'p> {
     program: &'p Program,
     function: &'p Function,
     /// Variables that are assigned.
@@ -99,49 +99,89 @@ struct Walk<'p> {
     left: u128,
 }
 
-impl<'p> Walk<'p> {
-    fn block(&mut self, block: &'p Block) {
-        self.statements(&block.statements);
-        self.expression(&block.value);
-    }
-
-    fn statements(&mut self, statements: &'p [Statement]) {
-        for statement in statements {
-            match &statement.kind {
-                StatementKind::Let(local, value) => {
-                    self.expression(value);
-                    self.first.insert(*local, self.loops.len());
-                    if !self.changed.contains(local) {
-                        let range = self.range(value);
-                        self.known.insert(*local, (value, range));
-                    }
-                }
-                StatementKind::Assign(place, value) => {
-                    self.expression(value);
-                    self.assign(place, value, statement.span);
-                }
-                StatementKind::If(condition, then, otherwise) => {
-                    if let Condition::Secret(condition) = condition {
-                        self.expression(condition);
-                    }
-                    self.under(condition, true, |walk| walk.statements(then));
-                    self.under(condition, false, |walk| walk.statements(otherwise));
-                }
-                StatementKind::For(each) => {
-                    let ends = (&each.from, &each.to);
-                    self.turns(each.counter.0 as usize, ends, |walk| {
-                        walk.statements(&each.body);
-                    });
-                }
-                StatementKind::Evaluate(value)
-                | StatementKind::Assert(value)
-                | StatementKind::Debug(value) => {
-                    self.expression(value);
+impl<'p> Visit<'p> for SumCheck<'p> {
+    fn statement(&mut self, statement: &'p Statement) {
+        match &statement.kind {
+            StatementKind::Let(local, value) => {
+                self.expression(value);
+                self.first.insert(*local, self.loops.len());
+                if !self.changed.contains(local) {
+                    let range = self.range(value);
+                    self.known.insert(*local, (value, range));
                 }
             }
+            StatementKind::Assign(place, value) => {
+                self.expression(value);
+                self.assign(place, value, statement.span);
+            }
+            StatementKind::If(condition, then, otherwise) => {
+                self.condition(condition);
+                self.under(condition, true, |walk| walk.statements(then));
+                self.under(condition, false, |walk| walk.statements(otherwise));
+            }
+            StatementKind::For(each) => {
+                // Of all pairs, those that are not matched are zero.
+                let joins = self
+                    .program
+                    .entries
+                    .iter()
+                    .filter_map(|entry| entry.join.as_ref());
+                let matched = joins.flat_map(|join| join.keys).min().unwrap_or(0);
+                let matched = Number::Constant(matched.into());
+                let to = if each.is_over_pairs {
+                    &matched
+                } else {
+                    &each.to
+                };
+                let ends = (&each.from, to);
+                self.turns(each.counter.0 as usize, ends, |walk| {
+                    walk.statements(&each.body)
+                });
+            }
+            _ => in_statement(self, statement),
         }
     }
 
+    fn expression(&mut self, expression: &'p Expression) {
+        match &expression.kind {
+            K::Comprehension(counter, from, of) => {
+                let TypeKind::Array(_, length) = *self.program.types.kind(expression.ty) else {
+                    return;
+                };
+                let parts = vec![from.clone(), Number::Constant(length.into())];
+                let to = Number::apply(NumberOperator::Add, parts);
+                self.turns(counter.0 as usize, (from, &to), |walk| walk.expression(of));
+            }
+            K::If(condition, a, b) => {
+                self.condition(condition);
+                self.under(condition, true, |walk| walk.expression(a));
+                self.under(condition, false, |walk| walk.expression(b));
+            }
+            K::Binary(operator, a, b) => {
+                self.expression(a);
+                self.expression(b);
+                if *operator == BinaryOperator::Divide {
+                    self.mean(a, None);
+                }
+            }
+            K::Shift(operator, of, amount) => {
+                self.expression(of);
+                if *operator == BinaryOperator::ShiftRight {
+                    self.mean(of, amount.as_constant());
+                }
+            }
+            _ => in_expression(self, expression),
+        }
+    }
+
+    fn place(&mut self, place: &'p ValuePath) {
+        if let Root::Value(value) = &place.root {
+            self.expression(value);
+        }
+    }
+}
+
+impl<'p> SumCheck<'p> {
     fn turns(
         &mut self,
         counter: usize,
@@ -159,51 +199,6 @@ impl<'p> Walk<'p> {
         self.loops.push((counter, turns));
         turn(self);
         self.loops.pop();
-    }
-
-    /// Blocks and arrays inside expressions have statements of their own.
-    fn expression(&mut self, expression: &'p Expression) {
-        match &expression.kind {
-            K::Block(block) => self.block(block),
-            K::Comprehension(counter, from, of) => {
-                let TypeKind::Array(_, length) = *self.program.types.kind(expression.ty) else {
-                    return;
-                };
-                let parts = vec![from.clone(), Number::Constant(length.into())];
-                let to = Number::apply(NumberOperator::Add, parts);
-                self.turns(counter.0 as usize, (from, &to), |walk| walk.expression(of));
-            }
-            K::If(condition, a, b) => {
-                if let Condition::Secret(condition) = &**condition {
-                    self.expression(condition);
-                }
-                self.under(condition, true, |walk| walk.expression(a));
-                self.under(condition, false, |walk| walk.expression(b));
-            }
-            K::Binary(operator, a, b) => {
-                self.expression(a);
-                self.expression(b);
-                if *operator == BinaryOperator::Divide {
-                    self.mean(a, None);
-                }
-            }
-            K::Shift(operator, of, amount) => {
-                self.expression(of);
-                if *operator == BinaryOperator::ShiftRight {
-                    self.mean(of, amount.as_constant());
-                }
-            }
-            K::Cast(of) | K::Unary(_, of) | K::Repeat(of) => self.expression(of),
-            K::Aggregate(parts) | K::Call(_, parts) | K::Intrinsic(_, parts) | K::Run(_, parts) => {
-                parts.iter().for_each(|part| self.expression(part));
-            }
-            K::Read(place) => {
-                if let Root::Value(value) = &place.root {
-                    self.expression(value);
-                }
-            }
-            K::Constant(_) | K::Number(_) => {}
-        }
     }
 
     fn assign(&mut self, place: &'p ValuePath, value: &'p Expression, span: Span) {

@@ -402,6 +402,7 @@ impl Elaborator<'_> {
         let size = match *self.program.types.kind(ty) {
             TypeKind::Text(size) if bytes.len() <= size as usize => size as usize,
             TypeKind::Bytes(size) if bytes.len() == size as usize => size as usize,
+            TypeKind::OpenText | TypeKind::OpenBytes => bytes.len(),
             TypeKind::Text(_) | TypeKind::Bytes(_) => {
                 let found = format!("a text of {} bytes", bytes.len());
                 return self.mismatch(ty, &found, span);

@@ -1,13 +1,18 @@
 //! Tests: a program with a test's params, and what the test does.
 
+use std::collections::BTreeMap;
+
+use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use super::constants::no_param;
-use super::{Context, Elaborator, ParamValues, Surroundings};
+use super::constants::{counted_table, no_param};
+use super::term::Term;
+use super::{Context, Done, Elaborator, ParamValues, Surroundings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::load::Loaded;
-use crate::program::{Function, FunctionId, Program};
-use crate::syntax::{Ident, ItemKind, TestItem};
+use crate::program::{Function, FunctionId, Program, TypeKind};
+use crate::source::{Span, Symbol};
+use crate::syntax::{Expression, Ident, ItemKind, TestItem};
 
 /// A test and the program with its params.
 #[derive(Clone, Debug)]
@@ -42,8 +47,17 @@ pub(super) fn test_program(
             values.insert(name.as_str().to_owned(), number);
         }
     }
+    let open = reader.open_params(&values);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
+    }
+    if !open.is_empty() {
+        let lengths = lengths_of_tables(loaded, &values, test);
+        for (param, table, minimum) in open {
+            if let Some(length) = lengths.get(&table) {
+                values.insert(param, BigInt::from(*length).max(minimum));
+            }
+        }
     }
     let mut elaborator = Elaborator::new(loaded, &values);
     elaborator.keeps_debug = true;
@@ -81,7 +95,81 @@ pub(super) fn test_program(
     })
 }
 
-impl Elaborator<'_> {
+/// How many rows a test gives to tables that are joined, by the names of the inputs, at most.
+fn lengths_of_tables(
+    loaded: &Loaded,
+    values: &ParamValues,
+    test: &TestItem,
+) -> BTreeMap<Symbol, u64> {
+    let mut probe = Elaborator::new(loaded, values);
+    probe.keeps_debug = true;
+    probe.program();
+    probe.table_lengths = Some(BTreeMap::new());
+    let context = Context::new(loaded.root(), Surroundings::Test);
+    let unit = probe.program.types.unit();
+    // Its errors come again once the sizes are known.
+    let _ = probe.within(context, |this| this.body(&test.body, unit, false));
+    probe.table_lengths.unwrap_or_default()
+}
+
+impl<'a> Elaborator<'a> {
+    /// The params that have no value and are sizes of joined tables: the table, and the least
+    /// value.
+    fn open_params(&mut self, values: &ParamValues) -> Vec<(String, Symbol, BigInt)> {
+        let items = self.loaded.items().iter();
+        let open = items.filter_map(|item| match &item.kind {
+            ItemKind::Param(param) => {
+                let (_, table) = counted_table(param.default.as_ref()?)?;
+                Some((param, table.name.clone()))
+            }
+            _ => None,
+        });
+        let open: Vec<_> = open.collect();
+        let mut found = Vec::new();
+        for (param, table) in open {
+            let name = param.name.as_str().to_owned();
+            if !values.contains_key(&name)
+                && let Ok(minimum) = self.const_integer(&param.from, "the least value of a param")
+            {
+                found.push((name, table, minimum));
+            }
+        }
+        found
+    }
+
+    /// Notes how many rows a test gives to each input, and goes no further, while that is asked
+    /// for.
+    pub(super) fn note_lengths(
+        &mut self,
+        names: &[&Symbol],
+        given: &[&'a Expression],
+        span: Span,
+    ) -> Done<()> {
+        if self.table_lengths.is_none() {
+            return Ok(());
+        }
+        for (name, argument) in names.iter().zip(given) {
+            let term = self.expression(argument, None)?;
+            self.note_length(name, &term);
+        }
+        self.fail(Diagnostic::new(span, "the sizes of tables are asked for"))
+    }
+
+    fn note_length(&mut self, input: &Symbol, term: &Term) {
+        let Some(lengths) = &mut self.table_lengths else {
+            return;
+        };
+        let length = match term {
+            Term::List(parts, _) => parts.len() as u64,
+            term => match term.ty().map(|ty| self.program.types.kind(ty)) {
+                Some(TypeKind::Array(_, n) | TypeKind::Table(_, n)) => u64::from(*n),
+                _ => return,
+            },
+        };
+        let most = lengths.entry(input.clone()).or_default();
+        *most = length.max(*most);
+    }
+
     /// The param that a test names.
     fn param_named(&mut self, name: &Ident) -> Option<()> {
         let items = self.loaded.items().iter();

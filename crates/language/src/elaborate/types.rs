@@ -62,7 +62,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A size in elements or bits: a const from `least` to below 2^30.
-    fn size(&mut self, size: &'a Expression, least: u32) -> Done<u32> {
+    pub(super) fn size(&mut self, size: &'a Expression, least: u32) -> Done<u32> {
         let number = self.const_integer(size, "a size")?;
         self.size_of(&number, least, size.span)
     }
@@ -302,7 +302,8 @@ impl<'a> Elaborator<'a> {
                         let message = format!("two fields `{}`", name.name);
                         return this.fail(Diagnostic::new(name.span, message));
                     }
-                    fields.push((name.name.clone(), this.ty(ty)?));
+                    let open = this.open_field(ty);
+                    fields.push((name.name.clone(), open.map_or_else(|| this.ty(ty), Ok)?));
                 }
                 Ok(fields)
             })
@@ -316,6 +317,23 @@ impl<'a> Elaborator<'a> {
         };
         let ty = self.program.types.add_struct(id, ty);
         self.small_enough(ty, item.name.span)
+    }
+
+    /// The type of a field that is `bytes` or `text` without a length.
+    fn open_field(&mut self, ty: &TypeExpression) -> Option<TypeId> {
+        let TypeExpressionKind::Named(path) = &ty.kind else {
+            return None;
+        };
+        let name = path.as_name()?.as_str();
+        if matches!(self.binding(name), Some(Binding::Type(_))) {
+            return None;
+        }
+        let kind = match name {
+            "bytes" => TypeKind::OpenBytes,
+            "text" => TypeKind::OpenText,
+            _ => return None,
+        };
+        Some(self.program.types.add(kind))
     }
 
     /// The struct type that a struct's value names; its generics may be left out where the

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use tacit_circuit::Circuit;
 
 use super::intrinsic;
+use super::join;
 use super::operators;
 use crate::lower::{CircuitFiles, NoCircuitFiles, external};
 use crate::program::{
@@ -140,13 +141,12 @@ impl<'p> Machine<'p> {
             }
         }
         let span = entry.span;
-        let function = entry.function;
         let Some(watch) = self.after_run.take() else {
-            return self.call(function, arguments);
+            return self.call_entry(id, arguments);
         };
         let before = self.states.clone();
         self.drawn.clear();
-        let results = self.call(function, arguments.clone())?;
+        let results = self.call_entry(id, arguments.clone())?;
         let told = watch(&Ran {
             entry: id,
             inputs: &arguments,
@@ -160,6 +160,23 @@ impl<'p> Machine<'p> {
             Ok(()) => Ok(results),
             Err(message) => Err(Failure { span, message }),
         }
+    }
+
+    /// The result of a run, of the pairs of its tables where it joins two.
+    fn call_entry(&mut self, id: EntryId, mut arguments: Vec<Value>) -> Run<Value> {
+        let program = self.program;
+        let entry = &program.entries[id.0 as usize];
+        let Some(join) = &entry.join else {
+            return self.call(entry.function, arguments);
+        };
+        let pairs = join::pairs(program, entry, &arguments).map_err(|message| Failure {
+            span: join.span,
+            message,
+        })?;
+        arguments.push(pairs);
+        let mut result = self.call(entry.function, arguments.clone())?;
+        join::without_values_behind(program, entry, &arguments, &mut result);
+        Ok(result)
     }
 
     /// The result of a function.
@@ -366,15 +383,23 @@ impl<'p> Machine<'p> {
             ExpressionKind::Aggregate(parts) => Ok(Value::List(self.all(frame, parts)?)),
             ExpressionKind::Repeat(a) => {
                 let value = self.expression(frame, a)?;
-                let length = self.length(of.ty);
+                let length = self.program.types.length(of.ty);
                 Ok(Value::List(vec![value; length]))
             }
             ExpressionKind::Comprehension(counter, from, a) => {
                 let from = self.number(frame, from, of.span)?;
-                let mut values = Vec::with_capacity(self.length(of.ty));
-                for turn in 0..self.length(of.ty) {
+                let mut values = Vec::with_capacity(self.program.types.length(of.ty));
+                for turn in 0..self.program.types.length(of.ty) {
                     frame.counters[counter.0 as usize] = from + turn as i128;
                     values.push(self.expression(frame, a)?);
+                }
+                Ok(Value::List(values))
+            }
+            ExpressionKind::ForEachPair(counter, of_pair) => {
+                let mut values = Vec::with_capacity(types.length(of.ty));
+                for row in 0..types.length(of.ty) {
+                    frame.counters[counter.0 as usize] = row as i128;
+                    values.push(self.expression(frame, of_pair)?);
                 }
                 Ok(Value::List(values))
             }
@@ -413,12 +438,5 @@ impl<'p> Machine<'p> {
 
     fn all(&mut self, frame: &mut Frame, of: &'p [Expression]) -> Run<Vec<Value>> {
         of.iter().map(|part| self.expression(frame, part)).collect()
-    }
-
-    fn length(&self, ty: TypeId) -> usize {
-        self.program
-            .types
-            .element(ty)
-            .map_or(0, |(_, n)| n as usize)
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn circuit(
         let lines = recorded.then(|| costs(program, &recorder, &circuit, &sites));
         return Ok((circuit, lines));
     }
-    let builder = Builder::bounded(MAX_GATES + 1);
+    let builder = Builder::bounded(MAX_GATES + 1).in_form(program.form);
     let mut tracer = Tracer::new(&builder, program, files, Components::Inline);
     let mut arguments: Vec<Bits<'_>> = Vec::new();
     for local in &function.parameters {
@@ -72,7 +72,8 @@ pub(super) fn external(
     let at = |message: String| Error::At(function.span, message);
     let circuit = match &function.body {
         Body::Library(name, parameters) => {
-            library::find(name.as_str(), parameters).map_err(|error| at(error.to_string()))?
+            let circuit = library::find_in_form(name.as_str(), parameters, program.form);
+            circuit.map_err(|error| at(error.to_string()))?
         }
         Body::File(path, order) => {
             check_order(program, function, *order)?;

@@ -1,22 +1,18 @@
 //! Which gates between the calls of a run form one component.
 //!
-//! The traced run is one circuit whose inputs are the run's and the results of its calls, and
-//! whose outputs are the arguments of the calls and the run's results. A gate has a *level*: how
-//! many calls in a row its value waits for at least. Gates of one level form a region, which is
-//! one component; a gate may move to a later level as long as what reads it does not wait, and
-//! moves to a level that has a region anyway. Regions and calls then alternate, level by level.
+//! A gate has a *level*: how many calls in a row its value waits for at least. Gates of one level
+//! form a region, which is one component; a gate may move to a later level as long as what reads it
+//! does not wait, and moves to a level that has a region anyway. Regions and calls then alternate,
+//! level by level.
 
 use std::ops::Range;
 
-use tacit_circuit::{Circuit, Gate, Wire};
+use tacit_circuit::netlist::{Literal, Node};
+use tacit_circuit::{Gate, Wire};
 
-/// Where calls stand in the traced circuit.
-pub(super) struct Shape {
-    /// The input wires that are each call's result.
-    pub(super) results: Vec<Range<usize>>,
-    /// The outputs that are each call's arguments.
-    pub(super) arguments: Vec<Range<usize>>,
-}
+use super::pieces::Piece;
+use super::run::Run;
+use super::trace::Call;
 
 /// Levels of wires and calls.
 pub(super) struct Levels {
@@ -26,66 +22,99 @@ pub(super) struct Levels {
     pub(super) calls: Vec<u32>,
 }
 
-/// What a wire that is no gate of its own stands for.
+/// What a wire is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// An input wire.
+    /// An input, by its number among those that gates read.
     Input(usize),
     /// A gate, by its number.
     Gate(usize),
-    /// A constant.
-    Constant(bool),
 }
 
-/// The traced circuit, to be cut.
-pub(super) struct Traced<'c> {
-    pub(super) inputs: usize,
+/// What a gate, an argument or a result waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Gate(usize),
+    Call(usize),
+}
+
+/// The gates that a call or a result needs, a negation that something reads being one, right before
+/// the first gate that reads it.
+pub(super) struct Traced<'r> {
+    calls: &'r [Call],
     pub(super) gates: Vec<Gate>,
-    pub(super) outputs: &'c [Wire],
-    /// Of each gate whether it is a constant, and which.
-    constants: Vec<Option<bool>>,
-    /// The call whose result each input wire is, or [`NO_CALL`].
-    call_of: Vec<u32>,
+    /// For each gate how many the trace had made before the one that it is written for.
+    pub(super) numbers: Vec<u32>,
+    /// The inputs that gates read.
+    inputs: Vec<Input>,
+    /// The wires of each node and of its negation, or [`NONE`].
+    wires: Vec<[Wire; 2]>,
+    /// What the arguments of each call, and then the results, are made of, and where those of each
+    /// begin.
+    needs: Vec<Need>,
+    starts: Vec<usize>,
     /// How many gates stand before each call: all that its arguments and those of earlier calls are
     /// made of, and none that reads its result. Both were made in the order of the trace, but for
     /// inverters, which stand anywhere behind what they invert and count as that.
     ready: Vec<u32>,
 }
 
-const NO_CALL: u32 = u32::MAX;
+#[derive(Clone, Copy)]
+struct Input {
+    place: u32,
+    /// The call whose result it is, if it is one.
+    call: Option<u32>,
+    /// How many gates the trace had made before there was this input.
+    gates: usize,
+}
 
-impl<'c> Traced<'c> {
-    pub(super) fn new(circuit: &'c Circuit, shape: &Shape) -> Self {
-        let inputs = circuit.input_bits();
-        let mut call_of = vec![NO_CALL; inputs];
-        for (call, result) in shape.results.iter().enumerate() {
-            call_of[result.clone()].fill(call as u32);
-        }
-        let gates: Vec<Gate> = circuit.gates().collect();
-        let mut constants: Vec<Option<bool>> = Vec::with_capacity(gates.len());
-        for gate in &gates {
-            let of = |wire: Wire| {
-                let number = (wire as usize).checked_sub(inputs)?;
-                constants[number]
-            };
-            constants.push(match gate {
-                Gate::Xor(a, b) if a == b => Some(false),
-                Gate::Inv(a) => of(*a).map(|bit| !bit),
-                _ => None,
-            });
-        }
+/// No wire.
+const NONE: Wire = Wire::MAX;
+
+impl<'r> Traced<'r> {
+    pub(super) fn new(run: &'r Run) -> Self {
+        let inputs = run.read.iter().map(|&place| {
+            let call = calls_of(&run.calls.list, place as usize..place as usize + 1).next();
+            Input {
+                place,
+                call: call.map(|call| call as u32),
+                gates: call.map_or(0, |call| run.calls.list[call].gates),
+            }
+        });
         let mut traced = Self {
-            inputs,
-            gates,
-            outputs: circuit.output_wires(),
-            constants,
-            call_of,
-            ready: Vec::with_capacity(shape.arguments.len()),
+            calls: &run.calls.list,
+            gates: Vec::new(),
+            numbers: Vec::new(),
+            inputs: inputs.collect(),
+            wires: vec![[NONE; 2]; run.netlist.node_count()],
+            needs: Vec::new(),
+            starts: Vec::with_capacity(run.calls.list.len() + 1),
+            ready: Vec::with_capacity(run.calls.list.len()),
         };
+        let results = run.results.iter().flatten();
+        let roots: Vec<Literal> = run
+            .calls
+            .arguments
+            .all()
+            .iter()
+            .chain(results)
+            .filter_map(|piece| match piece {
+                Piece::Gate(literal) => Some(*literal),
+                _ => None,
+            })
+            .collect();
+        traced.write(run, &run.netlist.live(&roots));
+        for root in roots {
+            traced.wire(root, traced.numbers.last().copied().unwrap_or(0));
+        }
+        for call in &run.calls.list {
+            traced.add_needs(run.calls.arguments_of(call).flatten());
+        }
+        traced.add_needs(run.results.iter().flatten());
         let mut ready = 0;
-        for arguments in &shape.arguments {
-            for &wire in &traced.outputs[arguments.clone()] {
-                if let Source::Gate(gate) = traced.inverted(traced.source(wire)) {
+        for call in 0..run.calls.list.len() {
+            for &need in traced.arguments(call) {
+                if let Some(Need::Gate(gate)) = traced.inverted(need) {
                     ready = ready.max(gate as u32 + 1);
                 }
             }
@@ -94,45 +123,184 @@ impl<'c> Traced<'c> {
         traced
     }
 
-    /// What an inverter inverts; other sources as they are.
-    fn inverted(&self, source: Source) -> Source {
-        match source {
-            Source::Gate(gate) => match self.gates[gate] {
-                Gate::Inv(of) => self.source(of),
-                _ => source,
-            },
-            source => source,
+    /// Writes the gates that are live, in order.
+    fn write(&mut self, run: &Run, live: &[bool]) {
+        // How many gates there were before each node.
+        let mut numbers = Vec::with_capacity(live.len());
+        let mut number = 0;
+        for node in 0..live.len() as u32 {
+            numbers.push(number);
+            let (kind, [a, b]): (fn(Wire, Wire) -> Gate, _) = match run.netlist.node(node) {
+                Node::Input(input) => {
+                    self.wires[node as usize] = [input, NONE];
+                    continue;
+                }
+                Node::Xor(a, b) => (Gate::Xor, [a, b]),
+                Node::And(a, b) => (Gate::And, [a, b]),
+            };
+            if live[node as usize] {
+                // An input is as old as the call that gives it, whenever it was read first.
+                let age = |literal: Literal| {
+                    let number = numbers[literal.node() as usize];
+                    match self.wires[literal.node() as usize] {
+                        [wire, _] if (wire as usize) < self.inputs.len() => {
+                            let input = self.inputs[wire as usize];
+                            (input.gates, Some(input.place))
+                        }
+                        _ => (number as usize + 1, None),
+                    }
+                };
+                let reads = if age(b) < age(a) { [b, a] } else { [a, b] };
+                let [a, b] = reads.map(|literal| self.wire(literal, number));
+                self.wires[node as usize] = [self.push(kind(a, b), number), NONE];
+            }
+            number += 1;
         }
     }
 
-    /// The call whose result an input wire is, if it is one.
-    fn call_of(&self, wire: usize) -> Option<usize> {
-        let call = self.call_of[wire];
-        (call != NO_CALL).then_some(call as usize)
+    fn push(&mut self, gate: Gate, number: u32) -> Wire {
+        self.gates.push(gate);
+        self.numbers.push(number);
+        (self.inputs.len() + self.gates.len() - 1) as Wire
+    }
+
+    /// The wire of a literal, with its inverter where it takes one and has none.
+    fn wire(&mut self, literal: Literal, number: u32) -> Wire {
+        let node = literal.node() as usize;
+        let [wire, negation] = self.wires[node];
+        match (literal.is_negated(), negation) {
+            (false, _) => wire,
+            (true, NONE) => {
+                let negation = self.push(Gate::Inv(wire), number);
+                self.wires[node][1] = negation;
+                negation
+            }
+            (true, negation) => negation,
+        }
     }
 
     /// What a wire is.
     pub(super) fn source(&self, wire: Wire) -> Source {
-        match (wire as usize).checked_sub(self.inputs) {
+        match (wire as usize).checked_sub(self.inputs.len()) {
             None => Source::Input(wire as usize),
-            Some(number) => match self.constants[number] {
-                Some(bit) => Source::Constant(bit),
-                None => Source::Gate(number),
-            },
+            Some(gate) => Source::Gate(gate),
         }
     }
 
-    /// What a gate reads.
-    pub(super) fn reads(&self, gate: usize) -> impl Iterator<Item = Source> + '_ {
+    /// What a literal that a call or a result needs is.
+    pub(super) fn source_of(&self, literal: Literal) -> Source {
+        let wires = self.wires[literal.node() as usize];
+        self.source(wires[usize::from(literal.is_negated())])
+    }
+
+    /// How many wires there are.
+    pub(super) fn wire_count(&self) -> usize {
+        self.inputs.len() + self.gates.len()
+    }
+
+    /// The place of an input.
+    pub(super) fn place(&self, input: usize) -> usize {
+        self.inputs[input].place as usize
+    }
+
+    /// The wires that a gate reads.
+    pub(super) fn reads(&self, gate: usize) -> impl Iterator<Item = Wire> + use<> {
         let (a, b) = match self.gates[gate] {
             Gate::Xor(a, b) | Gate::And(a, b) => (a, Some(b)),
             Gate::Inv(a) => (a, None),
         };
-        [Some(a), b]
-            .into_iter()
-            .flatten()
-            .map(|wire| self.source(wire))
+        [Some(a), b].into_iter().flatten()
     }
+
+    fn needs(&self, gate: usize) -> impl Iterator<Item = Need> + '_ {
+        self.reads(gate)
+            .filter_map(|wire| self.need(self.source(wire)))
+    }
+
+    fn need(&self, source: Source) -> Option<Need> {
+        match source {
+            Source::Gate(gate) => Some(Need::Gate(gate)),
+            Source::Input(input) => self.inputs[input]
+                .call
+                .map(|call| Need::Call(call as usize)),
+        }
+    }
+
+    /// What an inverter inverts needs; others as they are.
+    fn inverted(&self, need: Need) -> Option<Need> {
+        match need {
+            Need::Gate(gate) => match self.gates[gate] {
+                Gate::Inv(of) => self.need(self.source(of)),
+                _ => Some(need),
+            },
+            Need::Call(_) => Some(need),
+        }
+    }
+
+    /// Adds what these pieces are made of to `needs`.
+    fn add_needs<'p>(&mut self, pieces: impl Iterator<Item = &'p Piece>) {
+        self.starts.push(self.needs.len());
+        for piece in pieces {
+            match *piece {
+                Piece::Gate(literal) => self.needs.extend(self.need(self.source_of(literal))),
+                Piece::Wires(start, width) => {
+                    let calls = calls_of(self.calls, start..start + width);
+                    self.needs.extend(calls.map(Need::Call));
+                }
+                Piece::Constant(..) => {}
+            }
+        }
+    }
+
+    /// For each gate and each call how many layers of AND gates its value takes; `depth` says how
+    /// many a call has.
+    pub(super) fn layers(&self, depth: impl Fn(usize) -> u32) -> [Vec<u32>; 2] {
+        let (mut gates, mut calls) = (vec![0; self.gates.len()], vec![0; self.calls.len()]);
+        let mut next = 0;
+        for call in 0..=self.calls.len() {
+            let ready = self.ready.get(call);
+            let ready = ready.map_or(gates.len(), |ready| *ready as usize);
+            let of = |need: Need, gates: &[u32], calls: &[u32]| match need {
+                Need::Gate(gate) => gates[gate],
+                Need::Call(call) => calls[call],
+            };
+            while next < ready {
+                let needs = self.needs(next).map(|need| of(need, &gates, &calls));
+                gates[next] = needs.max().unwrap_or(0) + self.own_layers(next);
+                next += 1;
+            }
+            if call < calls.len() {
+                // An inverter may stand behind the call.
+                let needs = self.arguments(call).iter();
+                let needs = needs.filter_map(|need| self.inverted(*need));
+                let waits = needs.map(|need| of(need, &gates, &calls)).max();
+                calls[call] = waits.unwrap_or(0) + depth(call);
+            }
+        }
+        [gates, calls]
+    }
+
+    /// Layers of a gate alone.
+    pub(super) fn own_layers(&self, gate: usize) -> u32 {
+        u32::from(matches!(self.gates[gate], Gate::And(..)))
+    }
+
+    /// What a call's arguments are made of.
+    fn arguments(&self, call: usize) -> &[Need] {
+        &self.needs[self.starts[call]..self.starts[call + 1]]
+    }
+
+    /// What the run's results are made of.
+    fn results(&self) -> &[Need] {
+        &self.needs[self.starts[self.calls.len()]..]
+    }
+}
+
+/// The calls that give what is in these places.
+fn calls_of(calls: &[Call], places: Range<usize>) -> Range<usize> {
+    let first = calls.partition_point(|call| call.result.end <= places.start);
+    let count = calls[first..].partition_point(|call| call.result.start < places.end);
+    first..first + count
 }
 
 /// Which gates and calls a result depends on.
@@ -142,76 +310,76 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Outputs from `results` on are those of the run. One walk from the last gate to the first,
-    /// each call between the gates that read its result and those that its arguments are made of.
-    pub(super) fn new(traced: &Traced<'_>, shape: &Shape, results: usize) -> Self {
+    /// One walk from the last gate to the first, each call between the gates that read its result
+    /// and those that its arguments are made of.
+    pub(super) fn new(traced: &Traced<'_>) -> Self {
         let mut live = Self {
             gates: vec![false; traced.gates.len()],
-            calls: vec![false; shape.results.len()],
+            calls: vec![false; traced.calls.len()],
         };
-        live.need_all(traced, &traced.outputs[results..]);
-        let mut calls = shape.results.len();
+        live.need_all(traced, traced.results());
+        let mut calls = traced.calls.len();
         for gate in (0..traced.gates.len()).rev() {
             while calls > 0 && traced.ready[calls - 1] as usize > gate {
                 calls -= 1;
-                live.need_arguments(traced, shape, calls);
+                live.need_arguments(traced, calls);
             }
             if live.gates[gate] {
-                traced.reads(gate).for_each(|read| live.need(traced, read));
+                traced.needs(gate).for_each(|need| live.note(need));
             }
         }
         for call in (0..calls).rev() {
-            live.need_arguments(traced, shape, call);
+            live.need_arguments(traced, call);
         }
         live
     }
 
-    fn need_arguments(&mut self, traced: &Traced<'_>, shape: &Shape, call: usize) {
+    fn need_arguments(&mut self, traced: &Traced<'_>, call: usize) {
         if self.calls[call] {
-            self.need_all(traced, &traced.outputs[shape.arguments[call].clone()]);
+            self.need_all(traced, traced.arguments(call));
         }
     }
 
-    fn need_all(&mut self, traced: &Traced<'_>, wires: &[Wire]) {
-        for &wire in wires {
-            let source = traced.source(wire);
-            self.need(traced, source);
+    fn need_all(&mut self, traced: &Traced<'_>, needs: &[Need]) {
+        for &need in needs {
+            self.note(need);
             // The walk may be past the inverter.
-            self.need(traced, traced.inverted(source));
+            if let Some(inverted) = traced.inverted(need) {
+                self.note(inverted);
+            }
         }
     }
 
-    fn need(&mut self, traced: &Traced<'_>, source: Source) {
-        match source {
-            Source::Constant(_) => {}
-            Source::Gate(gate) => self.gates[gate] = true,
-            Source::Input(wire) => {
-                if let Some(call) = traced.call_of(wire) {
-                    self.calls[call] = true;
-                }
-            }
+    fn note(&mut self, need: Need) {
+        match need {
+            Need::Gate(gate) => self.gates[gate] = true,
+            Need::Call(call) => self.calls[call] = true,
         }
     }
 }
 
-/// Gives each gate its region.
-pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
-    let earliest = Earliest::new(traced, shape);
+/// Gives each gate its region. What no result needs does not wait for anything.
+pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
+    let arguments = |call: usize| match live.calls[call] {
+        true => traced.arguments(call),
+        false => &[],
+    };
+    let earliest = Earliest::new(traced, arguments);
     let calls = earliest.calls;
     let last = calls.iter().copied().max().unwrap_or(0);
     // The level at whose end a gate's value is needed.
     let mut latest = vec![last; traced.gates.len()];
-    for (call, arguments) in shape.arguments.iter().enumerate() {
-        for &wire in &traced.outputs[arguments.clone()] {
-            if let Source::Gate(gate) = traced.source(wire) {
-                latest[gate] = latest[gate].min(calls[call] - 1);
+    for (call, level) in calls.iter().enumerate() {
+        for need in arguments(call) {
+            if let &Need::Gate(gate) = need {
+                latest[gate] = latest[gate].min(level - 1);
             }
         }
     }
     for gate in (0..traced.gates.len()).rev() {
         let level = latest[gate];
-        for read in traced.reads(gate) {
-            if let Source::Gate(read) = read {
+        for need in traced.needs(gate) {
+            if let Need::Gate(read) = need {
                 latest[read] = latest[read].min(level);
             }
         }
@@ -225,15 +393,11 @@ pub(super) fn levels(traced: &Traced<'_>, shape: &Shape) -> Levels {
         }
     }
     for gate in 0..traced.gates.len() {
-        let mut least = 0;
-        for read in traced.reads(gate) {
-            least = least.max(match read {
-                Source::Gate(read) => gates[read],
-                Source::Input(wire) => traced.call_of(wire).map_or(0, |call| calls[call]),
-                Source::Constant(_) => 0,
-            });
-        }
-        let latest = latest[gate];
+        let levels = traced.needs(gate).map(|need| match need {
+            Need::Gate(read) => gates[read],
+            Need::Call(call) => calls[call],
+        });
+        let (least, latest) = (levels.max().unwrap_or(0), latest[gate]);
         let level = open.first_from(least).filter(|level| *level <= latest);
         gates[gate] = level.unwrap_or(latest);
         open.insert(gates[gate]);
@@ -291,42 +455,36 @@ struct Earliest {
 impl Earliest {
     /// One walk from the first gate to the last, each call as soon as all is there that its
     /// arguments are made of.
-    fn new(traced: &Traced<'_>, shape: &Shape) -> Self {
+    fn new<'t>(traced: &'t Traced<'_>, arguments: impl Fn(usize) -> &'t [Need]) -> Self {
         let mut levels = Self {
             gates: Vec::with_capacity(traced.gates.len()),
-            calls: Vec::with_capacity(shape.results.len()),
+            calls: Vec::with_capacity(traced.calls.len()),
+        };
+        let push_call = |levels: &mut Self| {
+            let needs = arguments(levels.calls.len()).iter();
+            let needs = needs.filter_map(|need| traced.inverted(*need));
+            let level = needs.map(|need| levels.of(need)).max();
+            levels.calls.push(level.unwrap_or(0) + 1);
         };
         let ready = |call: usize| traced.ready.get(call).map(|ready| *ready as usize);
         for gate in 0..traced.gates.len() {
             while ready(levels.calls.len()).is_some_and(|ready| ready <= gate) {
-                levels.push_call(traced, shape);
+                push_call(&mut levels);
             }
-            let reads = traced.reads(gate).map(|read| levels.of(read, traced));
-            let level = reads.max().unwrap_or(0);
-            levels.gates.push(level);
+            let level = traced.needs(gate).map(|need| levels.of(need)).max();
+            levels.gates.push(level.unwrap_or(0));
         }
-        while levels.calls.len() < shape.results.len() {
-            levels.push_call(traced, shape);
+        while levels.calls.len() < traced.calls.len() {
+            push_call(&mut levels);
         }
         levels
     }
 
-    /// The level of the next call.
-    fn push_call(&mut self, traced: &Traced<'_>, shape: &Shape) {
-        let wires = &traced.outputs[shape.arguments[self.calls.len()].clone()];
-        let sources = wires
-            .iter()
-            .map(|wire| traced.inverted(traced.source(*wire)));
-        let level = sources.map(|source| self.of(source, traced)).max();
-        self.calls.push(level.unwrap_or(0) + 1);
-    }
-
-    /// The level of a source that stands before.
-    fn of(&self, source: Source, traced: &Traced<'_>) -> u32 {
-        match source {
-            Source::Constant(_) => 0,
-            Source::Gate(gate) => self.gates[gate],
-            Source::Input(wire) => traced.call_of(wire).map_or(0, |call| self.calls[call]),
+    /// The level of what stands before.
+    fn of(&self, need: Need) -> u32 {
+        match need {
+            Need::Gate(gate) => self.gates[gate],
+            Need::Call(call) => self.calls[call],
         }
     }
 }

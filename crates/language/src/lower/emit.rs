@@ -3,21 +3,26 @@
 //! All wires that calls read and give stand in one value, each at a place of its own.
 
 mod costs;
+mod pairs;
+mod parts;
 mod region;
 mod roll;
-mod text;
 
 use std::collections::HashMap;
 
 use costs::Costs;
 use roll::Steps;
-use tacit_circuit::{Component, Digest, Port, Wire};
-use tacit_function::{FunctionBuilder, Recipient, Role};
+use tacit_circuit::builder::CircuitForm;
+use tacit_circuit::{Circuit, Component, Digest, Port, Wire};
+use tacit_function::{FunctionBuilder, Part, Recipient, Role};
 
-use super::cut::{Levels, Live, Shape, Source, Traced, levels};
+use super::adding::with_additions;
+use super::chains::chains;
+use super::cut::{Levels, Live, Source, Traced, levels};
 use super::lines::LineCosts;
-use super::run::{Origin, Run, port_type, shape, trace};
-use super::trace::Call;
+use super::pieces::{Piece, operand, push};
+use super::run::{Origin, Run, port_type, trace};
+use super::trace::Called;
 use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, component, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
@@ -34,6 +39,10 @@ pub(super) fn function(
     (files, watch): (&dyn CircuitFiles, Watch<'_>),
     recorded: bool,
 ) -> Lower<(Lowered, LineCosts)> {
+    let adding = (program.form == CircuitForm::Shallow).then(|| with_additions(program));
+    // Additions of many parts may be more steps than a call of them all.
+    let fits = |adding: &&Program| size::check(adding, &adding.entries[id.0 as usize]).is_ok();
+    let program = adding.as_ref().filter(fits).unwrap_or(program);
     let entry = &program.entries[id.0 as usize];
     let steps = size::check(program, entry)?;
     // The traces, and then about as long what becomes of them.
@@ -54,12 +63,8 @@ pub(super) fn function(
 /// The place of a gate that nothing outside its region reads.
 const NO_PLACE: u32 = u32::MAX;
 
-/// A part of the function's one large value, or a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
-    At(usize),
-    Constant(bool),
-}
+/// Most pieces that a step puts together.
+const MAX_PIECES: usize = 40;
 
 struct Emitter<'r, 'p> {
     program: &'p Program,
@@ -67,9 +72,6 @@ struct Emitter<'r, 'p> {
     run: &'r Run,
     files: &'p dyn CircuitFiles,
     traced: Traced<'r>,
-    shape: Shape,
-    /// The first of the outputs that are the run's.
-    results: usize,
     live: Live,
     levels: Levels,
     builder: FunctionBuilder,
@@ -82,9 +84,11 @@ struct Emitter<'r, 'p> {
     gates: Vec<u32>,
     /// The wire of each gate in its region, once that is made.
     wires: Vec<Wire>,
-    /// The input wire of the region at hand for each place that it reads.
+    /// For each wire that the region at hand reads from outside the number of its port, from 1.
     ports: Vec<Wire>,
-    components: HashMap<FunctionId, usize>,
+    components: HashMap<Called, usize>,
+    /// Layers of each, where costs are recorded.
+    depths: HashMap<Called, u32>,
     /// The gates of these together.
     component_gates: usize,
     regions: HashMap<Digest, usize>,
@@ -93,6 +97,11 @@ struct Emitter<'r, 'p> {
     /// The widths of their results.
     widths: Vec<Vec<usize>>,
     costs: Costs,
+    /// The names of other values, and of what a join gives.
+    values: Vec<String>,
+    /// The value that holds the pairs of a join, and bits of one.
+    pairs: String,
+    pair_bits: usize,
 }
 
 impl<'r, 'p> Emitter<'r, 'p> {
@@ -102,54 +111,46 @@ impl<'r, 'p> Emitter<'r, 'p> {
         run: &'r Run,
         files: &'p dyn CircuitFiles,
     ) -> Lower<Self> {
-        let mut shape = shape(run);
-        let traced = Traced::new(&run.circuit, &shape);
-        let results = shape.arguments.last().map_or(0, |range| range.end);
-        let live = Live::new(&traced, &shape, results);
-        // What nobody needs does not wait for anything.
-        for (arguments, live) in shape.arguments.iter_mut().zip(&live.calls) {
-            if !live {
-                arguments.end = arguments.start;
-            }
-        }
-        let levels = levels(&traced, &shape);
+        let traced = Traced::new(run);
+        let live = Live::new(&traced);
+        let levels = levels(&traced, &live);
+        let costs = Costs::new(&traced, run);
         let value = unused(run, "wires", |name, taken| taken == name);
         Ok(Self {
             program,
             entry,
             run,
             files,
-            shape,
-            results,
             live,
             levels,
             builder: FunctionBuilder::new(entry.name.as_str()),
             steps: Steps::default(),
             value,
-            size: run.circuit.input_bits(),
+            size: run.places(),
             gates: vec![NO_PLACE; traced.gates.len()],
             wires: vec![0; traced.gates.len()],
-            ports: Vec::new(),
+            ports: vec![0; traced.wire_count()],
             traced,
+            values: Vec::new(),
+            pairs: String::new(),
+            pair_bits: 0,
             components: HashMap::new(),
+            depths: HashMap::new(),
             component_gates: 0,
             regions: HashMap::new(),
             names: Vec::new(),
             widths: Vec::new(),
-            costs: Costs::default(),
+            costs,
         })
     }
 
     /// `tell` hears how many of the levels are done.
     fn emit(mut self, name: &str, tell: &dyn Fn(u64, u64)) -> Lower<(Lowered, LineCosts)> {
         self.builder = FunctionBuilder::new(name);
-        let used = self.used_inputs();
-        self.give(&used);
+        let join = self.test_bins()?;
+        self.give(&self.used_inputs());
         let last = self.levels.calls.iter().copied().max().unwrap_or(0);
-        let gates = ByLevel::new(last, &self.levels.gates, |gate| {
-            let wire = (self.traced.inputs + gate) as Wire;
-            self.live.gates[gate] && self.traced.source(wire) == Source::Gate(gate)
-        });
+        let gates = ByLevel::new(last, &self.levels.gates, |gate| self.live.gates[gate]);
         let calls = ByLevel::new(last, &self.levels.calls, |call| self.live.calls[call]);
         let read_outside = self.read_outside();
         for level in 0..=last as usize {
@@ -161,12 +162,11 @@ impl<'r, 'p> Emitter<'r, 'p> {
             }
             self.region(gates.at(level), &read_outside)?;
         }
-        let outputs = self.outputs();
+        self.outputs()?;
         let steps = std::mem::take(&mut self.steps);
         let counter = unused(self.run, "k", |name, taken| taken.starts_with(name));
         let components = (&self.names[..], &self.widths[..]);
         steps.give(&mut self.builder, components, &self.value, &counter);
-        self.give_outputs(outputs);
         let wires = format!("bits[{}]", self.size);
         self.builder.value(&self.value, &wires);
         let function = self.builder.finish();
@@ -176,22 +176,47 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let lowered = Lowered {
             function,
             random: random.map(|given| given.name.clone()).collect(),
+            join,
         };
-        let lines = self.costs.lines(self.program, self.run);
+        let mut lines = self.costs.lines(self.program, self.run);
+        if let Some(recorder) = &self.run.recorder {
+            let depth = |call: usize| {
+                let depth = self.depths.get(&self.run.calls.list[call].called);
+                depth.copied().unwrap_or(0)
+            };
+            lines.chains = chains(&self.traced, &recorder.loops, depth);
+        }
         Ok((lowered, lines))
     }
 
-    /// Which input wires something reads.
+    /// For each place of what the run is given whether something reads it.
     fn used_inputs(&self) -> Vec<bool> {
-        let mut used = vec![false; self.traced.inputs];
-        let mut note = |source: Source| {
-            if let Source::Input(wire) = source {
-                used[wire] = true;
-            }
+        let given = self.run.given.iter().map(|given| given.width).sum();
+        let mut used = vec![false; given];
+        let mut note = |start: usize, width: usize| {
+            let end = (start + width).min(given);
+            used[start.min(end)..end].fill(true);
         };
-        (0..self.traced.gates.len()).for_each(|gate| self.traced.reads(gate).for_each(&mut note));
-        let outputs = self.traced.outputs.iter();
-        outputs.for_each(|wire| note(self.traced.source(*wire)));
+        for gate in 0..self.traced.gates.len() {
+            for wire in self.traced.reads(gate) {
+                if let Source::Input(input) = self.traced.source(wire) {
+                    note(self.traced.place(input), 1);
+                }
+            }
+        }
+        let arguments = self.run.calls.arguments.all().iter();
+        for piece in arguments.chain(self.run.results.iter().flatten()) {
+            match *piece {
+                Piece::Wires(start, width) => note(start, width),
+                // As where constants were made of the first input: digests cover what is moved.
+                Piece::Constant(..) => note(0, 1),
+                Piece::Gate(literal) => {
+                    if let Source::Input(input) = self.traced.source_of(literal) {
+                        note(self.traced.place(input), 1);
+                    }
+                }
+            }
+        }
         used
     }
 
@@ -221,84 +246,98 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 }
             }
             if used[start..end].contains(&true) {
-                let step = format!("{}[{start}..{end}]={}", self.value, given.name);
-                self.builder.step(&step);
+                let wires = self.wires(start, end - start);
+                self.builder.assign(wires, &*given.name);
             }
             start = end;
         }
     }
 
-    fn role(&self, party: usize) -> Role {
-        match party == self.program.garbler {
-            true => Role::Garbler,
-            false => Role::Evaluator,
-        }
+    fn wires(&self, start: usize, width: usize) -> Part {
+        Part::of(&self.value).range(start as u64, (start + width) as u64)
     }
 
-    fn location(&self, source: Source) -> Location {
+    fn role(&self, party: usize) -> Role {
+        role(self.program, party)
+    }
+
+    /// The place of a gate or an input.
+    fn place(&self, source: Source) -> usize {
         match source {
-            Source::Constant(bit) => Location::Constant(bit),
-            // The value begins with them.
-            Source::Input(wire) => Location::At(wire),
+            Source::Input(input) => self.traced.place(input),
             Source::Gate(gate) => {
                 let place = self.gates[gate];
                 assert_ne!(place, NO_PLACE, "a region comes before what reads it");
-                Location::At(place as usize)
+                place as usize
             }
         }
     }
 
+    /// Pieces whose gates have places. Where they are many, steps bring them together first; `most`
+    /// of them are left as they are.
+    fn joined(&mut self, pieces: &[Piece], most: usize) -> Vec<Piece> {
+        let mut placed = Vec::with_capacity(pieces.len());
+        for &piece in pieces {
+            push(
+                &mut placed,
+                match piece {
+                    Piece::Gate(of) => Piece::Wires(self.place(self.traced.source_of(of)), 1),
+                    others => others,
+                },
+            );
+        }
+        // Bits that mean a number stand in a row.
+        let most = match placed.first() {
+            Some(Piece::Constant(..)) if most == 1 => 0,
+            _ => most,
+        };
+        if placed.len() <= most {
+            return placed;
+        }
+        let start = self.size;
+        for chunk in placed.chunks(MAX_PIECES) {
+            let width: usize = chunk.iter().map(|piece| piece.width()).sum();
+            self.steps
+                .push((self.size, width), None, vec![chunk.to_vec()]);
+            self.size += width;
+        }
+        vec![Piece::Wires(start, self.size - start)]
+    }
+
     fn call(&mut self, number: usize) -> Lower<()> {
-        let Call {
-            function,
-            span,
-            site,
-        } = self.run.calls[number];
-        let component = self.component(function, span)?;
-        let ports = self.arguments_of(function);
-        if self.run.recorded.is_some() {
-            self.costs.call(site, function, ports.iter().sum());
+        let run = self.run;
+        let call = &run.calls.list[number];
+        if let Called::PairLoop(number) = call.called {
+            return self.pair_loop(call, number);
+        }
+        let component = self.component(call.called, call.span)?;
+        if run.recorder.is_some() {
+            let read = run.calls.arguments_of(call).flatten();
+            let read = read.map(|piece| piece.width()).sum();
+            self.costs.call(call.site, call.called, read);
         }
         // The ports of a circuit from elsewhere may mean numbers; those of others are bits.
-        let body = &self.program.functions[function.0 as usize].body;
-        let is_external = !matches!(body, Body::Block(_));
-        let mut start = self.shape.arguments[number].start;
-        let mut arguments = Vec::with_capacity(ports.len());
-        for width in ports {
-            let wires = &self.traced.outputs[start..start + width];
-            start += width;
-            let locations: Vec<Location> = wires
-                .iter()
-                .map(|wire| self.location(self.traced.source(*wire)))
-                .collect();
-            arguments.push(match is_external {
-                true => self.in_a_row(&locations),
-                false => self.joined(&locations),
-            });
-        }
-        let result = &self.shape.results[number];
-        let target = (result.start, result.len());
+        let is_from_elsewhere = |id: FunctionId| {
+            let body = &self.program.functions[id.0 as usize].body;
+            matches!(body, Body::Library(..) | Body::File(..))
+        };
+        let most = match call.called {
+            Called::Function(id) if is_from_elsewhere(id) => 1,
+            Called::Function(_) | Called::Tree(_) | Called::PairLoop(_) => MAX_PIECES,
+        };
+        let arguments = run.calls.arguments_of(call);
+        let arguments = arguments.map(|pieces| self.joined(pieces, most)).collect();
+        let target = (call.result.start, call.result.len());
         self.steps.push(target, Some(component), arguments);
         Ok(())
     }
 
-    /// The widths of a component's ports.
-    fn arguments_of(&self, function: FunctionId) -> Vec<usize> {
-        let function = &self.program.functions[function.0 as usize];
-        let widths = function.parameters.iter().map(|local| {
-            let ty = function.locals[local.0 as usize].ty;
-            self.program.types.width(ty) as usize
-        });
-        widths.filter(|width| *width > 0).collect()
-    }
-
     /// The number of a component, which is made when it is first called.
-    fn component(&mut self, id: FunctionId, span: Span) -> Lower<usize> {
-        if let Some(number) = self.components.get(&id) {
+    fn component(&mut self, called: Called, span: Span) -> Lower<usize> {
+        if let Some(number) = self.components.get(&called) {
             return Ok(*number);
         }
-        let recorded = self.run.recorded.is_some();
-        let (circuit, lines) = component::circuit(self.program, id, self.files, recorded)?;
+        let (wanted, (circuit, lines)) = self.made(called, span)?;
         self.component_gates += circuit.gate_count();
         if self.component_gates > MAX_GATES_TOGETHER {
             let message = "with this call the components of this run have more than 2^26 gates \
@@ -307,7 +346,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
             return Err(Error::At(span, message.to_owned()));
         }
         if let Some(lines) = lines {
-            self.costs.component(id, lines);
+            self.depths.insert(called, circuit.statistics().and_depth);
+            self.costs.component(called, lines);
         }
         // What the ports of a circuit promise, a program sees to. Else it stays itself, since other
         // functions may have it in stock.
@@ -317,13 +357,34 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let widths = outputs.iter().map(|port| port.ty.width()).collect();
         let circuit = circuit.with_ports(inputs, outputs);
         let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
-        let wanted = self.program.functions[id.0 as usize].name.to_string();
         let name = self.free_name(&wanted, widths);
         self.builder
             .component(&name, Component::new(&name, circuit));
         let number = self.names.len() - 1;
-        self.components.insert(id, number);
+        self.components.insert(called, number);
         Ok(number)
+    }
+
+    /// The name that a component should have, its circuit, and what its lines cost.
+    fn made(&self, called: Called, span: Span) -> Lower<(String, (Circuit, Option<LineCosts>))> {
+        let recorded = self.run.recorder.is_some();
+        match called {
+            Called::Function(id) => {
+                let name = self.program.functions[id.0 as usize].name.to_string();
+                let made = component::circuit(self.program, id, self.files, recorded)?;
+                Ok((name, made))
+            }
+            Called::Tree(tree) => {
+                let circuit = tree.circuit(self.program);
+                let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
+                let lines = recorded.then(|| LineCosts::of_caller(&circuit));
+                Ok((tree.name(), (circuit, lines)))
+            }
+            Called::PairLoop(number) => {
+                let of = &self.run.pair_loops[number as usize];
+                Ok(("turn".to_owned(), (of.turn.clone(), of.lines.clone())))
+            }
+        }
     }
 
     /// A name for the next component, whose results have these widths.
@@ -344,9 +405,11 @@ impl<'r, 'p> Emitter<'r, 'p> {
         name
     }
 
-    /// What the outputs and saved values are, as text.
-    fn outputs(&mut self) -> Vec<Output> {
-        let mut start = self.results;
+    /// Declares outputs and saved values.
+    fn outputs(&mut self) -> Lower<()> {
+        let run = self.run;
+        let each = self.value_for_each_pair()?;
+        let by_pair = self.entry.join.as_ref().and_then(|join| join.by_pair);
         let program = self.program;
         let results = self.entry.outputs.iter().map(|output| {
             let to = match output.to {
@@ -361,39 +424,30 @@ impl<'r, 'p> Emitter<'r, 'p> {
             (state.name.to_string(), state.ty, None)
         });
         let all: Vec<_> = results.chain(saved).collect();
-        let mut outputs = Vec::with_capacity(all.len());
-        for (name, ty, to) in all {
-            let end = start + program.types.width(ty) as usize;
-            let wires = &self.traced.outputs[start..end];
-            start = end;
-            let locations: Vec<Location> = wires
-                .iter()
-                .map(|wire| self.location(self.traced.source(*wire)))
-                .collect();
-            let pieces = self.in_a_row(&locations);
-            outputs.push(Output {
-                name,
-                ty: port_type(program, ty),
-                to,
-                value: self.text(&pieces),
-            });
-        }
-        outputs
-    }
-
-    fn give_outputs(&mut self, outputs: Vec<Output>) {
-        for Output {
-            name,
-            ty,
-            to,
-            value,
-        } in outputs
-        {
+        for (number, ((name, ty, to), pieces)) in all.into_iter().zip(&run.results).enumerate() {
+            if let (Some((value, ty)), Some(to)) = (&each, to)
+                && by_pair == Some(number)
+            {
+                self.builder.output(&name, ty, to, &**value);
+                continue;
+            }
+            let pieces = self.joined(pieces, 1);
+            let value = operand(&pieces, |start, width| self.wires(start, width));
+            let ty = port_type(program, ty);
             match to {
-                Some(to) => self.builder.output(&name, &ty, to, &value),
-                None => self.builder.save(&name, &ty, &value),
+                Some(to) => self.builder.output(&name, &ty, to, value),
+                None => self.builder.save(&name, &ty, value),
             };
         }
+        Ok(())
+    }
+}
+
+/// Which role a party plays.
+fn role(program: &Program, party: usize) -> Role {
+    match party == program.garbler {
+        true => Role::Garbler,
+        false => Role::Evaluator,
     }
 }
 
@@ -426,14 +480,6 @@ impl ByLevel {
     fn at(&self, level: usize) -> &[u32] {
         &self.numbers[self.starts[level]..self.starts[level + 1]]
     }
-}
-
-/// An output, or where it goes to nobody a saved value.
-struct Output {
-    name: String,
-    ty: String,
-    to: Option<Recipient>,
-    value: String,
 }
 
 /// A name that no input has, of which `clashes` says when another one is in its way.

@@ -7,6 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use tacit_circuit::Circuit;
+
+use super::chains::{ChainedLoop, TracedLoop};
 use crate::program::{FunctionId, Program};
 use crate::source::{FileId, SourceMap, Span, Symbol};
 
@@ -15,6 +18,8 @@ use crate::source::{FileId, SourceMap, Span, Symbol};
 pub struct LineCosts {
     /// Each stack once, in the order of the source.
     pub stacks: Vec<CostStack>,
+    /// In the shallow form: loops that stay chains, those of the most layers first.
+    pub chains: Vec<ChainedLoop>,
 }
 
 /// A place in the source, the calls that lead to it, and what it costs over the whole run.
@@ -111,7 +116,7 @@ struct Site {
 
 /// What was at the top of a recorder, to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct RecorderMark {
     current: SiteId,
     caller: SiteId,
     function: FunctionId,
@@ -124,7 +129,9 @@ pub(super) struct Recorder {
     known: HashMap<(SiteId, Span), SiteId>,
     /// From which number of gates on a site makes them, in order.
     marks: Vec<(usize, SiteId)>,
-    top: Before,
+    top: RecorderMark,
+    /// Loops that are not order-free, where the form is shallow.
+    pub(super) loops: Vec<TracedLoop>,
 }
 
 impl Recorder {
@@ -133,11 +140,12 @@ impl Recorder {
             sites: Vec::new(),
             known: HashMap::new(),
             marks: Vec::new(),
-            top: Before {
+            top: RecorderMark {
                 current: NO_SITE,
                 caller: NO_SITE,
                 function,
             },
+            loops: Vec::new(),
         };
         recorder.go_to(span, 0);
         recorder
@@ -149,9 +157,9 @@ impl Recorder {
     }
 
     /// From here on `span` makes gates, of which there are `gates`.
-    pub(super) fn go_to(&mut self, span: Span, gates: usize) -> Before {
+    pub(super) fn go_to(&mut self, span: Span, gates: usize) -> RecorderMark {
         let before = self.top;
-        let Before {
+        let RecorderMark {
             caller, function, ..
         } = before;
         let new = self.sites.len() as SiteId;
@@ -168,7 +176,7 @@ impl Recorder {
     }
 
     /// A call of a function from the site that makes gates now. What is traced is there already.
-    pub(super) fn enter(&mut self, function: FunctionId) -> Before {
+    pub(super) fn enter(&mut self, function: FunctionId) -> RecorderMark {
         let before = self.top;
         if function != before.function {
             self.top.caller = before.current;
@@ -177,7 +185,7 @@ impl Recorder {
         before
     }
 
-    pub(super) fn go_back(&mut self, before: Before, gates: usize) {
+    pub(super) fn go_back(&mut self, before: RecorderMark, gates: usize) {
         self.top = before;
         self.mark(before.current, gates);
     }
@@ -232,6 +240,19 @@ impl SiteCosts {
 }
 
 impl LineCosts {
+    /// The costs of a circuit that no line of its own stands for: they are the caller's.
+    pub(super) fn of_caller(circuit: &Circuit) -> Self {
+        let stack = CostStack {
+            frames: Vec::new(),
+            and_gates: circuit.statistics().and as u64,
+            link_bits: 0,
+        };
+        Self {
+            stacks: vec![stack],
+            ..Self::default()
+        }
+    }
+
     /// Costs by the places of a recorder; `calls` says how often a site calls components of which
     /// costs.
     pub(super) fn new<'c>(
@@ -262,6 +283,7 @@ impl LineCosts {
         };
         Self {
             stacks: sums.into_iter().map(stack).collect(),
+            ..Self::default()
         }
     }
 }

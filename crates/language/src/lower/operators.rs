@@ -450,12 +450,7 @@ impl<'b> Operators<'b, '_> {
     /// How many of the most significant bits are one. Whether the first k are ones is a unary
     /// number, and bit j of what it counts is the sum of its bits at multiples of 2^j.
     fn leading_ones(self, a: &[Bit<'b>], ty: TypeId) -> Bits<'b> {
-        let mut unary = Vec::with_capacity(a.len());
-        let mut all = self.constant(true);
-        for &bit in a.iter().rev() {
-            all = all & bit;
-            unary.push(all);
-        }
+        let unary: Bits<'b> = self.bus(a).reversed().prefix_ands().bits().collect();
         let count = (0..self.types.width(ty)).map(|bit| {
             let every = 1_usize << bit;
             let at = unary.iter().skip(every - 1).step_by(every);

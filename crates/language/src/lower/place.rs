@@ -3,9 +3,10 @@
 use tacit_circuit::builder::Bit;
 
 use super::operators::Bits;
+use super::order_free::{addition, variable};
 use super::trace::{Frame, Tracer, Variable, Written};
 use super::{Error, Lower};
-use crate::program::{Root, Step, TypeId, TypeKind, ValuePath};
+use crate::program::{Expression, Root, Step, TypeId, TypeKind, ValuePath};
 
 /// A step whose numbers are known, and the wires of its index where that is a secret.
 enum Resolved<'b> {
@@ -199,6 +200,47 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(())
     }
 
+    /// Adds to the place's parts: to each element that an index may name, under the condition that
+    /// it does.
+    pub(super) fn add_at(
+        &mut self,
+        frame: &mut Frame<'b, 'p>,
+        place: &'p ValuePath,
+        value: &'p Expression,
+    ) -> Lower<()> {
+        let variable = variable(place).expect("a variable that is summed up");
+        let addition = addition(place, value).expect("a statement that adds");
+        let addend = self.expression(frame, addition.addend)?;
+        let ty = match variable {
+            Variable::Local(local) => frame.function.locals[local as usize].ty,
+            Variable::State(state) => self.program.states[state as usize].ty,
+        };
+        let (steps, _) = self.steps(frame, place, ty)?;
+        let mut parts = vec![(0, None)];
+        for step in &steps {
+            parts = match step {
+                Resolved::At(from, _) => {
+                    let parts = parts.into_iter();
+                    parts
+                        .map(|(start, condition)| (start + from, condition))
+                        .collect()
+                }
+                Resolved::Secret(index, count, width) => {
+                    let chosen = self.operators().one_hot(index, *count);
+                    let element = |(start, condition): (usize, Option<Bit<'b>>)| {
+                        let chosen = chosen.iter().enumerate();
+                        chosen.map(move |(number, &here)| {
+                            let both = condition.map_or(here, |condition| condition & here);
+                            (start + number * width, Some(both))
+                        })
+                    };
+                    parts.into_iter().flat_map(element).collect()
+                }
+            };
+        }
+        self.add(frame, variable, addition, &parts, &addend)
+    }
+
     /// `wires` after the part that steps lead to has become `bits`.
     fn updated(&self, wires: &[Bit<'b>], steps: &[Resolved<'b>], bits: &[Bit<'b>]) -> Bits<'b> {
         let Some((step, rest)) = steps.split_first() else {
@@ -223,13 +265,5 @@ impl<'b, 'p> Tracer<'b, 'p> {
             }
         }
         all
-    }
-}
-
-fn variable(place: &ValuePath) -> Option<Variable> {
-    match &place.root {
-        Root::Local(local) => Some(Variable::Local(local.0)),
-        Root::State(state) => Some(Variable::State(state.0)),
-        Root::Value(_) => None,
     }
 }

@@ -1,31 +1,51 @@
-//! A run traced as one circuit: its inputs, its states, its results.
+//! A run traced as one netlist: its inputs, its states, its results.
 
-use tacit_circuit::builder::{Builder, Bus};
-use tacit_circuit::{Circuit, Type};
+use tacit_circuit::Type;
+use tacit_circuit::builder::{Bit, Builder};
+use tacit_circuit::netlist::Netlist;
 
-use super::cut::Shape;
 use super::lines::{Recorder, SiteId};
 use super::operators::Bits;
-use super::trace::{Call, Components, MAX_GATES, Tracer};
+use super::pairs::PairLoop;
+use super::pieces::{Piece, pieces};
+use super::trace::{Calls, Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{Entry, EntryKind, Program, TypeId, TypeKind};
 
-/// A run as one circuit.
+/// A run as gates and calls. What it is given and what calls give has a place each, one after the
+/// other; a gate that reads one of them reads an input of the netlist.
 pub(super) struct Run {
-    pub(super) circuit: Circuit,
-    pub(super) calls: Vec<Call>,
+    pub(super) netlist: Netlist,
+    /// The place of each input of the netlist.
+    pub(super) read: Vec<u32>,
+    pub(super) calls: Calls,
+    /// Its results, and then the states that it saves.
+    pub(super) results: Vec<Vec<Piece>>,
     /// Wires of the run's inputs, random bits and states, in this order.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<RunInput>,
     /// Which states the run assigns.
     pub(super) saved: Vec<usize>,
     pub(super) drawn: usize,
-    /// Who made the gates and which, where that is recorded.
-    pub(super) recorded: Option<(Recorder, Vec<SiteId>)>,
+    /// Who made the gates, where that is recorded.
+    pub(super) recorder: Option<Recorder>,
+    /// The loops over pairs, and which of them gives a result with an element for each.
+    pub(super) pair_loops: Vec<PairLoop>,
+    pub(super) by_pair: Option<u32>,
+    /// Where the join is written, for costs.
+    pub(super) join_site: SiteId,
 }
 
-/// An input of the traced circuit that is no call's result.
+impl Run {
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        let given = self.given.iter().map(|given| given.width).sum();
+        self.calls.list.last().map_or(given, |call| call.result.end)
+    }
+}
+
+/// What a run is given that is no call's result.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct RunInput {
     pub(super) name: String,
     pub(super) ty: String,
     pub(super) width: usize,
@@ -60,14 +80,18 @@ pub(super) fn port_type(program: &Program, ty: TypeId) -> String {
     plain.unwrap_or_else(|| format!("bits[{}]", types.width(ty)))
 }
 
-fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
+fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>> {
     let mut all = Vec::new();
-    for input in &entry.inputs {
+    for (number, input) in entry.inputs.iter().enumerate() {
+        // Of a table that is joined, the run is given what the stage makes of it.
+        if entry.is_joined(number) {
+            continue;
+        }
         let Some(owner) = input.owner else {
             let message = format!("the public input `{}` cannot be lowered yet", input.name);
             return Err(Error::At(entry.span, message));
         };
-        all.push(Given {
+        all.push(RunInput {
             name: input.name.to_string(),
             ty: port_type(program, input.ty),
             width: program.types.width(input.ty) as usize,
@@ -81,7 +105,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
             while is_state(&name) || all.iter().any(|given| given.name == name) {
                 name.push('_');
             }
-            all.push(Given {
+            all.push(RunInput {
                 name,
                 ty: format!("bits[{random}]"),
                 width: random,
@@ -91,7 +115,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
     }
     if entry.kind == EntryKind::Run {
         for state in &program.states {
-            all.push(Given {
+            all.push(RunInput {
                 name: state.name.to_string(),
                 ty: port_type(program, state.ty),
                 width: program.types.width(state.ty) as usize,
@@ -100,7 +124,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<Given>> {
         }
     }
     if all.is_empty() {
-        all.push(Given {
+        all.push(RunInput {
             name: String::new(),
             ty: "bit".to_owned(),
             width: 1,
@@ -120,19 +144,22 @@ pub(super) fn trace(
     recorded: bool,
 ) -> Lower<Run> {
     let given = given(program, entry, random)?;
-    let builder = Builder::bounded(MAX_GATES + 1);
-    let mut tracer = Tracer::new(&builder, program, files, Components::Call(Vec::new()));
+    let builder = Builder::bounded(MAX_GATES + 1).in_form(program.form);
+    let mut tracer = Tracer::new(&builder, program, files, Components::Call(Calls::default()));
     tracer.tell = tell;
     tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
-    for (number, port) in given.iter().enumerate() {
-        let bus = builder.bus(&format!("g{number}"), port.width);
-        inputs.push(bus.bits().collect());
+    for port in &given {
+        inputs.push(builder.late_inputs(port.width).bits().collect());
+        tracer.given += port.width;
     }
-    let mut arguments = Vec::new();
+    let mut arguments: Vec<Bits<'_>> = Vec::new();
     for (port, bits) in given.iter().zip(&inputs) {
         match port.from {
             Origin::Party(_) => {
+                while entry.is_joined(arguments.len()) {
+                    arguments.push(Vec::new());
+                }
                 let input = &entry.inputs[arguments.len()];
                 arguments.push(tracer.operators().canonical(input.ty, bits));
             }
@@ -153,41 +180,58 @@ pub(super) fn trace(
             tracer.states.push(bits);
         }
     }
+    // Tables behind the last input, and the pairs, have no wires.
+    let parameters = &program.functions[entry.function.0 as usize].parameters;
+    arguments.resize(parameters.len(), Vec::new());
+    let join_site = tracer.site_of(entry.join.as_ref().map(|join| join.span));
     let result = tracer.call(entry.function, arguments)?;
     tracer.check_gates(0, entry.span)?;
-    let mut rest = &result[..];
-    for (number, output) in entry.outputs.iter().enumerate() {
-        let (bits, after) = rest.split_at(program.types.width(output.ty) as usize);
-        rest = after;
-        let bus = Bus::from_bits(&builder, bits.iter().copied());
-        builder.output(&format!("o{number}"), &bus);
-    }
-    let assigned = assigned_states(program, entry);
-    for &state in &assigned {
-        let bus = Bus::from_bits(&builder, tracer.states[state].iter().copied());
-        builder.output(&format!("s{state}"), &bus);
-    }
+    let mut results = results_of(program, entry, tracer.by_pair.is_some(), &result);
+    let saved = assigned_states(program, entry);
+    results.extend(saved.iter().map(|&state| pieces(&tracer.states[state])));
     let (drawn, recorder) = (tracer.drawn, tracer.recorder.take());
+    let (pair_loops, by_pair) = (std::mem::take(&mut tracer.pair_loops), tracer.by_pair);
     let Components::Call(calls) = tracer.components else {
         unreachable!("a run calls its components");
     };
-    let error = |error: tacit_circuit::CircuitError| Error::At(entry.span, error.to_string());
-    let (circuit, recorded) = match recorder {
-        None => (builder.finish().map_err(error)?, None),
-        Some(recorder) => {
-            let (circuit, numbers) = builder.finish_numbered().map_err(error)?;
-            let sites = recorder.sites_of(&numbers);
-            (circuit, Some((recorder, sites)))
-        }
-    };
+    let made = builder.into_netlist();
+    let (netlist, read) = made.map_err(|error| Error::At(entry.span, error.to_string()))?;
     Ok(Run {
-        circuit,
+        netlist,
+        read,
         calls,
+        results,
         given,
-        saved: assigned,
+        saved,
         drawn,
-        recorded,
+        recorder,
+        pair_loops,
+        by_pair,
+        join_site,
     })
+}
+
+/// The wires of each result. Where pairs give one, the loop over them gives its wires.
+fn results_of(
+    program: &Program,
+    entry: &Entry,
+    has_by_pair: bool,
+    bits: &[Bit<'_>],
+) -> Vec<Vec<Piece>> {
+    let by_pair = entry.join.as_ref().and_then(|join| join.by_pair);
+    let by_pair = by_pair.filter(|_| has_by_pair);
+    let mut rest = bits;
+    let ports = entry.outputs.iter().enumerate();
+    let results = ports.map(|(number, output)| {
+        let width = match by_pair == Some(number) {
+            true => 0,
+            false => program.types.width(output.ty) as usize,
+        };
+        let (bits, after) = rest.split_at(width);
+        rest = after;
+        pieces(bits)
+    });
+    results.collect()
 }
 
 /// The states that a run saves: those that it assigns, and all where it begins a chain.
@@ -198,34 +242,4 @@ fn assigned_states(program: &Program, entry: &Entry) -> Vec<usize> {
         EntryKind::Start => all.collect(),
         EntryKind::Run => all.filter(|state| entry.assigns.contains(state)).collect(),
     }
-}
-
-/// Where the calls of a traced run stand among its wires.
-pub(super) fn shape(run: &Run) -> Shape {
-    let given = run.given.len();
-    let mut start: usize = run.given.iter().map(|given| given.width).sum();
-    let results = run.circuit.inputs()[given..].iter().map(|port| {
-        let range = start..start + port.ty.width();
-        start = range.end;
-        range
-    });
-    let results = results.collect();
-    let mut arguments: Vec<std::ops::Range<usize>> = Vec::with_capacity(run.calls.len());
-    let mut start = 0;
-    for port in run.circuit.outputs() {
-        let end = start + port.ty.width();
-        // The arguments of call n are called c{n}_0, c{n}_1 and so on.
-        let call = port
-            .name
-            .strip_prefix('c')
-            .and_then(|rest| rest.split_once('_'));
-        if let Some(number) = call.and_then(|(number, _)| number.parse::<usize>().ok()) {
-            match arguments.get_mut(number) {
-                Some(range) => range.end = end,
-                None => arguments.push(start..end),
-            }
-        }
-        start = end;
-    }
-    Shape { results, arguments }
 }

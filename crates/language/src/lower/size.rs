@@ -19,12 +19,12 @@ use tacit_function::Function;
 use super::trace::MAX_STEPS;
 use super::{Error, Lower};
 use crate::program::{
-    Block, Body, Condition, Entry, Expression, ExpressionKind, FunctionId, Number, Program, Root,
-    Statement, StatementKind, Step, ValuePath,
+    Body, Condition, Entry, Expression, ExpressionKind, FunctionId, Number, Program, Statement,
+    StatementKind, Visit, in_expression, in_statement,
 };
 use crate::source::Span;
 
-/// Most bits that calls of components give: each takes some 40 bytes while a run is lowered.
+/// Most bits that calls of components give: each takes some 30 bytes while a run is lowered.
 const MAX_CALL_BITS: u64 = 1 << 27;
 
 /// Refuses a run that takes more steps, or whose inputs and calls alone are more, than a function
@@ -51,6 +51,7 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
             return Err(too_long(span, &format!("the component `{name}`")));
         }
     }
+    check_bins(entry)?;
     let Ok(counts) = counts else {
         return Ok(0);
     };
@@ -63,8 +64,9 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
         return Err(Error::At(entry.span, message));
     }
     // Public inputs become constants.
-    let inputs = entry.inputs.iter().filter(|input| input.owner.is_some());
-    let inputs = inputs.map(|input| program.types.width(input.ty)).sum();
+    let inputs = entry.inputs.iter().enumerate();
+    let inputs = inputs.filter(|(place, input)| input.owner.is_some() && !entry.is_joined(*place));
+    let inputs = inputs.map(|(_, input)| program.types.width(input.ty)).sum();
     let elements = counts.bits.saturating_add(inputs) / counts.divisor.max(1);
     if counts.divisor == 0 || elements <= Function::MAX_ELEMENTS {
         return Ok(counts.steps);
@@ -73,10 +75,39 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
     Err(Error::At(
         entry.span,
         format!(
-            "the inputs of this run and what its components give have {elements} elements, \
+            "the inputs of this run and the results of its components have {elements} elements, \
              {times:.2} times the {} (2^25) that a function may have: give it fewer rows or \
              narrower numbers, or compute it in several runs",
             Function::MAX_ELEMENTS
+        ),
+    ))
+}
+
+/// Refuses a join of more bins than a function has elements, or of more bits than it holds at once.
+fn check_bins(entry: &Entry) -> Lower<()> {
+    let Some(join) = &entry.join else {
+        return Ok(());
+    };
+    let (sizes, bins) = (&join.sizes, join.sizes.all_bins());
+    let (tag, row, payload) = (
+        u64::from(sizes.tag_bits),
+        sizes.placer_bits,
+        sizes.payload_bits,
+    );
+    // What each party has of a bin, the pair, and as much again for what turns give.
+    let (elements, bits) = (4 * bins, bins * (2 * tag + 3 * row + 4 * payload));
+    if elements <= Function::MAX_ELEMENTS && bits <= 1 << 30 {
+        return Ok(());
+    }
+    let times =
+        (elements as f64 / Function::MAX_ELEMENTS as f64).max(bits as f64 / f64::from(1 << 30));
+    Err(Error::At(
+        join.span,
+        format!(
+            "the join has {bins} bins for tables of {} and {} keys, some {times:.1} times what a \
+             function may have: give smaller sizes of the tables, such as `--param N=1000000`, or \
+             read fewer fields of pairs",
+            join.keys[0], join.keys[1]
         ),
     ))
 }
@@ -221,6 +252,8 @@ struct Counting<'p> {
     called: BTreeMap<FunctionId, Span>,
     /// Turns that may still be walked. Each has a step at least.
     left: u64,
+    /// What the walk took up to here.
+    cost: Cost<'p>,
 }
 
 impl<'p> Counting<'p> {
@@ -231,6 +264,7 @@ impl<'p> Counting<'p> {
             known: HashMap::new(),
             called: BTreeMap::new(),
             left: MAX_STEPS,
+            cost: Cost::default(),
         }
     }
 
@@ -241,7 +275,7 @@ impl<'p> Counting<'p> {
         let function = &self.program.functions[id.0 as usize];
         let counted = match &function.body {
             Body::Block(block) => {
-                let cost = self.block(block);
+                let cost = self.cost_of(|this| this.block(block));
                 self.sum(&cost, &mut vec![0; function.counters.len()])
             }
             Body::Library(..) | Body::File(..) => Ok(Counts::default()),
@@ -309,101 +343,29 @@ impl<'p> Counting<'p> {
         Ok(sum)
     }
 
-    fn block(&mut self, block: &'p Block) -> Cost<'p> {
-        let statements = self.statements(&block.statements);
-        statements.and(self.expression(&block.value))
+    fn add(&mut self, cost: Cost<'p>) {
+        self.cost = std::mem::take(&mut self.cost).and(cost);
     }
 
-    fn statements(&mut self, all: &'p [Statement]) -> Cost<'p> {
-        all.iter().fold(Cost::default(), |sum, statement| {
-            sum.and(self.statement(statement).step())
-        })
-    }
-
-    fn statement(&mut self, of: &'p Statement) -> Cost<'p> {
-        match &of.kind {
-            StatementKind::Let(_, value) | StatementKind::Evaluate(value) => self.expression(value),
-            StatementKind::Assign(place, value) => {
-                let of_value = self.expression(value);
-                of_value.and(self.indices(place))
-            }
-            StatementKind::If(condition, then, otherwise) => {
-                let costs = [self.statements(otherwise), self.statements(then)];
-                self.choice(condition, costs)
-            }
-            StatementKind::For(each) => {
-                let turn = self.statements(&each.body).step();
-                let end = End::At(&each.to);
-                repeated(each.counter.0, (&each.from, end), turn)
-            }
-            StatementKind::Assert(_) | StatementKind::Debug(_) => Cost::default(),
-        }
+    /// What a walk takes, apart from what was walked before.
+    fn cost_of(&mut self, walk: impl FnOnce(&mut Self)) -> Cost<'p> {
+        let before = std::mem::take(&mut self.cost);
+        walk(self);
+        std::mem::replace(&mut self.cost, before)
     }
 
     /// Both costs where a condition is a secret, else one of them: the second where it holds.
-    fn choice(&mut self, of: &'p Condition, costs: [Cost<'p>; 2]) -> Cost<'p> {
-        match of {
+    fn choice(&mut self, of: &'p Condition, [otherwise, then]: [Cost<'p>; 2]) {
+        let cost = match of {
             Condition::Guard(number) => match number.as_constant() {
-                Some(value) => {
-                    let [otherwise, then] = costs;
-                    if value == 0 { otherwise } else { then }
-                }
-                None => Cost::of(Part::Choice(number, costs)),
+                Some(0) => otherwise,
+                Some(_) => then,
+                None => Cost::of(Part::Choice(number, [otherwise, then])),
             },
-            Condition::Secret(value) => {
-                let [otherwise, then] = costs;
-                self.expression(value).and(otherwise).and(then)
-            }
-        }
-    }
-
-    /// The secret indices of a place.
-    fn indices(&mut self, of: &'p ValuePath) -> Cost<'p> {
-        let steps = of.path.iter();
-        steps.fold(Cost::default(), |sum, step| match step {
-            Step::AtSecret(index) => sum.and(self.expression(index)),
-            Step::Field(_) | Step::At(..) | Step::Slice(..) => sum,
-        })
-    }
-
-    fn all(&mut self, of: &'p [Expression]) -> Cost<'p> {
-        let parts = of.iter();
-        parts.fold(Cost::default(), |sum, part| sum.and(self.expression(part)))
-    }
-
-    fn expression(&mut self, of: &'p Expression) -> Cost<'p> {
-        self.value(of).step()
-    }
-
-    fn value(&mut self, of: &'p Expression) -> Cost<'p> {
-        use ExpressionKind as K;
-        match &of.kind {
-            K::Constant(_) | K::Number(_) => Cost::default(),
-            K::Read(place) => {
-                let root = match &place.root {
-                    Root::Value(value) => self.expression(value),
-                    _ => Cost::default(),
-                };
-                root.and(self.indices(place))
-            }
-            K::Unary(_, a) | K::Shift(_, a, _) | K::Cast(a) | K::Repeat(a) => self.expression(a),
-            K::Binary(_, a, b) => self.expression(a).and(self.expression(b)),
-            K::If(condition, then, otherwise) => {
-                let costs = [self.expression(otherwise), self.expression(then)];
-                self.choice(condition, costs)
-            }
-            K::Block(block) => self.block(block),
-            K::Aggregate(parts) | K::Intrinsic(_, parts) | K::Run(_, parts) => self.all(parts),
-            K::Comprehension(counter, from, element) => {
-                let (_, length) = self.program.types.element(of.ty).unwrap_or((of.ty, 0));
-                let turn = self.expression(element);
-                repeated(counter.0, (from, End::After(length)), turn)
-            }
-            K::Call(id, arguments) => {
-                let of_arguments = self.all(arguments);
-                of_arguments.and(self.call(*id, of.span))
-            }
-        }
+            Condition::Secret(_) => otherwise.and(then),
+        };
+        self.condition(of);
+        self.add(cost);
     }
 
     fn call(&mut self, id: FunctionId, span: Span) -> Cost<'p> {
@@ -417,6 +379,50 @@ impl<'p> Counting<'p> {
             return Cost::of(Part::Component(id, span, bits));
         }
         Cost::of(Part::Call(id))
+    }
+}
+
+impl<'p> Visit<'p> for Counting<'p> {
+    fn statement(&mut self, of: &'p Statement) {
+        match &of.kind {
+            StatementKind::If(condition, then, otherwise) => {
+                let costs = [otherwise, then];
+                let costs = costs.map(|all| self.cost_of(|this| this.statements(all)));
+                self.choice(condition, costs);
+            }
+            // One turn is traced for all of them.
+            StatementKind::For(each) if each.is_over_pairs => self.statements(&each.body),
+            StatementKind::For(each) => {
+                let turn = self.cost_of(|this| this.statements(&each.body));
+                let end = End::At(&each.to);
+                self.add(repeated(each.counter.0, (&each.from, end), turn.step()));
+            }
+            StatementKind::Assert(_) | StatementKind::Debug(_) => {}
+            _ => in_statement(self, of),
+        }
+        self.add(Cost::default().step());
+    }
+
+    fn expression(&mut self, of: &'p Expression) {
+        use ExpressionKind as K;
+        match &of.kind {
+            K::If(condition, then, otherwise) => {
+                let costs = [otherwise, then];
+                let costs = costs.map(|value| self.cost_of(|this| this.expression(value)));
+                self.choice(condition, costs);
+            }
+            K::Comprehension(counter, from, element) => {
+                let (_, length) = self.program.types.element(of.ty).unwrap_or((of.ty, 0));
+                let turn = self.cost_of(|this| this.expression(element));
+                self.add(repeated(counter.0, (from, End::After(length)), turn));
+            }
+            _ => in_expression(self, of),
+        }
+        if let K::Call(id, _) = &of.kind {
+            let call = self.call(*id, of.span);
+            self.add(call);
+        }
+        self.add(Cost::default().step());
     }
 }
 

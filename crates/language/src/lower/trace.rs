@@ -1,15 +1,21 @@
 //! Runs functions over wires in place of values, every loop unrolled.
 
-use super::lines::{Before, Recorder, SiteId};
+use super::addends::{Pending, Tree};
+use super::lines::{Recorder, RecorderMark, SiteId};
 use super::operators::{Bits, Operators};
+use super::order_free::{Judged, variable};
+use super::pairs::PairLoop;
+use super::pieces::{Piece, PieceRows, pieces};
 use super::{CircuitFiles, Error, Lower, component, size};
 use crate::program::{
-    Block, Body, Condition, Expression, ExpressionKind, Function, FunctionId, Intrinsic, Number,
+    Block, Body, Expression, ExpressionKind, Function, FunctionId, Intrinsic, Loop, Number,
     Program, Statement, StatementKind, TypeId, Value,
 };
 use crate::source::Span;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
 
 use tacit_circuit::builder::{Bit, Builder, Bus};
 
@@ -20,23 +26,55 @@ const STEPS_BETWEEN: u64 = 1 << 18;
 /// Most gates of a circuit.
 pub(super) const MAX_GATES: usize = 1 << 24;
 
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Called {
+    /// A `component fn`.
+    Function(FunctionId),
+    /// What adds up some of the addends of a loop.
+    Tree(Tree),
+    /// The turns of a loop over pairs, by its number, and what adds them up.
+    PairLoop(u32),
+}
+
 /// A call of a component that is not inlined.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     /// What is called.
-    pub(super) function: FunctionId,
+    pub(super) called: Called,
     /// Where the call is written.
     pub(super) span: Span,
     /// Who calls, where that is recorded.
     pub(super) site: SiteId,
+    /// How many gates were made before.
+    pub(super) gates: usize,
+    /// What it reads: a row of [`Calls::arguments`] for each argument that has bits.
+    pub(super) arguments: Range<u32>,
+    /// The places of its result.
+    pub(super) result: Range<usize>,
+}
+
+/// Calls in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls {
+    pub(super) list: Vec<Call>,
+    pub(super) arguments: PieceRows,
+}
+
+impl Calls {
+    /// The arguments of a call.
+    pub(super) fn arguments_of(&self, call: &Call) -> impl Iterator<Item = &[Piece]> + Clone {
+        let Range { start, end } = call.arguments;
+        self.arguments.rows(start as usize..end as usize)
+    }
 }
 
 /// What becomes of component calls.
 pub(super) enum Components {
     /// They are inlined: this is a component itself.
     Inline,
-    /// Each is a call, whose arguments are outputs and whose result is inputs of the circuit.
-    Call(Vec<Call>),
+    /// Each is a call, whose result is late inputs.
+    Call(Calls),
 }
 
 pub(super) struct Tracer<'b, 'p> {
@@ -44,6 +82,8 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) program: &'p Program,
     pub(super) files: &'p dyn CircuitFiles,
     pub(super) states: Vec<Bits<'b>>,
+    /// How many late inputs the run is given.
+    pub(super) given: usize,
     /// Random bits that are drawn one after the other.
     pub(super) random: Bits<'b>,
     /// How many of them are drawn.
@@ -54,6 +94,12 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) tell: &'p dyn Fn(u64),
     /// Notes who makes gates, where that is asked for.
     pub(super) recorder: Option<Recorder>,
+    /// What the loops are that were met, by where they stand in memory.
+    pub(super) judged: HashMap<*const Loop, Rc<Judged>>,
+    /// The loops over pairs that were met.
+    pub(super) pair_loops: Vec<PairLoop>,
+    /// Which of them gives a result with an element for each pair.
+    pub(super) by_pair: Option<u32>,
 }
 
 /// The variables of a call.
@@ -63,11 +109,15 @@ pub(super) struct Frame<'b, 'p> {
     pub(super) counters: Vec<i128>,
     /// What was overwritten under the innermost secret condition, oldest first.
     pub(super) log: Option<Vec<Written<'b>>>,
+    /// The secret conditions around what is traced, outermost first.
+    pub(super) conditions: Vec<Bit<'b>>,
+    /// The variables that loops around it add up.
+    pub(super) pending: BTreeMap<Variable, Pending<'b>>,
 }
 
 /// A variable or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Variable {
+pub(crate) enum Variable {
     Local(u32),
     State(u32),
 }
@@ -78,9 +128,6 @@ pub(super) struct Written<'b> {
     pub(super) start: usize,
     pub(super) before: Bits<'b>,
 }
-
-/// The wires that a branch gave to bits of variables.
-type Changes<'b> = BTreeMap<(Variable, usize), Bit<'b>>;
 
 impl<'b, 'p> Tracer<'b, 'p> {
     pub(super) fn new(
@@ -94,12 +141,16 @@ impl<'b, 'p> Tracer<'b, 'p> {
             program,
             files,
             states: Vec::new(),
+            given: 0,
             random: Vec::new(),
             drawn: 0,
             components,
             left: MAX_STEPS,
             tell: &|_| {},
             recorder: None,
+            judged: HashMap::new(),
+            pair_loops: Vec::new(),
+            by_pair: None,
         }
     }
 
@@ -127,7 +178,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         if self.builder.gate_count().saturating_add(more) <= MAX_GATES {
             return Ok(());
         }
-        let message = "what is written up to here has more than 2^24 gates: put a part that \
+        let message = "the program up to here has more than 2^24 gates: put a part that \
                        repeats into a `component fn`, which is garbled by itself";
         Err(Error::At(span, message.to_owned()))
     }
@@ -148,6 +199,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
             locals: vec![Vec::new(); function.locals.len()],
             counters: vec![0; function.counters.len()],
             log: None,
+            conditions: Vec::new(),
+            pending: BTreeMap::new(),
         };
         for (local, bits) in function.parameters.iter().zip(arguments) {
             frame.locals[local.0 as usize] = bits;
@@ -158,13 +211,24 @@ impl<'b, 'p> Tracer<'b, 'p> {
         result
     }
 
-    fn go_to(&mut self, span: Span) -> Option<Before> {
+    fn go_to(&mut self, span: Span) -> Option<RecorderMark> {
         let gates = self.builder.gate_count();
         let recorder = self.recorder.as_mut();
         recorder.map(|recorder| recorder.go_to(span, gates))
     }
 
-    fn go_back(&mut self, before: Option<Before>) {
+    /// The number of a place of the run itself, where costs are recorded.
+    pub(super) fn site_of(&mut self, span: Option<Span>) -> SiteId {
+        let Some((span, recorder)) = span.zip(self.recorder.as_mut()) else {
+            return 0;
+        };
+        let before = recorder.go_to(span, 0);
+        let site = recorder.site();
+        recorder.go_back(before, 0);
+        site
+    }
+
+    fn go_back(&mut self, before: Option<RecorderMark>) {
         if let (Some(recorder), Some(before)) = (&mut self.recorder, before) {
             recorder.go_back(before, self.builder.gate_count());
         }
@@ -191,7 +255,11 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.expression(frame, &block.value)
     }
 
-    fn statements(&mut self, frame: &mut Frame<'b, 'p>, statements: &'p [Statement]) -> Lower<()> {
+    pub(super) fn statements(
+        &mut self,
+        frame: &mut Frame<'b, 'p>,
+        statements: &'p [Statement],
+    ) -> Lower<()> {
         statements.iter().try_for_each(|s| self.statement(frame, s))
     }
 
@@ -210,6 +278,11 @@ impl<'b, 'p> Tracer<'b, 'p> {
                 let bits = self.expression(frame, value)?;
                 frame.locals[local.0 as usize] = bits;
             }
+            StatementKind::Assign(place, value)
+                if variable(place).is_some_and(|of| frame.pending.contains_key(&of)) =>
+            {
+                self.add_at(frame, place, value)?;
+            }
             StatementKind::Assign(place, value) => {
                 let bits = self.expression(frame, value)?;
                 self.assign(frame, place, &bits)?;
@@ -223,14 +296,21 @@ impl<'b, 'p> Tracer<'b, 'p> {
                     |this, frame| this.statements(frame, otherwise).map(|()| Vec::new()),
                 )?;
             }
+            StatementKind::For(each) if each.is_over_pairs => self.pair_loop(frame, each, span)?,
             StatementKind::For(each) => {
                 let from = self.number(frame, &each.from, span)?;
                 let to = self.number(frame, &each.to, span)?;
+                let sums = self.order_free(frame, each);
+                let made = self.made();
                 for value in from..to {
                     self.burn(span)?;
                     frame.counters[each.counter.0 as usize] = value;
                     self.statements(frame, &each.body)?;
                 }
+                for variable in sums {
+                    self.give_sum(frame, variable, span)?;
+                }
+                self.note_loop(frame, each, (span, from..to), made);
             }
             StatementKind::Evaluate(value) => {
                 self.expression(frame, value)?;
@@ -238,89 +318,6 @@ impl<'b, 'p> Tracer<'b, 'p> {
             StatementKind::Assert(_) | StatementKind::Debug(_) => {}
         }
         Ok(())
-    }
-
-    /// One branch, or both and a selection of what they give and assign.
-    fn choose(
-        &mut self,
-        frame: &mut Frame<'b, 'p>,
-        condition: &'p Condition,
-        span: Span,
-        then: impl FnOnce(&mut Self, &mut Frame<'b, 'p>) -> Lower<Bits<'b>>,
-        otherwise: impl FnOnce(&mut Self, &mut Frame<'b, 'p>) -> Lower<Bits<'b>>,
-    ) -> Lower<Bits<'b>> {
-        let bit = match condition {
-            Condition::Guard(number) => {
-                return match self.number(frame, number, span)? {
-                    0 => otherwise(self, frame),
-                    _ => then(self, frame),
-                };
-            }
-            Condition::Secret(value) => self.expression(frame, value)?[0],
-        };
-        let outer = frame.log.replace(Vec::new());
-        let first = then(self, frame)?;
-        let changed = self.undo(frame);
-        frame.log = Some(Vec::new());
-        let second = otherwise(self, frame)?;
-        let other = self.undo(frame);
-        frame.log = outer;
-        self.merge(frame, bit, &changed, &other);
-        Ok(self.operators().select(bit, &first, &second))
-    }
-
-    /// Puts back what was overwritten, and gives what it was overwritten with.
-    fn undo(&mut self, frame: &mut Frame<'b, 'p>) -> Changes<'b> {
-        let log = frame.log.take().unwrap_or_default();
-        let mut changes = Changes::new();
-        for Written {
-            variable,
-            start,
-            before,
-        } in &log
-        {
-            let now = &self.wires(frame, *variable)[*start..*start + before.len()];
-            for (place, bit) in now.iter().enumerate() {
-                changes.insert((*variable, start + place), *bit);
-            }
-        }
-        for written in log.iter().rev() {
-            let end = written.start + written.before.len();
-            let wires = self.wires_mut(frame, written.variable);
-            wires[written.start..end].copy_from_slice(&written.before);
-        }
-        changes
-    }
-
-    fn merge(
-        &mut self,
-        frame: &mut Frame<'b, 'p>,
-        condition: Bit<'b>,
-        then: &Changes<'b>,
-        otherwise: &Changes<'b>,
-    ) {
-        let keys: std::collections::BTreeSet<_> = then.keys().chain(otherwise.keys()).collect();
-        let mut run: Option<(Variable, usize, Bits<'b>)> = None;
-        for &(variable, place) in keys {
-            let before = self.wires(frame, variable)[place];
-            let a = *then.get(&(variable, place)).unwrap_or(&before);
-            let b = *otherwise.get(&(variable, place)).unwrap_or(&before);
-            let bit = b ^ (condition & (a ^ b));
-            match &mut run {
-                Some((of, start, bits)) if *of == variable && *start + bits.len() == place => {
-                    bits.push(bit);
-                }
-                _ => {
-                    if let Some((variable, start, bits)) = run.replace((variable, place, vec![bit]))
-                    {
-                        self.write(frame, variable, start, &bits);
-                    }
-                }
-            }
-        }
-        if let Some((variable, start, bits)) = run {
-            self.write(frame, variable, start, &bits);
-        }
     }
 
     pub(super) fn number(&self, frame: &Frame<'b, 'p>, number: &Number, span: Span) -> Lower<i128> {
@@ -387,16 +384,20 @@ impl<'b, 'p> Tracer<'b, 'p> {
             }
             ExpressionKind::Repeat(a) => {
                 let bits = self.expression(frame, a)?;
-                Ok(bits.repeat(self.length(of.ty)))
+                Ok(bits.repeat(self.program.types.length(of.ty)))
             }
             ExpressionKind::Comprehension(counter, from, a) => {
                 let from = self.number(frame, from, of.span)?;
                 let mut bits = Vec::with_capacity(self.program.types.width(of.ty) as usize);
-                for turn in 0..self.length(of.ty) {
+                for turn in 0..self.program.types.length(of.ty) {
                     frame.counters[counter.0 as usize] = from + turn as i128;
                     bits.extend(self.expression(frame, a)?);
                 }
                 Ok(bits)
+            }
+            ExpressionKind::ForEachPair(counter, value) => {
+                self.for_each_pair(frame, *counter, value, of.span)?;
+                Ok(Vec::new())
             }
             ExpressionKind::Call(function, arguments) => {
                 let arguments = self.all(frame, arguments)?;
@@ -419,13 +420,6 @@ impl<'b, 'p> Tracer<'b, 'p> {
         of.iter().map(|part| self.expression(frame, part)).collect()
     }
 
-    fn length(&self, ty: TypeId) -> usize {
-        self.program
-            .types
-            .element(ty)
-            .map_or(0, |(_, n)| n as usize)
-    }
-
     /// A component is called where this run calls components, else inlined.
     fn function_call(
         &mut self,
@@ -436,25 +430,43 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let function = &self.program.functions[id.0 as usize];
         let width = self.program.types.width(function.result) as usize;
         let has_bits = width > 0 && arguments.iter().any(|bits| !bits.is_empty());
-        let Components::Call(calls) = &mut self.components else {
-            return self.call(id, arguments);
-        };
-        if !function.is_component || !has_bits {
+        if !self.calls_components() || !function.is_component || !has_bits {
             return self.call(id, arguments);
         }
-        let number = calls.len();
+        Ok(self.called(Called::Function(id), arguments, width, span))
+    }
+
+    /// Whether what is traced calls components: it is none itself.
+    pub(super) fn calls_components(&self) -> bool {
+        matches!(self.components, Components::Call(_))
+    }
+
+    /// The result of a call that is not inlined.
+    pub(super) fn called(
+        &mut self,
+        called: Called,
+        arguments: Vec<Bits<'b>>,
+        width: usize,
+        span: Span,
+    ) -> Bits<'b> {
+        let Components::Call(calls) = &mut self.components else {
+            unreachable!("a component calls none");
+        };
         let site = self.recorder.as_ref().map_or(0, Recorder::site);
-        calls.push(Call {
-            function: id,
+        let start = calls.list.last().map_or(self.given, |call| call.result.end);
+        let first = calls.arguments.len() as u32;
+        for bits in arguments.iter().filter(|bits| !bits.is_empty()) {
+            calls.arguments.push(&pieces(bits));
+        }
+        calls.list.push(Call {
+            called,
             span,
             site,
+            gates: self.builder.gate_count(),
+            arguments: first..calls.arguments.len() as u32,
+            result: start..start + width,
         });
-        for (place, bits) in arguments.iter().filter(|bits| !bits.is_empty()).enumerate() {
-            let bus = Bus::from_bits(self.builder, bits.iter().copied());
-            self.builder.output(&format!("c{number}_{place}"), &bus);
-        }
-        let result = self.builder.bus(&format!("c{number}"), width);
-        Ok(result.bits().collect())
+        self.builder.late_inputs(width).bits().collect()
     }
 
     /// The next random bits as a value.

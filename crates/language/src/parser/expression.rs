@@ -81,29 +81,23 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Parsed<Expression> {
-        let operator = match self.kind() {
-            T::Minus => UnaryOperator::Negate,
-            T::Not => UnaryOperator::Not,
+        match self.kind() {
             T::Star if self.text_of(self.previous()) == "*" => {
                 let error = Diagnostic::new(self.span(), "there is no operator for powers");
-                return self.report(error.help("write `x * x`, or a loop"));
+                self.report(error.help("write `x * x`, or a loop"))
             }
             T::And | T::Star => {
                 let error = Diagnostic::new(self.span(), "there are no references");
-                return self.report(error.help("values are copied; use the name alone"));
+                self.report(error.help("values are copied; use the name alone"))
             }
-            _ => return self.cast(),
-        };
-        self.note(Role::Prefix);
-        let start = self.skip();
-        let operand = self.nested(Self::unary_operand)?;
-        let span = start.to(operand.span);
-        let kind = ExpressionKind::Unary(operator, Box::new(operand));
-        let expression = Expression { kind, span };
-        self.casts(expression)
+            _ => {
+                let expression = self.unary_operand()?;
+                self.casts(expression)
+            }
+        }
     }
 
-    /// The operand of `-` or `!`, which bind tighter than `as`.
+    /// With `-` and `!` before it, which bind tighter than `as`.
     fn unary_operand(&mut self) -> Parsed<Expression> {
         match self.kind() {
             T::Minus | T::Not => {
@@ -120,11 +114,6 @@ impl Parser<'_> {
             }
             _ => self.postfix(),
         }
-    }
-
-    fn cast(&mut self) -> Parsed<Expression> {
-        let expression = self.postfix()?;
-        self.casts(expression)
     }
 
     fn casts(&mut self, mut expression: Expression) -> Parsed<Expression> {

@@ -374,7 +374,7 @@ impl Parser<'_> {
             let error = Diagnostic::new(self.span(), "`main` has no other name");
             return self.report(error.related(word, "remove one of the two"));
         }
-        let inputs = self.list(T::OpenParen, T::CloseParen, Self::input)?;
+        let (inputs, join) = self.inputs(kind)?;
         let outputs = match self.take(T::Arrow) {
             Some(_) if self.is(T::Name) => {
                 let error = Diagnostic::new(self.span(), "results stand in parentheses");
@@ -388,12 +388,13 @@ impl Parser<'_> {
             kind,
             name,
             inputs,
+            join,
             outputs,
             body,
         }))
     }
 
-    fn input(&mut self) -> Parsed<Input> {
+    pub(super) fn input(&mut self) -> Parsed<Input> {
         let name = self.ident("an input's name")?;
         self.expect(T::Colon)?;
         let ty = self.ty()?;

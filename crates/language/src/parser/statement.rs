@@ -124,7 +124,7 @@ impl Parser<'_> {
             T::While | T::Loop => {
                 "the iteration count is public: write `for` with a bound, and `if` inside"
             }
-            _ => "a loop makes all its turns: write `if` around what not every turn does",
+            _ => "a loop runs all its turns: write `if` around statements that not every turn runs",
         };
         let message = format!("there is no `{text}`");
         self.report(Diagnostic::new(span, message).help(help))

@@ -6,6 +6,11 @@ use num_traits::One;
 use super::{TypeId, TypeKind, TypeTable, Value, low_bits};
 
 impl TypeTable {
+    /// How many elements a value of this type has; 0 of what has none.
+    pub(crate) fn length(&self, ty: TypeId) -> usize {
+        self.element(ty).map_or(0, |(_, n)| n as usize)
+    }
+
     /// A number of counters as a value of a bool or number.
     #[must_use]
     pub fn value_of_number(&self, ty: TypeId, number: i128) -> Value {
@@ -28,6 +33,7 @@ impl TypeTable {
         };
         match self.kind(ty) {
             TypeKind::Bool => Value::Bool(bits[0]),
+            TypeKind::OpenBytes | TypeKind::OpenText => self.zero(ty),
             TypeKind::Enum(enum_number) => {
                 let last = self.enum_type(*enum_number).variants.len() - 1;
                 Value::Integer(number(bits).min(last.into()))

@@ -1,18 +1,119 @@
-//! All expressions and statements of a function, from the outside in.
+//! One walk over expressions and statements, from the outside in, for all that look at them.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Body, Condition, Expression, ExpressionKind, Function, FunctionId, Intrinsic, LocalId, Root,
-    Statement, StatementKind, Step, ValuePath,
+    Block, Body, Condition, Expression, ExpressionKind, Function, FunctionId, Intrinsic, LocalId,
+    Root, Statement, StatementKind, Step, ValuePath,
 };
 use crate::source::Span;
+
+/// A walk. What it does not look at itself leads to the parts, in the order in which they are
+/// computed.
+pub(crate) trait Visit<'p>: Sized {
+    fn statement(&mut self, of: &'p Statement) {
+        in_statement(self, of);
+    }
+
+    fn expression(&mut self, of: &'p Expression) {
+        in_expression(self, of);
+    }
+
+    fn condition(&mut self, of: &'p Condition) {
+        if let Condition::Secret(condition) = of {
+            self.expression(condition);
+        }
+    }
+
+    fn place(&mut self, of: &'p ValuePath) {
+        if let Root::Value(value) = &of.root {
+            self.expression(value);
+        }
+        for step in &of.path {
+            if let Step::AtSecret(index) = step {
+                self.expression(index);
+            }
+        }
+    }
+
+    fn statements(&mut self, all: &'p [Statement]) {
+        all.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn block(&mut self, of: &'p Block) {
+        self.statements(&of.statements);
+        self.expression(&of.value);
+    }
+}
+
+/// Leads a walk to the parts of a statement.
+pub(crate) fn in_statement<'p>(walk: &mut impl Visit<'p>, of: &'p Statement) {
+    match &of.kind {
+        StatementKind::Let(_, value)
+        | StatementKind::Evaluate(value)
+        | StatementKind::Assert(value)
+        | StatementKind::Debug(value) => walk.expression(value),
+        StatementKind::Assign(place, value) => {
+            walk.expression(value);
+            walk.place(place);
+        }
+        StatementKind::If(condition, then, otherwise) => {
+            walk.condition(condition);
+            walk.statements(then);
+            walk.statements(otherwise);
+        }
+        StatementKind::For(each) => walk.statements(&each.body),
+    }
+}
+
+/// Leads a walk to the parts of an expression.
+pub(crate) fn in_expression<'p>(walk: &mut impl Visit<'p>, of: &'p Expression) {
+    use ExpressionKind as K;
+    match &of.kind {
+        K::Constant(_) | K::Number(_) => {}
+        K::Read(place) => walk.place(place),
+        K::Unary(_, of)
+        | K::Shift(_, of, _)
+        | K::Cast(of)
+        | K::Repeat(of)
+        | K::Comprehension(_, _, of)
+        | K::ForEachPair(_, of) => walk.expression(of),
+        K::Binary(_, a, b) => {
+            walk.expression(a);
+            walk.expression(b);
+        }
+        K::If(condition, a, b) => {
+            walk.condition(condition);
+            walk.expression(a);
+            walk.expression(b);
+        }
+        K::Block(block) => walk.block(block),
+        K::Call(_, parts) | K::Aggregate(parts) | K::Run(_, parts) | K::Intrinsic(_, parts) => {
+            parts.iter().for_each(|part| walk.expression(part));
+        }
+    }
+}
 
 /// A statement or an expression.
 #[derive(Clone, Copy, Debug)]
 enum Node<'f> {
     Statement(&'f Statement),
     Expression(&'f Expression),
+}
+
+/// Gives each statement and expression to a closure, and after it those that it is made of.
+struct Nodes<F>(F);
+
+impl<'f, F: FnMut(Node<'f>)> Visit<'f> for Nodes<F> {
+    fn statement(&mut self, of: &'f Statement) {
+        self.0(Node::Statement(of));
+        in_statement(self, of);
+    }
+
+    fn expression(&mut self, of: &'f Expression) {
+        self.0(Node::Expression(of));
+        in_expression(self, of);
+    }
 }
 
 impl Function {
@@ -27,7 +128,7 @@ impl Function {
 
     /// Each expression is given to `see`, and after it those that it is made of.
     pub fn expressions<'f>(&'f self, see: &mut impl FnMut(&'f Expression)) {
-        self.nodes(&mut |node| {
+        self.nodes(|node| {
             if let Node::Expression(expression) = node {
                 see(expression);
             }
@@ -39,7 +140,7 @@ impl Function {
     pub(crate) fn values(&self) -> (HashMap<LocalId, &Expression>, HashSet<LocalId>) {
         let mut values = HashMap::new();
         let mut changed = HashSet::new();
-        self.nodes(&mut |node| {
+        self.nodes(|node| {
             let Node::Statement(statement) = node else {
                 return;
             };
@@ -60,12 +161,10 @@ impl Function {
     }
 
     /// Each statement and expression is given to `see`, and after it those that it is made of.
-    fn nodes<'f>(&'f self, see: &mut impl FnMut(Node<'f>)) {
-        let Body::Block(block) = &self.body else {
-            return;
-        };
-        block.statements.iter().for_each(|s| in_statement(s, see));
-        in_expression(&block.value, see);
+    fn nodes<'f>(&'f self, see: impl FnMut(Node<'f>)) {
+        if let Body::Block(block) = &self.body {
+            Nodes(see).block(block);
+        }
     }
 }
 
@@ -73,13 +172,14 @@ impl Expression {
     /// Whether a `let` in it binds the variable.
     pub(crate) fn binds(&self, variable: LocalId) -> bool {
         let mut is_bound = false;
-        in_expression(self, &mut |node| {
+        let walk = |node: Node<'_>| {
             if let Node::Statement(statement) = node
                 && let StatementKind::Let(local, _) = &statement.kind
             {
                 is_bound |= *local == variable;
             }
-        });
+        };
+        Nodes(walk).expression(self);
         is_bound
     }
 
@@ -87,7 +187,7 @@ impl Expression {
     /// does that twice.
     pub(crate) fn has_effects(&self) -> bool {
         let (mut has_effects, mut bound, mut assigned) = (false, HashSet::new(), HashSet::new());
-        in_expression(self, &mut |node| match node {
+        let walk = |node: Node<'_>| match node {
             Node::Statement(statement) => match &statement.kind {
                 StatementKind::Let(local, _) => {
                     bound.insert(*local);
@@ -106,75 +206,8 @@ impl Expression {
                     ExpressionKind::Run(..) | ExpressionKind::Intrinsic(Intrinsic::Random, _)
                 );
             }
-        });
+        };
+        Nodes(walk).expression(self);
         has_effects || !assigned.is_subset(&bound)
-    }
-}
-
-fn in_statement<'f>(statement: &'f Statement, see: &mut impl FnMut(Node<'f>)) {
-    see(Node::Statement(statement));
-    match &statement.kind {
-        StatementKind::Let(_, value)
-        | StatementKind::Evaluate(value)
-        | StatementKind::Assert(value)
-        | StatementKind::Debug(value) => in_expression(value, see),
-        StatementKind::Assign(place, value) => {
-            in_place(place, see);
-            in_expression(value, see);
-        }
-        StatementKind::If(condition, then, otherwise) => {
-            in_condition(condition, see);
-            then.iter()
-                .chain(otherwise)
-                .for_each(|s| in_statement(s, see));
-        }
-        StatementKind::For(each) => each.body.iter().for_each(|s| in_statement(s, see)),
-    }
-}
-
-fn in_condition<'f>(condition: &'f Condition, see: &mut impl FnMut(Node<'f>)) {
-    if let Condition::Secret(condition) = condition {
-        in_expression(condition, see);
-    }
-}
-
-fn in_place<'f>(place: &'f ValuePath, see: &mut impl FnMut(Node<'f>)) {
-    if let Root::Value(value) = &place.root {
-        in_expression(value, see);
-    }
-    for step in &place.path {
-        if let Step::AtSecret(index) = step {
-            in_expression(index, see);
-        }
-    }
-}
-
-fn in_expression<'f>(expression: &'f Expression, see: &mut impl FnMut(Node<'f>)) {
-    use ExpressionKind as K;
-    see(Node::Expression(expression));
-    match &expression.kind {
-        K::Constant(_) | K::Number(_) => {}
-        K::Read(place) => in_place(place, see),
-        K::Unary(_, of)
-        | K::Shift(_, of, _)
-        | K::Cast(of)
-        | K::Repeat(of)
-        | K::Comprehension(_, _, of) => in_expression(of, see),
-        K::Binary(_, a, b) => {
-            in_expression(a, see);
-            in_expression(b, see);
-        }
-        K::If(condition, a, b) => {
-            in_condition(condition, see);
-            in_expression(a, see);
-            in_expression(b, see);
-        }
-        K::Block(block) => {
-            block.statements.iter().for_each(|s| in_statement(s, see));
-            in_expression(&block.value, see);
-        }
-        K::Call(_, parts) | K::Aggregate(parts) | K::Run(_, parts) | K::Intrinsic(_, parts) => {
-            parts.iter().for_each(|part| in_expression(part, see));
-        }
     }
 }

@@ -251,8 +251,48 @@ pub(crate) struct Entry {
     /// Its name; that of `main` is `main`.
     pub(crate) name: Ident,
     pub(crate) inputs: Vec<Input>,
+    /// The pairs of two of its inputs, of `main` alone.
+    pub(crate) join: Option<Join>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) body: Block,
+}
+
+impl Entry {
+    /// Whether it joins the input of this name.
+    pub(crate) fn joins(&self, input: &Symbol) -> bool {
+        let tables = self.join.iter();
+        let mut tables = tables.flat_map(|join| [&join.left.table, &join.right.table]);
+        tables.any(|table| table.name == *input)
+    }
+}
+
+/// `pairs: join people by name with sales by name upto D`
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    /// What the pairs are called.
+    pub(crate) name: Ident,
+    pub(crate) left: JoinedTable,
+    pub(crate) right: JoinedTable,
+    /// How many rows of the right table may have one key, if that is more than one.
+    pub(crate) upto: Option<Expression>,
+    pub(crate) span: Span,
+}
+
+/// `people by (name, born)`
+#[derive(Clone, Debug)]
+pub(crate) struct JoinedTable {
+    /// The input.
+    pub(crate) table: Ident,
+    /// The parts of its key, in order.
+    pub(crate) key: Vec<KeyField>,
+}
+
+/// `name`, or `email(address)`
+#[derive(Clone, Debug)]
+pub(crate) struct KeyField {
+    /// How the field is made alike before it is compared.
+    pub(crate) normalization: Option<Ident>,
+    pub(crate) field: Ident,
 }
 
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::Program;
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
-fn program(name: &str, params: &[(&str, u64)]) -> Program {
+pub(crate) fn program(name: &str, params: &[(&str, u64)]) -> Program {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let text = fs::read_to_string(folder.join(name)).expect("a program");
     let loaded = Loaded::new(name, &text, &NoFiles);
@@ -22,13 +22,13 @@ fn program(name: &str, params: &[(&str, u64)]) -> Program {
     program.unwrap_or_else(|errors| panic!("{}", rendered(&loaded, &errors)))
 }
 
-type Case = (
+pub(crate) type Case = (
     &'static str,
     &'static [(&'static str, u64)],
     &'static [&'static str],
 );
 
-const SMALL: &[Case] = &[
+pub(crate) const SMALL: &[Case] = &[
     ("01_auction.tacit", &[("LOTS", 3)], &["main"]),
     ("02_salary_gap.tacit", &[("N", 6), ("FLOOR", 2)], &["main"]),
     ("03_psi_sum.tacit", &[("LOG", 2)], &["main"]),

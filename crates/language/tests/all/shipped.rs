@@ -75,9 +75,6 @@ const OF_THE_PAPER: &[Row] = &[
     ("substring-next", &[("length", 128)], 2182, [None, Some(87_236)]),
     ("substring-next", &[("length", 256)], 4871, [None, Some(160_322)]),
     ("substring-next", &[("length", 512)], 10760, [None, Some(306_368)]),
-    ("substring-sealed-next", &[("length", 128)], 205323, [Some(4_053_870), None]),
-    ("substring-sealed-next", &[("length", 256)], 417220, [Some(8_077_676), None]),
-    ("substring-sealed-next", &[("length", 512)], 878887, [Some(16_125_291), None]),
     ("friend-map-get", &[("cells", 64)], 512, [None, None]),
     ("friend-map-get", &[("cells", 256)], 2048, [None, None]),
     ("friend-map-get", &[("cells", 2048)], 16384, [None, None]),
@@ -101,7 +98,6 @@ const OTHERS: &[Row] = &[
     ("sha-256-chain", &[], 210_250, [None, None]),
     ("database-save", &[], 0, [None, None]),
     ("substring-start", &[], 0, [None, None]),
-    ("substring-sealed-start", &[], 102_836, [None, None]),
     ("friend-map-start", &[], 0, [None, None]),
 ];
 

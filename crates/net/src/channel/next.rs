@@ -21,7 +21,7 @@ impl Channel {
         let cancel = self.cancel.clone();
         let wait = Wait::at_most(time.min(self.patience()), &cancel);
         match self.fill(HEADER_BYTES, &wait, usize::MAX) {
-            Ok(()) => Ok(self.incoming.filled().first().copied()),
+            Ok(()) => Ok(self.kind_here()),
             Err(NetError::Timeout { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -50,6 +50,7 @@ impl Channel {
         self.incoming.release();
         self.outgoing.release();
         self.assembly.release();
+        self.release_aside();
         match self.stream.rest(&wait) {
             Ok(()) => Ok(left()),
             Err(interrupt) => Err(self.interrupted(interrupt, Awaited::Message)),

@@ -1,7 +1,36 @@
 //! Receives messages: frames as they come, joined where a message is of several.
 
 use super::{CONTINUED, Channel, Frame, FrameHeader, HEADER_BYTES, Stream};
+use crate::buffer::Buffer;
+use crate::sides::{ASIDE, ChannelSides};
 use crate::{Awaited, NetError, Wait};
+
+/// A frame whose header is here.
+#[derive(Clone, Copy)]
+struct NextFrame {
+    header: FrameHeader,
+    /// Whether its payload comes by a side stream.
+    is_aside: bool,
+}
+
+impl NextFrame {
+    /// Its bytes in the channel's own stream.
+    fn own_bytes(&self) -> usize {
+        match self.is_aside {
+            true => HEADER_BYTES,
+            false => HEADER_BYTES + self.header.carried(),
+        }
+    }
+
+    /// Its payload, once it is here: that which side streams have lent, or what is taken off the
+    /// channel's own.
+    fn payload<'a>(&self, incoming: &'a mut Buffer, sides: Option<&'a ChannelSides>) -> &'a [u8] {
+        match sides {
+            Some(sides) if self.is_aside => sides.lent.payload(),
+            _ => &incoming.take(self.own_bytes())[HEADER_BYTES..],
+        }
+    }
+}
 
 impl Channel {
     /// Receives the next message, of at most `max_len` bytes, after a flush if it has to wait.
@@ -13,20 +42,25 @@ impl Channel {
     /// still at it), or the connection ended.
     pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
         loop {
-            let header = match self.announced(max_len)? {
-                Some(header) if self.incoming.len() >= HEADER_BYTES + header.carried() => header,
+            let next = match self.announced(max_len)? {
+                Some(next) if self.incoming.len() >= next.own_bytes() => next,
                 _ => self.wait_for_frame(max_len)?,
             };
-            let length = HEADER_BYTES + header.carried();
-            self.counter.count_received(length);
+            let header = next.header;
+            if next.is_aside {
+                self.flush_or_closed()?;
+                self.receive_aside(header.carried())?;
+            }
+            self.note_received(header.carried());
+            self.counter.count_received(HEADER_BYTES + header.carried());
             if header.kind != CONTINUED && header.is_last() {
                 self.assembly.pass_short();
                 return Ok(Frame {
                     kind: header.kind,
-                    payload: &self.incoming.take(length)[HEADER_BYTES..],
+                    payload: next.payload(&mut self.incoming, self.sides.as_deref()),
                 });
             }
-            let carried = &self.incoming.take(length)[HEADER_BYTES..];
+            let carried = next.payload(&mut self.incoming, self.sides.as_deref());
             if let Some(kind) = self.assembly.add(header, carried) {
                 let payload = self.assembly.whole();
                 return Ok(Frame { kind, payload });
@@ -35,11 +69,12 @@ impl Channel {
     }
 
     /// The header of the next frame, if it is here.
-    fn announced(&self, max_len: usize) -> Result<Option<FrameHeader>, NetError> {
+    fn announced(&self, max_len: usize) -> Result<Option<NextFrame>, NetError> {
         let Some(bytes) = self.incoming.filled().first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
-        let header = FrameHeader::parse(*bytes);
+        let next = self.next_frame(*bytes);
+        let header = next.header;
         let (kind, length) = match (header.kind, self.assembly.open()) {
             (CONTINUED, Some((kind, length))) => {
                 let expected = length - self.assembly.received();
@@ -71,7 +106,7 @@ impl Channel {
             (kind, _) => (kind, header.left()),
         };
         if length <= max_len {
-            return Ok(Some(header));
+            return Ok(Some(next));
         }
         if matches!(self.stream, Stream::Clear(_)) && is_tls(*bytes) {
             return Err(NetError::OneSidedTls);
@@ -85,20 +120,41 @@ impl Channel {
 
     /// Waits until the next frame is here whole. A peer that sends a byte now and then makes no
     /// progress by it.
-    fn wait_for_frame(&mut self, max_len: usize) -> Result<FrameHeader, NetError> {
-        match self.flush() {
-            // The peer takes no more, but may have said why before it left.
-            Ok(()) | Err(NetError::Closed { .. }) => {}
-            Err(error) => return Err(error),
-        }
+    fn wait_for_frame(&mut self, max_len: usize) -> Result<NextFrame, NetError> {
+        self.flush_or_closed()?;
         let cancel = self.cancel.clone();
         let wait = self.wait_for_progress(&cancel);
         self.fill(HEADER_BYTES, &wait, max_len)?;
-        let Some(header) = self.announced(max_len)? else {
+        let Some(next) = self.announced(max_len)? else {
             return Err(self.closed(max_len));
         };
-        self.fill(HEADER_BYTES + header.carried(), &wait, max_len)?;
-        Ok(header)
+        self.fill(next.own_bytes(), &wait, max_len)?;
+        Ok(next)
+    }
+
+    /// Writes out all that was sent, where the peer takes it. One that has left may have said why
+    /// before.
+    fn flush_or_closed(&mut self) -> Result<(), NetError> {
+        match self.flush() {
+            Err(NetError::Closed { .. }) => Ok(()),
+            flushed => flushed,
+        }
+    }
+
+    /// What a header says of its frame.
+    fn next_frame(&self, bytes: [u8; HEADER_BYTES]) -> NextFrame {
+        let mut header = FrameHeader::parse(bytes);
+        let is_aside = self.sides.is_some() && header.kind & ASIDE != 0;
+        if is_aside {
+            header.kind &= !ASIDE;
+        }
+        NextFrame { header, is_aside }
+    }
+
+    /// The kind of the next frame, if its header is here.
+    pub(super) fn kind_here(&self) -> Option<u8> {
+        let bytes = self.incoming.filled().first_chunk::<HEADER_BYTES>()?;
+        Some(self.next_frame(*bytes).header.kind)
     }
 
     pub(super) fn fill(
@@ -132,10 +188,10 @@ impl Channel {
                     length,
                 }
             }
-            (None, Ok(Some(header))) => Awaited::Rest {
-                kind: header.kind,
+            (None, Ok(Some(next))) => Awaited::Rest {
+                kind: next.header.kind,
                 received: self.incoming.len() - HEADER_BYTES,
-                length: header.left(),
+                length: next.header.left(),
             },
             (None, _) => Awaited::Message,
         }

@@ -266,7 +266,7 @@ fn whoever_takes_the_inviters_place_at_a_relay_does_not_end_the_wait() {
     let inviter = Inviter::by_clock(invitation, ledger, || EXPIRES - 60).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
-            for answer in [Answer::Replaced, Answer::Full] {
+            for answer in [Answer::Replaced, Answer::Malformed] {
                 let (mut socket, _) = relay.accept().unwrap();
                 if socket.read_exact(&mut [0; Hello::BYTES]).is_ok() {
                     socket.write_all(&[answer as u8]).unwrap();
@@ -277,7 +277,38 @@ fn whoever_takes_the_inviters_place_at_a_relay_does_not_end_the_wait() {
         // Nobody is waited for in vain.
         drop(TcpStream::connect(&address));
         let error = met.unwrap_err();
-        assert!(matches!(error, NetError::Relay(Answer::Full)), "{error:?}");
+        assert!(
+            matches!(error, NetError::Relay(Answer::Malformed)),
+            "{error:?}"
+        );
+    });
+}
+
+/// As of a party to which many connect at once.
+#[test]
+fn a_connection_that_is_closed_before_its_handshake_is_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (alice, bob) = (identity(), Bob::new());
+    let folder = tempfile::tempdir().unwrap();
+    let expires = now().unwrap() + 600;
+    let of = alice.fingerprint();
+    let invitation = Invitation::new(of, Route::Direct, &address, expires).unwrap();
+    let ledger = Ledger::open(folder.path()).unwrap();
+    let inviter = Inviter::new(invitation.clone(), ledger).unwrap();
+    thread::scope(|scope| {
+        let met = scope.spawn(|| {
+            for _ in 0..2 {
+                drop(listener.accept().unwrap());
+            }
+            let (socket, _) = listener.accept().unwrap();
+            inviter.meet(tls::transport(socket)?, &alice, &Settings::default())
+        });
+        let ledger = Ledger::open(bob.folder.path()).unwrap();
+        let accepted = accept(&invitation, &ledger, &bob.identity, &Settings::default());
+        let accepted = accepted.unwrap();
+        let met = met.join().unwrap().unwrap();
+        assert!(met.is_theirs(&accepted.own_code().to_string()));
     });
 }
 

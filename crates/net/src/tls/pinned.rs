@@ -1,4 +1,4 @@
-//! The TLS configuration: one version, one suite, and peers known by their fingerprints.
+//! The TLS configuration: one version, two suites, and peers known by their fingerprints.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, OtherError,
-    ServerConfig, SignatureScheme,
+    ServerConfig, SignatureScheme, SupportedCipherSuite,
 };
 
 use super::hybrid::X25519MlKem768;
@@ -26,6 +26,23 @@ use crate::{Fingerprint, Identity};
 
 /// The application protocol (ALPN): Tacit, and the version of its wire format.
 pub(super) const PROTOCOL: &[u8] = b"tacit/1";
+
+/// The application protocol of a side stream.
+pub(super) const SIDE: &[u8] = b"tacit-side/1";
+
+/// The application protocols of a session: with this many side streams each way or fewer, and then
+/// without.
+pub(super) fn with_side_streams(most: u8) -> Vec<Vec<u8>> {
+    (0..=most).rev().map(session).collect()
+}
+
+/// The application protocol of a session with this many side streams.
+pub(super) fn session(side_streams: u8) -> Vec<u8> {
+    match side_streams {
+        0 => PROTOCOL.to_vec(),
+        some => [PROTOCOL, format!("+{some}").as_bytes()].concat(),
+    }
+}
 
 /// The application protocol of pairing, so that no pairing ends up as a session.
 pub(super) const PAIRING: &[u8] = b"tacit-pair/1";
@@ -38,16 +55,29 @@ pub(super) struct UnexpectedIdentity {
     pub(super) found: Fingerprint,
 }
 
-/// The primitives: one choice of each, all of them *ring*'s but for ML-KEM-768. A peer that does
+/// The primitives: one choice of each but of the cipher, all of them *ring*'s but for ML-KEM-768. A
+/// peer that does
 /// not offer the same key exchange is refused, so that nobody in between can talk two parties down
 /// to X25519 alone. What is not named here is not in the program: neither RSA nor ECDSA is.
 pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
-        cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
+        cipher_suites: suites().to_vec(),
         kx_groups: vec![&X25519MlKem768],
         signature_verification_algorithms: ED25519_ALONE,
         secure_random: &SystemRandom,
         key_provider: &NoOtherKeys,
+    }
+}
+
+/// The cipher suites, of which a server takes the first of its client's. A page is always a client,
+/// and has no AES unit: there *ring*'s AES-GCM, which avoids tables, moves a seventh of the bytes
+/// that its ChaCha20-Poly1305 does.
+fn suites() -> [SupportedCipherSuite; 2] {
+    use ring::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256};
+    let (aes, chacha) = (TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256);
+    match cfg!(target_family = "wasm") {
+        true => [chacha, aes],
+        false => [aes, chacha],
     }
 }
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 use rustls::ServerConfig;
 use web_time::Instant;
 
-use super::{HandshakeTerms, arrived, serve};
+use super::{Arrived, HandshakeTerms, arrived, sides};
 use crate::tcp::{self, LOOK_PAUSE, Listening};
 use crate::transport::Heard;
 use crate::wait::SLICE;
@@ -73,7 +73,8 @@ impl Begun {
 struct Report<T> {
     number: u64,
     from: SocketAddr,
-    result: Result<T, NetError>,
+    /// Nothing of a side stream, which has joined its session.
+    result: Result<Option<T>, NetError>,
 }
 
 /// What a handshake's thread makes of its channel, within the handshake's time: the channel itself,
@@ -82,6 +83,7 @@ type Complete<T> = dyn Fn(Channel) -> Result<T, NetError> + Send + Sync;
 
 /// A wait for peers.
 pub(super) struct Reception<T = Channel> {
+    listening: Arc<Listening>,
     config: Arc<ServerConfig>,
     terms: HandshakeTerms,
     complete: Arc<Complete<T>>,
@@ -101,13 +103,18 @@ pub(super) struct Reception<T = Channel> {
 
 impl Reception {
     /// A wait under `settings` as the party whose configuration and terms these are.
-    pub(super) fn new(config: ServerConfig, terms: HandshakeTerms, settings: &Settings) -> Self {
-        Self::completing(config, terms, settings, Arc::new(Ok))
+    pub(super) fn new(
+        config: Arc<ServerConfig>,
+        terms: HandshakeTerms,
+        settings: &Settings,
+        listening: Arc<Listening>,
+    ) -> Self {
+        Self::completing(config, terms, settings, listening, Arc::new(Ok))
     }
 
     /// Lets handshakes that begin from now on be under this configuration.
-    pub(super) fn configure(&mut self, config: ServerConfig, terms: HandshakeTerms) {
-        self.config = Arc::new(config);
+    pub(super) fn configure(&mut self, config: Arc<ServerConfig>, terms: HandshakeTerms) {
+        self.config = config;
         self.terms = terms;
     }
 }
@@ -115,14 +122,16 @@ impl Reception {
 impl<T: Send + 'static> Reception<T> {
     /// As [`Reception::new`], with what each handshake's thread makes of its channel.
     pub(super) fn completing(
-        config: ServerConfig,
+        config: Arc<ServerConfig>,
         terms: HandshakeTerms,
         settings: &Settings,
+        listening: Arc<Listening>,
         complete: Arc<Complete<T>>,
     ) -> Self {
         let (report, reports) = mpsc::channel();
         Self {
-            config: Arc::new(config),
+            listening,
+            config,
             terms,
             complete,
             settings: settings.clone(),
@@ -140,7 +149,6 @@ impl<T: Send + 'static> Reception<T> {
     /// Waits for the first handshake that succeeds.
     pub(super) fn wait(
         mut self,
-        listening: &Listening,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<T, NetError> {
         let settings = self.settings.clone();
@@ -152,7 +160,7 @@ impl<T: Send + 'static> Reception<T> {
                 Err(Interrupt::TimedOut) => return Err(self.in_vain()),
                 Err(other) => return Err(tcp::ended(other, &settings)),
             };
-            let found = self.step(listening, accepts, pause, refused);
+            let found = self.step(accepts, pause, refused);
             if let Some((completed, _)) = found {
                 return Ok(completed);
             }
@@ -173,7 +181,6 @@ impl<T: Send + 'static> Reception<T> {
     /// there, waits for `pause` at most.
     pub(super) fn step(
         &mut self,
-        listening: &Listening,
         accepts: bool,
         pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
@@ -182,10 +189,10 @@ impl<T: Send + 'static> Reception<T> {
         let mut heard_for = pause.min(LOOK_PAUSE);
         if accepts {
             if self.is_idle() {
-                listening.wait(pause);
+                self.listening.wait(pause);
                 heard_for = Duration::ZERO;
             }
-            match listening.look() {
+            match self.listening.look() {
                 Ok(Some((socket, from))) => {
                     self.admit(socket, from, refused);
                     heard_for = Duration::ZERO;
@@ -195,7 +202,7 @@ impl<T: Send + 'static> Reception<T> {
                 Err(reason) => {
                     let awaited = Awaited::Connection;
                     let error = NetError::Io { awaited, reason };
-                    self.refuse(listening.address(), error, &mut |_, _| ());
+                    self.refuse(self.listening.address(), error, &mut |_, _| ());
                     heard_for = pause.min(LOOK_PAUSE);
                 }
             }
@@ -319,17 +326,22 @@ impl<T: Send + 'static> Reception<T> {
             cancel: cancel.clone(),
             ..self.settings.clone()
         };
-        let (config, terms) = (Arc::clone(&self.config), self.terms);
+        let (config, terms) = (Arc::clone(&self.config), self.terms.clone());
+        let listening = Arc::clone(&self.listening);
         let complete = Arc::clone(&self.complete);
         let (report, alive) = (self.report.clone(), Arc::clone(&self.alive));
         let since = Instant::now();
         let heard = Arc::new(Mutex::new(since));
         let noted = Arc::clone(&heard);
         let spawned = thread::Builder::new().spawn(move || {
-            let channel = arrived(socket, &settings).and_then(|(transport, settings)| {
-                serve(config, transport.noting(noted), terms, &settings)
+            let result = arrived(socket, &listening, &terms, &settings).and_then(|arrived| {
+                let Arrived::Peer(transport, settings) = arrived else {
+                    return Ok(None);
+                };
+                let transport = transport.noting(noted);
+                let channel = sides::serve(config, transport, terms, &listening, &settings)?;
+                complete(channel).map(Some)
             });
-            let result = channel.and_then(|channel| complete(channel));
             // Nobody listens any more if the wait is over.
             let _ = report.send(Report {
                 number,
@@ -365,7 +377,7 @@ impl<T: Send + 'static> Reception<T> {
         let found = self.begun.iter().position(|begun| begun.number == number);
         let ended = found.and_then(|place| self.begun.remove(place));
         match (result, ended) {
-            (Ok(completed), _) => Some((completed, from)),
+            (Ok(completed), _) => Some((completed?, from)),
             (Err(reason), Some(_)) => {
                 self.refuse(from, reason, refused);
                 None

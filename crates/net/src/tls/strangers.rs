@@ -9,8 +9,8 @@ use rustls::client::ResolvesClientCert;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::sign::CertifiedKey;
 use rustls::{
-    ClientConfig, ClientConnection, Connection, NamedGroup, ServerConfig, ServerConnection,
-    SignatureScheme,
+    CipherSuite, ClientConfig, ClientConnection, Connection, NamedGroup, ServerConfig,
+    ServerConnection, SignatureScheme,
 };
 
 use super::hybrid::X25519MlKem768;
@@ -120,9 +120,17 @@ fn a_peer_that_prefers_another_key_exchange_gets_the_post_quantum_one() {
     let client_config =
         pinned::client_config_with(with_groups(groups), &client, &expected).unwrap();
     let server_config = pinned::server_config(&server, &[client.fingerprint()]).unwrap();
+    for connection in shaken(client_config, server_config) {
+        let group = connection.negotiated_key_exchange_group().unwrap();
+        assert_eq!(group.name(), NamedGroup::X25519MLKEM768);
+    }
+}
+
+/// Both ends of a connection whose handshake is over.
+fn shaken(client: ClientConfig, server: ServerConfig) -> [Connection; 2] {
     let name = "peer.invalid".try_into().unwrap();
-    let mut here = ClientConnection::new(Arc::new(client_config), name).unwrap();
-    let mut there = ServerConnection::new(Arc::new(server_config)).unwrap();
+    let mut here = ClientConnection::new(Arc::new(client), name).unwrap();
+    let mut there = ServerConnection::new(Arc::new(server)).unwrap();
     for _ in 0..10 {
         let mut bytes = Vec::new();
         here.write_tls(&mut bytes).unwrap();
@@ -133,11 +141,56 @@ fn a_peer_that_prefers_another_key_exchange_gets_the_post_quantum_one() {
         here.read_tls(&mut &bytes[..]).unwrap();
         here.process_new_packets().unwrap();
     }
-    for connection in [Connection::from(here), there.into()] {
-        assert!(!connection.is_handshaking());
-        let group = connection.negotiated_key_exchange_group().unwrap();
-        assert_eq!(group.name(), NamedGroup::X25519MLKEM768);
+    let ends = [Connection::from(here), there.into()];
+    assert!(ends.iter().all(|end| !end.is_handshaking()));
+    ends
+}
+
+#[test]
+fn the_client_chooses_between_both_ciphers() {
+    let suites = pinned::provider().cipher_suites;
+    let names: Vec<_> = suites.iter().map(|suite| suite.suite()).collect();
+    assert_eq!(
+        names,
+        [
+            CipherSuite::TLS13_AES_128_GCM_SHA256,
+            CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+        ]
+    );
+    // The second comes first in a page.
+    for order in [[0, 1], [1, 0]] {
+        let (client, server) = (identity(), identity());
+        let provider = CryptoProvider {
+            cipher_suites: order.map(|place| suites[place]).to_vec(),
+            ..pinned::provider()
+        };
+        let expected = [server.fingerprint()];
+        let client_config = pinned::client_config_with(provider, &client, &expected).unwrap();
+        let server_config = pinned::server_config(&server, &[client.fingerprint()]).unwrap();
+        for connection in shaken(client_config, server_config) {
+            let suite = connection.negotiated_cipher_suite().unwrap();
+            assert_eq!(suite.suite(), names[order[0]]);
+        }
     }
+}
+
+#[test]
+fn a_peer_with_another_cipher_alone_is_refused() {
+    let strong = || CryptoProvider {
+        cipher_suites: vec![ring::cipher_suite::TLS13_AES_256_GCM_SHA384],
+        ..pinned::provider()
+    };
+    let (client, server) = (identity(), identity());
+    let expected = [server.fingerprint()];
+    let client_config = pinned::client_config_with(strong(), &client, &expected).unwrap();
+    let server_config = pinned::server_config(&server, &[client.fingerprint()]).unwrap();
+    let name = "peer.invalid".try_into().unwrap();
+    let mut here = ClientConnection::new(Arc::new(client_config), name).unwrap();
+    let mut there = ServerConnection::new(Arc::new(server_config)).unwrap();
+    let mut bytes = Vec::new();
+    here.write_tls(&mut bytes).unwrap();
+    there.read_tls(&mut &bytes[..]).unwrap();
+    assert!(there.process_new_packets().is_err());
 }
 
 #[test]

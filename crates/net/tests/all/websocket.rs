@@ -70,7 +70,7 @@ fn ask(address: &str, origin: Option<&str>) -> (TcpStream, String) {
     let request = format!(
         "GET / HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
-         Sec-WebSocket-Protocol: tacit\r\n{}\r\n",
+         Sec-WebSocket-Protocol: tacit-2\r\n{}\r\n",
         origin.unwrap_or_default()
     );
     socket.write_all(request.as_bytes()).expect("room");

@@ -74,6 +74,12 @@ impl ReceiverOts {
         (Zeroizing::new(choices), self.t)
     }
 
+    /// t of each OT, whose bit 0 is the choice, for who uses them uncorrected. All secret.
+    #[must_use]
+    pub fn into_blocks(self) -> Outputs {
+        self.t
+    }
+
     /// Random OTs: the choice b and r_b of each.
     #[must_use]
     pub fn into_random(self, tag: &SessionTag) -> RandomChoices {

@@ -19,12 +19,13 @@ pub(super) const WEIGHT: usize = 10;
 /// COTs that a batch's check takes.
 pub(super) const CHECK_COTS: usize = 128;
 
-/// Bits of security of both sets of parameters: no attack of `estimate` costs less.
+/// Bits of security of both sets of parameters: no attack of `crates/ot/tests/all/lpn.rs` costs
+/// less.
 pub(crate) const SECURITY_BITS: u32 = 128;
 
 /// N = 3,891,200: the round that gives OTs away.
 ///
-/// Source: sizes at which all attacks of `estimate`, which says where they come from, keep
+/// Source: sizes at which all attacks of `crates/ot/tests/all/lpn.rs` keep
 /// [`SECURITY_BITS`], among which the least is that of information sets inside a peeled subset of
 /// the secret. An attack must guess which of k outputs are noisy: k over the leaves of a tree,
 /// here 128. Both twice as large would send half of the bytes and read a secret of 8 MiB all over,
@@ -45,6 +46,34 @@ pub(crate) const BOOTSTRAP: Params = Params {
     depth: 8,
     log_secret: 15,
 };
+
+/// The public sizes of an LPN instance with regular noise and a local code, from which the costs of
+/// attacks follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LpnSizes {
+    /// Trees, each of which has one noisy output.
+    pub trees: usize,
+    /// Outputs of a tree.
+    pub leaves: usize,
+    /// Elements of the secret.
+    pub secret: usize,
+}
+
+impl LpnSizes {
+    /// Elements of the secret in an output.
+    pub const WEIGHT: usize = WEIGHT;
+
+    const fn of(params: Params) -> Self {
+        Self {
+            trees: params.trees,
+            leaves: params.leaves(),
+            secret: params.secret(),
+        }
+    }
+}
+
+/// The sizes of a round, and of the first one.
+pub const LPN_SIZES: [LpnSizes; 2] = [LpnSizes::of(ROUND), LpnSizes::of(BOOTSTRAP)];
 
 impl Params {
     pub(super) const fn leaves(self) -> usize {

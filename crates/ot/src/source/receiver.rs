@@ -7,8 +7,8 @@ use rand_core::CryptoRng;
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
+use super::buffer::BlockBuffer;
 use super::cost::{Cost, Extension};
-use super::shelf::Shelf;
 use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotReceiver;
@@ -22,7 +22,7 @@ pub struct SourceReceiver {
     extension: Extension,
     security: Security,
     engine: Engine,
-    shelf: Shelf,
+    buffer: BlockBuffer,
     wanted: RefillTarget,
 }
 
@@ -63,7 +63,7 @@ impl SourceReceiver {
             extension,
             security,
             engine,
-            shelf: Shelf::new(first),
+            buffer: BlockBuffer::new(first),
             wanted: RefillTarget::default(),
         })
     }
@@ -71,7 +71,7 @@ impl SourceReceiver {
     /// The numbers of the OTs that are made and not taken.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
-        self.shelf.next()..self.shelf.made()
+        self.buffer.next()..self.buffer.made()
     }
 
     /// What a refill for `count` OTs will take.
@@ -100,10 +100,10 @@ impl SourceReceiver {
     /// [`MAX_REFILL`], or the last number is reached.
     pub fn refill(&mut self, count: usize) -> Result<(), Error> {
         let made = self.cost(count.min(MAX_REFILL)).made;
-        self.shelf.check_room(made)?;
+        self.buffer.check_room(made)?;
         self.wanted
             .ask(count, matches!(self.engine, Engine::Batch(..)))?;
-        self.shelf.reserve(made as usize);
+        self.buffer.reserve(made as usize);
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl SourceReceiver {
                 let mut seed = Zeroizing::new([0; 32]);
                 rng.fill_bytes(&mut *seed);
                 let mut choices = Prg::from_seed(&seed);
-                cot.extend_random(&mut choices, self.shelf.grow(count), message)?;
+                cot.extend_random(&mut choices, self.buffer.grow(count), message)?;
                 if self.wanted.made(count) {
                     cot.step_keys();
                 }
@@ -213,7 +213,7 @@ impl SourceReceiver {
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
         let (mut silent, t) = batch.finish(answer)?;
         self.wanted.made(t.len());
-        self.shelf.append(&t);
+        self.buffer.append(&t);
         silent.use_again(t);
         self.engine = Engine::Silent(silent);
         Ok(())
@@ -226,13 +226,13 @@ impl SourceReceiver {
     /// [`ApiMisuse`] if some of them are used, or not made yet, or this half has ended.
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
         self.wanted.check()?;
-        Ok(ReceiverOts::new(first, self.shelf.take(first, count)?))
+        Ok(ReceiverOts::new(first, self.buffer.take(first, count)?))
     }
 
     fn end(&mut self) {
         self.wanted.ended = true;
         self.engine = Engine::Ended;
-        self.shelf.clear();
+        self.buffer.clear();
     }
 }
 

@@ -5,8 +5,8 @@ use core::ops::Range;
 
 use rand_core::CryptoRng;
 
+use super::buffer::BlockBuffer;
 use super::cost::{Cost, Extension};
-use super::shelf::Shelf;
 use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotSender;
@@ -21,7 +21,7 @@ pub struct SourceSender {
     security: Security,
     delta: Delta,
     engine: Engine,
-    shelf: Shelf,
+    buffer: BlockBuffer,
     wanted: RefillTarget,
     /// A message that waits to be sent.
     answer: Option<Vec<u8>>,
@@ -67,7 +67,7 @@ impl SourceSender {
             security,
             delta,
             engine,
-            shelf: Shelf::new(first),
+            buffer: BlockBuffer::new(first),
             wanted: RefillTarget::default(),
             answer: None,
         })
@@ -82,7 +82,7 @@ impl SourceSender {
     /// The numbers of the OTs that are made and not taken.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
-        self.shelf.next()..self.shelf.made()
+        self.buffer.next()..self.buffer.made()
     }
 
     /// What a refill for `count` OTs will take.
@@ -111,9 +111,9 @@ impl SourceSender {
     /// [`MAX_REFILL`], or the last number is reached.
     pub fn refill(&mut self, count: usize) -> Result<(), Error> {
         let made = self.cost(count.min(MAX_REFILL)).made;
-        self.shelf.check_room(made)?;
+        self.buffer.check_room(made)?;
         self.wanted.ask(count, self.answer.is_some())?;
-        self.shelf.reserve(made as usize);
+        self.buffer.reserve(made as usize);
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl SourceSender {
         match core::mem::replace(&mut self.engine, Engine::Ended) {
             Engine::SoftSpoken(mut cot) => {
                 let count = self.wanted.count.min(CHUNK);
-                cot.extend_random(self.shelf.grow(count), message)?;
+                cot.extend_random(self.buffer.grow(count), message)?;
                 if self.wanted.made(count) {
                     cot.step_keys();
                 }
@@ -210,7 +210,7 @@ impl SourceSender {
         let (mut silent, q, answer) = batch.finish(reply)?;
         self.answer = (!answer.is_empty()).then_some(answer);
         self.wanted.made(q.len());
-        self.shelf.append(&q);
+        self.buffer.append(&q);
         silent.use_again(q);
         self.engine = Engine::Silent(Box::new(silent));
         Ok(())
@@ -223,14 +223,14 @@ impl SourceSender {
     /// [`ApiMisuse`] if some of them are used, or not made yet, or this half has ended.
     pub fn take(&mut self, first: u64, count: usize) -> Result<SenderOts, Error> {
         self.wanted.check()?;
-        let q = self.shelf.take(first, count)?;
+        let q = self.buffer.take(first, count)?;
         Ok(SenderOts::new(first, self.delta.clone(), q))
     }
 
     fn end(&mut self) {
         self.wanted.ended = true;
         self.engine = Engine::Ended;
-        self.shelf.clear();
+        self.buffer.clear();
     }
 }
 

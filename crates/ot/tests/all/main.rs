@@ -5,6 +5,7 @@ mod base_ml_kem;
 mod base_parts;
 mod correlated;
 mod dealer;
+mod lpn;
 mod malicious;
 mod page;
 mod precomputed;

@@ -20,11 +20,11 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::{LeakyShares, push_lsbs};
 use super::oracle::{Digest, Domain, compare};
 use super::parameters::LotSize;
-use super::share::{Share, Shares};
+use super::share::Shares;
 use crate::Error;
 use crate::bits::{BitWriter, bytes_for, check_bits};
 use crate::malicious::shuffle::below;
-use crate::message::{Kind, exactly};
+use crate::message::Kind;
 
 /// Leaky ANDs that both parties have found the same. Only the equality check makes one.
 pub(super) struct CheckedLot {
@@ -35,8 +35,6 @@ pub(super) struct CheckedLot {
     pub(super) masks: Shares,
     /// A bit of each leaky AND: whether z is the other bit than its shares say.
     pub(super) turned: Vec<u8>,
-    /// This party's half of a public 1.
-    pub(super) one: Zeroizing<Share>,
 }
 
 /// AND triples that nobody but both together knows: ⟨x⟩, ⟨y⟩, ⟨z⟩, z = xy, with a random ⟨mask⟩
@@ -95,18 +93,8 @@ struct Piece {
 }
 
 impl CheckedLot {
-    /// How many bits the lot opens.
-    fn openings(&self) -> usize {
-        self.size.triples * self.size.layers.saturating_sub(1)
-    }
-
-    /// The length of a party's openings with their digest, in bytes.
-    pub(super) fn opening_bytes(&self) -> usize {
-        bytes_for(self.openings()) + FOLD_BYTES
-    }
-
-    /// Turns the layers by a coin that both tossed after the check, and appends this party's
-    /// openings to `message`.
+    /// Turns the layers by a coin that both tossed after the check, and writes this party's
+    /// openings into `message`.
     pub(super) fn open(self, epoch: &Epoch, coin: &Digest, message: &mut Vec<u8>) -> Bucketed {
         let mut prg = Prg::from_seed(coin);
         let LotSize { triples, layers } = self.size;
@@ -117,9 +105,9 @@ impl CheckedLot {
         };
         let macs = epoch.oracle(Domain::BucketMacs, Some(epoch.role()), self.number);
         let (mut macs, mut bits) = (Fold::new(macs), BitWriter::default());
-        let mut own = Zeroizing::new(Vec::with_capacity(bytes_for(self.openings())));
+        let mut own = Zeroizing::new(Vec::with_capacity(bytes_for(self.size.openings())));
         let [mut sums] = scratch();
-        for range in chunks(self.openings()) {
+        for range in chunks(self.size.openings()) {
             let sums = &mut sums[..range.len()];
             for piece in buckets.pieces(range) {
                 let y = &self.shares.y.macs;
@@ -131,6 +119,7 @@ impl CheckedLot {
             macs.add(&[&bits], [sums]);
             own.extend_from_slice(&bits);
         }
+        message.clear();
         message.extend_from_slice(&own);
         message.extend_from_slice(&macs.finish()[0]);
         let lot = self;
@@ -145,10 +134,9 @@ impl Bucketed {
     ///
     /// The openings are malformed, or their MACs are not those of the bits that were opened.
     pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<OpenBuckets, Error> {
-        let kind = Kind::TripleOpenings;
-        exactly(kind, others, self.lot.opening_bytes())?;
-        let (others, digest) = others.split_at(bytes_for(self.lot.openings()));
-        check_bits(kind, others, self.lot.openings())?;
+        let openings = self.lot.size.openings();
+        let (others, digest) = others.split_at(bytes_for(openings));
+        check_bits(Kind::TripleOpenings, others, openings)?;
         compare(&self.expected(epoch, others), digest, Caught::Buckets)?;
         let opened = self.own.iter().zip(others).map(|(a, b)| a ^ b).collect();
         let Self { lot, buckets, .. } = self;
@@ -164,7 +152,7 @@ impl Bucketed {
         let role = epoch.role().other();
         let mut macs = Fold::new(epoch.oracle(Domain::BucketMacs, Some(role), self.lot.number));
         let [mut bits, mut sums] = scratch();
-        for range in chunks(self.lot.openings()) {
+        for range in chunks(self.lot.size.openings()) {
             let opened = &others[bit_bytes(&range)];
             let (bits, sums) = (&mut bits[..range.len()], &mut sums[..range.len()]);
             masks(others, range.start, bits);
@@ -188,7 +176,7 @@ impl Bucketed {
 impl OpenBuckets {
     /// The triples: to each item of the first layer the others of its bucket are added, and z is
     /// turned where any of them is.
-    pub(super) fn triples(self) -> Triples {
+    pub(super) fn triples(self, epoch: &Epoch) -> Triples {
         let Self {
             lot,
             buckets,
@@ -196,14 +184,15 @@ impl OpenBuckets {
         } = self;
         let (number, LotSize { triples, layers }) = (lot.number, lot.size);
         let LeakyShares { mut x, y, mut z } = lot.shares;
-        let halves = [lot.one.mac, lot.one.key].map(Zeroizing::new);
+        let one = Zeroizing::new(epoch.one());
+        let halves = [&one.mac, &one.key];
         let [mut bits, mut turned] = scratch();
         // All layers of some rows, and then the next rows, so that sums stay in the cache.
         for range in chunks(triples) {
             let mut of_both = [(&mut x.macs, &mut z.macs), (&mut x.keys, &mut z.keys)];
             let turns = &mut turned[..range.len()];
             masks(&lot.turned, range.start, turns);
-            for ((_, z), one) in of_both.iter_mut().zip(&halves) {
+            for ((_, z), one) in of_both.iter_mut().zip(halves) {
                 each_row(AddOffset(one), [&*turns], [&mut z[range.clone()]]);
             }
             for layer in 0..layers - 1 {
@@ -212,7 +201,7 @@ impl OpenBuckets {
                 for Piece { at, first, item } in buckets.pieces(openings) {
                     let (bits, turns) = (&bits[at], &mut turned[..item.len()]);
                     masks(&lot.turned, item.start, turns);
-                    for ((x, z), one) in of_both.iter_mut().zip(&halves) {
+                    for ((x, z), one) in of_both.iter_mut().zip(halves) {
                         let (x, x_items) = x.split_at_mut(triples);
                         let (z, z_items) = z.split_at_mut(triples);
                         let item = item.start - triples..item.end - triples;

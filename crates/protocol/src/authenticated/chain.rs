@@ -21,7 +21,7 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::spare::SpareSet;
 use zeroize::Zeroizing;
 
-use super::epoch::{Epoch, EpochSetup};
+use super::epoch::{Epoch, EpochBase};
 use crate::Error;
 use crate::saved::{BROKEN, ChainId, ChainVersion, PairChain, Reader, StoredChain};
 use crate::session::{RunTag, base_ot_byte, base_ot_of_byte};
@@ -43,12 +43,9 @@ pub struct SharedChain {
 
 impl SharedChain {
     /// The chain that the run `tag` begins, from base OTs that were made for it alone.
-    ///
-    /// # Errors
-    ///
-    /// The setup is not done.
-    pub fn new(tag: &RunTag, setup: EpochSetup) -> Result<Self, Error> {
-        let (role, base, later) = setup.finish_kept()?;
+    #[must_use]
+    pub fn new(tag: &RunTag, base: EpochBase) -> Self {
+        let (role, base, later) = base.kept();
         let mut chain = Self {
             place: PairChain::new(tag),
             role,
@@ -57,7 +54,7 @@ impl SharedChain {
             now: None,
         };
         chain.forward();
-        Ok(chain)
+        chain
     }
 
     /// Which party this is.

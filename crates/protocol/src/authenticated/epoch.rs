@@ -12,23 +12,26 @@ use tacit_kernels::{Block, Construction, TweakableHash};
 use tacit_ot::base::BaseOt;
 use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::buffers::Buffers;
 use super::oracle::{DIGEST_BYTES, Digest, Domain, Oracle};
 use super::share::Share;
 use crate::Error;
 use crate::bits::read_block;
-use crate::party::{Action, Party};
+use crate::io::Io;
 use crate::saved::{BROKEN, ChainId};
 use crate::session::RunTag;
-use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
+use crate::setup::{
+    ChosenBase, EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OfferedBase, OtSettings,
+};
 
 /// One party's side of an epoch.
 pub struct Epoch {
     role: Role,
     id: Digest,
-    delta: Block,
+    /// Boxed, so that an epoch that is moved leaves none of it behind.
+    delta: Box<Zeroizing<Block>>,
     /// Nothing where all triples come from a stock.
     transfers: Option<Transfers>,
     /// Lots made so far.
@@ -49,6 +52,13 @@ struct Transfers {
     receiver: EvaluatorOt,
 }
 
+impl Transfers {
+    /// A new epoch with these OTs.
+    fn epoch(self, name: (Role, Digest)) -> Epoch {
+        Epoch::new(name, self.sender.delta(), Some(self))
+    }
+}
+
 impl Epoch {
     /// Which party this is.
     #[must_use]
@@ -62,17 +72,25 @@ impl Epoch {
         &self.id
     }
 
-    /// An epoch whose triples come from a stock, for the one run that has this number in it.
-    pub(super) fn of_stock(role: Role, id: Digest, delta: Block, run: u64) -> Self {
+    /// A new epoch.
+    fn new((role, id): (Role, Digest), delta: Block, transfers: Option<Transfers>) -> Self {
         Self {
             role,
             id,
-            delta,
-            transfers: None,
+            delta: Box::new(Zeroizing::new(delta)),
+            transfers,
             lots: 0,
-            runs: run,
+            runs: 0,
             chain: None,
             buffers: Buffers::default(),
+        }
+    }
+
+    /// An epoch whose triples come from a stock, for the one run that has this number in it.
+    pub(super) fn of_stock(role: Role, id: Digest, delta: Block, run: u64) -> Self {
+        Self {
+            runs: run,
+            ..Self::new((role, id), delta, None)
         }
     }
 
@@ -88,17 +106,11 @@ impl Epoch {
         let made = (settings, Security::Malicious);
         let sender = GarblerOt::from_spare(chosen, made, tags.sent_by(role))?;
         let receiver = EvaluatorOt::from_spare(offered, made, tags.sent_by(role.other()))?;
-        let delta = sender.delta();
-        match is_of_role(delta, role) {
+        let transfers = Transfers { sender, receiver };
+        match is_of_role(transfers.sender.delta(), role) {
             true => Ok(Self {
-                role,
-                id: tags.id(),
-                delta,
-                transfers: Some(Transfers { sender, receiver }),
-                lots: 0,
-                runs: 0,
                 chain: Some(chain),
-                buffers: Buffers::default(),
+                ..transfers.epoch((role, tags.id()))
             }),
             false => Err(BROKEN),
         }
@@ -137,7 +149,7 @@ impl Epoch {
             },
             Role::Evaluator => Share {
                 mac: Block::ZERO,
-                key: self.delta ^ bit,
+                key: **self.delta ^ bit,
             },
         }
     }
@@ -180,12 +192,6 @@ impl Epoch {
 }
 
 const NO_TRANSFERS: Error = Error::ApiMisuse("an epoch of the stock has no OTs");
-
-impl Drop for Epoch {
-    fn drop(&mut self) {
-        self.delta.zeroize();
-    }
-}
 
 /// The tags of an epoch's two sets of base OTs, which differ.
 #[derive(Clone, Copy)]
@@ -252,8 +258,6 @@ pub struct EpochSetup {
     id: Digest,
     sending: GarblerSetup,
     receiving: EvaluatorSetup,
-    /// How many of the two are done.
-    done: usize,
 }
 
 impl EpochSetup {
@@ -277,7 +281,6 @@ impl EpochSetup {
             id: tags.id(),
             sending: sending.secured(Security::Malicious),
             receiving: receiving.secured(Security::Malicious),
-            done: 0,
         })
     }
 
@@ -287,56 +290,60 @@ impl EpochSetup {
         &self.id
     }
 
+    /// The party's side of it.
+    ///
+    /// # Errors
+    ///
+    /// The other party misbehaves, or the wire fails.
+    pub async fn run(self, io: &mut Io<'_>) -> Result<EpochBase, Error> {
+        let (chosen, offered) = match self.role {
+            Role::Garbler => {
+                let chosen = self.sending.run(io).await?;
+                (chosen, self.receiving.run(io).await?)
+            }
+            Role::Evaluator => {
+                let offered = self.receiving.run(io).await?;
+                (self.sending.run(io).await?, offered)
+            }
+        };
+        Ok(EpochBase {
+            role: self.role,
+            base: self.base,
+            id: self.id,
+            chosen,
+            offered,
+        })
+    }
+}
+
+/// One party's side of the base OTs of an epoch: those in which it chose with its Δ, and those in
+/// which it offered.
+pub struct EpochBase {
+    role: Role,
+    base: BaseOt,
+    id: Digest,
+    chosen: ChosenBase,
+    offered: OfferedBase,
+}
+
+impl EpochBase {
     /// The epoch.
     ///
     /// # Errors
     ///
-    /// The setup is not done.
-    pub fn finish(self) -> Result<Epoch, Error> {
-        let sender = self.sending.finish()?;
-        Ok(Epoch {
-            role: self.role,
-            id: self.id,
-            delta: sender.delta(),
-            transfers: Some(Transfers {
-                receiver: self.receiving.finish()?,
-                sender,
-            }),
-            lots: 0,
-            runs: 0,
-            chain: None,
-            buffers: Buffers::default(),
-        })
+    /// None that the caller could cause.
+    pub fn epoch(self) -> Result<Epoch, Error> {
+        let transfers = Transfers {
+            sender: self.chosen.ots()?,
+            receiver: self.offered.ots()?,
+        };
+        Ok(transfers.epoch((self.role, self.id)))
     }
 
-    /// The base OTs, to be kept for the runs of a chain: those in which this party chose with its
-    /// Δ, and those in which it offered; its role, and on what they rest.
-    pub(super) fn finish_kept(self) -> Result<(Role, BaseOt, [SpareSet; 2]), Error> {
-        let sets = [self.sending.finish_kept()?, self.receiving.finish_kept()?];
-        Ok((self.role, self.base, sets))
-    }
-
-    fn current(&mut self) -> &mut dyn Party {
-        match (self.role, self.done) {
-            (Role::Garbler, 0) | (Role::Evaluator, 1) => &mut self.sending,
-            _ => &mut self.receiving,
-        }
-    }
-}
-
-impl Party for EpochSetup {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        match self.current().next(message)? {
-            Action::Done if self.done == 0 => {
-                self.done = 1;
-                self.current().next(message)
-            }
-            action => Ok(action),
-        }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.current().receive(payload)
+    /// What the runs of a chain keep: the party's role, on what the base OTs rest, and both sets.
+    pub(super) fn kept(self) -> (Role, BaseOt, [SpareSet; 2]) {
+        let sets = [self.chosen.kept(), self.offered.kept()];
+        (self.role, self.base, sets)
     }
 }
 
@@ -352,16 +359,7 @@ pub(super) fn dealt(
     let [garblers, evaluators] = deltas;
     let (a_sends, b_receives) = dealt_under(garblers, &tags.garbler, rng);
     let (b_sends, a_receives) = dealt_under(evaluators, &tags.evaluator, rng);
-    let epoch = |role, sender: GarblerOt, receiver| Epoch {
-        role,
-        id,
-        delta: sender.delta(),
-        transfers: Some(Transfers { sender, receiver }),
-        lots: 0,
-        runs: 0,
-        chain: None,
-        buffers: Buffers::default(),
-    };
+    let epoch = |role, sender, receiver| Transfers { sender, receiver }.epoch((role, id));
     [
         epoch(Role::Garbler, a_sends, a_receives),
         epoch(Role::Evaluator, b_sends, b_receives),

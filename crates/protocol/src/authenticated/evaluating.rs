@@ -19,7 +19,7 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::gates::OpenGates;
 use super::leaky::{push_lsbs, zero_blocks};
 use super::rows::CheckingRows;
-use super::walk::{Ands, Calls, Rules, Stop, Walk};
+use super::walk::{Ands, CallWalk, Calls, Rules, Stop};
 use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::Kind;
@@ -32,7 +32,7 @@ pub(super) const LABEL_RULES: Rules<Block> = Rules {
 
 /// The evaluator's labels.
 pub(super) struct Evaluating<'f, C = Values<'f, Block>> {
-    walk: Walk<'f, Block, C>,
+    walk: CallWalk<'f, Block, C>,
     hash: TweakableHash,
     /// Gates of the lot that are evaluated.
     gate: usize,
@@ -55,7 +55,7 @@ pub(super) struct Evaluating<'f, C = Values<'f, Block>> {
 }
 
 impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
-    pub(super) fn new(walk: Walk<'f, Block, C>, hash: TweakableHash, proof: Fold<2>) -> Self {
+    pub(super) fn new(walk: CallWalk<'f, Block, C>, hash: TweakableHash, proof: Fold<2>) -> Self {
         Self {
             walk,
             hash,

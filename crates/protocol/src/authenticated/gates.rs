@@ -28,17 +28,17 @@ use super::fold::{FOLD_BYTES, Fold};
 use super::leaky::push_lsbs;
 use super::oracle::{Domain, compare};
 use super::share::{Share, Shares};
-use super::walk::{Calls, Stop, Walk};
+use super::walk::{CallWalk, Calls, Stop};
 use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
-use crate::message::{Kind, exactly};
+use crate::message::Kind;
 
 /// AND gates of a message with tables: the batch that reaches this number is its last.
 pub(super) const FRAME_ANDS: usize = 2048;
 
 /// Which gates go with a lot: whole batches, as long as there are triples, cut into frames.
 #[derive(Default)]
-pub(super) struct Extent {
+pub(super) struct LotGates {
     most: usize,
     count: usize,
     frames: Vec<u32>,
@@ -49,7 +49,7 @@ pub(super) struct Extent {
 /// Gates of a lot whose masks are known, before anything is opened.
 pub(crate) struct ClosedGates {
     triples: Triples,
-    extent: Extent,
+    extent: LotGates,
     /// ⟨λ⟩ of each gate's inputs, and old blocks behind.
     first: Shares,
     second: Shares,
@@ -67,13 +67,13 @@ pub(crate) struct OpenGates {
     tables: [Outputs; 3],
     /// What must sum to the garbler's MAC of ⟨0⟩: MACs at the garbler, K ⊕ bΔ_B at the evaluator.
     proof: [Outputs; 3],
-    /// The same of a public 1.
-    one: Zeroizing<Block>,
+    /// The same of a public 1. Boxed, so that gates that are moved leave nothing of it behind.
+    one: Box<Zeroizing<Block>>,
     /// AND gates of each message with tables.
     pub(super) frames: Vec<u32>,
 }
 
-impl Extent {
+impl LotGates {
     /// None yet, of at most this many.
     pub(super) fn new(most: usize) -> Self {
         Self {
@@ -115,28 +115,23 @@ impl Extent {
     }
 }
 
-/// The length of a party's openings of this many gates, in bytes: none where there are no gates.
-pub(super) const fn opening_bytes(gates: usize) -> usize {
-    match gates {
-        0 => 0,
-        gates => 2 * bytes_for(gates) + FOLD_BYTES,
-    }
-}
-
 impl ClosedGates {
     /// None yet, for as many as there are triples.
     pub(super) fn new(triples: Triples, buffers: &mut Buffers) -> Self {
         let most = triples.len();
         Self {
             triples,
-            extent: Extent::new(most),
+            extent: LotGates::new(most),
             first: buffers.take_longer_shares(most),
             second: buffers.take_longer_shares(most),
         }
     }
 
     /// Walks on until the triples or the walk end. Whether that has come.
-    pub(super) fn fill<'f, C: Calls<'f, Share>>(&mut self, walk: &mut Walk<'f, Share, C>) -> bool {
+    pub(super) fn fill<'f, C: Calls<'f, Share>>(
+        &mut self,
+        walk: &mut CallWalk<'f, Share, C>,
+    ) -> bool {
         loop {
             let ands = match walk.next() {
                 Stop::Ands(ands) if self.extent.takes(ands.count()) => ands,
@@ -192,11 +187,6 @@ impl ClosedGates {
         Shares { macs, keys }
     }
 
-    /// The length of a party's openings, in bytes.
-    pub(super) fn opening_bytes(&self) -> usize {
-        opening_bytes(self.count())
-    }
-
     /// The masks and the triples' inputs that are opened together: ⟨e⟩ is λ_i ⊕ x, and ⟨f⟩ λ_j ⊕ y.
     fn opened(&self) -> [[&Shares; 2]; 2] {
         let Triples { x, y, .. } = &self.triples;
@@ -233,7 +223,6 @@ impl ClosedGates {
     /// They are malformed, or their MACs are not those of the bits that were opened.
     pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<CheckedGates, Error> {
         let (kind, bytes) = (Kind::GateOpenings, bytes_for(self.count()));
-        exactly(kind, others, self.opening_bytes())?;
         if self.count() == 0 {
             return Ok(CheckedGates(self, Default::default()));
         }
@@ -268,17 +257,12 @@ impl ClosedGates {
 }
 
 impl CheckedGates {
-    /// How many gates there are.
-    pub(super) fn count(&self) -> usize {
-        self.0.count()
-    }
-
     /// The gates.
     pub(super) fn open(self, epoch: &mut Epoch) -> OpenGates {
         let Self(gates, others) = self;
         let ClosedGates {
             triples,
-            extent: Extent { count, frames, .. },
+            extent: LotGates { count, frames, .. },
             mut first,
             mut second,
         } = gates;
@@ -328,7 +312,7 @@ impl CheckedGates {
         OpenGates {
             tables,
             proof,
-            one: one.into(),
+            one: Box::new(one.into()),
             frames,
         }
     }
@@ -387,7 +371,7 @@ impl OpenGates {
         Self {
             tables,
             proof,
-            one: one.into(),
+            one: Box::new(one.into()),
             frames: Vec::new(),
         }
     }
@@ -415,7 +399,7 @@ impl OpenGates {
     /// What must sum to the garbler's MAC of ⟨0⟩ of gates, and the same of a public 1.
     pub(super) fn proof_parts(&self, gates: Range<usize>) -> ([&[Block]; 3], Block) {
         let parts = self.proof.each_ref().map(|part| &part[gates.clone()]);
-        (parts, *self.one)
+        (parts, **self.one)
     }
 
     /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0

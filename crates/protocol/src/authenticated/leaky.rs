@@ -20,25 +20,21 @@
 use std::ops::Range;
 
 use tacit_function::Role;
-use tacit_kernels::{Block, Simd, Tweak, TweakableHash, Use};
+use tacit_kernels::{Block, Construction, Simd, Tweak, TweakableHash, Use};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::columns::{AddOffset, Pass, chunks, each_row, masks, scratch};
-use super::oracle::Oracle;
-use super::share::{Share, Shares};
+use super::epoch::Epoch;
+use super::oracle::{Domain, Oracle};
+use super::share::Shares;
 use crate::bits::{BitWriter, append_blocks};
 
 /// Leaky ANDs of a message.
 pub(super) const CHUNK: usize = 4096;
 
-/// What a lot's leaky ANDs are computed with.
-pub(super) struct LeakyKeys {
-    pub(super) role: Role,
-    pub(super) delta: Zeroizing<Block>,
-    pub(super) one: Zeroizing<Share>,
-    pub(super) hash: TweakableHash,
-}
+/// The hash of a lot's leaky ANDs.
+pub(super) struct LeakyHash(TweakableHash);
 
 /// The shares of leaky ANDs, n of them for each layer, layer after layer.
 #[derive(Default)]
@@ -48,9 +44,14 @@ pub(super) struct LeakyShares {
     pub(super) z: Shares,
 }
 
-impl LeakyKeys {
+impl LeakyHash {
+    /// That of lot `number` of the epoch.
+    pub(super) fn new(epoch: &Epoch, number: u64) -> Self {
+        Self(epoch.hash(Construction::TwoCall, Domain::LeakyStart, number))
+    }
+
     /// The tweak of leaky AND `number` for keys that `holder` holds.
-    fn tweak(&self, number: usize, holder: Role) -> Tweak {
+    fn tweak(number: usize, holder: Role) -> Tweak {
         Tweak {
             usage: Use::LeakyAnd,
             instance: 0,
@@ -63,6 +64,7 @@ impl LeakyKeys {
     /// As [`blocks`](Self::blocks), with the bytes of the blocks appended to `message`.
     pub(super) fn append_blocks(
         &self,
+        epoch: &Epoch,
         shares: &LeakyShares,
         range: Range<usize>,
         message: &mut Vec<u8>,
@@ -72,7 +74,7 @@ impl LeakyKeys {
         for rows in chunks(range.len()) {
             let blocks = &mut blocks[..rows.len()];
             let sums = &mut sums[rows.clone()];
-            self.blocks(shares, offset(&rows, range.start), blocks, sums);
+            self.blocks(epoch, shares, offset(&rows, range.start), blocks, sums);
             append_blocks(message, blocks);
         }
     }
@@ -80,6 +82,7 @@ impl LeakyKeys {
     /// This party's blocks G, and its S as far as it follows from its own shares.
     pub(super) fn blocks(
         &self,
+        epoch: &Epoch,
         shares: &LeakyShares,
         range: Range<usize>,
         blocks: &mut [Block],
@@ -89,17 +92,18 @@ impl LeakyKeys {
             let (blocks, sums) = (&mut blocks[rows.clone()], &mut sums[rows.clone()]);
             let rows = offset(&rows, range.start);
             sums.copy_from_slice(&shares.x.keys[rows.clone()]);
-            let first = self.tweak(rows.start, self.role);
-            self.hash.hash_both(first, &self.delta, sums, blocks);
+            let first = Self::tweak(rows.start, epoch.role());
+            self.0.hash_both(first, epoch.delta(), sums, blocks);
             let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(rows.clone()));
             let inputs = [y[0], y[1], z[0], z[1]];
-            each_row(AddOwnParts(&self.delta), inputs, [blocks, sums]);
+            each_row(AddOwnParts(epoch.delta()), inputs, [blocks, sums]);
         }
     }
 
     /// Adds to `sums` what follows from the other party's blocks, whose bytes these are.
     pub(super) fn add_blocks(
         &self,
+        epoch: &Epoch,
         shares: &LeakyShares,
         range: Range<usize>,
         others: &[u8],
@@ -115,25 +119,25 @@ impl LeakyKeys {
             let rows = offset(&rows, range.start);
             let macs = &shares.x.macs[rows.clone()];
             hashes.copy_from_slice(macs);
-            let first = self.tweak(rows.start, self.role.other());
-            self.hash.hash(first, hashes);
+            let first = Self::tweak(rows.start, epoch.role().other());
+            self.0.hash(first, hashes);
             let [y_macs, y_keys] = shares.y.columns(rows);
             let inputs = [macs, &*hashes, &received, y_macs, y_keys];
-            each_row(AddOthersBlocks(&self.delta), inputs, [sums]);
+            each_row(AddOthersBlocks(epoch.delta()), inputs, [sums]);
         }
     }
+}
 
-    /// Takes S into `digest`, turned where the sum of both parties' bits says so as z is: then it
-    /// is what both must have the same.
-    pub(super) fn add_turned(&self, sums: &[Block], turned: &[u8], digest: &mut Oracle) {
-        let [mut bits, mut same] = scratch();
-        for rows in chunks(sums.len()) {
-            let (bits, same) = (&mut bits[..rows.len()], &mut same[..rows.len()]);
-            masks(turned, rows.start, bits);
-            same.copy_from_slice(&sums[rows]);
-            each_row(AddOffset(&self.delta), [bits], [same]);
-            digest.add_blocks(same);
-        }
+/// Takes S into `digest`, turned where the sum of both parties' bits says so as z is: then it is
+/// what both must have the same.
+pub(super) fn add_turned(delta: &Block, sums: &[Block], turned: &[u8], digest: &mut Oracle) {
+    let [mut bits, mut same] = scratch();
+    for rows in chunks(sums.len()) {
+        let (bits, same) = (&mut bits[..rows.len()], &mut same[..rows.len()]);
+        masks(turned, rows.start, bits);
+        same.copy_from_slice(&sums[rows]);
+        each_row(AddOffset(delta), [bits], [same]);
+        digest.add_blocks(same);
     }
 }
 

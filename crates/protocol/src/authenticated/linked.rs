@@ -38,7 +38,7 @@ use tacit_function::{Function, Role};
 use zeroize::Zeroizing;
 
 pub use kept::instance_bytes;
-pub use making::MakingInstances;
+pub use making::InstanceOrder;
 pub use outline::linked_outline;
 
 #[cfg(test)]

@@ -24,31 +24,28 @@
 //! leaves alone, before what this one computes next: bits before the digest, the coin before the
 //! openings, and openings before those of the other are checked.
 
-mod evaluator;
-mod garbler;
-mod parts;
-mod refilling;
-
-pub(super) use parts::EXTENSION_OTS;
+mod equality;
 
 use std::ops::Range;
 
 use tacit_function::Role;
-use tacit_kernels::{Block, Construction, Prg};
+use tacit_kernels::{Block, Prg};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::bucket::{CheckedLot, Triples};
 use super::epoch::Epoch;
-use super::leaky::{CHUNK, LeakyKeys, LeakyShares, zero_blocks};
-use super::oracle::{Digest, Domain};
+use super::leaky::{CHUNK, LeakyHash, LeakyShares, zero_blocks};
+use super::messages;
+use super::oracle::Digest;
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
-use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE};
-use parts::{Part, Section, parts};
-use refilling::Refilling;
+use crate::io::Io;
+use crate::setup::extension;
+
+/// OTs of one message.
+pub(super) const EXTENSION_OTS: usize = 1 << 15;
 
 /// Bits for inputs of both parties that are made with a lot.
 #[derive(Clone, Copy, Default)]
@@ -58,117 +55,18 @@ pub(super) struct InputCounts {
 }
 
 /// What making a lot gives.
-pub(crate) struct Made {
-    pub(super) epoch: Epoch,
+pub(super) struct Made {
     pub(super) triples: Triples,
-    /// MACs of random bits that this party alone knows, for its inputs.
-    pub(super) own_inputs: Outputs,
-    /// Keys of those of the other party.
-    pub(super) others_inputs: Outputs,
-    pub(super) rng: Prg,
-}
-
-/// Either party's side of making a lot.
-pub(crate) struct Making(Option<MakingStage>);
-
-/// Where the making of a lot is.
-pub(crate) enum MakingStage {
-    Extending(Box<Unchecked>, Extending),
-    Garbler(garbler::Stage),
-    Evaluator(evaluator::Stage),
-    Done(Box<Made>),
-}
-
-impl Making {
-    /// The making of a lot of this size under `epoch`.
-    pub(super) fn new(epoch: Epoch, size: LotSize, inputs: InputCounts, rng: Prg) -> Self {
-        let mut lot = Unchecked::new(epoch, size, inputs, rng);
-        let extending = Extending {
-            refilling: lot.refilling(),
-            left: lot.parts(),
-        };
-        Self(Some(MakingStage::Extending(Box::new(lot), extending)))
-    }
-
-    /// A lot that is there.
-    pub(super) fn done(made: Made) -> Self {
-        Self(Some(MakingStage::Done(Box::new(made))))
-    }
-
-    /// The triples.
-    ///
-    /// # Errors
-    ///
-    /// They are not made.
-    pub(super) fn finish(self) -> Result<Made, Error> {
-        match self.0 {
-            Some(MakingStage::Done(made)) => Ok(*made),
-            _ => Err(NOT_DONE),
-        }
-    }
-}
-
-impl Machine for Making {
-    type State = MakingStage;
-
-    fn state(&mut self) -> &mut Option<MakingStage> {
-        &mut self.0
-    }
-
-    fn awaited(&self, stage: &MakingStage) -> Option<Action> {
-        match stage {
-            MakingStage::Garbler(stage) => stage.awaited(),
-            MakingStage::Evaluator(stage) => stage.awaited(),
-            MakingStage::Extending(..) | MakingStage::Done(_) => None,
-        }
-    }
-
-    fn step(
-        &mut self,
-        stage: MakingStage,
-        message: &mut Vec<u8>,
-    ) -> Result<(MakingStage, Option<Action>), Error> {
-        match stage {
-            MakingStage::Extending(mut lot, mut extending) => {
-                let stage = match extending.next(&mut lot, message)? {
-                    Some(action) => {
-                        return Ok((MakingStage::Extending(lot, extending), Some(action)));
-                    }
-                    None if lot.size == LotSize::EMPTY => {
-                        MakingStage::Done(Box::new(lot.without_triples()))
-                    }
-                    None => match lot.context.epoch.role() {
-                        Role::Garbler => MakingStage::Garbler(garbler::Stage::new(*lot)),
-                        Role::Evaluator => MakingStage::Evaluator(evaluator::Stage::new(*lot)),
-                    },
-                };
-                Ok((stage, None))
-            }
-            MakingStage::Garbler(stage) => stage.step(message),
-            MakingStage::Evaluator(stage) => stage.step(message),
-            done @ MakingStage::Done(_) => Ok((done, Some(Action::Done))),
-        }
-    }
-
-    fn take(&mut self, stage: MakingStage, payload: &[u8]) -> Result<MakingStage, Error> {
-        match stage {
-            MakingStage::Extending(mut lot, mut extending) => {
-                extending.receive(&mut lot, payload)?;
-                Ok(MakingStage::Extending(lot, extending))
-            }
-            MakingStage::Garbler(stage) => stage.take(payload),
-            MakingStage::Evaluator(stage) => stage.take(payload),
-            MakingStage::Done(_) => Err(NOT_ASKED),
-        }
-    }
+    /// MACs of random bits that this party alone knows, for its inputs; and keys of as many as the
+    /// other party has.
+    pub(super) inputs: Shares,
 }
 
 /// A lot that nobody has checked.
-pub(crate) struct Unchecked {
-    context: Context,
+struct Unchecked {
     number: u64,
     size: LotSize,
-    keys: LeakyKeys,
+    hash: LeakyHash,
     shares: LeakyShares,
     masks: Shares,
     /// S of each leaky AND, as far as it is known.
@@ -177,268 +75,202 @@ pub(crate) struct Unchecked {
     blocks: Outputs,
 }
 
-/// What goes with a lot while it is made.
-pub(crate) struct Context {
-    epoch: Epoch,
-    rng: Prg,
-    own_inputs: Outputs,
-    others_inputs: Outputs,
-}
-
-/// The OTs of a lot: those made before, and then the choices of the garbler and of the evaluator;
-/// and the evaluator's blocks.
-pub(crate) struct Extending {
-    refilling: Refilling,
-    /// The parts that are left, and whose choices or blocks they are; the last comes next.
-    left: Vec<(Role, Part)>,
-}
-
-impl Extending {
-    /// What is next; nothing where all are there.
-    fn next(
-        &mut self,
-        lot: &mut Unchecked,
-        message: &mut Vec<u8>,
-    ) -> Result<Option<Action>, Error> {
-        if let Some(action) = self.refilling.next(lot, message)? {
-            return Ok(Some(action));
-        }
-        while let Some((party, part)) = self.left.last() {
-            let action = match *party == lot.context.epoch.role() {
-                true => lot.send_part(part, message)?,
-                false => lot.awaited_part(part)?,
-            };
-            match action {
-                Some(receive @ Action::Receive { .. }) => return Ok(Some(receive)),
-                action => {
-                    self.left.pop();
-                    if action.is_some() {
-                        return Ok(action);
-                    }
+/// Makes a lot of this size, and bits for inputs.
+///
+/// # Errors
+///
+/// The other party cheats, or the wire fails: the epoch is of no more use.
+pub(super) async fn make(
+    io: &mut Io<'_>,
+    epoch: &mut Epoch,
+    rng: &mut Prg,
+    size: LotSize,
+    inputs: InputCounts,
+) -> Result<Made, Error> {
+    let (role, mut lot) = (epoch.role(), Unchecked::new(epoch, size));
+    let mut inputs = Shares {
+        macs: zero_blocks(inputs.own),
+        keys: zero_blocks(inputs.others),
+    };
+    refill(io, epoch, rng, size, &inputs).await?;
+    for party in [Role::Garbler, Role::Evaluator] {
+        let own = party == role;
+        // The OTs of some x, of their y and of their z follow each other, and then the evaluator's
+        // blocks of them, so that shares are worked on while they are in the cache.
+        for piece in pieces(0..size.leaky_ands(), EXTENSION_OTS) {
+            let LeakyShares { x, y, z } = &mut lot.shares;
+            for shares in [x, y, z] {
+                let column = &mut shares.column(own)[piece.clone()];
+                ots(io, epoch, rng, own, column).await?;
+            }
+            if party == Role::Evaluator {
+                for ands in pieces(piece, CHUNK) {
+                    lot.evaluators_blocks(io, epoch, ands).await?;
                 }
             }
         }
-        Ok(None)
-    }
-
-    fn receive(&mut self, lot: &mut Unchecked, payload: &[u8]) -> Result<(), Error> {
-        if !self.refilling.is_done() {
-            return self.refilling.receive(lot, payload);
+        for shares in [&mut lot.masks, &mut inputs] {
+            for column in shares.column(own).chunks_mut(EXTENSION_OTS) {
+                ots(io, epoch, rng, own, column).await?;
+            }
         }
-        let (_, part) = self.left.pop().ok_or(NOT_ASKED)?;
-        lot.take_part(&part, payload)
+    }
+    let triples = match size {
+        LotSize::EMPTY => Triples {
+            number: lot.number,
+            ..Triples::default()
+        },
+        _ => {
+            let (lot, coin) = lot.compare(io, epoch, rng).await?;
+            open_buckets(io, epoch, lot, &coin).await?
+        }
+    };
+    Ok(Made { triples, inputs })
+}
+
+/// `of` in pieces of this length, the last one of what is left.
+pub(super) fn pieces(of: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = of.end;
+    of.step_by(length)
+        .map(move |first| first..end.min(first + length))
+}
+
+/// Makes the OTs that a lot takes, where the extension makes them before they are taken: first
+/// those that the garbler sends, then the others.
+async fn refill(
+    io: &mut Io<'_>,
+    epoch: &mut Epoch,
+    rng: &mut Prg,
+    size: LotSize,
+    inputs: &Shares,
+) -> Result<(), Error> {
+    let mut seeds = [(); 2].map(|()| Zeroizing::new(Digest::default()));
+    seeds
+        .iter_mut()
+        .for_each(|seed| rng.fill_bytes(&mut **seed));
+    for (sender, seed) in [Role::Evaluator, Role::Garbler].iter().zip(&seeds).rev() {
+        let count = |inputs: &Outputs| (size.ots() + inputs.len()) as u64;
+        if *sender == epoch.role() {
+            let (ot, count) = (epoch.sender()?, count(&inputs.keys));
+            ot.refill(io, count, seed).await?;
+        } else {
+            let (ot, count) = (epoch.receiver()?, count(&inputs.macs));
+            ot.refill(io, count, seed).await?;
+        }
+    }
+    Ok(())
+}
+
+/// OTs with random choices, of one message: the MACs of this party's bits, or the keys of the
+/// other's.
+async fn ots(
+    io: &mut Io<'_>,
+    epoch: &mut Epoch,
+    rng: &mut Prg,
+    of_own_bits: bool,
+    column: &mut [Block],
+) -> Result<(), Error> {
+    if of_own_bits {
+        let receiver = epoch.receiver()?;
+        receiver.extend_random(rng, column, io.message())?;
+        return match io.message().len() {
+            0 => Ok(()),
+            bytes => io.send(extension(bytes)),
+        };
+    }
+    let sender = epoch.sender()?;
+    match sender.random_bytes(column.len()) {
+        0 => sender.extend_random(column, &[]),
+        bytes => sender.extend_random(column, io.receive(extension(bytes)).await?),
     }
 }
 
+/// The triples of a lot, whose layers the coin turns.
+async fn open_buckets(
+    io: &mut Io<'_>,
+    epoch: &Epoch,
+    lot: CheckedLot,
+    coin: &Digest,
+) -> Result<Triples, Error> {
+    let openings = messages::triple_openings(lot.size);
+    if epoch.role() == Role::Garbler {
+        let lot = lot.open(epoch, coin, io.message());
+        io.send(openings)?;
+        let others = io.receive(openings).await?;
+        return Ok(lot.check(epoch, others)?.triples(epoch));
+    }
+    let mut own = Vec::new();
+    let lot = lot.open(epoch, coin, &mut own);
+    let others = io.receive(openings).await?.to_vec();
+    *io.message() = own;
+    io.send(openings)?;
+    // The garbler works on them: they are not to wait for the triples.
+    io.breathe().await?;
+    Ok(lot.check(epoch, &others)?.triples(epoch))
+}
+
 impl Unchecked {
-    fn new(mut epoch: Epoch, size: LotSize, inputs: InputCounts, rng: Prg) -> Self {
+    fn new(epoch: &mut Epoch, size: LotSize) -> Self {
         let number = epoch.next_lot();
-        let hash = epoch.hash(Construction::TwoCall, Domain::LeakyStart, number);
-        let keys = LeakyKeys {
-            role: epoch.role(),
-            delta: (*epoch.delta()).into(),
-            one: epoch.one().into(),
-            hash,
-        };
         let mut leaky = || epoch.buffers.take_shares(size.leaky_ands());
         let shares = LeakyShares {
             x: leaky(),
             y: leaky(),
             z: leaky(),
         };
-        let masks = epoch.buffers.take_shares(size.triples);
-        let sums = epoch.buffers.take(size.leaky_ands());
-        let blocks = match epoch.role() {
-            Role::Garbler => epoch.buffers.take(size.leaky_ands()),
-            Role::Evaluator => Outputs::default(),
-        };
         Self {
-            context: Context {
-                epoch,
-                rng,
-                own_inputs: zero_blocks(inputs.own),
-                others_inputs: zero_blocks(inputs.others),
-            },
             number,
             size,
-            keys,
+            hash: LeakyHash::new(epoch, number),
             shares,
-            masks,
-            sums,
-            blocks,
+            masks: epoch.buffers.take_shares(size.triples),
+            sums: epoch.buffers.take(size.leaky_ands()),
+            blocks: match epoch.role() {
+                Role::Garbler => epoch.buffers.take(size.leaky_ands()),
+                Role::Evaluator => Outputs::default(),
+            },
         }
     }
 
-    /// The parts of the lot, the first one last.
-    fn parts(&self) -> Vec<(Role, Part)> {
-        let Context {
-            epoch,
-            own_inputs,
-            others_inputs,
-            ..
-        } = &self.context;
-        let mut parts = parts(self.size, |party| match party == epoch.role() {
-            true => own_inputs.len(),
-            false => others_inputs.len(),
-        });
-        parts.reverse();
-        parts
-    }
-
-    /// The macs that this party's OTs give, or the keys that the other's give.
-    fn section(&mut self, macs: bool, section: Section) -> &mut Outputs {
-        let shares = match section {
-            Section::X => &mut self.shares.x,
-            Section::Y => &mut self.shares.y,
-            Section::Z => &mut self.shares.z,
-            Section::Masks => &mut self.masks,
-            Section::Inputs if macs => return &mut self.context.own_inputs,
-            Section::Inputs => return &mut self.context.others_inputs,
-        };
-        match macs {
-            true => &mut shares.macs,
-            false => &mut shares.keys,
-        }
-    }
-
-    /// Writes a part of this party's: its message, if it has one.
-    fn send_part(&mut self, part: &Part, message: &mut Vec<u8>) -> Result<Option<Action>, Error> {
-        let kind = match part {
-            Part::Ots(section, range) => {
-                let mut macs = std::mem::take(self.section(true, *section));
-                let Context { epoch, rng, .. } = &mut self.context;
-                let choosing = &mut macs[range.clone()];
-                epoch.receiver()?.extend_random(rng, choosing, message)?;
-                *self.section(true, *section) = macs;
-                Kind::CotExtension
+    /// The evaluator's blocks of these leaky ANDs. With them the garbler computes its own.
+    async fn evaluators_blocks(
+        &mut self,
+        io: &mut Io<'_>,
+        epoch: &Epoch,
+        ands: Range<usize>,
+    ) -> Result<(), Error> {
+        let (hash, shares, sums) = (&self.hash, &self.shares, &mut self.sums[ands.clone()]);
+        let message = messages::evaluators_blocks(ands.len());
+        match epoch.role() {
+            Role::Evaluator => {
+                io.message().clear();
+                hash.append_blocks(epoch, shares, ands, io.message(), sums);
+                io.send(message)?;
             }
-            Part::Blocks(range) => {
-                let sums = &mut self.sums[range.clone()];
-                message.clear();
-                let (keys, shares) = (&self.keys, &self.shares);
-                keys.append_blocks(shares, range.clone(), message, sums);
-                Kind::LeakyAnds
-            }
-        };
-        Ok((!message.is_empty()).then_some(Action::send(kind)))
-    }
-
-    /// The message that a part of the other party's awaits. A part without one is taken.
-    fn awaited_part(&mut self, part: &Part) -> Result<Option<Action>, Error> {
-        let (kind, max_bytes) = match part {
-            Part::Ots(_, range) => {
-                let max_bytes = self.context.epoch.sender()?.random_bytes(range.len());
-                (Kind::CotExtension, max_bytes)
-            }
-            Part::Blocks(range) => (Kind::LeakyAnds, range.len() * Block::BYTES),
-        };
-        if max_bytes > 0 {
-            return Ok(Some(Action::receive(kind, max_bytes)));
-        }
-        self.take_part(part, &[])?;
-        Ok(None)
-    }
-
-    /// Takes a part of the other party's. With the evaluator's blocks the garbler computes its own.
-    fn take_part(&mut self, part: &Part, message: &[u8]) -> Result<(), Error> {
-        match part {
-            Part::Ots(section, range) => {
-                let mut keys = std::mem::take(self.section(false, *section));
-                let sender = self.context.epoch.sender()?;
-                let taken = sender.extend_random(&mut keys[range.clone()], message);
-                *self.section(false, *section) = keys;
-                taken
-            }
-            Part::Blocks(range) => {
-                exactly(Kind::LeakyAnds, message, range.len() * Block::BYTES)?;
-                let blocks = &mut self.blocks[range.clone()];
-                let sums = &mut self.sums[range.clone()];
-                let (keys, shares) = (&self.keys, &self.shares);
-                keys.blocks(shares, range.clone(), blocks, sums);
-                keys.add_blocks(shares, range.clone(), message, sums);
-                Ok(())
+            Role::Garbler => {
+                let others = io.receive(message).await?;
+                hash.blocks(
+                    epoch,
+                    shares,
+                    ands.clone(),
+                    &mut self.blocks[ands.clone()],
+                    sums,
+                );
+                hash.add_blocks(epoch, shares, ands, others, sums);
             }
         }
+        Ok(())
     }
 
-    /// The next leaky ANDs from number `first` on.
-    fn chunk(&self, first: usize) -> Option<Range<usize>> {
-        let end = self.size.leaky_ands().min(first + CHUNK);
-        (first < end).then_some(first..end)
-    }
-
-    /// The digest of what both must have the same, with the bits by which outputs are turned.
-    fn digest(&self, turned: &[u8]) -> Digest {
-        let mut digest = self
-            .context
-            .epoch
-            .oracle(Domain::Equality, None, self.number);
-        self.keys.add_turned(&self.sums, turned, &mut digest);
-        digest.finish()
-    }
-
-    /// The lot as one that is checked: for who has just checked it. Outputs are turned by `turned`.
-    fn checked(mut self, turned: Vec<u8>) -> (Context, CheckedLot) {
-        self.context.epoch.buffers.give([self.sums, self.blocks]);
-        let lot = CheckedLot {
+    /// The lot as one that is checked, by the caller. Outputs are turned by `turned`.
+    fn checked(self, epoch: &mut Epoch, turned: Vec<u8>) -> CheckedLot {
+        epoch.buffers.give([self.sums, self.blocks]);
+        CheckedLot {
             number: self.number,
             size: self.size,
             shares: self.shares,
             masks: self.masks,
             turned,
-            one: self.keys.one,
-        };
-        (self.context, lot)
-    }
-
-    /// What there is where no triples are wanted.
-    fn without_triples(self) -> Made {
-        self.context.made(Triples {
-            number: self.number,
-            ..Triples::default()
-        })
-    }
-}
-
-impl Context {
-    fn made(self, triples: Triples) -> Made {
-        Made {
-            epoch: self.epoch,
-            triples,
-            own_inputs: self.own_inputs,
-            others_inputs: self.others_inputs,
-            rng: self.rng,
         }
     }
-}
-
-/// 32 random bytes.
-fn random(rng: &mut Prg) -> Zeroizing<Digest> {
-    let mut bytes = Zeroizing::new(Digest::default());
-    rng.fill_bytes(&mut *bytes);
-    bytes
-}
-
-/// The evaluator's commitment to what both must have the same, of which `digest` is the hash.
-///
-/// **Why the salt**: a garbler that cheated knows up to the evaluator's bits what the evaluator
-/// has. Without the salt it would try all of these against the commitment, answer with the right
-/// one and never be caught.
-fn commit_to_equality(epoch: &Epoch, lot: u64, digest: &Digest, salt: &Digest) -> Digest {
-    let mut oracle = epoch.oracle(Domain::EqualityCommitment, None, lot);
-    oracle.add_bytes(digest);
-    oracle.add_bytes(salt);
-    oracle.finish()
-}
-
-/// The garbler's commitment to its share of the coin, which hides it since it is random.
-fn commit_to_coin(epoch: &Epoch, lot: u64, share: &Digest) -> Digest {
-    let mut oracle = epoch.oracle(Domain::CoinCommitment, None, lot);
-    oracle.add_bytes(share);
-    oracle.finish()
-}
-
-/// The coin of both shares.
-fn coin(garblers: &Digest, evaluators: &Digest) -> Digest {
-    std::array::from_fn(|i| garblers[i] ^ evaluators[i])
 }

@@ -1,28 +1,27 @@
 //! What a run sends, without running it.
 
 use tacit_function::{Function, Role};
-use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_ot::source::Extension;
 
-use super::fold::FOLD_BYTES;
-use super::garbling::{Proof, frame_bytes};
-use super::gates::{Extent, opening_bytes};
+use super::garbling::Proof;
+use super::gates::LotGates;
 use super::leaky::CHUNK;
-use super::lot::EXTENSION_OTS;
-use super::oracle::DIGEST_BYTES;
+use super::lot::{EXTENSION_OTS, pieces};
+use super::messages;
 use super::parameters::{LotSize, SecurityBits};
 use super::stocked::{BLOCK_TRIPLES, piece_blocks};
-use super::terms::{check, next_lot, result_bytes};
-use super::walk::{Stop, Walk};
+use super::terms::{check, next_lot};
+use super::walk::{CallWalk, Stop};
 use crate::Error;
-use crate::bits::bytes_for;
 use crate::direct::check_without_values;
+use crate::io::Message;
+use crate::message::Kind;
 use crate::outline::message_bytes;
-use crate::setup::extension_bytes;
+use crate::setup::{self, extension_bytes};
 
-/// A version that a party says it has kept.
-const VERSION_BYTES: usize = 8;
+/// From either party: the version that it has kept.
+const VERSION_KEPT: Message = Message::exactly(Kind::VersionKept, 8);
 
 /// What both parties of a run send, headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,27 +43,21 @@ pub struct Outline {
 
 impl Outline {
     /// A message.
-    pub(super) fn send(&mut self, from: Role, bytes: usize) {
+    pub(super) fn send(&mut self, from: Role, message: Message) {
         let total = match from {
             Role::Garbler => &mut self.garbler_bytes,
             Role::Evaluator => &mut self.evaluator_bytes,
         };
-        *total += message_bytes(bytes as u64);
+        *total += message_bytes(message.max_bytes as u64);
         self.messages += 1;
     }
 
     /// OTs with random choices of the party `to`.
     fn ots(&mut self, to: Role, extension: Extension, count: usize) {
-        let mut left = count;
-        while left > 0 {
-            let now = left.min(EXTENSION_OTS);
-            if let Extension::SoftSpoken(_) = extension {
-                self.send(
-                    to,
-                    extension_bytes(extension, Security::Malicious, now) as usize,
-                );
-            }
-            left -= now;
+        let is_silent = extension == Extension::Silent;
+        for ots in pieces(0..if is_silent { 0 } else { count }, EXTENSION_OTS) {
+            let bytes = extension_bytes(extension, Security::Malicious, ots.len());
+            self.send(to, setup::extension(bytes as usize));
         }
     }
 
@@ -78,64 +71,56 @@ impl Outline {
             }
         }
         self.trips += 2;
-        if size.triples == 0 {
+        if size == LotSize::EMPTY {
             return;
         }
         self.lots += 1;
         self.leaky_ands += leaky as u64;
-        let mut left = leaky;
-        while left > 0 {
-            let now = left.min(CHUNK);
-            self.send(evaluator, now * Block::BYTES);
-            self.send(garbler, now * Block::BYTES + bytes_for(now));
-            left -= now;
+        for ands in pieces(0..leaky, CHUNK) {
+            self.send(evaluator, messages::evaluators_blocks(ands.len()));
+            self.send(garbler, messages::garblers_blocks(ands.len()));
         }
-        let openings = bytes_for(size.triples * (size.layers - 1)) + FOLD_BYTES;
-        self.send(evaluator, bytes_for(leaky));
-        self.send(evaluator, DIGEST_BYTES);
-        self.send(garbler, 2 * DIGEST_BYTES);
-        self.send(evaluator, 2 * DIGEST_BYTES);
-        self.send(garbler, DIGEST_BYTES);
-        self.send(garbler, openings);
-        self.send(evaluator, openings);
+        self.send(evaluator, messages::leaky_bits(size));
+        self.send(evaluator, messages::EQUALITY_COMMITMENT);
+        self.send(garbler, messages::EQUALITY_DIGEST);
+        self.send(evaluator, messages::EQUALITY_OPENING);
+        self.send(garbler, messages::COIN_OPENING);
+        self.send(garbler, messages::triple_openings(size));
+        self.send(evaluator, messages::triple_openings(size));
         self.trips += 6;
     }
 
     /// Gates of a lot.
-    fn gates(&mut self, extent: &Extent) {
-        let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
+    fn gates(&mut self, extent: &LotGates) {
         self.trips += 2;
-        if extent.count() == 0 {
-            return;
+        if let Some(openings) = messages::gate_openings(extent.count()) {
+            self.send(Role::Evaluator, openings);
+            self.send(Role::Garbler, openings);
         }
-        self.send(evaluator, opening_bytes(extent.count()));
-        self.send(garbler, opening_bytes(extent.count()));
         for frame in extent.frames() {
-            self.send(garbler, frame_bytes(*frame as usize));
+            self.send(Role::Garbler, messages::tables(*frame as usize));
         }
-        self.send(evaluator, bytes_for(extent.count()));
+        if let Some(values) = messages::masked_values(extent.count()) {
+            self.send(Role::Evaluator, values);
+        }
     }
 
     /// What follows the masked values of the last gates.
-    pub(super) fn end(&mut self, function: &Function) {
-        let results = |role| function.output_bits(role);
-        let opening = result_bytes(results(Role::Evaluator));
-        self.send(Role::Evaluator, FOLD_BYTES);
-        if function.saves().is_empty() {
-            self.send(Role::Garbler, FOLD_BYTES + opening);
-        } else {
-            self.send(Role::Garbler, FOLD_BYTES);
+    fn end(&mut self, function: &Function) {
+        self.send(Role::Evaluator, messages::LABEL_DIGEST);
+        self.send(Role::Garbler, messages::gate_proof(function));
+        if !function.saves().is_empty() {
             for role in [Role::Evaluator, Role::Garbler] {
-                self.send(role, VERSION_BYTES);
+                self.send(role, VERSION_KEPT);
             }
             self.trips += 2;
-            if results(Role::Evaluator) > 0 {
+            if let Some(opening) = messages::result_opening(function, Role::Evaluator) {
                 self.send(Role::Garbler, opening);
             }
         }
         self.trips += 1;
-        if results(Role::Garbler) > 0 {
-            self.send(Role::Evaluator, result_bytes(results(Role::Garbler)));
+        if let Some(opening) = messages::result_opening(function, Role::Garbler) {
+            self.send(Role::Evaluator, opening);
             self.trips += 1;
         }
     }
@@ -187,17 +172,18 @@ fn outline_of(
 ) -> Result<Outline, Error> {
     check(function)?;
     let mut outline = Outline::default();
-    let mut walk = Walk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
+    let mut walk = CallWalk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
     let mut left = function.and_gates();
     let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
     let mut first = Some(inputs);
     loop {
         let triples = next(&mut outline, left, first);
         if first.take().is_some() {
-            outline.send(Role::Evaluator, bytes_for(inputs[1]));
-            outline.send(Role::Garbler, Block::BYTES + bytes_for(inputs[0]));
+            for role in [Role::Evaluator, Role::Garbler] {
+                outline.send(role, messages::masked_inputs(function, role));
+            }
         }
-        let mut extent = Extent::new(triples);
+        let mut extent = LotGates::new(triples);
         loop {
             match walk.next() {
                 Stop::Ands(ands) if extent.takes(ands.count()) => {

@@ -159,6 +159,11 @@ impl LotSize {
         self.triples * self.layers
     }
 
+    /// Bits that each party opens of the lot's buckets: one for each layer but the first.
+    pub(super) const fn openings(self) -> usize {
+        self.triples * self.layers.saturating_sub(1)
+    }
+
     /// OTs of each direction that make the lot: three for each leaky AND, and one for each triple's
     /// mask.
     #[must_use]
@@ -279,7 +284,7 @@ mod tests {
     fn what_is_no_security_is_refused() {
         for bits in [0, 1, 39, 65, 80, 255] {
             let error = SecurityBits::new(bits).unwrap_err().to_string();
-            assert!(error.contains("ask for 40 to 64"), "{error}");
+            assert!(error.contains("40 to 64 are"), "{error}");
         }
         assert!([40, 64].iter().all(|bits| SecurityBits::new(*bits).is_ok()));
         for bits in [0, 65] {

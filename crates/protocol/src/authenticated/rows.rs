@@ -124,8 +124,8 @@ impl CheckingRows {
     /// There are not three rows for each gate: gates without rows would pass.
     pub(super) fn load(&mut self, rows: Vec<u8>, count: usize) -> Result<(), Error> {
         if rows.len() != GATE_ROWS * self.row_bytes * count {
-            return Err(Error::Material(
-                "an instance has not three rows for each gate; run `tacit stock check`".to_owned(),
+            return Err(Error::DamagedMaterial(
+                "an instance has not three rows for each gate".to_owned(),
             ));
         }
         self.rows = rows;

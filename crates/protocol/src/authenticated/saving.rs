@@ -13,56 +13,40 @@ use super::terms::Terms;
 use crate::Error;
 use crate::saved::{Labels, SavedCopy, SharedHalf, check_loads, id_oracle};
 
-pub(super) const NOTHING_SAVED: Error =
-    Error::ApiMisuse("a run saves values when it has stopped for that");
+const NO_CHAIN: Error = Error::ApiMisuse("a run saves values under the Δ of a chain");
 
 /// MACs and keys, each in the place of a circuit's labels.
 const COLUMNS: usize = 2;
 
-/// What a run begins with, of one party: its inputs, and its halves of the shares of each bit that
-/// is loaded.
-pub(crate) struct Given {
-    pub(super) inputs: Zeroizing<Vec<bool>>,
-    pub(super) loads: Zeroizing<Vec<Share>>,
-}
-
-impl Given {
-    /// Checks that a run of `terms` under `epoch` can take what is loaded.
-    ///
-    /// # Errors
-    ///
-    /// The epoch is not that of a chain, and the function has saved values, or the other way round;
-    /// it loads what is not there, of another chain, or of another type than was saved.
-    pub(super) fn new(
-        terms: &Terms<'_>,
-        epoch: &Epoch,
-        inputs: &[bool],
-        loads: &[SharedHalf],
-    ) -> Result<Self, Error> {
-        if epoch.chain().is_some() != terms.function.has_saved_values() {
-            return Err(Error::ApiMisuse(
-                "what is saved and loaded is under the Δ of a chain, and those serve nothing else",
-            ));
-        }
-        let ports = terms.function.loads();
-        let loads = loads.iter().map(|half| &half.0);
-        check_loads(epoch.chain(), COLUMNS, loads.clone(), ports)?;
-        let shares = loads.flat_map(|value| {
-            let [macs, keys] = [0, 1].map(|column| value.copies[column].labels.iter());
-            macs.zip(keys).map(|(mac, key)| Share {
-                mac: *mac,
-                key: *key,
-            })
-        });
-        let mut all = Zeroizing::new(Vec::with_capacity(
-            ports.iter().map(|port| port.ty.width()).sum(),
+/// This party's halves of the shares of each bit that a run of `terms` under `epoch` loads.
+///
+/// # Errors
+///
+/// The epoch is not that of a chain, and the function has saved values, or the other way round;
+/// it loads what is not there, of another chain, or of another type than was saved.
+pub(super) fn shares_of(
+    terms: &Terms<'_>,
+    epoch: &Epoch,
+    loads: &[SharedHalf],
+) -> Result<Zeroizing<Vec<Share>>, Error> {
+    if epoch.chain().is_some() != terms.function.has_saved_values() {
+        return Err(Error::ApiMisuse(
+            "what is saved and loaded is under the Δ of a chain, and those serve nothing else",
         ));
-        all.extend(shares);
-        Ok(Self {
-            inputs: Zeroizing::new(inputs.to_vec()),
-            loads: all,
-        })
     }
+    let ports = terms.function.loads();
+    let loads = loads.iter().map(|half| &half.0);
+    check_loads(epoch.chain(), COLUMNS, loads.clone(), ports)?;
+    let bits = ports.iter().map(|port| port.ty.width()).sum();
+    let mut all = Zeroizing::new(Vec::with_capacity(bits));
+    all.extend(loads.flat_map(|value| {
+        let [macs, keys] = [0, 1].map(|column| value.copies[column].labels.iter());
+        macs.zip(keys).map(|(mac, key)| Share {
+            mac: *mac,
+            key: *key,
+        })
+    }));
+    Ok(all)
 }
 
 /// What a run of a chain leaves of the values that it saves, whose masks and masked values these
@@ -73,7 +57,7 @@ pub(super) fn saved(
     masks: &[Share],
     masked: impl Iterator<Item = Choice>,
 ) -> Result<Vec<SharedHalf>, Error> {
-    let chain = epoch.chain().ok_or(NOTHING_SAVED)?;
+    let chain = epoch.chain().ok_or(NO_CHAIN)?;
     let one = Zeroizing::new(epoch.one());
     let mut columns = [(); COLUMNS].map(|()| SavedCopy {
         delta: Default::default(),

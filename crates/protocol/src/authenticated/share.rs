@@ -86,6 +86,15 @@ impl Shares {
         (self.macs[i], self.keys[i]) = (share.mac, share.key);
     }
 
+    /// The MACs of this party's bits, or the keys of the other's.
+    pub(super) fn column(&mut self, of_own_bits: bool) -> &mut Outputs {
+        if of_own_bits {
+            &mut self.macs
+        } else {
+            &mut self.keys
+        }
+    }
+
     /// MACs and keys of those of `range`.
     pub(super) fn columns(&self, range: Range<usize>) -> [&[Block]; 2] {
         [&self.macs[range.clone()], &self.keys[range]]

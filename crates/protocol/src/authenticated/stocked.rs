@@ -15,16 +15,17 @@
 mod making;
 
 use tacit_function::{Function, Role};
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-pub use making::MakingTriples;
+pub use making::TripleOrder;
 
 use super::bucket::Triples;
 use super::epoch::{Epoch, is_of_role};
 use super::leaky::zero_blocks;
 use super::lot::{InputCounts, Made};
 use super::oracle::{DIGEST_BYTES, Digest};
+use super::share::Shares;
 use crate::Error;
 use crate::bits::{append_blocks, read_block};
 
@@ -83,7 +84,8 @@ pub(super) fn piece_blocks(gates: u64, spare: usize) -> usize {
 pub struct StockedTriples<'s> {
     /// The epoch that they are of.
     id: Digest,
-    delta: Zeroizing<Block>,
+    /// Boxed, so that nothing of it stays where it was moved from.
+    delta: Box<Zeroizing<Block>>,
     blocks: Box<dyn TripleBlocks + 's>,
     /// The block that was read last, and its number.
     block: Box<Zeroizing<[u8; BLOCK_BYTES]>>,
@@ -108,7 +110,7 @@ impl<'s> StockedTriples<'s> {
         let number = blocks.next(&mut block)?;
         Ok(Self {
             id,
-            delta: read_block(&**block).into(),
+            delta: Box::new(read_block(&**block).into()),
             blocks,
             block,
             number,
@@ -123,8 +125,8 @@ impl<'s> StockedTriples<'s> {
     ///
     /// The block is not one of a party in this role.
     pub(super) fn epoch(&self, role: Role) -> Result<Epoch, Error> {
-        match is_of_role(*self.delta, role) {
-            true => Ok(Epoch::of_stock(role, self.id, *self.delta, self.number)),
+        match is_of_role(**self.delta, role) {
+            true => Ok(Epoch::of_stock(role, self.id, **self.delta, self.number)),
             false => Err(broken()),
         }
     }
@@ -137,16 +139,17 @@ impl<'s> StockedTriples<'s> {
     /// A block cannot be read, or is of another lot.
     pub(super) fn take(
         &mut self,
-        mut epoch: Epoch,
+        epoch: &mut Epoch,
         gates: u64,
-        inputs: InputCounts,
-        rng: Prg,
+        counts: InputCounts,
     ) -> Result<Made, Error> {
-        let mut own_inputs = zero_blocks(inputs.own);
-        let mut others_inputs = zero_blocks(inputs.others);
-        for first in 0..input_blocks([inputs.own, inputs.others]) {
+        let mut inputs = Shares {
+            macs: zero_blocks(counts.own),
+            keys: zero_blocks(counts.others),
+        };
+        for first in 0..input_blocks([counts.own, counts.others]) {
             self.read()?;
-            for (masks, column) in [(&mut own_inputs, 6), (&mut others_inputs, 7)] {
+            for (masks, column) in [(&mut inputs.macs, 6), (&mut inputs.keys, 7)] {
                 let masks = masks.get_mut(first * BLOCK_TRIPLES..).unwrap_or_default();
                 let masks = masks.chunks_mut(BLOCK_TRIPLES).next();
                 self.copy(column, masks.unwrap_or_default());
@@ -174,7 +177,6 @@ impl<'s> StockedTriples<'s> {
         }
         let [x, y, z, masks] = columns;
         Ok(Made {
-            epoch,
             triples: Triples {
                 number: number.unwrap_or_default(),
                 x,
@@ -182,9 +184,7 @@ impl<'s> StockedTriples<'s> {
                 z,
                 masks,
             },
-            own_inputs,
-            others_inputs,
-            rng,
+            inputs,
         })
     }
 
@@ -199,7 +199,7 @@ impl<'s> StockedTriples<'s> {
             return Ok(());
         }
         self.number = self.blocks.next(&mut self.block)?;
-        match read_block(&**self.block) == *self.delta {
+        match read_block(&**self.block) == **self.delta {
             true => Ok(()),
             false => Err(broken()),
         }
@@ -227,8 +227,7 @@ fn append_block(bytes: &mut Vec<u8>, delta: Block, triples: &Triples, first: usi
 }
 
 fn broken() -> Error {
-    Error::Material(
-        "blocks of triples in the stock are not of one lot and this role; run `tacit stock check`"
-            .to_owned(),
+    Error::DamagedMaterial(
+        "blocks of triples in the stock are not of one lot and this role".to_owned(),
     )
 }

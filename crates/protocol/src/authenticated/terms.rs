@@ -1,26 +1,22 @@
 //! The terms of a run, the same at both parties, and the steps that both take.
 
 use tacit_function::{Function, Role};
-use tacit_kernels::{Block, Construction, Prg, TweakableHash};
+use tacit_kernels::{Block, Construction, TweakableHash};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::caught::Caught;
 use super::epoch::Epoch;
 use super::fold::Fold;
-use super::gates::{ClosedGates, public};
-use super::lot::{InputCounts, Making};
-use super::oracle::{DIGEST_BYTES, Domain, Oracle, compare};
+use super::gates::public;
+use super::oracle::{Domain, Oracle, compare};
 use super::parameters::{LotSize, SecurityBits};
-use super::saving::Given;
-use super::share::Share;
-use super::stocked::StockedTriples;
-use super::walk::{Rules, Walk};
+use super::share::{Share, Shares};
+use super::walk::{CallWalk, Rules};
 use crate::Error;
 use crate::bits::{BitWriter, bytes_for, check_bits, read_block};
-use crate::message::{Kind, exactly};
-use crate::party::Progress;
-use crate::saved::{SharedHalf, check_size};
+use crate::message::Kind;
+use crate::saved::check_size;
 use crate::session::RunTag;
 
 /// What is run, and how.
@@ -37,42 +33,6 @@ pub struct Terms<'f> {
 }
 
 impl<'f> Terms<'f> {
-    /// Begins a run with these inputs of `role`, and its halves of what is loaded: its lots, the
-    /// first of them, and what it has before.
-    pub(super) fn begin<R>(
-        &self,
-        role: Role,
-        (inputs, loads): (&[bool], &[SharedHalf]),
-        (epoch, stock): (Epoch, Option<StockedTriples<'f>>),
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<(Lots<'f>, Making, Before<R>), Error> {
-        check(self.function)?;
-        if epoch.role() != role {
-            return Err(Error::ApiMisuse("an epoch serves its own role"));
-        }
-        let [own, others] = [role, role.other()].map(|role| self.function.input_bits(role));
-        if inputs.len() != own {
-            return Err(Error::ApiMisuse(
-                "as many input bits as the party's ports have",
-            ));
-        }
-        let given = Given::new(self, &epoch, inputs, loads)?;
-        let left = self.function.and_gates();
-        let mut lots = Lots { stock, left };
-        let (counts, rng) = (InputCounts { own, others }, Prg::from_seed(seed));
-        let making = lots.next(self, epoch, counts, rng)?;
-        Ok((lots, making, Before::First(given)))
-    }
-
-    /// How far a run has come.
-    pub(super) fn progress(&self, lots: &Lots<'f>) -> Progress {
-        let total_ands = self.function.and_gates();
-        Progress {
-            done_ands: total_ands - lots.left,
-            total_ands,
-        }
-    }
-
     /// The hash of the gates of run `run` of the epoch.
     pub(super) fn hash(&self, epoch: &Epoch, run: u64) -> TweakableHash {
         let start = self.oracle(epoch, Domain::GateStart, None, run).finish();
@@ -101,16 +61,17 @@ impl<'f> Terms<'f> {
     pub(super) fn masks(
         &self,
         epoch: &Epoch,
-        [own, others]: [&[Block]; 2],
+        inputs: &Shares,
         loads: &[Share],
-    ) -> Result<Walk<'f, Share>, Error> {
+    ) -> Result<CallWalk<'f, Share>, Error> {
         let rules = Rules {
             constant: Share::default(),
             negation: epoch.one(),
         };
-        let (mut macs, mut keys, mut loads) = (own.iter(), others.iter(), loads.iter());
+        let (mut macs, mut keys) = (inputs.macs.iter(), inputs.keys.iter());
+        let mut loads = loads.iter();
         let zero = Share::default();
-        Walk::new(self.function, rules, |port| {
+        CallWalk::new(self.function, rules, |port| {
             let share = match self.owner(port).map(|owner| owner == epoch.role()) {
                 Some(true) => macs.next().map(|mac| Share { mac: *mac, ..zero }),
                 Some(false) => keys.next().map(|key| Share { key: *key, ..zero }),
@@ -133,53 +94,15 @@ impl<'f> Terms<'f> {
         rules: Rules<T>,
         masked: [&[bool]; 2],
         mut of: impl FnMut(bool) -> T,
-    ) -> Result<Walk<'f, T>, Error> {
+    ) -> Result<CallWalk<'f, T>, Error> {
         let mut bits = masked.map(|bits| bits.iter());
-        Walk::new(self.function, rules, |port| {
+        CallWalk::new(self.function, rules, |port| {
             let masked = match self.owner(port) {
                 Some(owner) => bits[usize::from(owner != role)].next().copied(),
                 None => Some(false),
             };
             masked.map(&mut of).ok_or(TOO_FEW)
         })
-    }
-}
-
-/// Where a run's triples come from.
-pub(super) struct Lots<'f> {
-    /// Nothing where they are made in the run.
-    stock: Option<StockedTriples<'f>>,
-    /// Gates that have none.
-    left: u64,
-}
-
-/// What a run has before its first lot, or between two.
-pub(crate) enum Before<R> {
-    First(Given),
-    Later(Box<R>),
-}
-
-impl<'f> Lots<'f> {
-    /// The making of the next lot, which is done where it comes from the stock.
-    pub(super) fn next(
-        &mut self,
-        terms: &Terms<'f>,
-        epoch: Epoch,
-        inputs: InputCounts,
-        rng: Prg,
-    ) -> Result<Making, Error> {
-        Ok(match &mut self.stock {
-            Some(stock) => Making::done(stock.take(epoch, self.left, inputs, rng)?),
-            None => Making::new(epoch, next_lot(self.left, terms.security), inputs, rng),
-        })
-    }
-
-    /// Counts gates that have taken their triples. The stock takes back what is left of a lot.
-    pub(super) fn taken(&mut self, gates: &ClosedGates) {
-        self.left -= gates.count() as u64;
-        if let Some(stock) = &mut self.stock {
-            stock.give_back(gates.rest());
-        }
     }
 }
 
@@ -220,11 +143,6 @@ pub(super) fn open_results(mut macs: Oracle, masks: &[Share], message: &mut Vec<
     message.extend_from_slice(&macs.finish());
 }
 
-/// The length of the masks of this many results, in bytes.
-pub(super) const fn result_bytes(count: usize) -> usize {
-    bytes_for(count) + DIGEST_BYTES
-}
-
 /// The results under `masks`, which the other party opens, whose masked values are these.
 ///
 /// # Errors
@@ -237,7 +155,6 @@ pub(super) fn results(
     masked: impl Iterator<Item = bool>,
     (kind, opening): (Kind, &[u8]),
 ) -> Result<Zeroizing<Vec<bool>>, Error> {
-    exactly(kind, opening, result_bytes(masks.len()))?;
     let (bits, digest) = opening.split_at(bytes_for(masks.len()));
     check_bits(kind, bits, masks.len())?;
     for (i, mask) in masks.iter().enumerate() {

@@ -26,9 +26,10 @@ use super::*;
 use crate::Error;
 use crate::batch::tests::{plain, random_bits, session, tag_of};
 use crate::error::cheated;
-use crate::io::memory::run_through;
+use crate::io::Io;
+use crate::io::memory::{STUCK, run_two};
 use crate::message::Kind;
-use crate::party::Party;
+use crate::party::Progress;
 use crate::session::{ProtocolId, RunTag};
 
 pub(super) fn seed() -> Zeroizing<[u8; 32]> {
@@ -37,7 +38,7 @@ pub(super) fn seed() -> Zeroizing<[u8; 32]> {
     seed
 }
 
-fn prg() -> Prg {
+pub(super) fn prg() -> Prg {
     Prg::from_seed(&seed())
 }
 
@@ -90,60 +91,79 @@ pub(super) fn component(name: &str, to: Recipient) -> Function {
 }
 
 /// Who found what wrong.
-type Failure = (Role, Error);
+pub(super) type Failure = (Role, Error);
 
 /// A message on its way, and who sent it.
-type Change<'a> = dyn FnMut(Role, Kind, &mut Vec<u8>) + 'a;
-
-/// Moves the messages of both parties, each through `change`, until both are done or one fails.
-fn exchange(parties: [&mut dyn Party; 2], change: &mut Change<'_>) -> Result<(), Failure> {
-    let role = |own: usize| [Role::Garbler, Role::Evaluator][own];
-    let failures = run_through(parties, &mut |own, _, kind, (_, payload)| {
-        change(role(own), kind, payload);
-        Ok(())
-    });
-    let first = failures.into_iter().next();
-    first.map_or(Ok(()), |(own, error)| Err((role(own), error)))
-}
+pub(super) type Change<'a> = dyn FnMut(Role, Kind, &mut Vec<u8>) + 'a;
 
 /// What was sent, and by whom.
-type Sent = Vec<(Role, Kind, Vec<u8>)>;
+pub(super) type Sent = Vec<(Role, Kind, Vec<u8>)>;
+
+/// Runs two scripts, whose messages go through `change`: what both give, or what the party that
+/// failed first found wrong; and what was sent.
+fn run_changed<A, B>(
+    garbler: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
+    evaluator: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
+    change: &mut Change<'_>,
+) -> (Result<(A, B), Failure>, Sent) {
+    let (ended, sent, _) = run_watched(garbler, evaluator, change);
+    (ended, sent)
+}
+
+/// The same, and how far the parties say that they have come.
+fn run_watched<A, B>(
+    garbler: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
+    evaluator: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
+    change: &mut Change<'_>,
+) -> (Result<(A, B), Failure>, Sent, [Progress; 2]) {
+    let (roles, mut sent) = ([Role::Garbler, Role::Evaluator], Sent::new());
+    let ended = run_two(garbler, evaluator, &mut |from, _, kind, (_, payload)| {
+        change(roles[from], kind, payload);
+        sent.push((roles[from], kind, payload.clone()));
+        Ok(())
+    });
+    let progress = ended.progress;
+    let results = match (ended.results, ended.first_failure) {
+        ((Err(error), _), Some(0)) => Err((Role::Garbler, error)),
+        ((_, Err(error)), _) => Err((Role::Evaluator, error)),
+        ((Err(error), _), _) => Err((Role::Garbler, error)),
+        ((Ok(garbler), Ok(evaluator)), _) => {
+            assert!(progress.iter().all(|at| at.done_ands == at.total_ands));
+            Ok((garbler, evaluator))
+        }
+    };
+    (results, sent, progress)
+}
+
+/// How a script ends that nobody answers, and the number of messages that it sent.
+fn run_alone<T>(script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>) -> (Error, usize) {
+    let mut sent = 0;
+    let ended = run_two(script, async |_| Ok(()), &mut |from, _, _, _| {
+        sent += usize::from(from == 0);
+        Ok(())
+    });
+    (ended.results.0.err().expect("nobody answers"), sent)
+}
 
 /// Both parties' results, and the epoch; or who found what wrong.
-type Ended = Result<([Vec<bool>; 2], [Epoch; 2]), Failure>;
+pub(super) type Ended = Result<([Vec<bool>; 2], [Epoch; 2]), Failure>;
 
 /// A run whose messages go through `change`: both parties' results, or who found what wrong, and
 /// what was sent.
-fn changed_run(
+pub(super) fn changed_run(
     terms: Terms<'_>,
     inputs: [&[bool]; 2],
     [a, b]: [Epoch; 2],
     change: &mut Change<'_>,
 ) -> (Ended, Sent) {
-    let garbler = Garbler::new(terms, inputs[0], a, &seed()).unwrap();
-    let evaluator = Evaluator::new(terms, inputs[1], b, &seed()).unwrap();
-    changed(garbler, evaluator, change)
-}
-
-/// The same of two parties that are there.
-fn changed(
-    mut garbler: Garbler<'_>,
-    mut evaluator: Evaluator<'_>,
-    change: &mut Change<'_>,
-) -> (Ended, Sent) {
-    let mut sent = Sent::new();
-    let ended = exchange(
-        [&mut garbler, &mut evaluator],
-        &mut |from, kind, payload| {
-            change(from, kind, payload);
-            sent.push((from, kind, payload.clone()));
-        },
+    let (mine, yours) = (seed(), seed());
+    let (ended, sent) = run_changed(
+        async |io| terms.run(io, inputs[0], a, &mine).await,
+        async |io| terms.run(io, inputs[1], b, &yours).await,
+        change,
     );
-    let results = ended.map(|()| {
-        let (garblers, a) = garbler.finish().unwrap();
-        let (evaluators, b) = evaluator.finish().unwrap();
-        ([garblers.to_vec(), evaluators.to_vec()], [a, b])
-    });
+    let results = ended
+        .map(|((garblers, a), (evaluators, b))| ([garblers.to_vec(), evaluators.to_vec()], [a, b]));
     (results, sent)
 }
 
@@ -165,7 +185,7 @@ fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
 }
 
 /// How often a message of this kind was sent by this party.
-fn count(sent: &Sent, role: Role, kind: Kind) -> usize {
+pub(super) fn count(sent: &Sent, role: Role, kind: Kind) -> usize {
     let those = sent
         .iter()
         .filter(|(from, found, _)| (*from, *found) == (role, kind));

@@ -46,7 +46,7 @@ pub(super) struct Ands<'f> {
 
 /// Where a walk stops.
 pub(super) enum Stop<'f> {
-    /// At AND gates, whose outputs are to be given ([`Walk::pass`]).
+    /// At AND gates, whose outputs are to be given ([`CallWalk::pass`]).
     Ands(Ands<'f>),
     /// It gives way: walk on later.
     Pause,
@@ -83,9 +83,10 @@ impl<'f, T: Wire> Calls<'f, T> for Values<'f, T> {
 }
 
 /// A walk over the calls of a function, or over others.
-pub(super) struct Walk<'f, T: Wire, C = Values<'f, T>> {
+pub(super) struct CallWalk<'f, T: Wire, C = Values<'f, T>> {
     calls: C,
-    rules: Zeroizing<Rules<T>>,
+    /// Boxed, so that a walk that is moved leaves no Δ behind.
+    rules: Box<Zeroizing<Rules<T>>>,
     call: Option<Call<'f>>,
     slots: Zeroizing<Vec<T>>,
     results: Zeroizing<Vec<T>>,
@@ -104,7 +105,7 @@ struct Call<'f> {
     ready: bool,
 }
 
-impl<'f, T: Wire> Walk<'f, T> {
+impl<'f, T: Wire> CallWalk<'f, T> {
     /// A walk over `function`, which asks `input` for each bit of each input with the input's
     /// number.
     pub(super) fn new<E>(
@@ -116,12 +117,12 @@ impl<'f, T: Wire> Walk<'f, T> {
     }
 }
 
-impl<'f, T: Wire, C: Calls<'f, T>> Walk<'f, T, C> {
+impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
     /// A walk over `calls`.
     pub(super) fn over(calls: C, rules: Rules<T>) -> Self {
         Self {
             calls,
-            rules: Zeroizing::new(rules),
+            rules: Box::new(Zeroizing::new(rules)),
             call: None,
             slots: Zeroizing::default(),
             results: Zeroizing::default(),

@@ -27,7 +27,7 @@ use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use crate::bits::{bit, bytes_for, clear_unused, xor_into};
 
 /// Bytes of randomness with which a half is committed.
-const RANDOM_BYTES: usize = 16;
+pub(super) const RANDOM_BYTES: usize = 16;
 
 /// Sizes that the checks of one batch share.
 #[derive(Clone, Copy, Debug)]

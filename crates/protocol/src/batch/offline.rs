@@ -22,17 +22,16 @@
 mod evaluator;
 mod garbler;
 
-pub use evaluator::PreparingEvaluator;
-pub use garbler::PreparingGarbler;
-
 use core::ops::Range;
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
+use tacit_ot::Security;
 
 use super::layout::Batch;
-use super::oracle::{Domain, HASH_BYTES, Hash};
-use super::plan::Plan;
+use super::oracle::{Domain, Hash};
+use crate::Error;
+use crate::party::Progress;
 
 /// Bytes of circuits that are worked on together, and of which both parties hold a few times as
 /// much at once.
@@ -48,17 +47,18 @@ pub(super) const SEEDS: usize = 64;
 const THREAD_BYTES: usize = 1 << 20;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// The executions of the group that begins with `first`.
-    pub(super) fn group(&self, first: usize) -> Range<usize> {
+    /// The executions, in the groups in which they are worked on.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Range<usize>> {
         let bytes = self.execution_bytes() + self.transfer_bytes();
-        let count = (self.group_bytes / bytes.max(1)).max(1);
-        let all = self.plan().executions() as usize;
-        first..all.min(first + count)
+        let most = (self.group_bytes / bytes.max(1)).max(1);
+        let all = self.plan.executions() as usize;
+        let first = (0..all).step_by(most);
+        first.map(move |first| first..all.min(first + most))
     }
 
     /// Circuits that are made at a time.
-    fn together(&self, threads: usize, bytes: usize) -> usize {
-        threads * (THREAD_BYTES / bytes.max(1)).max(1)
+    fn together(&self, threads: usize) -> usize {
+        threads * (THREAD_BYTES / self.layout.total).max(1)
     }
 
     /// The digest of what is published of circuit `number`.
@@ -66,31 +66,25 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         self.oracle.digest(Domain::Circuit, number, published)
     }
 
-    /// Bytes of the message that opens an execution's W.
-    fn half_choice_bytes(&self) -> usize {
-        RANDOM_BYTES + self.chaining.choice_bytes()
-    }
-
     /// Bytes of an execution's openings.
     pub(super) fn opening_bytes(&self) -> usize {
         self.bucket() * self.chaining.opening_bytes() + self.transfer_bytes()
     }
 
-    /// Bytes of the evaluator's first message.
-    fn plan_bytes(&self) -> usize {
-        Plan::BYTES + (2 + self.plan().executions() as usize) * HASH_BYTES
+    /// How far a party is that has done its part for this many circuits.
+    fn progress(&self, circuits: usize) -> Progress {
+        let ands = self.function.and_gates();
+        Progress {
+            done_ands: ands * circuits as u64,
+            total_ands: ands * u64::from(self.circuits()),
+        }
     }
 }
 
-/// Bytes of randomness with which W is committed.
-const RANDOM_BYTES: usize = 16;
-
-/// What the peer's plan says, for people.
-fn describe_plan(bytes: &[u8; Plan::BYTES]) -> String {
-    let (words, _) = bytes[1..].as_chunks::<8>();
-    let [n, b, m] = core::array::from_fn(|i| u64::from_le_bytes(words[i]));
-    format!(
-        "{n} executions at s = {}: {m} circuits in buckets of {b}",
-        bytes[0]
-    )
+/// Checks what a preparation is to use.
+fn check(security: Security, threads: usize) -> Result<(), Error> {
+    match security == Security::Malicious && threads > 0 {
+        true => Ok(()),
+        false => Err(Error::ApiMisuse("maliciously secure OTs, and a thread")),
+    }
 }

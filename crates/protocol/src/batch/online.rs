@@ -31,33 +31,3 @@ mod outcome;
 
 pub use evaluator::OnlineEvaluator;
 pub use garbler::{OnlineGarbler, ReadyExecution};
-
-use tacit_garble::Scheme;
-use tacit_kernels::Block;
-
-use super::layout::{Batch, KEY_BITS};
-use super::oracle::HASH_BYTES;
-
-impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// Bytes of what message 2 holds of one circuit.
-    pub(super) fn labels_bytes(&self) -> usize {
-        (1 + self.choice_bits + self.input_bits) * Block::BYTES
-    }
-
-    /// Both masks, or both O, of all outputs of all circuits.
-    fn output_pairs_bytes(&self) -> usize {
-        2 * self.bucket() * self.output_bits * Block::BYTES
-    }
-
-    pub(super) fn input_labels_bytes(&self) -> usize {
-        self.chaining.half_bytes()
-            + HASH_BYTES
-            + self.bucket() * self.labels_bytes()
-            + self.output_pairs_bytes()
-    }
-
-    pub(super) fn recovery_labels_bytes(&self) -> usize {
-        let shares = self.bucket() * KEY_BITS * Block::BYTES;
-        Block::BYTES + shares + self.output_pairs_bytes()
-    }
-}

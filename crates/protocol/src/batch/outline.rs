@@ -5,17 +5,17 @@
 //! Work is counted in circuits garbled, in *commitments* to a label (two calls of a cipher), and in
 //! *hashes*, compressions of SHA-256 over 64 bytes.
 
-use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
 
+use super::consistency::RANDOM_BYTES;
 use super::execution::{EvaluatorExecution, GarblerExecution};
 use super::frames::FRAME_BYTES;
 use super::layout::{Batch, KEY_BITS};
+use super::messages;
 use super::offline::{DIGESTS, SEEDS};
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
-use super::returned;
-use crate::bits::bytes_for;
+use crate::io::Message;
 use crate::malicious::commitment::Committing;
 use crate::outline::message_bytes;
 
@@ -23,9 +23,8 @@ use crate::outline::message_bytes;
 const HEAD_BYTES: usize = 25;
 const PADDING_BYTES: usize = 9;
 
-/// Bytes before a half in its last block, and of randomness with which it is committed.
+/// Bytes before a half in its last block.
 const POSITION_BYTES: usize = 4;
-const RANDOM_BYTES: usize = 16;
 
 /// The messages of a run, headers included, and the evaluator's hashes between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,20 +111,22 @@ fn hashes(bytes: usize) -> u64 {
     (HEAD_BYTES + bytes + PADDING_BYTES).div_ceil(64) as u64
 }
 
-/// Bytes of a stream of `total` bytes in messages of `most`, headers included.
-fn in_messages(total: u64, most: u64) -> u64 {
-    let (whole, rest) = (total / most, total % most);
-    let last = if rest > 0 { message_bytes(rest) } else { 0 };
-    whole * message_bytes(most) + last
+/// Bytes of a message, its header included.
+fn framed(message: Message) -> u64 {
+    message_bytes(message.max_bytes as u64)
+}
+
+/// Bytes of a stream of `total` parts in messages of at most `most`, headers included.
+fn in_messages(total: u64, most: usize, message: impl Fn(usize) -> Message) -> u64 {
+    let (whole, rest) = (total / most as u64, (total % most as u64) as usize);
+    let last = if rest > 0 { framed(message(rest)) } else { 0 };
+    whole * framed(message(most)) + last
 }
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// What an execution takes.
     #[must_use]
     pub fn outline(&self) -> Outline {
-        let framed = |payload: usize| message_bytes(payload as u64);
-        let result_bits = self.function.output_bits(Role::Garbler);
-        let returned = (result_bits > 0).then(|| bytes_for(returned::returned_bits(result_bits)));
         let bucket = self.bucket() as u64;
         let outputs = self.output_bits;
         // Labels, and of each O a commitment and a mask; λ and O. The hash of each D that is found.
@@ -145,12 +146,12 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         let mut recovery = recovery.times(bucket as f64);
         recovery.hashes += 1.0;
         Outline {
-            ready_bytes: framed(0),
-            masked_input_bytes: framed(bytes_for(self.choice_bits)),
-            input_labels_bytes: framed(self.input_labels_bytes()),
-            recovery_choice_bytes: framed(Block::BYTES),
-            recovery_labels_bytes: framed(self.recovery_labels_bytes()),
-            masked_result_bytes: returned.map(framed),
+            ready_bytes: framed(messages::READY),
+            masked_input_bytes: framed(messages::masked_input(self)),
+            input_labels_bytes: framed(messages::input_labels(self)),
+            recovery_choice_bytes: framed(messages::RECOVERY_CHOICE),
+            recovery_labels_bytes: framed(messages::recovery_labels(self)),
+            masked_result_bytes: messages::masked_result(self).map(framed),
             circuits: bucket,
             labels,
             recovery,
@@ -200,16 +201,14 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// Bytes from the garbler for the whole batch.
     pub(super) fn preparing_bytes(&self) -> u64 {
         let cut = self.plan.cut();
-        let (frame, hash) = (FRAME_BYTES as u64, HASH_BYTES as u64);
-        let listed = |count: u64, each: usize| in_messages(count * hash, each as u64 * hash);
-        let mut bytes = listed(cut.circuits, DIGESTS) + listed(cut.checked(), SEEDS);
-        let mut group = self.group(0);
-        while !group.is_empty() {
-            let count = group.len() as u64;
-            let circuits = (self.execution_bytes() + self.steps_bytes()) as u64;
-            bytes += in_messages(count * circuits, frame);
-            bytes += in_messages(count * self.opening_bytes() as u64, frame);
-            group = self.group(group.end);
+        let mut bytes = in_messages(cut.circuits, DIGESTS, messages::digests)
+            + in_messages(cut.checked(), SEEDS, messages::seeds);
+        for group in self.groups() {
+            let executions = group.len() as u64;
+            let circuits = executions * (self.execution_bytes() + self.steps_bytes()) as u64;
+            let openings = executions * self.opening_bytes() as u64;
+            bytes += in_messages(circuits, FRAME_BYTES, messages::circuits)
+                + in_messages(openings, FRAME_BYTES, messages::openings);
         }
         bytes
     }

@@ -1,13 +1,9 @@
 //! How many circuits a batch takes: the cut-and-choose bounds, and a search for the cheapest set.
 //!
 //! Lindell–Riva 2014/2015: of M circuits M − NB are opened and checked, the NB others thrown into N
-//! buckets of B at random. With t bad circuits the garbler is not caught with probability
-//! C(M−t, NB−t)/C(M, NB), and it wins if one bucket holds too many of them:
-//!
-//! * a *main* bucket is lost if all B are bad, since one good circuit is enough with recovery:
-//!   at most N·C(t,B)/C(NB,B);
-//! * a *recovery* bucket if half of it or more is bad: at most
-//!   N·Σ_{i≥⌈B/2⌉} C(t,i)·C(NB−t,B−i)/C(NB,B).
+//! buckets of B at random. With t bad circuits the garbler is not caught with probability C(M−t,
+//! NB−t)/C(M, NB). It wins if all B circuits of one bucket are bad, since one good circuit is
+//! enough with recovery: with N·C(t,B)/C(NB,B) at most.
 //!
 //! The garbler's best t is what counts. **Arithmetic**: natural logarithms of factorials summed in
 //! `f64`. A sum of n ≤ 2^22 terms stays below 2^26, so that its error is below
@@ -27,15 +23,6 @@ pub const MAX_CIRCUITS: u64 = 1 << 22;
 
 /// Largest bucket that a search tries.
 const MAX_BUCKET: u64 = 64;
-
-/// What a bucket needs to be sound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bucket {
-    /// One good circuit.
-    OneGood,
-    /// More good circuits than bad.
-    Majority,
-}
 
 /// A cut: M circuits for N buckets of B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,25 +102,21 @@ impl Factorials {
     ///
     /// If the cut evaluates more circuits than it has, or has more than there are factorials.
     #[must_use]
-    pub fn security_bits(&self, cut: Cut, bucket: Bucket) -> f64 {
+    pub fn security_bits(&self, cut: Cut) -> f64 {
         let evaluated = cut.evaluated();
         assert!(
             evaluated <= cut.circuits && (cut.circuits as usize) < self.0.len(),
             "a cut evaluates some of its circuits"
         );
-        let fewest = match bucket {
-            Bucket::OneGood => cut.bucket,
-            Bucket::Majority => cut.bucket.div_ceil(2),
-        };
         let all = self.choose(cut.circuits, evaluated);
         let mut worst = f64::NEG_INFINITY;
-        for bad in fewest..=evaluated {
+        for bad in cut.bucket..=evaluated {
             let unseen = self.choose(cut.circuits - bad, evaluated - bad) - all;
             if unseen < worst {
                 // It falls with every bad circuit, and the second factor is at most 1.
                 break;
             }
-            let lost = self.lost(cut, bucket, bad).min(0.0);
+            let lost = self.lost(cut, bad).min(0.0);
             worst = worst.max(unseen + lost);
         }
         -(worst + MARGIN) / std::f64::consts::LN_2
@@ -141,19 +124,13 @@ impl Factorials {
 
     /// The fewest circuits that give `security_bits` in buckets of `size`, if there are as many
     /// factorials.
-    fn fewest(
-        &self,
-        executions: u64,
-        size: u64,
-        bucket: Bucket,
-        security_bits: f64,
-    ) -> Option<Cut> {
+    fn fewest(&self, executions: u64, size: u64, security_bits: f64) -> Option<Cut> {
         let cut = |circuits| Cut {
             executions,
             bucket: size,
             circuits,
         };
-        let enough = |circuits| self.security_bits(cut(circuits), bucket) >= security_bits;
+        let enough = |circuits| self.security_bits(cut(circuits)) >= security_bits;
         let (mut low, mut high) = (executions * size, self.0.len() as u64 - 1);
         if low > high || !enough(high) {
             return None;
@@ -169,21 +146,9 @@ impl Factorials {
     }
 
     /// The logarithm of the bound on losing a bucket with `bad` bad circuits among the evaluated.
-    fn lost(&self, cut: Cut, bucket: Bucket, bad: u64) -> f64 {
-        let (size, evaluated) = (cut.bucket, cut.evaluated());
-        let all = self.choose(evaluated, size);
-        let buckets = (cut.executions as f64).ln();
-        match bucket {
-            Bucket::OneGood => buckets + self.choose(bad, size) - all,
-            Bucket::Majority => {
-                let ways = (size.div_ceil(2)..=size.min(bad))
-                    .filter(|in_bucket| size - in_bucket <= evaluated - bad)
-                    .map(|i| self.choose(bad, i) + self.choose(evaluated - bad, size - i) - all);
-                let ways: Vec<f64> = ways.collect();
-                let most = ways.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                buckets + most + ways.iter().map(|way| (way - most).exp()).sum::<f64>().ln()
-            }
-        }
+    fn lost(&self, cut: Cut, bad: u64) -> f64 {
+        let all = self.choose(cut.evaluated(), cut.bucket);
+        (cut.executions as f64).ln() + self.choose(bad, cut.bucket) - all
     }
 }
 
@@ -201,31 +166,21 @@ pub struct CircuitCost {
 /// # Errors
 ///
 /// There is none within [`MAX_CIRCUITS`].
-pub fn cheapest(
-    executions: u64,
-    bucket: Bucket,
-    security_bits: f64,
-    cost: CircuitCost,
-) -> Result<Cut, Error> {
+pub fn cheapest(executions: u64, security_bits: f64, cost: CircuitCost) -> Result<Cut, Error> {
     const NONE: Error = Error::ApiMisuse("no cut of at most 2^22 circuits is as secure");
     if executions == 0 || executions > MAX_CIRCUITS / 2 {
         return Err(NONE);
     }
     let factorials =
         Factorials::up_to(MAX_CIRCUITS.min(executions.saturating_mul(4 * MAX_BUCKET)))?;
-    let step = match bucket {
-        Bucket::OneGood => 1,
-        // An even bucket is lost by a tie.
-        Bucket::Majority => 2,
-    };
     let mut best: Option<(f64, Cut)> = None;
-    for size in (1..=MAX_BUCKET).step_by(step) {
+    for size in 1..=MAX_BUCKET {
         let evaluated = cost.evaluated * (executions * size) as f64;
         if best.is_some_and(|(least, _)| evaluated >= least) {
             // Larger buckets take more for what is evaluated alone.
             break;
         }
-        let Some(cut) = factorials.fewest(executions, size, bucket, security_bits) else {
+        let Some(cut) = factorials.fewest(executions, size, security_bits) else {
             continue;
         };
         let [checked, evaluated] = [cut.checked(), cut.evaluated()].map(|count| count as f64);
@@ -249,30 +204,19 @@ mod tests {
         }
     }
 
-    fn bits(cut: Cut, bucket: Bucket) -> f64 {
+    fn bits(cut: Cut) -> f64 {
         let factorials = Factorials::up_to(cut.circuits).expect("in bounds");
-        factorials.security_bits(cut, bucket)
+        factorials.security_bits(cut)
     }
 
     #[test]
     fn the_smallest_sets_for_43_bits() {
-        for (executions, main, recovery) in [
-            (32, (9, 421), (19, 924)),
-            (128, (8, 1247), (15, 2594)),
-            (1024, (6, 7161), (11, 14110)),
-        ] {
-            for (bucket, (size, circuits)) in
-                [(Bucket::OneGood, main), (Bucket::Majority, recovery)]
-            {
-                let enough = bits(cut(executions, size, circuits), bucket);
-                assert!(enough >= 43.0, "{executions}, {size}, {circuits}: {enough}");
-                let fewer = bits(cut(executions, size, circuits - 1), bucket);
-                assert!(
-                    fewer < 43.0,
-                    "{executions}, {size}, {}: {fewer}",
-                    circuits - 1
-                );
-            }
+        for (executions, size, circuits) in [(32, 9, 421), (128, 8, 1247), (1024, 6, 7161)] {
+            let enough = bits(cut(executions, size, circuits));
+            assert!(enough >= 43.0, "{executions}, {size}, {circuits}: {enough}");
+            let circuits = circuits - 1;
+            let fewer = bits(cut(executions, size, circuits));
+            assert!(fewer < 43.0, "{executions}, {size}, {circuits}: {fewer}");
         }
     }
 
@@ -285,7 +229,7 @@ mod tests {
             (1024, 4, 0.72, 30.0),
         ] {
             let circuits = ((executions * size) as f64 / share).ceil() as u64;
-            let found = bits(cut(executions, size, circuits), Bucket::OneGood);
+            let found = bits(cut(executions, size, circuits));
             assert!((found - reached).abs() < 1.0, "{executions}: {found}");
         }
     }
@@ -301,17 +245,7 @@ mod tests {
                 choose(11 - t, 6 - t) / choose(11, 6) * f64::min(1.0, lost)
             })
             .fold(0.0, f64::max);
-        let found = bits(small, Bucket::OneGood);
-        assert!((found + exact.log2()).abs() < 1e-3, "{found} and {exact}");
-        let three = cut(2, 3, 9);
-        let exact = (2..=6)
-            .map(|t: u64| {
-                let ways = (2..=3_u64).filter(|i| *i <= t && 3 - i <= 6 - t);
-                let ways = ways.map(|i| choose(t, i) * choose(6 - t, 3 - i) / choose(6, 3));
-                choose(9 - t, 6 - t) / choose(9, 6) * f64::min(1.0, 2.0 * ways.sum::<f64>())
-            })
-            .fold(0.0, f64::max);
-        let found = bits(three, Bucket::Majority);
+        let found = bits(small);
         assert!((found + exact.log2()).abs() < 1e-3, "{found} and {exact}");
     }
 
@@ -324,15 +258,15 @@ mod tests {
         let mut most = 0.0_f64;
         for executions in [1, 8, 32, 128, 1024, 4096] {
             for (size, wanted) in (2..24).flat_map(|size| [42.0, 82.0].map(|bits| (size, bits))) {
-                let cut = factorials.fewest(executions, size, Bucket::OneGood, wanted);
+                let cut = factorials.fewest(executions, size, wanted);
                 let Some(cut) = cut else { continue };
                 let all = factorials.choose(cut.circuits, cut.evaluated());
-                let bits = factorials.security_bits(cut, Bucket::OneGood);
+                let bits = factorials.security_bits(cut);
                 let mut worst = f64::NEG_INFINITY;
                 for bad in size..=cut.evaluated() {
                     let left = cut.evaluated() - bad;
                     let pass = factorials.choose(cut.circuits - bad, left) - all;
-                    let lost = factorials.lost(cut, Bucket::OneGood, bad).min(0.0);
+                    let lost = factorials.lost(cut, bad).min(0.0);
                     worst = worst.max(pass + lost - (-pass.exp_m1()).ln());
                     // From here on pass falls, and 1 − pass is next to 1.
                     if pass < worst - 1.0 {
@@ -352,19 +286,19 @@ mod tests {
             evaluated: 1.0,
         };
         for (executions, known) in [(32, 421), (128, 1247), (1024, 7161)] {
-            let found = cheapest(executions, Bucket::OneGood, 43.0, even).expect("there is one");
+            let found = cheapest(executions, 43.0, even).expect("there is one");
             assert!(found.circuits <= known, "{found}");
-            assert!(bits(found, Bucket::OneGood) >= 43.0);
+            assert!(bits(found) >= 43.0);
         }
         let dear = CircuitCost {
             checked: 1.0,
             evaluated: 50.0,
         };
-        let small = cheapest(128, Bucket::OneGood, 43.0, dear).expect("there is one");
-        let usual = cheapest(128, Bucket::OneGood, 43.0, even).expect("there is one");
+        let small = cheapest(128, 43.0, dear).expect("there is one");
+        let usual = cheapest(128, 43.0, even).expect("there is one");
         assert!(small.bucket <= usual.bucket && small.circuits >= usual.circuits);
-        assert!(cheapest(0, Bucket::OneGood, 43.0, even).is_err());
-        assert!(cheapest(1, Bucket::OneGood, 1e6, even).is_err());
+        assert!(cheapest(0, 43.0, even).is_err());
+        assert!(cheapest(1, 1e6, even).is_err());
         assert!(Factorials::up_to(MAX_CIRCUITS + 1).is_err());
     }
 
@@ -376,13 +310,12 @@ mod tests {
             let total =
                 |cut: Cut| checked * cut.checked() as f64 + evaluated * cut.evaluated() as f64;
             let sizes = 1..=MAX_BUCKET;
-            let cuts =
-                sizes.filter_map(|size| factorials.fewest(executions, size, Bucket::OneGood, 43.0));
+            let cuts = sizes.filter_map(|size| factorials.fewest(executions, size, 43.0));
             let least = cuts
                 .map(total)
                 .min_by(f64::total_cmp)
                 .expect("there is one");
-            let found = cheapest(executions, Bucket::OneGood, 43.0, cost).expect("there is one");
+            let found = cheapest(executions, 43.0, cost).expect("there is one");
             assert_eq!(total(found), least, "{executions}");
         }
     }

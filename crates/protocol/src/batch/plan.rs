@@ -24,7 +24,7 @@ use core::fmt;
 use tacit_function::{Function, Role};
 
 use super::layout::KEY_BITS;
-use super::parameters::{Bucket, CircuitCost, Cut, Factorials, MAX_CIRCUITS, cheapest};
+use super::parameters::{CircuitCost, Cut, Factorials, MAX_CIRCUITS, cheapest};
 use super::returned;
 use crate::Error;
 use crate::malicious::returned::forging_log2;
@@ -132,7 +132,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let share = f64::from(share_bits(statistical_security_bits)?);
         let cost = cost(function, usize::from(statistical_security_bits));
-        let cut = cheapest(executions, Bucket::OneGood, share, cost)?;
+        let cut = cheapest(executions, share, cost)?;
         Self::with_cut(statistical_security_bits, cut)
     }
 
@@ -180,7 +180,7 @@ impl Plan {
         let factorials = Factorials::up_to(self.cut.circuits)?;
         let share = f64::from(share_bits(self.statistical_security_bits)?);
         Ok(Bound {
-            circuits_bits: factorials.security_bits(self.cut, Bucket::OneGood),
+            circuits_bits: factorials.security_bits(self.cut),
             encoding_bits: share,
             consistency_bits: share,
             evaluator_bits: f64::INFINITY,

@@ -24,13 +24,14 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::Error;
-use crate::io::memory::run_in_memory;
+use crate::io::memory::run_both;
+use crate::message::Kind;
 use crate::outline::message_bytes;
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
-use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill};
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 
-use duel::Noting;
 pub(super) use duel::Spoiling;
+use duel::{Cheater, Kept, honest};
 
 fn rng() -> impl CryptoRng {
     UnwrapErr(getrandom::SysRng)
@@ -67,18 +68,21 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     };
     let tag = session().setup(Role::Garbler, settings.base, extension);
     let malicious = Security::Malicious;
-    let mut garbler = GarblerSetup::with(settings, &tag, &mut rng())
-        .unwrap()
-        .secured(malicious);
-    let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut rng())
-        .unwrap()
-        .secured(malicious);
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-    let (mut garbler, mut evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
-    let mut making = Refill::new(&mut garbler, count, &mut rng());
-    let mut taking = Refill::new(&mut evaluator, count, &mut rng());
-    run_in_memory([&mut making, &mut taking]).unwrap();
-    (garbler, evaluator)
+    let garbler = GarblerSetup::with(settings, &tag, &mut rng()).unwrap();
+    let evaluator = EvaluatorSetup::with(settings, &tag, &mut rng()).unwrap();
+    let made = run_both(
+        async |io| {
+            let mut ot = garbler.secured(malicious).run(io).await?.ots()?;
+            ot.refill(io, count, &seed()).await?;
+            Ok(ot)
+        },
+        async |io| {
+            let mut ot = evaluator.secured(malicious).run(io).await?.ots()?;
+            ot.refill(io, count, &seed()).await?;
+            Ok(ot)
+        },
+    );
+    made.unwrap()
 }
 
 type Prepared = (Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>);
@@ -86,14 +90,21 @@ type Prepared = (Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>);
 fn prepare<S: Scheme<Wire = Block>>(
     batch: &Batch<'_, S>,
     threads: usize,
-    (garbler_ot, evaluator_ot): (GarblerOt, EvaluatorOt),
+    (mut garbler, mut evaluator): (GarblerOt, EvaluatorOt),
 ) -> Prepared {
-    let mut garbler =
-        PreparingGarbler::new(batch, garbler_ot, Vec::new(), threads, &mut rng()).unwrap();
-    let mut evaluator =
-        PreparingEvaluator::new(batch, evaluator_ot, Vec::new(), threads, &mut rng()).unwrap();
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-    (garbler.finish().unwrap(), evaluator.finish().unwrap())
+    let seed = seed();
+    let prepared = run_both(
+        async |io| {
+            let prepared = batch.prepare_as_garbler(io, &mut garbler, Vec::new(), threads, &seed);
+            prepared.await
+        },
+        async |io| {
+            let (ot, kept, mut rng) = (&mut evaluator, Vec::new(), rng());
+            let prepared = batch.prepare_as_evaluator(io, ot, kept, threads, &mut rng);
+            prepared.await
+        },
+    );
+    prepared.unwrap()
 }
 
 fn seed() -> Zeroizing<[u8; 32]> {
@@ -113,10 +124,14 @@ fn run<S: Scheme<Wire = Block>>(
     inputs: [&[bool]; 2],
 ) -> Result<[Vec<bool>; 2], Error> {
     let ready = garbler.ready(batch, 1);
-    let mut garbler = OnlineGarbler::new(batch, ready, inputs[0], &seed())?;
-    let mut evaluator = OnlineEvaluator::new(batch, evaluator, inputs[1], 1, &seed())?;
-    run_in_memory([&mut garbler, &mut evaluator])?;
-    Ok([garbler.finish()?.to_vec(), evaluator.finish()?.to_vec()])
+    let seeds = [seed(), seed()];
+    let garbler = OnlineGarbler::new(batch, ready, inputs[0], &seeds[0])?;
+    let evaluator = OnlineEvaluator::new(batch, evaluator, inputs[1], 1, &seeds[1])?;
+    let (garbler, evaluator) = run_both(
+        async |io| garbler.run(io).await,
+        async |io| evaluator.run(io).await,
+    )?;
+    Ok([garbler.to_vec(), evaluator.to_vec()])
 }
 
 /// What each role gets of the function in the clear.
@@ -267,7 +282,10 @@ fn messages_do_not_grow_with_the_circuit() {
         let tables = batch.layout.tables.len();
         (
             tables,
-            [batch.input_labels_bytes(), batch.recovery_labels_bytes()],
+            [
+                messages::input_labels(&batch),
+                messages::recovery_labels(&batch),
+            ],
         )
     });
     let [(small, of_small), (large, of_large)] = sizes;
@@ -275,49 +293,36 @@ fn messages_do_not_grow_with_the_circuit() {
     assert_eq!(of_small, of_large);
 }
 
-/// The length of each message that a party has sent, headers included.
-fn lengths<P>(party: &Noting<P>) -> Vec<u64> {
-    let sent = party.sent.iter();
-    sent.map(|(_, message)| message_bytes(message.len() as u64))
-        .collect()
-}
-
 #[test]
 fn the_outline_says_what_is_sent_and_kept() {
     for (to, executions) in [(Recipient::Both, 3), (Recipient::Evaluator, 1)] {
         let function = function("adder", to);
         let plan = Plan::cheapest(&function, executions, 8).unwrap();
-        let scheme = HalfGates::new(Construction::TwoCall);
-        let batch = Batch::new(scheme, &function, plan, &tag(&function)).unwrap();
+        let batch = duel::batch(&function, plan);
         let outline = batch.outline();
-        let (garbler_ot, evaluator_ot) = ots(Extension::default(), 0);
-        let garbler = PreparingGarbler::new(&batch, garbler_ot, Vec::new(), 1, &mut rng());
-        let mut garbler = Noting::new(garbler.unwrap());
-        let mut evaluator =
-            PreparingEvaluator::new(&batch, evaluator_ot, Vec::new(), 1, &mut rng()).unwrap();
-        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-        let sent: u64 = lengths(&garbler).iter().sum();
+        let lengths = |shapes: Vec<(Kind, usize)>| -> Vec<u64> {
+            let bytes = shapes.iter().map(|(_, bytes)| message_bytes(*bytes as u64));
+            bytes.collect()
+        };
+        let prepared = duel::prepare(&batch, &batch, 8, Cheater::Garbler, &mut honest);
+        let sent: u64 = lengths(prepared.shapes(Cheater::Garbler)).iter().sum();
         assert_eq!(sent, batch.preparing_bytes());
-        let (mut ours, mut theirs) = (garbler.party.finish().unwrap(), evaluator.finish().unwrap());
-        let (ours, theirs) = (ours.remove(0), theirs.remove(0));
+        let kept = Kept::of(prepared);
         let preparation = outline.preparation;
-        assert_eq!(ours.to_bytes().len() as u64, preparation.garbler_kept_bytes);
-        let kept = theirs.to_bytes();
-        let kept = (kept.secret.len() + kept.published.len()) as u64;
-        assert_eq!(kept, preparation.evaluator_kept_bytes);
+        assert_eq!(kept.garbler[0].len() as u64, preparation.garbler_kept_bytes);
+        let evaluators = &kept.evaluator[0];
+        let bytes = (evaluators.secret.len() + evaluators.published.len()) as u64;
+        assert_eq!(bytes, preparation.evaluator_kept_bytes);
 
-        let ready = ours.ready(&batch, 1);
         let x = random_bits(function.input_bits(Role::Garbler));
         let y = random_bits(function.input_bits(Role::Evaluator));
-        let garbler = OnlineGarbler::new(&batch, ready, &x, &seed()).unwrap();
-        let mut garbler = Noting::new(garbler);
-        let evaluator = OnlineEvaluator::new(&batch, theirs, &y, 1, &seed()).unwrap();
-        let mut evaluator = Noting::new(evaluator);
-        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
+        let ended = kept.run([&batch; 2], 0, [&x, &y], Cheater::Garbler, &mut honest);
         let [labels, recovery] = [outline.input_labels_bytes, outline.recovery_labels_bytes];
-        assert_eq!(lengths(&garbler), [labels, recovery]);
+        assert_eq!(lengths(ended.shapes(Cheater::Garbler)), [labels, recovery]);
         let asked = [outline.masked_input_bytes, outline.recovery_choice_bytes];
         let asked = asked.into_iter().chain(outline.masked_result_bytes);
-        assert_eq!(lengths(&evaluator), asked.collect::<Vec<_>>());
+        let asked: Vec<u64> = asked.collect();
+        assert_eq!(lengths(ended.shapes(Cheater::Evaluator)), asked);
+        assert!(ended.garbler.is_ok() && ended.evaluator.is_ok());
     }
 }

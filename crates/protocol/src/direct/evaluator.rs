@@ -1,16 +1,18 @@
 //! The evaluator of `direct`.
 
+mod on_threads;
+
 use tacit_function::{Outputs, Role, Step, Values};
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk};
-use super::{Run, messages, widest_output};
+use super::frames::{FRAME_BYTES, FrameCursor, Stop, tables};
+use super::{Run, widest_output};
 use crate::bits::read_blocks;
 use crate::io::Io;
 use crate::message::Kind;
-use crate::result::write_result;
+use crate::result::{GARBLING_START, evaluators_results};
 use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
 
@@ -33,24 +35,23 @@ impl<S: Scheme> Run<'_, S> {
             scheme,
             function,
             tag,
+            threads,
         } = self;
         // The choices wait for nothing.
         let first = ot.next_index();
-        let mut received = Zeroizing::new(vec![Block::ZERO; inputs.len()]);
-        let labels = received.chunks_mut(EXTENSION_OTS);
-        for (choices, labels) in inputs.chunks(EXTENSION_OTS).zip(labels) {
-            ot.extend(choices, labels, io.message())?;
-            let bytes = io.message().len();
-            io.send(messages::extension(bytes))?;
-        }
+        let received = ot.choose(io, inputs)?;
 
-        let payload = io.receive(messages::GARBLING_START).await?;
+        let payload = io.receive(GARBLING_START).await?;
         let [start, label_seed] = read_blocks(Kind::GarblingStart, payload)?;
         let chosen = received.iter().copied().zip(inputs.iter().copied());
         let chosen = (first..).zip(chosen);
         let mut evaluator = Box::new(scheme.evaluator(start));
         let mut streaming = Streaming::new(self, &mut evaluator, Prg::new(label_seed), chosen)?;
-        let tables = messages::tables(scheme, function);
+        let tables = tables(scheme, function);
+        if self.is_on_threads() {
+            let another = || Box::new(scheme.evaluator(start));
+            streaming.evaluate_on_threads(io, tables, threads, another)?;
+        }
         let mut stopped = streaming.use_tables(&[])?;
         loop {
             io.progressed(streaming.walk.progress(function));
@@ -69,18 +70,8 @@ impl<S: Scheme> Run<'_, S> {
         }
 
         let outputs = streaming.finish();
-        let mut decoded = Zeroizing::default();
-        if let Some(decoding) = messages::decoding(scheme, function) {
-            let payload = io.receive(decoding).await?;
-            let labels = outputs.of(Role::Evaluator);
-            let bits = evaluator.decode(0, &labels, payload);
-            decoded = bits.map_err(Misbehaviour::Undecodable)?;
-        }
-        if let Some(result) = messages::result(function) {
-            write_result(&tag, &outputs.of(Role::Garbler), io.message());
-            io.send(result)?;
-        }
-        Ok(decoded)
+        let labels = |role| outputs.of(role);
+        evaluators_results(io, scheme, (function, &tag), &*evaluator, labels).await
     }
 }
 
@@ -91,7 +82,7 @@ struct Streaming<'f, 'e, S: Scheme> {
     values: Values<'f, Block>,
     /// Labels that the garbler derives as well: of its inputs, then of constants.
     labels: Prg,
-    walk: Walk<'f>,
+    walk: FrameCursor<'f>,
     results: Zeroizing<Vec<Block>>,
     /// Length of the last frame.
     frame_bytes: usize,
@@ -132,7 +123,7 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
             evaluator,
             values,
             labels,
-            walk: Walk::default(),
+            walk: FrameCursor::default(),
             results: Zeroizing::new(Vec::with_capacity(widest_output(run.function))),
             frame_bytes: 0,
             used: 0,

@@ -5,6 +5,8 @@ use tacit_function::Function;
 use tacit_garble::Scheme;
 
 use crate::Error;
+use crate::io::Message;
+use crate::message::Kind;
 use crate::party::Progress;
 
 /// A frame of tables is sent once it holds this many bytes; it ends with a whole segment.
@@ -14,11 +16,8 @@ pub const FRAME_BYTES: usize = 64 << 10;
 /// Some milliseconds.
 const WORK: usize = 1 << 20;
 
-/// Most OTs that one message extends, so that no message is larger than some 512 KiB.
-pub(crate) const EXTENSION_OTS: usize = 1 << 16;
-
-/// The largest frame that an honest garbler sends for `function`.
-pub(super) fn max_frame_bytes<S: Scheme>(scheme: S, function: &Function) -> usize {
+/// From the garbler: tables of whole segments.
+pub(super) fn tables<S: Scheme>(scheme: S, function: &Function) -> Message {
     let programs = function
         .components()
         .iter()
@@ -26,12 +25,12 @@ pub(super) fn max_frame_bytes<S: Scheme>(scheme: S, function: &Function) -> usiz
     let segments = programs.flat_map(|program| {
         (0..program.segments().len()).map(move |segment| scheme.table_bytes(program, segment))
     });
-    FRAME_BYTES + segments.max().unwrap_or(0)
+    Message::up_to(Kind::Tables, FRAME_BYTES + segments.max().unwrap_or(0))
 }
 
 /// Where a walk stands within the call that was started, and what it has behind it.
 #[derive(Default)]
-pub(super) struct Walk<'f> {
+pub(super) struct FrameCursor<'f> {
     program: Option<&'f Program>,
     segment: usize,
     done_ands: u64,
@@ -49,7 +48,7 @@ pub(super) enum Stop<'f> {
     Finish(&'f Program),
 }
 
-impl<'f> Walk<'f> {
+impl<'f> FrameCursor<'f> {
     /// The next stop.
     pub(super) fn peek(&self) -> Stop<'f> {
         match self.program {
@@ -87,6 +86,11 @@ impl<'f> Walk<'f> {
         self.done_ands += segment.ands.len() as u64;
         self.work(segment.xors.len());
         self.segment += 1;
+    }
+
+    /// Counts a segment of a call that another thread walks through.
+    pub(super) fn pass_ahead(&mut self, program: &Program, segment: usize) {
+        self.done_ands += program.segments()[segment].ands.len() as u64;
     }
 
     /// Ends the call that was started.

@@ -1,16 +1,18 @@
 //! The garbler of `direct`.
 
+mod on_threads;
+
 use tacit_function::{Outputs, Role, Step, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::frames::{EXTENSION_OTS, FRAME_BYTES, Stop, Walk};
-use super::{Run, messages, widest_output};
+use super::frames::{FRAME_BYTES, FrameCursor, Stop, tables};
+use super::{Run, widest_output};
 use crate::Error;
 use crate::bits::append_blocks;
 use crate::io::Io;
-use crate::result::read_result;
+use crate::result::{GARBLING_START, garblers_results};
 use crate::setup::GarblerOt;
 
 impl<S: Scheme> Run<'_, S> {
@@ -34,6 +36,7 @@ impl<S: Scheme> Run<'_, S> {
             scheme,
             function,
             tag,
+            threads,
         } = self;
         let mut prg = Prg::from_seed(seed);
         let (start, label_seed) = (prg.next_block(), prg.next_block());
@@ -41,20 +44,21 @@ impl<S: Scheme> Run<'_, S> {
         prg.fill_bytes(&mut *garbling_seed);
         io.message().clear();
         append_blocks(io.message(), &[start, label_seed]);
-        io.send(messages::GARBLING_START)?;
+        io.send(GARBLING_START)?;
 
         let first = ot.next_index();
-        let mut offers = Zeroizing::new(vec![Block::ZERO; function.input_bits(Role::Evaluator)]);
-        for offers in offers.chunks_mut(EXTENSION_OTS) {
-            let expected = messages::extension(ot.extension_bytes(offers.len()));
-            ot.extend(offers, io.receive(expected).await?)?;
-        }
+        let offers = ot.offer(io, function.input_bits(Role::Evaluator)).await?;
 
         let mut garbler = Box::new(scheme.garbler(*garbling_seed, start, ot.delta()));
         let offers = (first..).zip(offers.iter().copied());
         let labels = Prg::new(label_seed);
         let mut streaming = Streaming::new(self, &mut garbler, labels, inputs, offers)?;
-        let tables = messages::tables(scheme, function);
+        let tables = tables(scheme, function);
+        if self.is_on_threads() {
+            let delta = Zeroizing::new(ot.delta());
+            let another = || Box::new(scheme.garbler(*garbling_seed, start, *delta));
+            streaming.garble_on_threads(io, tables, threads, another)?;
+        }
         loop {
             match streaming.fill(io.message()) {
                 Filled::Paused => io.breathe().await?,
@@ -68,18 +72,8 @@ impl<S: Scheme> Run<'_, S> {
         }
 
         let outputs = streaming.finish();
-        if let Some(decoding) = messages::decoding(scheme, function) {
-            io.message().clear();
-            garbler.decoding(0, &outputs.of(Role::Evaluator), io.message());
-            io.send(decoding)?;
-        }
-        match messages::result(function) {
-            None => Ok(Zeroizing::default()),
-            Some(result) => {
-                let payload = io.receive(result).await?;
-                read_result(&*garbler, &outputs.of(Role::Garbler), &tag, payload)
-            }
-        }
+        let wires = |role| outputs.of(role);
+        garblers_results(io, scheme, (function, &tag), &*garbler, wires).await
     }
 }
 
@@ -91,7 +85,7 @@ struct Streaming<'f, 'g, S: Scheme> {
     values: Values<'f, S::Wire>,
     /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
     labels: Prg,
-    walk: Walk<'f>,
+    walk: FrameCursor<'f>,
     results: Zeroizing<Vec<S::Wire>>,
     /// Bytes of the frame that is being filled.
     filled: usize,
@@ -137,7 +131,7 @@ impl<'f, 'g, S: Scheme> Streaming<'f, 'g, S> {
             garbler,
             values,
             labels,
-            walk: Walk::default(),
+            walk: FrameCursor::default(),
             results: Zeroizing::new(Vec::with_capacity(widest_output(run.function))),
             filled: 0,
         })

@@ -5,15 +5,15 @@ use tacit_garble::Scheme;
 use tacit_ot::Security;
 use tacit_ot::source::Extension;
 
-use super::frames::{EXTENSION_OTS, FRAME_BYTES, check};
-use super::messages;
+use super::frames::{FRAME_BYTES, check};
 use crate::Error;
-use crate::outline::{Outline, Parts, Walk, WalkedStep, bare, message_bytes};
-use crate::setup::extension_bytes;
+use crate::outline::{FunctionSteps, Outline, Parts, WalkedStep, bare, message_bytes};
+use crate::result::{GARBLING_START, decoding, result};
+use crate::setup::{EXTENSION_OTS, extension_bytes};
 
 /// The messages of a run of `function`, over which `walk` went, under `scheme`, in a session that
 /// has its base OTs and ran before: the first message of an `extension` is longer by its
-/// corrections, and the messages of a [`Refill`](crate::setup::Refill) are apart.
+/// corrections, and the messages of a [refill](crate::setup::SessionOt::refill) are apart.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ use crate::setup::extension_bytes;
 pub fn outline<S: Scheme>(
     scheme: S,
     function: &Function,
-    walk: &Walk,
+    walk: &FunctionSteps,
     extension: Extension,
 ) -> Result<Outline, Error> {
     check(function)?;
@@ -54,7 +54,7 @@ pub fn outline<S: Scheme>(
         }
     }
     let mut late = tables.finish();
-    late.extend(messages::decoding(scheme, function).map(|message| bare(message.max_bytes)));
+    late.extend(decoding(scheme, function).map(|message| bare(message.max_bytes)));
     let mut choices = Vec::new();
     let mut left = function.input_bits(Role::Evaluator);
     while left > 0 {
@@ -64,10 +64,10 @@ pub fn outline<S: Scheme>(
         left -= count;
     }
     Ok(Outline {
-        early: vec![bare(messages::GARBLING_START.max_bytes)],
+        early: vec![bare(GARBLING_START.max_bytes)],
         choices,
         late,
-        result: messages::result(function).map(|message| message_bytes(message.max_bytes as u64)),
+        result: result(function).map(|message| message_bytes(message.max_bytes as u64)),
         kept: None,
         early_links: 0,
         late_links: 0,

@@ -10,7 +10,7 @@ use std::pin::{Pin, pin};
 use super::{Io, Wire};
 use crate::Error;
 use crate::message::Kind;
-use crate::party::{Action, OnlyPeer, Party, PeerName, admit};
+use crate::party::{OnlyPeer, Peer, PeerName, Progress, admit};
 
 /// A message on its way in memory: the byte of its kind, and its payload.
 pub type Sent = (u8, Vec<u8>);
@@ -28,6 +28,8 @@ struct Network<'w, P> {
     first_failure: Option<usize>,
     /// How often each party has breathed.
     breaths: Vec<usize>,
+    /// How far each party has come.
+    progress: Vec<Progress>,
     /// Whether a party has sent, received or worked since the last round.
     moved: bool,
 }
@@ -92,6 +94,10 @@ impl<P: PeerName> Wire<P> for End<'_, '_, P> {
         network.moved = true;
         Poll::Pending
     }
+
+    fn progressed(&mut self, progress: Progress) {
+        self.network.borrow_mut().progress[self.own] = progress;
+    }
 }
 
 impl<'w, P> Network<'w, P> {
@@ -101,6 +107,7 @@ impl<'w, P> Network<'w, P> {
             on_its_way,
             first_failure: None,
             breaths: vec![0; parties],
+            progress: vec![Progress::default(); parties],
             moved: true,
         }
     }
@@ -119,6 +126,7 @@ impl<'n, 'w, P> End<'n, 'w, P> {
 
 /// The misuse that ends a party which waits for a message that nobody sends.
 pub const STUCK: &str = "the parties wait for each other";
+const WAITS: Error = Error::ApiMisuse(STUCK);
 
 /// How a run of two parties ended.
 #[derive(Debug)]
@@ -129,6 +137,8 @@ pub struct Ended<A, B> {
     pub first_failure: Option<usize>,
     /// How often each party called [`Io::breathe`].
     pub breaths: [usize; 2],
+    /// How far each party said last that it had come.
+    pub progress: [Progress; 2],
 }
 
 /// Runs two scripts against each other to the end of both. A party that fails tells the other. One
@@ -139,31 +149,78 @@ pub fn run_two<A, B>(
     on_its_way: OnItsWay<'_, OnlyPeer>,
 ) -> Ended<A, B> {
     let network = RefCell::new(Network::new(2, on_its_way));
-    let (mut end_a, mut end_b) = (End::of(&network, 0), End::of(&network, 1));
-    let (mut from_a, mut from_b) = (None, None);
+    let mut results = (Err(WAITS), Err(WAITS));
     {
-        let a = pin!(async { from_a = Some(told(&network, 0, a(&mut Io::new(&mut end_a)).await)) });
-        let b = pin!(async { from_b = Some(told(&network, 1, b(&mut Io::new(&mut end_b)).await)) });
+        let a = pin!(async { results.0 = end_of_script(&network, 0, a).await });
+        let b = pin!(async { results.1 = end_of_script(&network, 1, b).await });
         poll_in_turn(&network, &mut [a, b]);
     }
-    let (stuck_a, stuck_b) = (Error::ApiMisuse(STUCK), Error::ApiMisuse(STUCK));
     let network = network.borrow();
     Ended {
-        results: (
-            from_a.unwrap_or(Err(stuck_a)),
-            from_b.unwrap_or(Err(stuck_b)),
-        ),
+        results,
         first_failure: network.first_failure,
         breaths: [network.breaths[0], network.breaths[1]],
+        progress: [network.progress[0], network.progress[1]],
     }
 }
 
-/// Tells the others of a failure.
-fn told<P, T>(
+impl<A, B> Ended<A, B> {
+    /// What both parties have of it.
+    ///
+    /// # Errors
+    ///
+    /// The error of the party that failed first, or [`STUCK`].
+    pub fn both(self) -> Result<(A, B), Error> {
+        let (a, b) = self.results;
+        match (self.first_failure, b) {
+            (Some(1), Err(error)) => Err(error),
+            (_, b) => Ok((a?, b?)),
+        }
+    }
+}
+
+/// Runs two scripts against each other to the end of both.
+///
+/// # Errors
+///
+/// Those of [`Ended::both`].
+pub fn run_both<A, B>(
+    a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
+    b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
+) -> Result<(A, B), Error> {
+    run_two(a, b, &mut |_, _, _, _| Ok(())).both()
+}
+
+/// How a run of three parties ended: what each has of it.
+pub type ThreeEnded<A, B, C> = (Result<A, Error>, Result<B, Error>, Result<C, Error>);
+
+/// Runs three scripts against each other as [`run_two`] does two: a generator's, an evaluator's and
+/// a cloud's.
+pub fn run_three<A, B, C>(
+    generator: impl AsyncFnOnce(&mut Io<'_, Peer>) -> Result<A, Error>,
+    evaluator: impl AsyncFnOnce(&mut Io<'_, Peer>) -> Result<B, Error>,
+    cloud: impl AsyncFnOnce(&mut Io<'_, Peer>) -> Result<C, Error>,
+    on_its_way: OnItsWay<'_, Peer>,
+) -> ThreeEnded<A, B, C> {
+    let network = RefCell::new(Network::new(3, on_its_way));
+    let mut results = (Err(WAITS), Err(WAITS), Err(WAITS));
+    {
+        let generator = pin!(async { results.0 = end_of_script(&network, 0, generator).await });
+        let evaluator = pin!(async { results.1 = end_of_script(&network, 1, evaluator).await });
+        let cloud = pin!(async { results.2 = end_of_script(&network, 2, cloud).await });
+        poll_in_turn(&network, &mut [generator, evaluator, cloud]);
+    }
+    results
+}
+
+/// Runs party number `own` to its end, and tells the others if it fails.
+async fn end_of_script<P: PeerName, T>(
     network: &RefCell<Network<'_, P>>,
     own: usize,
-    ended: Result<T, Error>,
+    script: impl AsyncFnOnce(&mut Io<'_, P>) -> Result<T, Error>,
 ) -> Result<T, Error> {
+    let mut end = End::of(network, own);
+    let ended = script(&mut Io::new(&mut end)).await;
     ended.inspect_err(|error| network.borrow_mut().abort(own, error))
 }
 
@@ -179,63 +236,4 @@ fn poll_in_turn<P>(
         waiting.retain(|own| scripts[*own].as_mut().poll(&mut context).is_pending());
     }
     waiting
-}
-
-/// Runs parties that are not scripts yet against each other, until each is done, has failed or
-/// waits for ever. One that fails tells all others. Returns the number of each that failed and its
-/// error, in the order of time, and last those that wait, with [`STUCK`].
-pub fn run_through<P: PeerName, const N: usize>(
-    parties: [&mut dyn Party<P>; N],
-    on_its_way: OnItsWay<'_, P>,
-) -> Vec<(usize, Error)> {
-    let network = RefCell::new(Network::new(N, on_its_way));
-    let failures = RefCell::new(Vec::new());
-    let mut own = 0..;
-    let mut scripts = parties.map(|party| {
-        let own = own.next().unwrap_or(N);
-        let (network, failures) = (&network, &failures);
-        Box::pin(async move {
-            let mut end = End::of(network, own);
-            let mut io = Io::new(&mut end);
-            let ended = loop {
-                match io.drive(party).await {
-                    Ok(Action::Keep) => {}
-                    ended => break ended,
-                }
-            };
-            if let Err(error) = told(network, own, ended) {
-                failures.borrow_mut().push((own, error));
-            }
-        })
-    });
-    let polled = scripts.iter_mut().map(|script| script.as_mut() as _);
-    let mut polled: Vec<Pin<&mut dyn Future<Output = ()>>> = polled.collect();
-    let waiting = poll_in_turn(&network, &mut polled);
-    let mut failures = failures.take();
-    failures.extend(
-        waiting
-            .into_iter()
-            .map(|own| (own, Error::ApiMisuse(STUCK))),
-    );
-    failures
-}
-
-/// Runs parties against each other in memory, to the end of all, in the order of their numbers.
-///
-/// # Errors
-///
-/// The error of the party that failed first, or [`Error::ApiMisuse`] where one waits for ever.
-pub fn run_in_memory<P: PeerName, const N: usize>(
-    parties: [&mut dyn Party<P>; N],
-) -> Result<(), Error> {
-    let failures = run_through(parties, &mut |_, _, _, _| Ok(()));
-    let first = failures.into_iter().next();
-    first.map_or(Ok(()), |(_, error)| Err(error))
-}
-
-/// How party number `own` of [`run_through`] ended.
-#[cfg(test)]
-pub(crate) fn end_of(failures: &mut Vec<(usize, Error)>, own: usize) -> Result<(), Error> {
-    let failure = failures.iter().position(|failure| failure.0 == own);
-    failure.map_or(Ok(()), |number| Err(failures.remove(number).1))
 }

@@ -85,7 +85,8 @@ impl Encoding {
             .filter(|(degree, _, roots)| bits + roots.len() < 1 << degree)
             .min_by_key(|(_, _, roots)| roots.len())
             .ok_or(Error::ApiMisuse(
-                "at most 130000 input bits of the evaluator in `batch`",
+                "at most 130000 input bits of the evaluator in `batch`: `authenticated` takes any \
+                 number",
             ))?;
         Ok(Self::systematic(
             bits,

@@ -2,7 +2,9 @@
 
 use std::mem;
 
+use crate::io::{Io, Message};
 use crate::message::Kind;
+use crate::party::PeerName;
 use crate::{Error, Misbehaviour};
 
 /// Bytes of a message of a stream; the last of a stream is shorter.
@@ -33,6 +35,34 @@ impl Outgoing {
     /// Whether a whole message is there.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() - self.sent >= FRAME_BYTES
+    }
+
+    /// Sends the messages that are whole; `part` says what a part of this many bytes is.
+    pub(crate) fn send_full<P: PeerName>(
+        &mut self,
+        io: &mut Io<'_, P>,
+        to: P,
+        part: impl Fn(usize) -> Message,
+    ) -> Result<(), Error> {
+        while self.is_full() {
+            self.take(io.message());
+            io.send_to(to, part(FRAME_BYTES))?;
+        }
+        Ok(())
+    }
+
+    /// Sends all that is left, at the stream's end.
+    pub(crate) fn send_rest<P: PeerName>(
+        mut self,
+        io: &mut Io<'_, P>,
+        to: P,
+        part: impl Fn(usize) -> Message,
+    ) -> Result<(), Error> {
+        while self.take(io.message()) {
+            let bytes = io.message().len();
+            io.send_to(to, part(bytes))?;
+        }
+        Ok(())
     }
 
     /// The next message, shorter than [`FRAME_BYTES`] only at the stream's end; whether there was
@@ -76,6 +106,14 @@ impl Incoming {
             pieces: 0,
             partial: Vec::new(),
             spare: Vec::new(),
+        }
+    }
+
+    /// The next message, or nothing at the stream's end.
+    pub(crate) fn expected(&self) -> Option<Message> {
+        match self.next_bytes() {
+            0 => None,
+            bytes => Some(Message::exactly(self.kind, bytes)),
         }
     }
 

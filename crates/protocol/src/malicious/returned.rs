@@ -14,6 +14,7 @@
 
 use tacit_circuit::builder::{Bit, Builder, Bus};
 use tacit_circuit::{CircuitError, Component};
+use zeroize::Zeroizing;
 
 /// Bits of the MAC and its key.
 pub(crate) const MAC_BITS: usize = 64;
@@ -127,32 +128,28 @@ fn field_multiply(mut a: u64, b: u64) -> u64 {
 }
 
 /// What the evaluator returns for the result `f` and the added input bits (k, then p).
-pub(crate) fn mask(f: &[bool], added: &[bool]) -> Vec<bool> {
+pub(crate) fn mask(f: &[bool], added: &[bool]) -> Zeroizing<Vec<bool>> {
     if f.is_empty() {
-        return Vec::new();
+        return Zeroizing::default();
     }
     let (k, p) = added.split_at(MAC_BITS);
     let mac = mac(f, k);
     let tag = (0..MAC_BITS).map(|i| mac >> i & 1 == 1);
-    f.iter()
-        .copied()
-        .chain(tag)
-        .zip(p)
-        .map(|(bit, mask)| bit ^ mask)
-        .collect()
+    let clear = f.iter().copied().chain(tag);
+    Zeroizing::new(clear.zip(p).map(|(bit, mask)| bit ^ mask).collect())
 }
 
 /// The result, if `returned` is (f ‖ MAC_k(f)) ⊕ p for the added input bits (k, then p).
-pub(crate) fn unmask(returned: &[bool], added: &[bool]) -> Option<Vec<bool>> {
+pub(crate) fn unmask(returned: &[bool], added: &[bool]) -> Option<Zeroizing<Vec<bool>>> {
     let Some(result_bits) = returned.len().checked_sub(MAC_BITS) else {
-        return Some(Vec::new());
+        return Some(Zeroizing::default());
     };
     let (k, p) = added.split_at(MAC_BITS);
     let clear = returned.iter().zip(p).map(|(bit, mask)| bit ^ mask);
-    let mut clear = zeroize::Zeroizing::new(clear.collect::<Vec<bool>>());
+    let mut clear = Zeroizing::new(clear.collect::<Vec<bool>>());
     let tag = word(&clear[result_bits..]);
     clear.truncate(result_bits);
-    (mac(&clear, k) == tag).then(|| clear.to_vec())
+    (mac(&clear, k) == tag).then_some(clear)
 }
 
 /// AND gates of one multiplication.
@@ -200,10 +197,10 @@ mod tests {
                 let returned = mask(f, added);
                 assert_eq!(
                     component.circuit().evaluate(&input),
-                    returned,
+                    *returned,
                     "{length} bits"
                 );
-                assert_eq!(unmask(&returned, added).as_deref(), Some(f));
+                assert_eq!(unmask(&returned, added).unwrap()[..], *f);
                 for i in 0..returned.len() {
                     let mut forged = returned.clone();
                     forged[i] ^= true;
@@ -211,6 +208,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(unmask(&[], &[]), Some(Vec::new()));
+        assert_eq!(unmask(&[], &[]), Some(Zeroizing::default()));
     }
 }

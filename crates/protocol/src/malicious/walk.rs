@@ -3,7 +3,7 @@
 //!
 //! Labels of constants are public: both parties derive the active one from the start point.
 //!
-//! A [`Walk`] pauses after each segment, so that tables need not be held whole.
+//! A [`MaskedWalk`] pauses after each segment, so that tables need not be held whole.
 
 use core::convert::Infallible;
 use core::mem;
@@ -161,9 +161,9 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
         self,
         material: &Material,
         inputs: InputLabels<'_>,
-    ) -> Walk<'f, Garbling<S>> {
+    ) -> MaskedWalk<'f, Garbling<S>> {
         let garbling = Garbling::new(self.scheme, material);
-        Walk::new(self, garbling, material.start, inputs)
+        MaskedWalk::new(self, garbling, material.start, inputs)
     }
 
     /// The labels of the outputs of a garbling whose tables begin at `start`. Any tables of the
@@ -175,7 +175,7 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
         inputs: InputLabels<'_>,
     ) -> Zeroizing<Vec<Block>> {
         let evaluating = Evaluating::new(self.scheme, start);
-        let mut walk = Walk::new(self, evaluating, start, inputs);
+        let mut walk = MaskedWalk::new(self, evaluating, start, inputs);
         while let Some(bytes) = walk.next_bytes() {
             let these;
             (these, tables) = tables.split_at(bytes);
@@ -232,7 +232,7 @@ struct Mask<T: Zeroize> {
 }
 
 /// A walk through a function and what masks its results. It pauses before each segment.
-pub(crate) struct Walk<'f, W: Walker> {
+pub(crate) struct MaskedWalk<'f, W: Walker> {
     walker: W,
     constants: Prg,
     place: Place<'f, W::Wire>,
@@ -243,7 +243,7 @@ pub(crate) struct Walk<'f, W: Walker> {
     outputs: Zeroizing<Vec<W::Wire>>,
 }
 
-impl<'f, W: Walker> Walk<'f, W> {
+impl<'f, W: Walker> MaskedWalk<'f, W> {
     /// A walk of a garbling that begins at `start`.
     pub(crate) fn new<S>(
         whole: Whole<'f, S>,
@@ -399,7 +399,7 @@ impl<'f, W: Walker> Walk<'f, W> {
     }
 }
 
-impl<S: Scheme<Wire = Block>> Walk<'_, Garbling<S>> {
+impl<S: Scheme<Wire = Block>> MaskedWalk<'_, Garbling<S>> {
     /// Appends the tables of the segment that comes next; `false` at the end.
     pub(crate) fn append(&mut self, tables: &mut Vec<u8>) -> bool {
         let Some(bytes) = self.next_bytes() else {

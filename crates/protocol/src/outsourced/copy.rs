@@ -16,7 +16,7 @@ use super::work::{SEED_BYTES, ServerRun};
 use crate::bits::{append_blocks, bit, bit_mask, bytes_for, read_block, select_bits};
 use crate::malicious::commitment::{Committing, WIRES};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
-use crate::malicious::walk::{Garbling, InputLabels, Material, Walk};
+use crate::malicious::walk::{Garbling, InputLabels, MaskedWalk, Material};
 use crate::saved::{SavedCopy, write_gates};
 
 /// What a circuit follows from. Secret until it is checked.
@@ -250,7 +250,7 @@ pub(super) fn blind_seed(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Block
 pub(super) struct Body<'f, S: Scheme<Wire = Block>> {
     delta: Zeroizing<Block>,
     masked_bits: usize,
-    walk: Walk<'f, Garbling<S>>,
+    walk: MaskedWalk<'f, Garbling<S>>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Body<'f, S> {

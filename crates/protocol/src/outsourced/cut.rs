@@ -19,7 +19,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{DefaultIsZeroes, Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::parameters::Parameters;
-use crate::malicious::oracle::{Domain, HASH_BYTES, Hash, Oracle};
+use crate::malicious::oracle::{Domain, Hash, Oracle};
 use crate::malicious::shuffle::shuffle;
 
 /// Whether a key, a circuit or a position in a pair is of the one use or the other.
@@ -104,11 +104,6 @@ pub(super) fn compare_all(oracle: &Oracle, hashes: impl Iterator<Item = Hash>) -
     let mut all = oracle.start(Domain::CutCompareAll, 0, 0);
     hashes.for_each(|hash| all.update(hash));
     all.finalize().into()
-}
-
-/// Bytes of the generator's comparison hashes.
-pub(super) fn key_hashes_bytes(parameters: &Parameters) -> usize {
-    2 * parameters.copies() * HASH_BYTES
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::bits::{differ, select_bits, unpack};
 use crate::malicious::commitment::{Committing, Differences, PAIR_BYTES};
 use crate::malicious::oracle::{Domain, Oracle};
-use crate::malicious::walk::{Evaluating, Garbling, InputLabels, Walk, Walker};
+use crate::malicious::walk::{Evaluating, Garbling, InputLabels, MaskedWalk, Walker};
 use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy, follow_gates};
 
 /// A label of the circuit that is made and one of the circuit that came. They mean nothing to each
@@ -113,7 +113,7 @@ pub(super) struct Judging<'f, S: Scheme<Wire = Block>> {
     opened: bool,
     /// Whether commitments and partial-input gates differ.
     differ: [bool; 2],
-    walk: Walk<'f, Comparing<S>>,
+    walk: MaskedWalk<'f, Comparing<S>>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
@@ -161,7 +161,7 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
             is_evaluated: encoded.is_some(),
             opened: !found.differ_from_opened(),
             differ: [found.differ_from_made(), differ(gates, &expected_gates)],
-            walk: Walk::new(work.whole(), comparing, start, inputs),
+            walk: MaskedWalk::new(work.whole(), comparing, start, inputs),
         }
     }
 

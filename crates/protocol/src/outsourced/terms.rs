@@ -26,11 +26,13 @@ use tacit_circuit::Digest;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 
+use super::messages;
 use super::parameters::Parameters;
 use super::work::encoding_of;
+use crate::io::Io;
 use crate::malicious::oracle::Oracle;
-use crate::message::{Kind, exactly};
-use crate::party::{Action, NOT_ASKED, Peer};
+use crate::message::Kind;
+use crate::party::Peer;
 use crate::saved::{ChainId, ChainVersion, SavedState};
 use crate::session::Version;
 use crate::{Error, Incompatibility, Misbehaviour};
@@ -82,7 +84,7 @@ pub(super) type Nonce = [u8; 32];
 const TERMS_BYTES: usize = 71;
 
 /// Bytes of the terms that `from` sends.
-fn terms_bytes(from: Peer) -> usize {
+pub(super) const fn terms_bytes(from: Peer) -> usize {
     match from {
         Peer::Evaluator => TERMS_BYTES,
         Peer::Generator | Peer::Cloud => TERMS_BYTES + SavedState::BYTES,
@@ -113,7 +115,6 @@ fn read_terms(
     payload: &[u8],
 ) -> Result<(Nonce, Option<SavedState>), Error> {
     let kind = Kind::OutsourcedTerms;
-    exactly(kind, payload, terms_bytes(from))?;
     let invalid = |field| Misbehaviour::InvalidField { kind, field };
     let nonce = payload[..32].try_into().map_err(|_| invalid("nonce"))?;
     let function = payload[32..64]
@@ -157,120 +158,94 @@ fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
 }
 
 /// The exchange of terms, the same for all three.
-pub(crate) struct Meeting {
+pub(super) struct Meeting {
     own: Peer,
     terms: Terms,
-    nonce: Nonce,
-    /// What generator and cloud bring.
+    /// Of generator, evaluator and cloud, as far as they are known.
+    nonces: [Nonce; 3],
+    /// What the servers bring: that of this party, or the one that was heard first.
     state: Option<SavedState>,
-    /// What the evaluator has pinned.
-    pin: Option<ChainVersion>,
-    /// To how many of the others ours were sent.
-    sent: usize,
-    /// What the others have told, in their order.
-    heard: Vec<(Nonce, Option<SavedState>)>,
+    /// What the evaluator has pinned: it goes on only if the servers bring this chain, at this
+    /// version or a later one.
+    pub(super) pin: Option<ChainVersion>,
 }
 
 impl Meeting {
+    /// Generator and cloud bring their state.
     pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<SavedState>) -> Self {
         Self {
             own,
             terms,
-            nonce,
+            nonces: [nonce; 3],
             state,
             pin: None,
-            sent: 0,
-            heard: Vec::new(),
         }
     }
 
-    /// Goes on only if the servers bring this chain, at this version or a later one.
-    pub(super) fn pin(&mut self, pin: ChainVersion) {
-        self.pin = Some(pin);
-    }
-
-    fn others(&self) -> [Peer; 2] {
-        match self.own {
-            Peer::Generator => [Peer::Evaluator, Peer::Cloud],
-            Peer::Evaluator => [Peer::Generator, Peer::Cloud],
-            Peer::Cloud => [Peer::Generator, Peer::Evaluator],
+    /// Tells both others the terms and hears theirs. Returns the run's oracle, and the chain that
+    /// the run goes on or begins: at the version that it loads, 0 if it begins it, and at the one
+    /// that it saves, if it does.
+    ///
+    /// # Errors
+    ///
+    /// Terms or states differ, or the wire fails.
+    pub(super) async fn meet(
+        mut self,
+        io: &mut Io<'_, Peer>,
+    ) -> Result<(Oracle, [ChainVersion; 2]), Error> {
+        let own = self.own;
+        let others = Peer::ALL.into_iter().filter(|peer| *peer != own);
+        for to in others.clone() {
+            let nonce = &self.nonces[own as usize];
+            write_terms(&self.terms, nonce, self.state.as_ref(), io.message());
+            messages::terms(own, to).send(io)?;
         }
-    }
-
-    /// What is next, or nothing where all has been said and heard.
-    pub(super) fn next(&mut self, message: &mut Vec<u8>) -> Option<Action<Peer>> {
-        let kind = Kind::OutsourcedTerms;
-        let others = self.others();
-        if let Some(to) = others.get(self.sent).copied() {
-            self.sent += 1;
-            write_terms(&self.terms, &self.nonce, self.state.as_ref(), message);
-            return Action::send_to(to, kind);
+        for from in others {
+            let payload = messages::terms(from, own).receive(io).await?;
+            self.hear(from, payload)?;
         }
-        let from = others.get(self.heard.len()).copied()?;
-        Action::receive_from(from, kind, terms_bytes(from))
-    }
-
-    /// Takes the terms that were asked for.
-    pub(super) fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let from = self.others().get(self.heard.len()).copied();
-        let from = from.filter(|_| self.sent == 2).ok_or(NOT_ASKED)?;
-        let heard = read_terms(&self.terms, from, payload)?;
-        // What both servers say is compared with our own state, or with one another.
-        if let Some(state) = &heard.1 {
-            if let Some(other) = self.server_state() {
-                other.check(state)?;
-            }
-            let found = state.chain().map(|chain| chain.0);
-            if let Some(pinned) = self.pin
-                && !pinned.is_reached_by(found.as_ref())
-            {
-                return Err(Incompatibility::Pinned { pinned, found }.into());
-            }
-        }
-        self.heard.push(heard);
-        Ok(())
-    }
-
-    /// What the servers bring: our own state, or the one that was heard first.
-    fn server_state(&self) -> Option<&SavedState> {
-        let first = self.heard.first().and_then(|first| first.1.as_ref());
-        self.state.as_ref().or(first)
-    }
-
-    /// The chain that the run of `oracle` goes on or begins, at the version that it loads, 0 if it
-    /// begins it; and at the one that it saves, if it does.
-    pub(super) fn chain(&self, oracle: &Oracle) -> [ChainVersion; 2] {
+        let oracle = self.oracle()?;
         let begun = ChainVersion {
-            id: ChainId::new(oracle),
+            id: ChainId::new(&oracle),
             version: 0,
         };
-        let chain = self.server_state().and_then(SavedState::chain);
+        let chain = self.state.and_then(|state| state.chain());
         let (loaded, attempt) = chain.unwrap_or((begun, 0));
         let saved = ChainVersion {
             version: attempt.saturating_add(1),
             ..loaded
         };
-        [loaded, saved]
+        Ok((oracle, [loaded, saved]))
+    }
+
+    /// Takes the terms of `from`. What both servers say is compared with our own state, or with one
+    /// another.
+    pub(super) fn hear(&mut self, from: Peer, payload: &[u8]) -> Result<(), Error> {
+        let (nonce, theirs) = read_terms(&self.terms, from, payload)?;
+        self.nonces[from as usize] = nonce;
+        let Some(theirs) = theirs else {
+            return Ok(());
+        };
+        self.state.get_or_insert(theirs).check(&theirs)?;
+        let found = theirs.chain().map(|chain| chain.0);
+        match self.pin {
+            Some(pinned) if !pinned.is_reached_by(found.as_ref()) => {
+                Err(Incompatibility::Pinned { pinned, found }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The oracle of the run, when all has been heard.
     pub(super) fn oracle(&self) -> Result<Oracle, Error> {
-        let [first, second] = &self.heard[..] else {
-            return Err(NOT_ASKED);
-        };
-        let own = &self.nonce;
-        let nonces = match self.own {
-            Peer::Generator => [own, &first.0, &second.0],
-            Peer::Evaluator => [&first.0, own, &second.0],
-            Peer::Cloud => [&first.0, &second.0, own],
-        };
-        let state = self.server_state().ok_or(NOT_ASKED)?;
-        Ok(run_oracle(&self.terms, state, nonces))
+        let missing = Error::ApiMisuse("a server brings its state");
+        let state = self.state.as_ref().ok_or(missing)?;
+        Ok(run_oracle(&self.terms, state, &self.nonces))
     }
 }
 
 /// The name of a run, from the nonces of generator, evaluator and cloud.
-fn run_oracle(terms: &Terms, state: &SavedState, nonces: [&Nonce; 3]) -> Oracle {
+fn run_oracle(terms: &Terms, state: &SavedState, nonces: &[Nonce; 3]) -> Oracle {
     let mut hash = Sha256::new_with_prefix(b"tacit outsourced run 1\0")
         .chain_update(Version::CURRENT.0.to_le_bytes())
         .chain_update(terms.function.0)

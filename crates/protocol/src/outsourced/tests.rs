@@ -8,6 +8,7 @@ mod chains;
 mod cheats;
 mod honest;
 mod rates;
+mod stated;
 mod trio;
 
 pub(super) use cheats::OtherInput;

@@ -35,7 +35,7 @@ use crate::malicious::encoding::Encoding;
 use crate::malicious::oracle::Oracle;
 use crate::malicious::returned::{added_inputs, component, returned_bits};
 use crate::malicious::walk::Whole;
-use crate::party::{Action, Peer, Progress};
+use crate::party::Progress;
 use crate::saved::{
     ChainId, GATE_BYTES, Labels, MAX_SAVED_BITS, SavedCopy, check_loads, keeps_under,
 };
@@ -209,16 +209,11 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         Labels::cut(id, oracle, copies, self.function.saves())
     }
 
-    /// The action by which a server keeps what the function saves, if it saves anything.
-    pub(super) fn keeping(&self) -> Option<Action<Peer>> {
-        (!self.function.saves().is_empty()).then_some(Action::Keep)
-    }
-
     /// How far a server has come with `done` circuits.
-    pub(super) fn progress(&self, done: u64) -> Progress {
+    pub(super) fn progress(&self, done: usize) -> Progress {
         let ands = self.function.and_gates();
         Progress {
-            done_ands: ands * done,
+            done_ands: ands * done as u64,
             total_ands: ands * self.copies() as u64,
         }
     }

@@ -6,36 +6,14 @@ use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::saving::check_past;
-use super::{
-    EarlyLinks, EvaluatorOts, FRAME_BYTES, InstanceTables, Instances, NOTHING_SAVED, Past, WORK,
-};
+use super::{EarlyLinks, EvaluatorOts, InstanceTables, Instances, Past, Run, WORK, messages};
+use crate::Error;
 use crate::bits::{pack, read_blocks};
-use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, Progress, SPENT};
-use crate::result::write_result;
+use crate::io::Io;
+use crate::message::Kind;
+use crate::party::Progress;
+use crate::result::evaluators_results;
 use crate::saved::{ChainId, EvaluatorHalf, Labels, SavedCopy, follow_gates, id_oracle};
-use crate::session::RunTag;
-use crate::{Error, Misbehaviour};
-
-/// A run of `prepared` on the evaluator's side.
-pub struct Evaluating<'f, S: Scheme, I> {
-    function: &'f Function,
-    scheme: S,
-    tag: RunTag,
-    state: Option<State<'f, S, I>>,
-    done_ands: u64,
-}
-
-pub(crate) enum State<'f, S: Scheme, I> {
-    Correcting(Zeroizing<Vec<bool>>, Box<Masked<'f, S, I>>),
-    AwaitingMask(Box<Masked<'f, S, I>>),
-    Following(Box<Run<'f, S, I>>),
-    /// Until what the run saves is kept at both.
-    Keeping(Box<Evaluated<'f, S>>),
-    AwaitingDecoding(Box<Evaluated<'f, S>>),
-    Returning(Box<Evaluated<'f, S>>, Zeroizing<Vec<bool>>),
-    Done(Zeroizing<Vec<bool>>),
-}
 
 /// A value: a label, and whether the link from it comes with the evaluator's inputs.
 #[derive(Clone, Copy, Default)]
@@ -57,23 +35,122 @@ impl Zeroize for Carried {
     }
 }
 
-/// Before the links can be read that are there.
-pub(crate) struct Masked<'f, S: Scheme, I> {
-    scheme: S,
-    function: &'f Function,
-    evaluator: S::Evaluator,
-    early: EarlyLinks,
-    /// Labels of this party's inputs.
-    inputs: Zeroizing<Vec<Block>>,
-    /// Labels that earlier runs saved.
-    loads: Vec<SavedCopy>,
-    instances: I,
+const TOO_FEW: Error = Error::ApiMisuse("one bit and one OT for each input wire");
+
+impl<'f, S: Scheme> Run<'f, S> {
+    /// The evaluator's side up to its results, after it has [gathered](Self::gather) what does not
+    /// depend on its inputs: with its input bits, in port order, and what it goes on from. There is
+    /// an OT for each input bit and an instance for each call.
+    ///
+    /// # Errors
+    ///
+    /// `inputs` or `ots` are not as many as the function asks for, or it loads what is not there,
+    /// of another chain, or of another type than was saved; or values are not kept under the
+    /// scheme; the garbler misbehaves, or the wire fails.
+    pub async fn evaluate<I>(
+        self,
+        io: &mut Io<'_>,
+        (inputs, past): (&[bool], Past<'_, EvaluatorHalf>),
+        early: EarlyLinks,
+        ots: &EvaluatorOts,
+        instances: I,
+    ) -> Result<Evaluated<'f, S>, Error>
+    where
+        I: Instances<Instance = InstanceTables>,
+    {
+        let Self {
+            scheme, function, ..
+        } = self;
+        let loads = past.loads.iter().map(|half| &half.0);
+        check_past(scheme, function, past.chain, loads.clone())?;
+        let count = function.input_bits(Role::Evaluator);
+        let theirs = [ots.numbers.len(), ots.choices.len(), ots.labels.len()];
+        if inputs.len() != count || theirs != [count; 3] {
+            return Err(TOO_FEW);
+        }
+        if let Some(expected) = messages::corrections(function) {
+            let pairs = inputs.iter().zip(&ots.choices);
+            let corrections = pairs.map(|(input, choice)| input ^ choice);
+            *io.message() = pack(&corrections.collect::<Vec<_>>());
+            io.send(expected)?;
+        }
+        let unmask = io.receive(messages::UNMASK).await?;
+        let [mask_seed] = read_blocks(Kind::Unmask, unmask)?;
+
+        let early = early.unmasked(mask_seed);
+        let evaluator = Box::new(scheme.evaluator(early.start));
+        let received = ots.numbers.iter().zip(&ots.labels).zip(inputs);
+        let inputs = received.map(|((index, t), bit)| evaluator.label_from_cot(*index, *t, *bit));
+        let inputs = Zeroizing::new(inputs.collect::<Vec<_>>());
+        let copies = loads.flat_map(|value| &value.copies);
+        let loaded = follow_gates(early.start, copies, &early.saved);
+        let mut labels = Prg::new(early.label_seed);
+        let values = first_values(function, &mut labels, &inputs, &loaded)?;
+        let mut left = early.demand.late_bytes(scheme.link_bytes())?;
+        let mut following = Following {
+            scheme,
+            evaluator: &*evaluator,
+            start: early.start,
+            values,
+            labels,
+            instances,
+            late: Arriving::from(Vec::new(), early.demand.early_links),
+            early: Arriving::from(early.bytes, 0),
+            pending: None,
+            gathered: Zeroizing::default(),
+            results: Zeroizing::default(),
+            done_ands: 0,
+        };
+        loop {
+            let followed = following.follow()?;
+            io.progressed(Progress {
+                done_ands: following.done_ands,
+                total_ands: function.and_gates(),
+            });
+            match followed {
+                Followed::Paused => io.breathe().await?,
+                Followed::AsFarAsLinksReach => {
+                    let frame = io.receive(messages::late_links(left)).await?;
+                    following.late.bytes.extend_from_slice(frame);
+                    left -= frame.len();
+                }
+                Followed::All => break,
+            }
+        }
+        let outputs = following.outputs();
+        Ok(Evaluated(EvaluatorOpening {
+            run: self,
+            evaluator,
+            outputs,
+        }))
+    }
 }
 
-/// While links arrive, early ones first.
-pub(crate) struct Run<'f, S: Scheme, I> {
+/// The values before the first call.
+fn first_values<'f>(
+    function: &'f Function,
+    labels: &mut Prg,
+    inputs: &[Block],
+    loaded: &[Block],
+) -> Result<Values<'f, Carried>, Error> {
+    let (mut inputs, mut loaded) = (inputs.iter(), loaded.iter());
+    Values::new(function, |port| {
+        let owner = function.inputs().get(port).map(|input| input.owner);
+        Ok(match owner {
+            Some(Role::Garbler) => Carried::early(labels.next_block()),
+            Some(Role::Evaluator) => {
+                let (label, late) = (*inputs.next().ok_or(TOO_FEW)?, true);
+                Carried { label, late }
+            }
+            None => Carried::early(*loaded.next().ok_or(TOO_FEW)?),
+        })
+    })
+}
+
+/// While late links arrive; the early ones are there.
+struct Following<'f, 'e, S: Scheme, I> {
     scheme: S,
-    evaluator: S::Evaluator,
+    evaluator: &'e S::Evaluator,
     start: Block,
     values: Values<'f, Carried>,
     /// Labels that the garbler derives as well: of its inputs, then of constants.
@@ -85,14 +162,13 @@ pub(crate) struct Run<'f, S: Scheme, I> {
     pending: Option<Call<'f>>,
     gathered: Zeroizing<Vec<Block>>,
     results: Zeroizing<Vec<Block>>,
+    done_ands: u64,
 }
 
 /// Links of one kind: those that came and were not followed yet.
 struct Arriving {
     bytes: Vec<u8>,
     followed: usize,
-    /// Bytes that are still to come.
-    due: usize,
     /// The number of the next link.
     number: u64,
 }
@@ -107,169 +183,14 @@ enum Followed {
     Paused,
 }
 
-/// When all links have been followed.
-pub(crate) struct Evaluated<'f, S: Scheme> {
-    evaluator: S::Evaluator,
-    outputs: Outputs<'f, Carried>,
-}
-
-impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Evaluating<'f, S, I> {
-    /// A run of `function` with the evaluator's input bits, in port order, and what it goes on
-    /// from, after the links were gathered that do not depend on the inputs.
-    ///
-    /// # Errors
-    ///
-    /// `inputs` or `ots` are not as many as the function asks for, or it loads what is not there,
-    /// of another chain, or of another type than was saved; or values are not kept under `scheme`.
-    pub fn new(
-        scheme: S,
-        function: &'f Function,
-        tag: RunTag,
-        (inputs, past): (&[bool], Past<'_, EvaluatorHalf>),
-        early: EarlyLinks,
-        ots: &EvaluatorOts,
-        instances: I,
-    ) -> Result<Self, Error> {
-        let loads = past.loads.iter().map(|half| &half.0);
-        check_past(scheme, function, past.chain, loads.clone())?;
-        let count = function.input_bits(Role::Evaluator);
-        let theirs = [ots.numbers.len(), ots.choices.len(), ots.labels.len()];
-        if inputs.len() != count || theirs != [count; 3] {
-            return Err(TOO_FEW);
-        }
-        let pairs = inputs.iter().zip(&ots.choices);
-        let corrections = Zeroizing::new(pairs.map(|(input, choice)| input ^ choice).collect());
-        let evaluator = scheme.evaluator(early.start);
-        let received = ots.numbers.iter().zip(&ots.labels).zip(inputs);
-        let inputs = received.map(|((index, t), bit)| evaluator.label_from_cot(*index, *t, *bit));
-        let masked = Box::new(Masked {
-            scheme,
-            function,
-            inputs: Zeroizing::new(inputs.collect()),
-            evaluator,
-            early,
-            loads: loads.flat_map(|value| value.copies.clone()).collect(),
-            instances,
-        });
-        let state = match count {
-            0 => State::AwaitingMask(masked),
-            _ => State::Correcting(corrections, masked),
-        };
-        Ok(Self {
-            function,
-            scheme,
-            tag,
-            state: Some(state),
-            done_ands: 0,
-        })
-    }
-
-    /// The evaluator's output bits in port order.
-    ///
-    /// # Errors
-    ///
-    /// The run is not done.
-    pub fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
-        match self.state {
-            Some(State::Done(outputs)) => Ok(outputs),
-            _ => Err(NOT_DONE),
-        }
-    }
-
-    fn decoding_bytes(&self) -> usize {
-        self.scheme
-            .decoding_bytes(self.function.output_bits(Role::Evaluator))
-    }
-
-    /// What the run saves, in the function's order, for `chain`; and the run, which goes on to its
-    /// results from there. To be called when the run has stopped, with nothing to do and no results
-    /// yet; and to be driven on only when both parties have kept what they save.
-    ///
-    /// # Errors
-    ///
-    /// The run saves nothing, or has not stopped for it.
-    pub fn save(mut self, chain: ChainId) -> Result<(Vec<EvaluatorHalf>, Self), Error> {
-        let Some(State::Keeping(evaluated)) = self.state.take() else {
-            return Err(NOTHING_SAVED);
-        };
-        let labels = evaluated.outputs.saved().iter().map(|output| output.label);
-        let copies = vec![SavedCopy {
-            delta: Block::ZERO,
-            labels: labels.collect(),
-        }];
-        let saves = Labels::cut(chain, &id_oracle(&self.tag), copies, self.function.saves());
-        self.state = Some(self.after_keeping(evaluated));
-        Ok((saves.into_iter().map(EvaluatorHalf).collect(), self))
-    }
-
-    /// Follows what has come, for a bounded time: the state after it, and what to do.
-    fn follow(&mut self, mut run: Box<Run<'f, S, I>>) -> Result<(State<'f, S, I>, Action), Error> {
-        match run.follow(&mut self.done_ands)? {
-            Followed::Paused => Ok((State::Following(run), Action::Continue)),
-            Followed::All => Ok((self.after_links(*run), Action::Continue)),
-            Followed::AsFarAsLinksReach => {
-                if run.late.due == 0 {
-                    return Err(SPENT);
-                }
-                let action = Action::receive(Kind::Links, run.late.due.min(FRAME_BYTES));
-                Ok((State::Following(run), action))
-            }
-        }
-    }
-
-    fn after_links(&self, run: Run<'f, S, I>) -> State<'f, S, I> {
-        let Run {
-            evaluator,
-            values,
-            mut labels,
-            ..
-        } = run;
-        let outputs = values.outputs(|_| Carried::early(labels.next_block()));
-        let evaluated = Box::new(Evaluated { evaluator, outputs });
-        match self.function.saves() {
-            [] => self.after_keeping(evaluated),
-            _ => State::Keeping(evaluated),
-        }
-    }
-
-    fn after_keeping(&self, evaluated: Box<Evaluated<'f, S>>) -> State<'f, S, I> {
-        if self.function.output_bits(Role::Evaluator) > 0 {
-            State::AwaitingDecoding(evaluated)
-        } else {
-            self.after_decoding(evaluated, Zeroizing::default())
-        }
-    }
-
-    fn after_decoding(
-        &self,
-        evaluated: Box<Evaluated<'f, S>>,
-        outputs: Zeroizing<Vec<bool>>,
-    ) -> State<'f, S, I> {
-        if self.function.output_bits(Role::Garbler) > 0 {
-            State::Returning(evaluated, outputs)
-        } else {
-            State::Done(outputs)
-        }
-    }
-}
-
-const TOO_FEW: Error = Error::ApiMisuse("one bit and one OT for each input wire");
-
 impl Arriving {
-    /// Takes a frame of links, which is as long as it can be.
-    fn take(&mut self, frame: &[u8]) -> Result<(), Error> {
-        let expected = self.due.min(FRAME_BYTES);
-        if frame.is_empty() || frame.len() != expected {
-            return Err(Misbehaviour::WrongLength {
-                kind: Kind::Links,
-                expected: expected as u64,
-                found: frame.len() as u64,
-            }
-            .into());
+    fn from(bytes: Vec<u8>, number: u64) -> Self {
+        let followed = 0;
+        Self {
+            bytes,
+            followed,
+            number,
         }
-        self.bytes.extend_from_slice(frame);
-        self.due -= frame.len();
-        Ok(())
     }
 
     /// Whether `bytes` more links can be followed now.
@@ -296,73 +217,9 @@ impl Arriving {
     }
 }
 
-impl<'f, S: Scheme, I> Masked<'f, S, I> {
-    /// Undoes the mask, and follows the links of saved values.
-    fn unmask(self, payload: &[u8]) -> Result<Run<'f, S, I>, Error> {
-        let [mask] = read_blocks(Kind::Unmask, payload)?;
-        let mut mask = Prg::new(mask);
-        let Self {
-            scheme,
-            function,
-            evaluator,
-            early,
-            inputs,
-            loads,
-            instances,
-        } = self;
-        let EarlyLinks {
-            start,
-            label_seed,
-            mut saved,
-            mut bytes,
-            demand,
-        } = early;
-        for links in [&mut saved, &mut bytes] {
-            let mut pad = vec![0; links.len()];
-            mask.fill_bytes(&mut pad);
-            let masked = links.iter_mut().zip(&pad);
-            masked.for_each(|(byte, pad)| *byte ^= pad);
-        }
-        let loaded = follow_gates(start, loads.iter(), &saved);
-        let (mut inputs, mut loaded) = (inputs.iter(), loaded.iter());
-        let mut labels = Prg::new(label_seed);
-        let values = Values::new(function, |port| {
-            let owner = function.inputs().get(port).map(|input| input.owner);
-            Ok::<_, Error>(match owner {
-                Some(Role::Garbler) => Carried::early(labels.next_block()),
-                Some(Role::Evaluator) => {
-                    let (label, late) = (*inputs.next().ok_or(TOO_FEW)?, true);
-                    Carried { label, late }
-                }
-                None => Carried::early(*loaded.next().ok_or(TOO_FEW)?),
-            })
-        })?;
-        let arriving = |bytes, due, number| Arriving {
-            bytes,
-            followed: 0,
-            due,
-            number,
-        };
-        let late_bytes = demand.late_bytes(scheme.link_bytes())?;
-        Ok(Run {
-            scheme,
-            evaluator,
-            start,
-            values,
-            labels,
-            instances,
-            early: arriving(bytes, 0, 0),
-            late: arriving(Vec::new(), late_bytes, demand.early_links),
-            pending: None,
-            gathered: Zeroizing::default(),
-            results: Zeroizing::default(),
-        })
-    }
-}
-
-impl<S: Scheme, I: Instances<Instance = InstanceTables>> Run<'_, S, I> {
+impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Following<'f, '_, S, I> {
     /// Evaluates calls until the links end, the party is to give way, or there is none left.
-    fn follow(&mut self, done_ands: &mut u64) -> Result<Followed, Error> {
+    fn follow(&mut self) -> Result<Followed, Error> {
         let link_bytes = self.scheme.link_bytes();
         let mut work = 0;
         while work < WORK {
@@ -397,7 +254,7 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Run<'_, S, I> {
             self.gathered
                 .extend(side(false).chain(side(true)).map(|argument| argument.label));
             let (early_labels, late_labels) = self.gathered.split_at_mut(early);
-            let (evaluator, start) = (&self.evaluator, self.start);
+            let (evaluator, start) = (self.evaluator, self.start);
             self.early
                 .follow(evaluator, start, early_labels, early * link_bytes);
             self.late
@@ -415,80 +272,61 @@ impl<S: Scheme, I: Instances<Instance = InstanceTables>> Run<'_, S, I> {
             let results = self.results.iter().copied().map(Carried::early);
             let results = Zeroizing::new(results.collect::<Vec<_>>());
             self.values.finish_call(&results);
-            *done_ands += program.ands().len() as u64;
+            self.done_ands += program.ands().len() as u64;
             work += arguments_and_gates;
         }
         Ok(Followed::Paused)
     }
-}
 
-impl<S: Scheme> Evaluated<'_, S> {
-    fn labels(&self, role: Role) -> Zeroizing<Vec<Block>> {
-        let outputs = self.outputs.of(role);
-        Zeroizing::new(outputs.iter().map(|output| output.label).collect())
+    /// The function's outputs, after the last call.
+    fn outputs(mut self) -> Outputs<'f, Carried> {
+        self.values
+            .outputs(|_| Carried::early(self.labels.next_block()))
     }
 }
 
-impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Machine for Evaluating<'f, S, I> {
-    type State = State<'f, S, I>;
+/// The evaluator of a run whose links have been followed.
+pub struct Evaluated<'f, S: Scheme>(EvaluatorOpening<'f, S>);
 
-    fn state(&mut self) -> &mut Option<State<'f, S, I>> {
-        &mut self.state
+impl<'f, S: Scheme> Evaluated<'f, S> {
+    /// What the run saves, in the function's order, for `chain`; and what opens its results, which
+    /// waits until both parties have kept what they save.
+    #[must_use]
+    pub fn save(self, chain: ChainId) -> (Vec<EvaluatorHalf>, EvaluatorOpening<'f, S>) {
+        let Run { function, tag, .. } = self.0.run;
+        let labels = self.0.outputs.saved().iter().map(|output| output.label);
+        let copies = vec![SavedCopy {
+            delta: Block::ZERO,
+            labels: labels.collect(),
+        }];
+        let saves = Labels::cut(chain, &id_oracle(&tag), copies, function.saves());
+        (saves.into_iter().map(EvaluatorHalf).collect(), self.0)
     }
+}
 
-    fn awaited(&self, state: &State<'f, S, I>) -> Option<Action> {
-        match state {
-            State::AwaitingMask(_) => Some(Action::receive(Kind::Unmask, Block::BYTES)),
-            State::AwaitingDecoding(_) => {
-                Some(Action::receive(Kind::Decoding, self.decoding_bytes()))
-            }
-            _ => None,
-        }
-    }
+/// What the evaluator opens results with.
+pub struct EvaluatorOpening<'f, S: Scheme> {
+    run: Run<'f, S>,
+    evaluator: Box<S::Evaluator>,
+    outputs: Outputs<'f, Carried>,
+}
 
-    fn step(
-        &mut self,
-        state: State<'f, S, I>,
-        message: &mut Vec<u8>,
-    ) -> Result<(State<'f, S, I>, Option<Action>), Error> {
-        let (state, action) = match state {
-            State::Correcting(corrections, run) => {
-                *message = pack(&corrections);
-                (State::AwaitingMask(run), Action::send(Kind::Corrections))
-            }
-            State::Following(run) => self.follow(run)?,
-            State::Returning(evaluated, outputs) => {
-                write_result(&self.tag, &evaluated.labels(Role::Garbler), message);
-                (State::Done(outputs), Action::send(Kind::Result))
-            }
-            stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Action::Done),
-            _ => return Err(SPENT),
+impl<S: Scheme> EvaluatorOpening<'_, S> {
+    /// Opens the garbler's results. Returns the evaluator's output bits, in port order.
+    ///
+    /// # Errors
+    ///
+    /// The garbler misbehaves, or the wire fails.
+    pub async fn open(self, io: &mut Io<'_>) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let Run {
+            scheme,
+            function,
+            tag,
+        } = self.run;
+        let labels = |role| {
+            let outputs = self.outputs.of(role);
+            Zeroizing::new(outputs.iter().map(|output| output.label).collect())
         };
-        Ok((state, Some(action)))
-    }
-
-    fn take(&mut self, state: State<'f, S, I>, payload: &[u8]) -> Result<State<'f, S, I>, Error> {
-        Ok(match state {
-            State::AwaitingMask(masked) => State::Following(Box::new(masked.unmask(payload)?)),
-            State::Following(mut run) => {
-                run.late.take(payload)?;
-                State::Following(run)
-            }
-            State::AwaitingDecoding(evaluated) => {
-                exactly(Kind::Decoding, payload, self.decoding_bytes())?;
-                let labels = evaluated.labels(Role::Evaluator);
-                let decoded = evaluated.evaluator.decode(0, &labels, payload);
-                let outputs = decoded.map_err(Misbehaviour::Undecodable)?;
-                self.after_decoding(evaluated, outputs)
-            }
-            _ => return Err(NOT_ASKED),
-        })
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.done_ands,
-            total_ands: self.function.and_gates(),
-        }
+        evaluators_results(io, scheme, (function, &tag), &*self.evaluator, labels).await
     }
 }

@@ -1,45 +1,21 @@
 //! The garbler of `prepared`.
 
-mod late;
-
 use tacit_function::{Function, Outputs, Role, Step, Values};
 use tacit_garble::{Garbler, Scheme};
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::saving::{check_past, links_of_saved};
+use super::saving::{check_past, label_of_0, links_of_saved};
 use super::{
-    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, NOTHING_SAVED, Past, WORK,
+    Demand, FRAME_BYTES, GarblerInstance, GarblerOts, Instances, Past, Run, WORK, mask, messages,
 };
 use crate::Error;
-use crate::bits::{append_blocks, bytes_for, check_bits, unpack};
+use crate::bits::{append_blocks, check_bits, unpack};
+use crate::io::{Io, Message};
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
-use crate::result::{read_result, result_bytes};
-use crate::saved::{ChainId, GarblerHalf, Labels, id_oracle};
-use crate::session::RunTag;
-use late::Late;
-
-/// A run of `prepared` on the garbler's side.
-pub struct Garbling<'f, S: Scheme, I> {
-    function: &'f Function,
-    tag: RunTag,
-    state: Option<State<'f, S, I>>,
-}
-
-pub(crate) enum State<'f, S: Scheme, I> {
-    Starting(Box<Run<'f, S, I>>),
-    LinkingSaved(Box<Run<'f, S, I>>),
-    Linking(Box<Run<'f, S, I>>),
-    AwaitingCorrections(Box<Run<'f, S, I>>),
-    Unmasking(Box<Run<'f, S, I>>),
-    LinkingInputs(Box<Late<'f, S>>),
-    /// Until what the run saves is kept at both.
-    Keeping(Box<Late<'f, S>>),
-    Decoding(Box<Late<'f, S>>),
-    AwaitingResult(Box<Late<'f, S>>),
-    Done(Zeroizing<Vec<bool>>),
-}
+use crate::party::Progress;
+use crate::result::{GARBLING_START, garblers_results};
+use crate::saved::{ChainId, GarblerHalf, Labels, SavedCopy, id_oracle};
 
 /// A value: a wire, or, until the corrections are known, the number of an evaluator's input bit.
 #[derive(Clone, Copy, Default)]
@@ -63,7 +39,7 @@ impl<W: Zeroize> Zeroize for Carried<W> {
 
 /// A link from the evaluator's input bit `input` to the input `to` of an instance.
 #[derive(Clone, Copy)]
-pub(crate) struct LateLink<W> {
+struct LateLink<W> {
     input: u32,
     to: W,
 }
@@ -74,238 +50,204 @@ impl<W: Zeroize> Zeroize for LateLink<W> {
     }
 }
 
-/// What both stages of linking need.
-struct Links<S: Scheme> {
-    scheme: S,
-    garbler: S::Garbler,
-    start: Block,
-    /// The number of the next link.
-    number: u64,
-}
+const TOO_FEW: Error = Error::ApiMisuse("one bit or OT for each input wire");
 
-/// Until all links are made that no input of the evaluator decides.
-pub(crate) struct Run<'f, S: Scheme, I> {
-    links: Links<S>,
-    delta: Zeroizing<Block>,
-    values: Option<Values<'f, Carried<S::Wire>>>,
-    outputs: Option<Outputs<'f, Carried<S::Wire>>>,
-    label_seed: Block,
-    /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
-    labels: Prg,
-    mask_seed: Block,
-    mask: Prg,
-    /// Links from the labels of saved values, and how many of their bytes have left.
-    saved: (Vec<u8>, usize),
-    instances: I,
-    ots: GarblerOts,
-    late: Zeroizing<Vec<LateLink<S::Wire>>>,
-    corrections: Option<Zeroizing<Vec<bool>>>,
-    from: Zeroizing<Vec<S::Wire>>,
-    to: Zeroizing<Vec<S::Wire>>,
-}
-
-impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Garbling<'f, S, I> {
-    /// A run of `function` with the garbler's input bits, in port order, and what it goes on from.
-    /// `delta` is that of the prepared material; `seed` is random, secret and used for this run
-    /// alone.
+impl<'f, S: Scheme> Run<'f, S> {
+    /// The garbler's side up to its results, with its input bits, in port order, and what it goes
+    /// on from. `delta` is that of the prepared material, of which there is an OT for each input
+    /// bit of the evaluator and an instance for each call; `seed` is random, secret and used for
+    /// this run alone.
     ///
     /// # Errors
     ///
     /// `inputs` or `ots` are not as many as the function asks for, it needs too many links, or
     /// loads what is not there, of another chain, or of another type than was saved; or values are
-    /// not kept under `scheme`.
-    pub fn new(
-        scheme: S,
-        function: &'f Function,
-        tag: RunTag,
+    /// not kept under the scheme; the evaluator misbehaves, or the wire fails.
+    pub async fn garble<I>(
+        self,
+        io: &mut Io<'_>,
         (inputs, past): (&[bool], Past<'_, GarblerHalf>),
-        (delta, ots): (Block, GarblerOts),
+        (delta, ots): (&'f Block, &GarblerOts),
         instances: I,
         seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        check_past(
-            scheme,
-            function,
-            past.chain,
-            past.loads.iter().map(|half| &half.0),
-        )?;
-        let demand = Demand::of(function)?;
-        demand.early_bytes(scheme.link_bytes())?;
-        demand.late_bytes(scheme.link_bytes())?;
-        let input_bits = function.input_bits(Role::Evaluator);
-        if inputs.len() != function.input_bits(Role::Garbler)
-            || [ots.numbers.len(), ots.q.len()] != [input_bits; 2]
-        {
-            return Err(TOO_FEW);
-        }
+    ) -> Result<Garbled<'f, S>, Error>
+    where
+        I: Instances<Instance = GarblerInstance<S::Wire>>,
+    {
+        let Self {
+            scheme, function, ..
+        } = self;
+        let demand = self.check(inputs, &past, ots)?;
         let mut prg = Prg::from_seed(seed);
         let [start, label_seed, mask_seed] = [(); 3].map(|()| prg.next_block());
         let mut garbling_seed = Zeroizing::new([0; 32]);
         prg.fill_bytes(&mut *garbling_seed);
-        let mut garbler = scheme.garbler(*garbling_seed, start, delta);
-        let mut labels = Prg::new(label_seed);
+        let mut garbler = Box::new(scheme.garbler(*garbling_seed, start, *delta));
         // Wires of this run, for what is loaded: the label of 0 is random, and nobody else has it.
         let loaded = (0..demand.loaded_bits)
             .map(|_| garbler.wire_with_active(prg.next_block(), false))
             .collect();
         let loaded: Zeroizing<Vec<S::Wire>> = Zeroizing::new(loaded);
-        let saved = links_of_saved(&garbler, (start, delta), past.loads, &loaded);
-        let values = first_values(function, &mut garbler, &mut labels, inputs, &loaded)?;
-        let run = Box::new(Run {
-            links: Links {
-                scheme,
-                garbler,
-                start,
-                number: 0,
-            },
-            delta: Zeroizing::new(delta),
-            values: Some(values),
-            outputs: None,
-            label_seed,
+        let saved = links_of_saved(&*garbler, (start, *delta), past.loads, &loaded);
+        let mut linking =
+            Linking::<S, I>::new(&mut garbler, start, instances, Prg::new(label_seed));
+        let mut values = linking.first_values(function, inputs, &loaded)?;
+
+        let mut pad = Prg::new(mask_seed);
+        send_blocks(io, GARBLING_START, &[start, label_seed])?;
+        for links in saved.chunks(FRAME_BYTES) {
+            io.message().clear();
+            io.message().extend_from_slice(links);
+            mask(&mut pad, io.message());
+            io.send(messages::saved_links(links.len()))?;
+        }
+        let mut left = demand.early_bytes(scheme.link_bytes())?;
+        loop {
+            // Garbling was done before.
+            io.progressed(Progress::default());
+            let has_ended = linking.fill(&mut values, io.message())?;
+            let bytes = io.message().len();
+            if bytes > 0 {
+                mask(&mut pad, io.message());
+                io.send(messages::early_links(scheme, function, left))?;
+                left -= bytes;
+            } else if !has_ended {
+                io.breathe().await?;
+            }
+            if has_ended {
+                break;
+            }
+        }
+        let outputs = linking.outputs(values);
+        let Linking { number, late, .. } = linking;
+
+        let mut corrections = Zeroizing::default();
+        if let Some(expected) = messages::corrections(function) {
+            let payload = io.receive(expected).await?;
+            check_bits(Kind::Corrections, payload, ots.q.len())?;
+            corrections = unpack(payload, ots.q.len());
+        }
+        send_blocks(io, messages::UNMASK, &[mask_seed])?;
+        let offers = ots.numbers.iter().zip(&ots.q).zip(corrections.iter());
+        let inputs = offers.map(|((index, q), d)| {
+            let q = *q ^ delta.and_bit(u8::from(*d).into());
+            garbler.wire_from_cot(*index, q)
+        });
+        let inputs = Zeroizing::new(inputs.collect::<Vec<_>>());
+        send_late_links(io, scheme, (&*garbler, start, number), (&inputs, &late))?;
+        Ok(Garbled(GarblerOpening {
+            run: self,
+            garbler,
+            delta,
+            inputs,
+            outputs,
+        }))
+    }
+
+    /// Checks that the run can begin.
+    fn check(
+        &self,
+        inputs: &[bool],
+        past: &Past<'_, GarblerHalf>,
+        ots: &GarblerOts,
+    ) -> Result<Demand, Error> {
+        let (function, link_bytes) = (self.function, self.scheme.link_bytes());
+        let loads = past.loads.iter().map(|half| &half.0);
+        check_past(self.scheme, function, past.chain, loads)?;
+        let demand = Demand::of(function)?;
+        demand.early_bytes(link_bytes)?;
+        demand.late_bytes(link_bytes)?;
+        let [mine, theirs] = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
+        match [inputs.len(), ots.numbers.len(), ots.q.len()] == [mine, theirs, theirs] {
+            true => Ok(demand),
+            false => Err(TOO_FEW),
+        }
+    }
+}
+
+/// While links are made that no input of the evaluator decides.
+struct Linking<'g, S: Scheme, I> {
+    /// Borrowed, so that its secrets are never moved.
+    garbler: &'g mut S::Garbler,
+    start: Block,
+    /// The number of the next link.
+    number: u64,
+    /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
+    labels: Prg,
+    instances: I,
+    late: Zeroizing<Vec<LateLink<S::Wire>>>,
+    from: Zeroizing<Vec<S::Wire>>,
+    to: Zeroizing<Vec<S::Wire>>,
+}
+
+impl<'g, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Linking<'g, S, I> {
+    fn new(garbler: &'g mut S::Garbler, start: Block, instances: I, labels: Prg) -> Self {
+        Self {
+            garbler,
+            start,
+            number: 0,
             labels,
-            mask_seed,
-            mask: Prg::new(mask_seed),
-            saved: (saved, 0),
             instances,
-            ots,
             late: Zeroizing::default(),
-            corrections: (input_bits == 0).then(Zeroizing::default),
             from: Zeroizing::default(),
             to: Zeroizing::default(),
-        });
-        Ok(Self {
-            function,
-            tag,
-            state: Some(State::Starting(run)),
+        }
+    }
+
+    /// The values before the first call, of the garbler's inputs and of what is loaded.
+    fn first_values<'f>(
+        &mut self,
+        function: &'f Function,
+        inputs: &[bool],
+        loaded: &[S::Wire],
+    ) -> Result<Values<'f, Carried<S::Wire>>, Error> {
+        let (mut mine, mut theirs) = (inputs.iter(), 0);
+        let mut loaded = loaded.iter();
+        Values::new(function, |port| {
+            let owner = function.inputs().get(port).map(|input| input.owner);
+            Ok(match owner {
+                Some(Role::Garbler) => self.public(*mine.next().ok_or(TOO_FEW)?),
+                Some(Role::Evaluator) => {
+                    theirs += 1;
+                    let (wire, input) = (S::Wire::default(), theirs);
+                    Carried { wire, input }
+                }
+                None => Carried::known(*loaded.next().ok_or(TOO_FEW)?),
+            })
         })
     }
 
-    /// The garbler's output bits in port order.
-    ///
-    /// # Errors
-    ///
-    /// The run is not done.
-    pub fn finish(self) -> Result<Zeroizing<Vec<bool>>, Error> {
-        match self.state {
-            Some(State::Done(outputs)) => Ok(outputs),
-            _ => Err(NOT_DONE),
-        }
+    /// A wire around a label that both derive, of an input or a constant.
+    fn public(&mut self, bit: bool) -> Carried<S::Wire> {
+        let label = self.labels.next_block();
+        Carried::known(self.garbler.wire_with_active(label, bit))
     }
 
-    fn after_links(&self, run: Box<Run<'f, S, I>>) -> State<'f, S, I> {
-        match run.corrections {
-            Some(_) => State::Unmasking(run),
-            None => State::AwaitingCorrections(run),
-        }
+    /// The function's outputs, after the last call.
+    fn outputs<'f>(
+        &mut self,
+        values: Values<'f, Carried<S::Wire>>,
+    ) -> Outputs<'f, Carried<S::Wire>> {
+        values.outputs(|bit| self.public(bit))
     }
 
-    /// What the run saves, in the function's order, for `chain`; and the run, which goes on to its
-    /// results from there. To be called when the run has stopped, with nothing to do and no results
-    /// yet; and to be driven on only when both parties have kept what they save.
-    ///
-    /// # Errors
-    ///
-    /// The run saves nothing, or has not stopped for it.
-    pub fn save(mut self, chain: ChainId) -> Result<(Vec<GarblerHalf>, Self), Error> {
-        let Some(State::Keeping(late)) = self.state.take() else {
-            return Err(NOTHING_SAVED);
-        };
-        let copies = vec![late.saved()];
-        let saves = Labels::cut(chain, &id_oracle(&self.tag), copies, self.function.saves());
-        self.state = Some(self.after_keeping(late));
-        Ok((saves.into_iter().map(GarblerHalf).collect(), self))
-    }
-
-    fn after_late_links(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
-        match self.function.saves() {
-            [] => self.after_keeping(late),
-            _ => State::Keeping(late),
-        }
-    }
-
-    fn after_keeping(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
-        if self.function.output_bits(Role::Evaluator) > 0 {
-            State::Decoding(late)
-        } else {
-            self.after_decoding(late)
-        }
-    }
-
-    fn after_decoding(&self, late: Box<Late<'f, S>>) -> State<'f, S, I> {
-        if self.function.output_bits(Role::Garbler) > 0 {
-            State::AwaitingResult(late)
-        } else {
-            State::Done(Zeroizing::default())
-        }
-    }
-}
-
-const TOO_FEW: Error = Error::ApiMisuse("one bit or OT for each input wire");
-
-/// The values before the first call, of the garbler's inputs and of what is loaded.
-fn first_values<'f, G: Garbler<Wire: Copy + Default + Zeroize>>(
-    function: &'f Function,
-    garbler: &mut G,
-    labels: &mut Prg,
-    inputs: &[bool],
-    loaded: &[G::Wire],
-) -> Result<Values<'f, Carried<G::Wire>>, Error> {
-    let (mut mine, mut theirs) = (inputs.iter().copied(), 0);
-    let mut loaded = loaded.iter().copied();
-    Values::new(function, |port| {
-        let owner = function.inputs().get(port).map(|input| input.owner);
-        Ok(match owner {
-            Some(Role::Garbler) => {
-                let input = mine.next().ok_or(TOO_FEW)?;
-                Carried::known(garbler.wire_with_active(labels.next_block(), input))
-            }
-            Some(Role::Evaluator) => {
-                theirs += 1;
-                let (wire, input) = (G::Wire::default(), theirs);
-                Carried { wire, input }
-            }
-            None => Carried::known(loaded.next().ok_or(TOO_FEW)?),
-        })
-    })
-}
-
-impl<S: Scheme> Links<S> {
-    fn append(&mut self, from: &[S::Wire], to: &[S::Wire], message: &mut Vec<u8>) {
-        self.garbler
-            .link(self.start, self.number, from, to, message);
-        self.number += from.len() as u64;
-    }
-}
-
-impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S, I> {
-    fn start(&self, message: &mut Vec<u8>) {
+    /// Links until `message` is a full frame, the party is to give way, or the function ends, which
+    /// it returns.
+    fn fill(
+        &mut self,
+        values: &mut Values<'_, Carried<S::Wire>>,
+        message: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
         message.clear();
-        append_blocks(message, &[self.links.start, self.label_seed]);
-    }
-
-    /// Links until `message` is a full frame, the party is to give way, or the function ends, when
-    /// nothing is left of `values`.
-    fn fill(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
-        message.clear();
-        let Some(mut values) = self.values.take() else {
-            return Ok(());
-        };
         let mut work = 0;
         while message.len() < FRAME_BYTES && work < WORK {
-            let (garbler, labels) = (&mut self.links.garbler, &mut self.labels);
-            let mut constant =
-                |bit| Carried::known(garbler.wire_with_active(labels.next_block(), bit));
-            let call = match values.step(&mut constant) {
+            let call = match values.step(|bit| self.public(bit)) {
                 Step::Call(call) => call,
                 Step::Assigned(bits) => {
                     work += bits + 1;
                     continue;
                 }
-                Step::End => {
-                    self.outputs = Some(values.outputs(constant));
-                    self.mask(message);
-                    return Ok(());
-                }
+                Step::End => return Ok(true),
             };
             work += values.arguments().len() + 1;
             let instance = self.instances.next(call.component_index)?;
@@ -320,150 +262,104 @@ impl<'f, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Run<'f, S
                     }
                 }
             }
-            self.links.append(&self.from, &self.to, message);
+            self.garbler
+                .link(self.start, self.number, &self.from, &self.to, message);
+            self.number += self.from.len() as u64;
             let results = instance.outputs.iter().copied().map(Carried::known);
             let results = Zeroizing::new(results.collect::<Vec<_>>());
             values.finish_call(&results);
         }
-        self.values = Some(values);
-        self.mask(message);
-        Ok(())
-    }
-
-    /// The next frame of links from saved values.
-    fn fill_saved(&mut self, message: &mut Vec<u8>) {
-        let (links, done) = &mut self.saved;
-        let left = &links[*done..];
-        message.clear();
-        message.extend_from_slice(&left[..left.len().min(FRAME_BYTES)]);
-        *done += message.len();
-        self.mask(message);
-    }
-
-    fn mask(&mut self, links: &mut [u8]) {
-        let mut pad = vec![0; links.len()];
-        self.mask.fill_bytes(&mut pad);
-        links
-            .iter_mut()
-            .zip(&pad)
-            .for_each(|(byte, pad)| *byte ^= pad);
-    }
-
-    /// Takes the corrections, which are answered once.
-    fn correct(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let count = self.ots.q.len();
-        check_bits(Kind::Corrections, payload, count)?;
-        self.corrections = Some(unpack(payload, count));
-        Ok(())
-    }
-
-    /// The wires of the evaluator's inputs, from its OTs and corrections.
-    fn late(self) -> Result<Box<Late<'f, S>>, Error> {
-        let (Some(corrections), Some(outputs)) = (&self.corrections, self.outputs) else {
-            return Err(SPENT);
-        };
-        let offers = self.ots.numbers.iter().zip(&self.ots.q);
-        let inputs = offers.zip(corrections.iter()).map(|((index, q), d)| {
-            let q = *q ^ self.delta.and_bit(u8::from(*d).into());
-            self.links.garbler.wire_from_cot(*index, q)
-        });
-        let inputs = Zeroizing::new(inputs.collect());
-        Ok(Box::new(Late {
-            links: self.links,
-            delta: self.delta,
-            inputs,
-            late: self.late,
-            done: 0,
-            outputs,
-        }))
+        Ok(false)
     }
 }
 
-impl<'f, S, I> Machine for Garbling<'f, S, I>
-where
-    S: Scheme,
-    I: Instances<Instance = GarblerInstance<S::Wire>>,
-{
-    type State = State<'f, S, I>;
+fn send_blocks(io: &mut Io<'_>, message: Message, blocks: &[Block]) -> Result<(), Error> {
+    io.message().clear();
+    append_blocks(io.message(), blocks);
+    io.send(message)
+}
 
-    fn state(&mut self) -> &mut Option<State<'f, S, I>> {
-        &mut self.state
+/// Sends the links from the evaluator's inputs, whose wires are `inputs`.
+fn send_late_links<S: Scheme>(
+    io: &mut Io<'_>,
+    scheme: S,
+    (garbler, start, mut number): (&S::Garbler, Block, u64),
+    (inputs, links): (&[S::Wire], &[LateLink<S::Wire>]),
+) -> Result<(), Error> {
+    let mut left = links.len() * scheme.link_bytes();
+    for links in links.chunks(FRAME_BYTES / scheme.link_bytes()) {
+        let from = links.iter().map(|link| inputs[link.input as usize]);
+        let from = Zeroizing::new(from.collect::<Vec<_>>());
+        let to = Zeroizing::new(links.iter().map(|link| link.to).collect::<Vec<_>>());
+        io.message().clear();
+        garbler.link(start, number, &from, &to, io.message());
+        number += links.len() as u64;
+        io.send(messages::late_links(left))?;
+        left -= io.message().len();
+    }
+    Ok(())
+}
+
+/// The garbler of a run whose links have left.
+pub struct Garbled<'f, S: Scheme>(GarblerOpening<'f, S>);
+
+impl<'f, S: Scheme> Garbled<'f, S> {
+    /// What the run saves, in the function's order, for `chain`; and what opens its results, which
+    /// waits until both parties have kept what they save.
+    #[must_use]
+    pub fn save(self, chain: ChainId) -> (Vec<GarblerHalf>, GarblerOpening<'f, S>) {
+        let GarblerOpening {
+            run,
+            garbler,
+            delta,
+            outputs,
+            ..
+        } = &self.0;
+        let wires = outputs.saved().iter().map(|output| self.0.wire(output));
+        let labels = wires.map(|wire| label_of_0(&**garbler, &wire, **delta));
+        let copies = vec![SavedCopy {
+            delta: **delta,
+            labels: labels.collect(),
+        }];
+        let saves = Labels::cut(chain, &id_oracle(&run.tag), copies, run.function.saves());
+        (saves.into_iter().map(GarblerHalf).collect(), self.0)
+    }
+}
+
+/// What the garbler opens results with.
+pub struct GarblerOpening<'f, S: Scheme> {
+    run: Run<'f, S>,
+    garbler: Box<S::Garbler>,
+    delta: &'f Block,
+    /// Of the evaluator's inputs.
+    inputs: Zeroizing<Vec<S::Wire>>,
+    outputs: Outputs<'f, Carried<S::Wire>>,
+}
+
+impl<S: Scheme> GarblerOpening<'_, S> {
+    /// Opens the evaluator's results. Returns the garbler's output bits, in port order.
+    ///
+    /// # Errors
+    ///
+    /// The evaluator misbehaves, or the wire fails.
+    pub async fn open(self, io: &mut Io<'_>) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let Run {
+            scheme,
+            function,
+            tag,
+        } = self.run;
+        let wires = |role| {
+            let outputs = self.outputs.of(role);
+            let wires = outputs.iter().map(|output| self.wire(output));
+            Zeroizing::new(wires.collect())
+        };
+        garblers_results(io, scheme, (function, &tag), &*self.garbler, wires).await
     }
 
-    fn awaited(&self, state: &State<'f, S, I>) -> Option<Action> {
-        match state {
-            State::AwaitingCorrections(_) => {
-                let bits = self.function.input_bits(Role::Evaluator);
-                Some(Action::receive(Kind::Corrections, bytes_for(bits)))
-            }
-            State::AwaitingResult(_) => {
-                let bits = self.function.output_bits(Role::Garbler);
-                Some(Action::receive(Kind::Result, result_bytes(bits)))
-            }
-            _ => None,
-        }
-    }
-
-    fn step(
-        &mut self,
-        state: State<'f, S, I>,
-        message: &mut Vec<u8>,
-    ) -> Result<(State<'f, S, I>, Option<Action>), Error> {
-        Ok(match state {
-            State::Starting(run) => {
-                run.start(message);
-                let send = Action::send(Kind::GarblingStart);
-                (State::LinkingSaved(run), Some(send))
-            }
-            State::LinkingSaved(mut run) if run.saved.1 < run.saved.0.len() => {
-                run.fill_saved(message);
-                let send = Action::send(Kind::SavedLinks);
-                (State::LinkingSaved(run), Some(send))
-            }
-            State::LinkingSaved(run) => (State::Linking(run), None),
-            State::Linking(mut run) => {
-                run.fill(message)?;
-                let send = (!message.is_empty()).then_some(Action::send(Kind::Links));
-                match run.values {
-                    None => (self.after_links(run), send),
-                    Some(_) => (State::Linking(run), send.or(Some(Action::Continue))),
-                }
-            }
-            State::Unmasking(run) => {
-                message.clear();
-                message.extend_from_slice(&run.mask_seed.to_bytes());
-                let late = run.late()?;
-                (State::LinkingInputs(late), Some(Action::send(Kind::Unmask)))
-            }
-            State::LinkingInputs(mut late) if late.done < late.late.len() => {
-                late.fill(message);
-                (State::LinkingInputs(late), Some(Action::send(Kind::Links)))
-            }
-            State::LinkingInputs(late) => (self.after_late_links(late), None),
-            State::Decoding(late) => {
-                message.clear();
-                let wires = late.output_wires(Role::Evaluator);
-                late.links.garbler.decoding(0, &wires, message);
-                let send = Action::send(Kind::Decoding);
-                (self.after_decoding(late), Some(send))
-            }
-            stopped @ (State::Keeping(_) | State::Done(_)) => (stopped, Some(Action::Done)),
-            _ => return Err(SPENT),
-        })
-    }
-
-    fn take(&mut self, state: State<'f, S, I>, payload: &[u8]) -> Result<State<'f, S, I>, Error> {
-        match state {
-            State::AwaitingCorrections(mut run) => {
-                run.correct(payload)?;
-                Ok(State::Unmasking(run))
-            }
-            State::AwaitingResult(late) => {
-                let wires = late.output_wires(Role::Garbler);
-                let outputs = read_result(&late.links.garbler, &wires, &self.tag, payload)?;
-                Ok(State::Done(outputs))
-            }
-            _ => Err(NOT_ASKED),
+    fn wire(&self, output: &Carried<S::Wire>) -> S::Wire {
+        match output.input.checked_sub(1) {
+            Some(input) => self.inputs[input as usize],
+            None => output.wire,
         }
     }
 }

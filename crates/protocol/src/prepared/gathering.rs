@@ -1,28 +1,14 @@
 //! The evaluator before its inputs matter: it gathers the links that do not depend on them.
 
-use tacit_function::Function;
 use tacit_garble::Scheme;
-use tacit_kernels::Block;
+use tacit_kernels::{Block, Prg};
 
-use super::{Demand, FRAME_BYTES};
+use super::{Demand, Run, mask, messages};
 use crate::bits::read_blocks;
-use crate::message::{Kind, exactly};
-use crate::party::{Action, NOT_ASKED, NOT_DONE, Party, SPENT};
+use crate::io::Io;
+use crate::message::Kind;
+use crate::result::GARBLING_START;
 use crate::{Error, Misbehaviour};
-
-/// The garbler's first two messages, while they arrive.
-pub struct Gathering {
-    demand: Demand,
-    link_bytes: usize,
-    max_frame_bytes: usize,
-    /// Bytes of the links of saved values that are still to come.
-    saved_due: usize,
-    saved: Vec<u8>,
-    due: usize,
-    bytes: Vec<u8>,
-    start: Option<[Block; 2]>,
-    spent: bool,
-}
 
 /// All links that no input of the evaluator decides, masked.
 pub struct EarlyLinks {
@@ -35,103 +21,54 @@ pub struct EarlyLinks {
     pub(super) demand: Demand,
 }
 
-impl Gathering {
-    /// Of a run of `function` under `scheme`.
-    ///
-    /// # Errors
-    ///
-    /// The function needs too many links.
-    pub fn new<S: Scheme>(scheme: S, function: &Function) -> Result<Self, Error> {
-        let demand = Demand::of(function)?;
-        let components = function.components().iter();
-        let widest = components.map(|component| component.circuit().input_bits());
-        let max_frame_bytes = FRAME_BYTES + scheme.link_bytes() * widest.max().unwrap_or(0);
-        let due = demand.early_bytes(scheme.link_bytes())?;
-        demand.late_bytes(scheme.link_bytes())?;
-        Ok(Self {
-            saved_due: demand.saved_bytes(),
-            saved: Vec::new(),
-            demand,
-            link_bytes: scheme.link_bytes(),
-            max_frame_bytes,
-            due,
-            bytes: Vec::new(),
-            start: None,
-            spent: false,
-        })
-    }
-
-    /// What was gathered.
-    ///
-    /// # Errors
-    ///
-    /// Something is still to come.
-    pub fn finish(self) -> Result<EarlyLinks, Error> {
-        match self.start {
-            Some([start, label_seed]) if self.saved_due + self.due == 0 && !self.spent => {
-                Ok(EarlyLinks {
-                    start,
-                    label_seed,
-                    saved: self.saved,
-                    bytes: self.bytes,
-                    demand: self.demand,
-                })
-            }
-            _ => Err(NOT_DONE),
-        }
-    }
-
-    fn take(&mut self, payload: &[u8]) -> Result<(), Error> {
-        if self.start.is_none() {
-            self.start = Some(read_blocks(Kind::GarblingStart, payload)?);
-            return Ok(());
-        }
-        if self.saved_due > 0 {
-            let expected = self.saved_due.min(FRAME_BYTES);
-            exactly(Kind::SavedLinks, payload, expected)?;
-            self.saved.extend_from_slice(payload);
-            self.saved_due -= expected;
-            return Ok(());
-        }
-        // A frame ends with a call, so that no link is cut.
-        let whole = payload.len().is_multiple_of(self.link_bytes);
-        if payload.is_empty() || payload.len() > self.due || !whole {
-            return Err(match self.due {
-                0 => NOT_ASKED,
-                due => Misbehaviour::WrongLength {
-                    kind: Kind::Links,
-                    expected: due as u64,
-                    found: payload.len() as u64,
-                }
-                .into(),
-            });
-        }
-        self.bytes.extend_from_slice(payload);
-        self.due -= payload.len();
-        Ok(())
+impl EarlyLinks {
+    /// Undoes the mask.
+    pub(super) fn unmasked(mut self, mask_seed: Block) -> Self {
+        let mut pad = Prg::new(mask_seed);
+        mask(&mut pad, &mut self.saved);
+        mask(&mut pad, &mut self.bytes);
+        self
     }
 }
 
-impl Party for Gathering {
-    fn next(&mut self, _message: &mut Vec<u8>) -> Result<Action, Error> {
-        if self.spent {
-            return Err(SPENT);
-        }
-        let (kind, max_bytes) = match (self.start, self.saved_due, self.due) {
-            (None, ..) => (Kind::GarblingStart, 2 * Block::BYTES),
-            (Some(_), 0, 0) => return Ok(Action::Done),
-            (Some(_), saved @ 1.., _) => (Kind::SavedLinks, saved.min(FRAME_BYTES)),
-            (Some(_), 0, due) => (Kind::Links, due.min(self.max_frame_bytes)),
+impl<S: Scheme> Run<'_, S> {
+    /// Gathers what the garbler sends first.
+    ///
+    /// # Errors
+    ///
+    /// The function needs too many links, the garbler misbehaves, or the wire fails.
+    pub async fn gather(self, io: &mut Io<'_>) -> Result<EarlyLinks, Error> {
+        let (demand, link_bytes) = (Demand::of(self.function)?, self.scheme.link_bytes());
+        let (early, saved) = (demand.early_bytes(link_bytes)?, demand.saved_bytes());
+        demand.late_bytes(link_bytes)?;
+        let start = io.receive(GARBLING_START).await?;
+        let [start, label_seed] = read_blocks(Kind::GarblingStart, start)?;
+        let mut links = EarlyLinks {
+            start,
+            label_seed,
+            saved: Vec::new(),
+            bytes: Vec::new(),
+            demand,
         };
-        Ok(Action::receive(kind, max_bytes))
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        if self.spent {
-            return Err(SPENT);
+        while links.saved.len() < saved {
+            let expected = messages::saved_links(saved - links.saved.len());
+            links.saved.extend_from_slice(io.receive(expected).await?);
         }
-        let taken = self.take(payload);
-        self.spent = taken.is_err();
-        taken
+        while links.bytes.len() < early {
+            let left = early - links.bytes.len();
+            let expected = messages::early_links(self.scheme, self.function, left);
+            let frame = io.receive(expected).await?;
+            // A frame ends with a call, so that no link is cut.
+            if frame.is_empty() || !frame.len().is_multiple_of(link_bytes) {
+                return Err(Misbehaviour::WrongLength {
+                    kind: Kind::Links,
+                    expected: left as u64,
+                    found: frame.len() as u64,
+                }
+                .into());
+            }
+            links.bytes.extend_from_slice(frame);
+        }
+        Ok(links)
     }
 }

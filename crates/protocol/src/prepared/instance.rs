@@ -17,7 +17,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::bits::read_block;
 
 /// Instances that are garbled side by side at most.
-const SIDE_BY_SIDE: usize = 16;
+pub(super) const SIDE_BY_SIDE: usize = 16;
 
 /// Bytes of an instance's tables above which instances are garbled again one by one.
 const SIDE_BY_SIDE_BYTES: usize = 64 << 10;

@@ -21,6 +21,8 @@
 
 use core::ops::RangeInclusive;
 
+use tacit_circuit::Span;
+
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
@@ -33,15 +35,6 @@ pub const MAX_RUNS_AHEAD: u64 = 64;
 /// Most runs for which material is prepared on the spot, the one that lacks it included. What
 /// other sessions take of it is prepared again for that one alone.
 pub const MAX_RUNS_ON_THE_SPOT: u8 = 8;
-
-/// Numbers `first .. first + count` of one kind of prepared material.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// The first.
-    pub first: u64,
-    /// How many.
-    pub count: u64,
-}
 
 /// What the evaluator has for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

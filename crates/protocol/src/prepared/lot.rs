@@ -4,252 +4,189 @@
 //! frames of [`LOT_FRAME_BYTES`]; each instance is as long as its component's program says
 //! ([`InstanceTables::size`]). Both parties know component, scheme and count beforehand.
 
-use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use tacit_circuit::Program;
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
-use zeroize::Zeroizing;
 
-use super::{InstanceSeed, InstanceTables};
-use crate::message::Kind;
-use crate::party::{Action, NOT_ASKED, Party, Progress, SPENT};
-use crate::{Error, Misbehaviour};
+use super::instance::SIDE_BY_SIDE;
+use super::{InstanceSeed, InstanceTables, messages};
+use crate::Error;
+use crate::io::Io;
+use crate::party::Progress;
 
 /// Bytes of a frame of a lot's tables, at most; each but the last is that long.
 pub const LOT_FRAME_BYTES: usize = 256 << 10;
 
-/// Several threads garble instances of this many bytes together: enough for each of them, and
-/// little next to a lot. One thread garbles a frame, which is sent while a cache near it has it.
+/// Several threads garble instances of this many bytes together, while as many are sent: enough for
+/// each of them, and little next to a lot. One thread garbles a frame, which is sent while a cache
+/// near it has it.
 const TOGETHER_BYTES: usize = 8 << 20;
 
-/// The garbler's side of a lot.
-pub struct GarblingLot<'a, S: Scheme> {
-    scheme: S,
-    program: &'a Program,
-    delta: Zeroizing<Block>,
-    seeds: &'a [InstanceSeed],
+const TOO_LARGE: Error = Error::ApiMisuse("a lot of at most 2^63 bytes");
+
+/// Sends a lot of `program`, an instance from each seed, garbled on this many threads. What is sent
+/// does not depend on their number. While one thread sends, the others garble what comes next.
+///
+/// # Errors
+///
+/// `threads` is 0, or the wire fails.
+pub fn send_lot<S: Scheme>(
+    io: &mut Io<'_>,
+    (scheme, program): (S, &Program),
+    delta: &Block,
+    seeds: &[InstanceSeed],
     threads: usize,
-    /// Instances that were garbled.
-    done: usize,
-    /// Parts that were garbled, of which not all was sent.
-    ready: VecDeque<Vec<u8>>,
-    /// Bytes of the first of them that were sent.
-    sent: usize,
-    /// Memory of parts that were sent.
-    spare: Vec<Vec<u8>>,
-}
-
-impl<'a, S: Scheme> GarblingLot<'a, S> {
-    /// A lot of `program`, an instance from each seed, garbled on this many threads. What is sent
-    /// does not depend on their number.
-    ///
-    /// # Errors
-    ///
-    /// `threads` is 0.
-    pub fn new(
-        scheme: S,
-        program: &'a Program,
-        delta: Block,
-        seeds: &'a [InstanceSeed],
-        threads: usize,
-    ) -> Result<Self, Error> {
-        if threads == 0 {
-            return Err(Error::ApiMisuse("at least one thread"));
-        }
-        Ok(Self {
-            scheme,
-            program,
-            delta: Zeroizing::new(delta),
-            seeds,
-            threads,
-            done: 0,
-            ready: VecDeque::new(),
-            sent: 0,
-            spare: Vec::new(),
-        })
-    }
-
-    /// Instances garbled so far.
-    #[must_use]
-    pub fn garbled(&self) -> usize {
-        self.done
-    }
-
-    /// Garbles the next instances.
-    fn garble(&mut self) {
-        let size = InstanceTables::size(self.scheme, self.program).max(1);
-        let bytes = match self.threads {
-            1 => LOT_FRAME_BYTES,
-            _ => TOGETHER_BYTES,
-        };
-        let together = (bytes as u64 / size).max(1) as usize;
-        let left = &self.seeds[self.done..];
-        let these = &left[..left.len().min(together)];
-        let (scheme, program, delta) = (self.scheme, self.program, *self.delta);
-        let garble = |seeds: &[InstanceSeed], mut bytes: Vec<u8>| {
-            bytes.resize(seeds.len() * size as usize, 0);
-            InstanceSeed::garble_all(seeds, scheme, program, delta, &mut bytes);
-            bytes
-        };
-        let share = these.len().div_ceil(self.threads).max(1);
-        let (ready, spare) = (&mut self.ready, &mut self.spare);
-        thread::scope(|scope| {
-            let mut shares = these.chunks(share);
-            let own = shares.next().unwrap_or_default();
-            let others: Vec<_> = shares
-                .map(|seeds| {
-                    let bytes = spare.pop().unwrap_or_default();
-                    scope.spawn(move || garble(seeds, bytes))
-                })
-                .collect();
-            ready.push_back(garble(own, spare.pop().unwrap_or_default()));
-            for part in others {
-                ready.push_back(part.join().expect("garbling panics nowhere"));
-            }
-        });
-        self.done += these.len();
-    }
-}
-
-impl<S: Scheme> Party for GarblingLot<'_, S> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        message.clear();
-        while message.len() < LOT_FRAME_BYTES {
-            let Some(part) = self.ready.front() else {
-                if self.done == self.seeds.len() {
-                    break;
-                }
-                self.garble();
-                continue;
-            };
-            let left = &part[self.sent..];
-            let these = &left[..left.len().min(LOT_FRAME_BYTES - message.len())];
-            message.extend_from_slice(these);
-            self.sent += these.len();
-            if self.sent == part.len() {
-                self.spare.extend(self.ready.pop_front());
-                self.sent = 0;
-            }
-        }
-        Ok(match message.is_empty() {
-            true => Action::Done,
-            false => Action::send(Kind::LotTables),
-        })
-    }
-
-    fn receive(&mut self, _payload: &[u8]) -> Result<(), Error> {
-        Err(NOT_ASKED)
-    }
-
-    fn progress(&self) -> Progress {
-        let ands = self.program.ands().len() as u64;
-        Progress {
-            done_ands: ands * self.done as u64,
-            total_ands: ands * self.seeds.len() as u64,
+) -> Result<(), Error> {
+    let size = InstanceTables::size(scheme, program);
+    let bytes = match threads {
+        0 => return Err(Error::ApiMisuse("at least one thread")),
+        1 => LOT_FRAME_BYTES,
+        _ => TOGETHER_BYTES,
+    };
+    let together = (bytes as u64 / size.max(1)).max(1) as usize;
+    let left = size.checked_mul(seeds.len() as u64).ok_or(TOO_LARGE)?;
+    let ands = program.ands().len() as u64;
+    io.message().clear();
+    let mut lot = Leaving {
+        io,
+        size,
+        left,
+        progress: Progress {
+            done_ands: 0,
+            total_ands: ands * seeds.len() as u64,
+        },
+        ands,
+    };
+    let what = (scheme, program, delta);
+    // Their memory serves again once it was sent.
+    let (mut garbled, mut next) = (Vec::new(), Vec::new());
+    for seeds in seeds.chunks(together) {
+        next.resize(seeds.len() * size as usize, 0);
+        if threads == 1 {
+            garble(what, seeds, &mut next);
+            lot.send(&next)?;
+        } else {
+            let meanwhile = || lot.send(&garbled);
+            garble_beside(what, seeds, &mut next, threads, meanwhile)?;
+            std::mem::swap(&mut garbled, &mut next);
         }
     }
+    lot.send(&garbled)
 }
 
-/// The evaluator's side of a lot. Each whole instance goes to `keep` as it comes.
-pub struct ReceivingLot<K> {
-    size: usize,
+fn garble<S: Scheme>(
+    (scheme, program, delta): (S, &Program, &Block),
+    seeds: &[InstanceSeed],
+    room: &mut [u8],
+) {
+    InstanceSeed::garble_all(seeds, scheme, program, *delta, room);
+}
+
+/// Garbles instances into `room` on this many threads. This one does `meanwhile` before.
+fn garble_beside<S: Scheme>(
+    what: (S, &Program, &Block),
+    seeds: &[InstanceSeed],
+    room: &mut [u8],
+    threads: usize,
+    meanwhile: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let share = (seeds.len() / (2 * threads)).clamp(1, SIDE_BY_SIDE);
+    let others = (threads - 1).min(seeds.len().div_ceil(share));
+    let rooms = room.chunks_mut(room.len() / seeds.len() * share);
+    let shares = Mutex::new(seeds.chunks(share).zip(rooms));
+    let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((seeds, room)) = next() {
+            garble(what, seeds, room);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(work);
+        }
+        meanwhile()?;
+        work();
+        Ok(())
+    })
+}
+
+/// A lot while it leaves.
+struct Leaving<'i, 'w> {
+    io: &'i mut Io<'w>,
+    /// Bytes of an instance.
+    size: u64,
+    /// Bytes of the frames that are still to be sent.
+    left: u64,
+    progress: Progress,
+    /// AND gates of an instance.
     ands: u64,
-    count: u64,
-    due: u64,
-    partial: Vec<u8>,
-    keep: K,
-    spent: bool,
 }
 
-impl<K: FnMut(&[u8]) -> Result<(), Error>> ReceivingLot<K> {
-    /// A lot of `count` instances of `program`; `keep` gets the bytes of each, in order.
-    ///
-    /// # Errors
-    ///
-    /// The lot is larger than this machine can address.
-    pub fn new<S: Scheme>(
-        scheme: S,
-        program: &Program,
-        count: u64,
-        keep: K,
-    ) -> Result<Self, Error> {
-        const TOO_LARGE: Error = Error::ApiMisuse("a lot of at most 2^63 bytes");
-        let size = InstanceTables::size(scheme, program);
-        let due = size.checked_mul(count).ok_or(TOO_LARGE)?;
-        Ok(Self {
-            size: usize::try_from(size).map_err(|_| TOO_LARGE)?,
-            ands: program.ands().len() as u64,
-            count,
-            due,
-            partial: Vec::new(),
-            keep,
-            spent: false,
-        })
-    }
-
-    /// Bytes that are still to come.
-    #[must_use]
-    pub fn due(&self) -> u64 {
-        self.due
-    }
-
-    fn take(&mut self, mut frame: &[u8]) -> Result<(), Error> {
-        let expected = self.due.min(LOT_FRAME_BYTES as u64);
-        if frame.is_empty() || frame.len() as u64 != expected {
-            return Err(Misbehaviour::WrongLength {
-                kind: Kind::LotTables,
-                expected,
-                found: frame.len() as u64,
-            }
-            .into());
-        }
-        self.due -= frame.len() as u64;
-        while !frame.is_empty() {
-            let missing = self.size - self.partial.len();
-            let (these, rest) = frame.split_at(missing.min(frame.len()));
-            frame = rest;
-            match (self.partial.is_empty(), these.len() == missing) {
-                (true, true) => (self.keep)(these)?,
-                (_, whole) => {
-                    self.partial.extend_from_slice(these);
-                    if whole {
-                        (self.keep)(&self.partial)?;
-                        self.partial.clear();
-                    }
-                }
+impl Leaving<'_, '_> {
+    /// Sends whole instances. The frame that is not full waits for the next.
+    fn send(&mut self, mut tables: &[u8]) -> Result<(), Error> {
+        self.progress.done_ands += tables.len() as u64 / self.size.max(1) * self.ands;
+        while !tables.is_empty() {
+            let frame = messages::lot_tables(self.left);
+            let room = frame.max_bytes - self.io.message().len();
+            let these;
+            (these, tables) = tables.split_at(room.min(tables.len()));
+            self.io.message().extend_from_slice(these);
+            if these.len() == room {
+                self.io.send(frame)?;
+                self.left -= frame.max_bytes as u64;
+                self.io.progressed(self.progress);
+                self.io.message().clear();
             }
         }
         Ok(())
     }
 }
 
-impl<K: FnMut(&[u8]) -> Result<(), Error>> Party for ReceivingLot<K> {
-    fn next(&mut self, _message: &mut Vec<u8>) -> Result<Action, Error> {
-        if self.spent {
-            return Err(SPENT);
+/// Receives a lot of `count` instances of `program`. `keep` gets the bytes of each, in order.
+///
+/// # Errors
+///
+/// The lot is larger than this machine can address, `keep` fails, the garbler misbehaves, or the
+/// wire fails.
+pub async fn receive_lot<S: Scheme>(
+    io: &mut Io<'_>,
+    (scheme, program): (S, &Program),
+    count: u64,
+    mut keep: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (size, ands) = (
+        InstanceTables::size(scheme, program),
+        program.ands().len() as u64,
+    );
+    let mut left = size.checked_mul(count).ok_or(TOO_LARGE)?;
+    let size = usize::try_from(size).map_err(|_| TOO_LARGE)?;
+    let (mut partial, mut kept) = (Vec::new(), 0);
+    while left > 0 {
+        let mut frame = io.receive(messages::lot_tables(left)).await?;
+        left -= frame.len() as u64;
+        while !frame.is_empty() {
+            let missing = size - partial.len();
+            let these;
+            (these, frame) = frame.split_at(missing.min(frame.len()));
+            let is_whole = these.len() == missing;
+            kept += u64::from(is_whole);
+            match is_whole && partial.is_empty() {
+                true => keep(these)?,
+                false => partial.extend_from_slice(these),
+            }
+            if partial.len() == size {
+                keep(&partial)?;
+                partial.clear();
+            }
         }
-        Ok(match self.due.min(LOT_FRAME_BYTES as u64) as usize {
-            0 => Action::Done,
-            bytes => Action::receive(Kind::LotTables, bytes),
-        })
+        io.progressed(Progress {
+            done_ands: ands * kept,
+            total_ands: ands * count,
+        });
     }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        if self.spent {
-            return Err(SPENT);
-        }
-        let taken = self.take(payload);
-        self.spent = taken.is_err();
-        taken
-    }
-
-    fn progress(&self) -> Progress {
-        let left = self.due.div_ceil(self.size.max(1) as u64);
-        Progress {
-            done_ands: self.ands * self.count.saturating_sub(left),
-            total_ands: self.ands * self.count,
-        }
-    }
+    Ok(())
 }

@@ -1,14 +1,13 @@
 //! What a run of `prepared` sends.
 
-use tacit_function::{Function, Role};
+use tacit_function::Function;
 use tacit_garble::Scheme;
-use tacit_kernels::Block;
 
-use super::{FRAME_BYTES, WORK, check};
+use super::{FRAME_BYTES, WORK, check, messages};
 use crate::Error;
-use crate::bits::bytes_for;
-use crate::outline::{Outline, Part, Parts, Walk, WalkedStep, bare, message_bytes};
-use crate::result::result_bytes;
+use crate::io::Message;
+use crate::outline::{FunctionSteps, Outline, Part, Parts, WalkedStep, bare, message_bytes};
+use crate::result::{GARBLING_START, decoding, result};
 use crate::saved::{GATE_BYTES, check_size};
 
 /// The messages of a run of `function`, over which `walk` went, under `scheme`, once its leases are
@@ -18,7 +17,11 @@ use crate::saved::{GATE_BYTES, check_size};
 ///
 /// The function saves or loads values, and the scheme is not for that, or more of them than is kept
 /// of one run.
-pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result<Outline, Error> {
+pub fn outline<S: Scheme>(
+    scheme: S,
+    function: &Function,
+    walk: &FunctionSteps,
+) -> Result<Outline, Error> {
     check(function, scheme.id())?;
     let [loaded_bits, _] = check_size(function)?;
     let mut first = before_links(loaded_bits * GATE_BYTES);
@@ -31,10 +34,10 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result
         bytes: message_bytes(payload),
         calls: none.clone(),
     };
-    let mut late = vec![part(Block::BYTES as u64)];
+    let mut late = vec![part(messages::UNMASK.max_bytes as u64)];
     let (mut early_links, mut late_links, mut work) = (0, 0, 0);
     for step in walk.steps() {
-        // As `garbler::Run::fill` cuts its frames.
+        // As `garbler::Linking::fill` cuts its frames.
         if early.filled() >= frame_bytes || work >= WORK {
             early.end();
             work = 0;
@@ -67,22 +70,17 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result
         frame.bytes += payload;
         left -= payload;
     }
-    match function.output_bits(Role::Evaluator) {
-        0 => {}
-        outputs => late.push(bare(scheme.decoding_bytes(outputs))),
-    }
+    late.extend(decoding(scheme, function).map(|message| bare(message.max_bytes)));
     first.extend(early.finish());
+    let bytes = |message: Message| message_bytes(message.max_bytes as u64);
     Ok(Outline {
         early: first,
-        choices: match function.input_bits(Role::Evaluator) {
-            0 => Vec::new(),
-            bits => vec![message_bytes(bytes_for(bits) as u64)],
-        },
+        choices: messages::corrections(function)
+            .map(bytes)
+            .into_iter()
+            .collect(),
         late,
-        result: match function.output_bits(Role::Garbler) {
-            0 => None,
-            outputs => Some(message_bytes(result_bytes(outputs) as u64)),
-        },
+        result: result(function).map(bytes),
         kept: (!function.saves().is_empty()).then_some(message_bytes(8)),
         early_links,
         late_links,
@@ -92,8 +90,7 @@ pub fn outline<S: Scheme>(scheme: S, function: &Function, walk: &Walk) -> Result
 /// The garbler's messages before its first link: the start, and the links of saved values.
 fn before_links(saved_bytes: usize) -> Vec<Part> {
     let frames = (0..saved_bytes).step_by(FRAME_BYTES);
-    let frames = frames.map(|done| bare(FRAME_BYTES.min(saved_bytes - done)));
-    std::iter::once(bare(2 * Block::BYTES))
-        .chain(frames)
-        .collect()
+    let frames = frames.map(|done| messages::saved_links(saved_bytes - done));
+    let all = std::iter::once(GARBLING_START).chain(frames);
+    all.map(|message| bare(message.max_bytes)).collect()
 }

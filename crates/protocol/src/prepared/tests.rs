@@ -5,18 +5,19 @@ mod saved;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use tacit_circuit::Span;
 use tacit_components::library;
-use tacit_function::{Function, Recipient, Role};
-use tacit_garble::{Garbler, LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_function::{Function, Operand, Recipient, Role};
+use tacit_garble::{Garbler, SCHEMES, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
 use super::*;
 use crate::Misbehaviour;
-use crate::io::memory::run_in_memory;
+use crate::io::memory::{Ended, OnItsWay, run_two};
 use crate::message::Kind;
-use crate::party::{Action, Party};
-use crate::saved::{EvaluatorHalf, GarblerHalf};
+use crate::party::OnlyPeer;
+use crate::saved::{ChainId, EvaluatorHalf, GarblerHalf};
 use crate::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 
 /// A scheme with two calls a gate, one that re-keys, and one without Δ.
@@ -52,35 +53,58 @@ impl<T> Instances for Shelf<T> {
     }
 }
 
-type GarblingShelf<'f, S> = Garbling<'f, S, Shelf<GarblerInstance<<S as Scheme>::Wire>>>;
-type EvaluatingShelf<'f, S> = Evaluating<'f, S, Shelf<InstanceTables>>;
+const CHAIN: ChainId = ChainId([9; 16]);
 
-/// What the evaluator has before a run.
-struct Prepared<'f, S> {
-    scheme: S,
-    function: &'f Function,
-    inputs: Vec<bool>,
-    past: Past<'f, EvaluatorHalf>,
-    ots: EvaluatorOts,
-    tables: Shelf<InstanceTables>,
+/// What both parties have before a run.
+struct Sides<'f, S: Scheme> {
+    run: Run<'f, S>,
+    inputs: [Vec<bool>; 2],
+    past: (Past<'f, GarblerHalf>, Past<'f, EvaluatorHalf>),
+    delta: Block,
+    ots: (GarblerOts, EvaluatorOts),
+    instances: (Shelf<GarblerInstance<S::Wire>>, Shelf<InstanceTables>),
+    seed: Zeroizing<[u8; 32]>,
 }
 
-impl<'f, S: Scheme> Prepared<'f, S> {
-    fn evaluating(self, early: EarlyLinks) -> EvaluatingShelf<'f, S> {
-        let (scheme, function) = (self.scheme, self.function);
-        let tag = tag(function, scheme.id());
-        let given = (&self.inputs[..], self.past);
-        Evaluating::new(scheme, function, tag, given, early, &self.ots, self.tables)
-            .expect("in bounds")
+/// What a party saves, and its results, if these were opened.
+type Ran<V> = (Vec<V>, Zeroizing<Vec<bool>>);
+
+impl<S: Scheme> Sides<'_, S> {
+    /// Runs both to what they save and, if it `opens` these, to their results.
+    fn run(
+        self,
+        opens: bool,
+        on_its_way: OnItsWay<'_, OnlyPeer>,
+    ) -> Ended<Ran<GarblerHalf>, Ran<EvaluatorHalf>> {
+        let (run, delta, seed) = (self.run, self.delta, self.seed);
+        let (mine, theirs) = self.instances;
+        run_two(
+            async |io| {
+                let (given, offers) = ((&self.inputs[0][..], self.past.0), (&delta, &self.ots.0));
+                let linked = run.garble(io, given, offers, mine, &seed).await?;
+                let (saves, opening) = linked.save(CHAIN);
+                Ok(match opens {
+                    true => (saves, opening.open(io).await?),
+                    false => (saves, Zeroizing::default()),
+                })
+            },
+            async |io| {
+                let early = run.gather(io).await?;
+                let given = (&self.inputs[1][..], self.past.1);
+                let linked = run.evaluate(io, given, early, &self.ots.1, theirs).await?;
+                let (saves, opening) = linked.save(CHAIN);
+                Ok(match opens {
+                    true => (saves, opening.open(io).await?),
+                    false => (saves, Zeroizing::default()),
+                })
+            },
+            on_its_way,
+        )
     }
 }
 
-/// The garbler's side of a run and what the evaluator has, with freshly prepared material.
-fn sides<'f, S: Scheme>(
-    scheme: S,
-    function: &'f Function,
-    inputs: [&[bool]; 2],
-) -> (GarblingShelf<'f, S>, Prepared<'f, S>) {
+/// What both have before a run, with freshly prepared material.
+fn sides<'f, S: Scheme>(scheme: S, function: &'f Function, inputs: [&[bool]; 2]) -> Sides<'f, S> {
     let past = (Past::NOTHING, Past::NOTHING);
     sides_after(scheme, function, inputs, past, 7)
 }
@@ -90,9 +114,9 @@ fn sides_after<'f, S: Scheme>(
     scheme: S,
     function: &'f Function,
     inputs: [&[bool]; 2],
-    past: (Past<'_, GarblerHalf>, Past<'f, EvaluatorHalf>),
+    past: (Past<'f, GarblerHalf>, Past<'f, EvaluatorHalf>),
     seed: u8,
-) -> (GarblingShelf<'f, S>, Prepared<'f, S>) {
+) -> Sides<'f, S> {
     let mut prg = Prg::new(Block::from_u128(10 + u128::from(seed)));
     let delta = prg.next_block().with_lsb(1.into());
     let demand = Demand::of(function).expect("in bounds");
@@ -125,37 +149,19 @@ fn sides_after<'f, S: Scheme>(
         choices,
         labels,
     };
-    let offers = (delta, GarblerOts { numbers, q });
-    let (tag, seed) = (tag(function, scheme.id()), Zeroizing::new([seed; 32]));
-    let given = (inputs[0], past.0);
-    let garbler = Garbling::new(scheme, function, tag, given, offers, mine, &seed);
-    let prepared = Prepared {
-        scheme,
-        function,
-        inputs: inputs[1].to_vec(),
-        past: past.1,
-        ots,
-        tables: theirs,
-    };
-    (garbler.expect("in bounds"), prepared)
-}
-
-/// Gathers what `garbler` sends first, and records it.
-fn gather<S: Scheme>(
-    garbler: &mut GarblingShelf<'_, S>,
-    prepared: &Prepared<'_, S>,
-    sent: &mut Vec<(Kind, Vec<u8>)>,
-) -> EarlyLinks {
-    let mut gathering = Gathering::new(prepared.scheme, prepared.function).expect("in bounds");
-    let mut message = Vec::new();
-    while let Action::Receive { .. } = gathering.next(&mut message).expect("honest") {
-        let Action::Send { kind, .. } = garbler.next(&mut message).expect("honest") else {
-            panic!("the garbler waits for nothing yet");
-        };
-        gathering.receive(&message).expect("honest");
-        sent.push((kind, message.clone()));
+    Sides {
+        run: Run {
+            scheme,
+            function,
+            tag: tag(function, scheme.id()),
+        },
+        inputs: inputs.map(<[bool]>::to_vec),
+        past,
+        delta,
+        ots: (GarblerOts { numbers, q }, ots),
+        instances: (mine, theirs),
+        seed: Zeroizing::new([seed; 32]),
     }
-    gathering.finish().expect("done")
 }
 
 /// A run on random inputs gives each side what the plain function gives it.
@@ -173,10 +179,8 @@ impl SchemeVisitor for RightResult<'_> {
                 .collect()
         };
         let (mine, theirs) = (bits(Role::Garbler), bits(Role::Evaluator));
-        let (mut garbler, prepared) = sides(scheme, function, [&mine, &theirs]);
-        let early = gather(&mut garbler, &prepared, &mut Vec::new());
-        let mut evaluator = prepared.evaluating(early);
-        run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
+        let ended = sides(scheme, function, [&mine, &theirs]).run(true, &mut |_, _, _, _| Ok(()));
+        let ((_, garblers), (_, evaluators)) = ended.both().expect("both are honest");
         let (mut mine, mut theirs) = (mine.into_iter(), theirs.into_iter());
         let mut all = Vec::new();
         for input in function.inputs() {
@@ -198,18 +202,8 @@ impl SchemeVisitor for RightResult<'_> {
             }
             due
         };
-        assert_eq!(
-            *garbler.finish().expect("done"),
-            due(Role::Garbler),
-            "{}",
-            scheme.id()
-        );
-        assert_eq!(
-            *evaluator.finish().expect("done"),
-            due(Role::Evaluator),
-            "{}",
-            scheme.id()
-        );
+        assert_eq!(*garblers, due(Role::Garbler), "{}", scheme.id());
+        assert_eq!(*evaluators, due(Role::Evaluator), "{}", scheme.id());
     }
 }
 
@@ -241,8 +235,8 @@ fn every_scheme_links_right() {
         comparison(Recipient::Both),
     ];
     for function in &functions {
-        for rung in &LADDER {
-            with_scheme(rung.id, RightResult(function)).expect("it is on the ladder");
+        for rung in &SCHEMES {
+            with_scheme(rung.id, RightResult(function)).expect("it is one of SCHEMES");
         }
     }
 }
@@ -255,61 +249,15 @@ fn values_that_pass_no_instance() {
             .input("b", "u8", Role::Evaluator)
             .output("x", "u8", Recipient::Garbler, "b")
             .output("y", "u8", Recipient::Evaluator, "a")
-            .output("z", "u8", Recipient::Both, "77");
+            .output("z", "u8", Recipient::Both, Operand::number(77));
     });
-    for rung in &LADDER {
-        with_scheme(rung.id, RightResult(&function)).expect("it is on the ladder");
+    for rung in &SCHEMES {
+        with_scheme(rung.id, RightResult(&function)).expect("it is one of SCHEMES");
     }
 }
 
 /// What is done to a message.
 type Fault = fn(&mut Vec<u8>);
-
-/// The messages that the garbler sends in a run, in order.
-fn record<S: Scheme>(
-    garbler: &mut GarblingShelf<'_, S>,
-    prepared: Prepared<'_, S>,
-) -> Vec<(Kind, Vec<u8>)> {
-    let mut sent = Vec::new();
-    let early = gather(garbler, &prepared, &mut sent);
-    let (mut message, mut corrections) = (Vec::new(), Vec::new());
-    let first = prepared.evaluating(early).next(&mut corrections);
-    assert_eq!(first, Ok(Action::send(Kind::Corrections)));
-    loop {
-        match garbler.next(&mut message).expect("honest") {
-            Action::Send { kind, .. } => sent.push((kind, message.clone())),
-            Action::Receive { .. } => garbler.receive(&corrections).expect("honest"),
-            Action::Done => return sent,
-            _ => {}
-        }
-    }
-}
-
-/// A run of the evaluator against these messages of a garbler.
-fn replay<S: Scheme>(
-    prepared: Prepared<'_, S>,
-    messages: &[(Kind, Vec<u8>)],
-) -> Result<Zeroizing<Vec<bool>>, Error> {
-    let mut messages = messages.iter().map(|(_, payload)| payload.as_slice());
-    let mut drive = |party: &mut dyn Party| -> Result<(), Error> {
-        loop {
-            match party.next(&mut Vec::new())? {
-                Action::Receive { max_bytes, .. } => match messages.next() {
-                    Some(payload) if payload.len() <= max_bytes => party.receive(payload)?,
-                    // What the driver refuses.
-                    _ => return Err(Misbehaviour::NotTacit.into()),
-                },
-                Action::Done => return Ok(()),
-                _ => {}
-            }
-        }
-    };
-    let mut gathering = Gathering::new(prepared.scheme, prepared.function)?;
-    drive(&mut gathering)?;
-    let mut evaluator = prepared.evaluating(gathering.finish()?);
-    drive(&mut evaluator)?;
-    evaluator.finish()
-}
 
 /// A damaged message of the garbler ends in an error, or in ⊥ at the latest.
 struct Damaged<'f>(&'f Function);
@@ -321,27 +269,38 @@ impl SchemeVisitor for Damaged<'_> {
         let function = self.0;
         let inputs =
             [Role::Garbler, Role::Evaluator].map(|role| vec![true; function.input_bits(role)]);
-        let fresh = || sides(scheme, function, [&inputs[0], &inputs[1]]);
-        let (mut garbler, prepared) = fresh();
-        let sent = record(&mut garbler, prepared);
-        assert_eq!(sent.len(), 5, "start, links, mask, links, decoding");
-        replay(fresh().1, &sent).expect("nothing is damaged");
-        for broken in 0..sent.len() {
+        // How a run ends for the evaluator in which `fault` is done to a message of the garbler,
+        // and how many messages the garbler sends.
+        let run = |broken: usize, fault: Fault| {
+            let mut sent = 0;
+            let sides = sides(scheme, function, [&inputs[0], &inputs[1]]);
+            let ended = sides.run(true, &mut |own, _, _, (_, payload)| {
+                if own == 0 {
+                    if sent == broken {
+                        fault(payload);
+                    }
+                    sent += 1;
+                }
+                Ok(())
+            });
+            (ended.results.1.map(drop), sent)
+        };
+        let (honest, messages) = run(usize::MAX, |_| ());
+        honest.expect("nothing is damaged");
+        assert_eq!(messages, 5, "start, links, mask, links, decoding");
+        for broken in 0..messages {
             let faults: [Fault; 4] = [
                 |payload| payload.truncate(payload.len() - 1),
                 |payload| payload.push(0),
                 Vec::clear,
                 |payload| payload.iter_mut().for_each(|byte| *byte ^= 0x5a),
             ];
-            for (number, fault) in faults.iter().enumerate() {
-                let mut sent = sent.clone();
-                fault(&mut sent[broken].1);
-                let outcome = replay(fresh().1, &sent);
+            for (number, fault) in faults.into_iter().enumerate() {
+                let (outcome, _) = run(broken, fault);
                 assert!(
                     matches!(outcome, Err(Error::PeerMisbehaved(_))),
-                    "{}: fault {number} in message {broken} ({}): {outcome:?}",
+                    "{}: fault {number} in message {broken}: {outcome:?}",
                     scheme.id(),
-                    sent[broken].0
                 );
             }
         }
@@ -351,8 +310,8 @@ impl SchemeVisitor for Damaged<'_> {
 #[test]
 fn damage_never_passes_for_a_result() {
     let function = comparison(Recipient::Evaluator);
-    for rung in &LADDER {
-        with_scheme(rung.id, Damaged(&function)).expect("it is on the ladder");
+    for rung in &SCHEMES {
+        with_scheme(rung.id, Damaged(&function)).expect("it is one of SCHEMES");
     }
 }
 
@@ -365,18 +324,24 @@ fn corrections_are_checked() {
             let inputs =
                 [Role::Garbler, Role::Evaluator].map(|role| vec![false; self.0.input_bits(role)]);
             for bad in [&[][..], &[0; 3], &[0; 5], &[0, 0, 0, 0, 1]] {
-                let (mut garbler, _) = sides(scheme, self.0, [&inputs[0], &inputs[1]]);
-                let mut message = Vec::new();
-                while let Action::Send { .. } = garbler.next(&mut message).expect("honest") {}
-                let error = garbler.receive(bad).expect_err("they are not 32 bits");
-                assert!(matches!(
-                    error,
-                    Error::PeerMisbehaved(Misbehaviour::WrongLength {
-                        kind: Kind::Corrections,
-                        ..
-                    })
-                ));
-                assert!(garbler.next(&mut message).is_err(), "the run is spent");
+                let sides = sides(scheme, self.0, [&inputs[0], &inputs[1]]);
+                let ended = sides.run(true, &mut |_, _, kind, (_, payload)| {
+                    if kind == Kind::Corrections {
+                        *payload = bad.to_vec();
+                    }
+                    Ok(())
+                });
+                let refused = ended.results.0.map(drop);
+                assert!(
+                    matches!(
+                        refused,
+                        Err(Error::PeerMisbehaved(Misbehaviour::WrongLength {
+                            kind: Kind::Corrections,
+                            ..
+                        }))
+                    ),
+                    "they are not 32 bits: {refused:?}"
+                );
             }
         }
     }

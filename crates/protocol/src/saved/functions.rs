@@ -1,6 +1,6 @@
 //! Functions that save values and load them, for the tests of the protocols that keep any.
 
-use tacit_function::{Function, FunctionBuilder, Recipient, Role};
+use tacit_function::{Function, FunctionBuilder, Operand, Recipient, Role};
 
 /// The function that `fill` writes.
 pub(crate) fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
@@ -16,7 +16,7 @@ pub(crate) fn begin() -> Function {
             .input("b", "u8", Role::Evaluator)
             .save("total", "u8", "a")
             .save("step", "u8", "b")
-            .save("limit", "u8", "77");
+            .save("limit", "u8", Operand::number(77));
     })
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn go_on_showing(shown: Recipient, told: Recipient) -> Function {
             .load("limit", "u8")
             .value("half", "u8")
             .value("sum", "u8")
-            .step("half = add(total, step)")
-            .step("sum = add(half, more)")
+            .call(["half"], "add", ["total", "step"])
+            .call(["sum"], "add", ["half", "more"])
             .output("shown", "u8", shown, "sum")
             .output("told", "u8", told, "limit")
             .save("total", "u8", "sum")

@@ -4,13 +4,13 @@ use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
 use tacit_ot::base::{BaseOt, Key, ml_kem, ristretto};
+use tacit_ot::source::{Extension, SourceReceiver};
 use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security, SessionTag};
 
-use super::{EvaluatorOt, OtSettings, UNKNOWN_BASE_OT};
+use super::{EvaluatorOt, OtSettings, UNKNOWN_BASE_OT, messages};
 use crate::Error;
-use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
+use crate::io::Io;
 use crate::session::RunTag;
 
 /// The evaluator's side of the setup.
@@ -18,20 +18,13 @@ pub struct EvaluatorSetup {
     tag: SessionTag,
     security: Security,
     settings: OtSettings,
-    stage: Option<EvaluatorStage>,
+    sender: BaseSender,
 }
 
-pub(crate) enum EvaluatorStage {
-    /// Sends its offer first, where that waits for nothing.
-    Sending(BaseSender, Vec<u8>),
-    Waiting(BaseSender),
-    /// Sends its offer last, where that answers the garbler's message.
-    Replying(Vec<[Key; 2]>, Vec<u8>),
-    Done(Vec<[Key; 2]>),
-}
-
-pub(crate) enum BaseSender {
-    Ristretto255(Box<ristretto::Sender>),
+enum BaseSender {
+    /// With its offer, which waits for nothing.
+    Ristretto255(Box<ristretto::Sender>, Vec<u8>),
+    /// Its offer answers the garbler's message.
     MlKem768(Box<ml_kem::Sender>),
 }
 
@@ -39,18 +32,25 @@ impl BaseSender {
     /// Size of what is still to come of the garbler's message.
     fn expected_bytes(&self) -> usize {
         match self {
-            Self::Ristretto255(sender) => sender.expected_bytes(),
+            Self::Ristretto255(sender, _) => sender.expected_bytes(),
             Self::MlKem768(sender) => sender.expected_bytes(),
         }
     }
 
     fn take(&mut self, threads: NonZeroUsize, part: &[u8]) -> Result<(), Error> {
         match self {
-            Self::Ristretto255(sender) => sender.take_on(threads, part)?,
+            Self::Ristretto255(sender, _) => sender.take_on(threads, part)?,
             Self::MlKem768(sender) => sender.take_on(threads, part)?,
         }
         Ok(())
     }
+}
+
+/// The base OTs of the evaluator's side of a setup.
+pub struct OfferedBase {
+    tag: SessionTag,
+    made: (Extension, Security),
+    keys: Vec<[Key; 2]>,
 }
 
 impl EvaluatorSetup {
@@ -74,14 +74,14 @@ impl EvaluatorSetup {
         rng: &mut R,
     ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
-        let stage = match settings.base {
+        let sender = match settings.base {
             BaseOt::Ristretto255 => {
-                let (sender, message) = ristretto::Sender::start(Delta::BITS, &tag, rng)?;
-                EvaluatorStage::Sending(BaseSender::Ristretto255(Box::new(sender)), message)
+                let (sender, offer) = ristretto::Sender::start(Delta::BITS, &tag, rng)?;
+                BaseSender::Ristretto255(Box::new(sender), offer)
             }
             BaseOt::MlKem768 => {
                 let sender = ml_kem::Sender::start(Delta::BITS, &tag, rng)?;
-                EvaluatorStage::Waiting(BaseSender::MlKem768(Box::new(sender)))
+                BaseSender::MlKem768(Box::new(sender))
             }
             _ => return Err(UNKNOWN_BASE_OT),
         };
@@ -89,90 +89,74 @@ impl EvaluatorSetup {
             tag,
             security: Security::SemiHonest,
             settings,
-            stage: Some(stage),
+            sender,
         })
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
-    /// semi-honest unless this is called, before the first message.
+    /// semi-honest unless this is called.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
+    /// The evaluator's side.
+    ///
+    /// # Errors
+    ///
+    /// The garbler misbehaves, or the wire fails.
+    pub async fn run(self, io: &mut Io<'_>) -> Result<OfferedBase, Error> {
+        let mut sender = self.sender;
+        if let BaseSender::Ristretto255(_, offer) = &mut sender {
+            *io.message() = core::mem::take(offer);
+            let bytes = io.message().len();
+            io.send(messages::offer(bytes))?;
+        }
+        while sender.expected_bytes() > 0 {
+            let part = io
+                .receive(messages::choice(sender.expected_bytes()))
+                .await?;
+            sender.take(self.settings.threads, part)?;
+        }
+        let keys = match sender {
+            BaseSender::Ristretto255(sender, _) => sender.into_keys()?,
+            BaseSender::MlKem768(sender) => {
+                let (keys, offer) = sender.into_answers()?;
+                *io.message() = offer;
+                let bytes = io.message().len();
+                io.send(messages::offer(bytes))?;
+                keys
+            }
+        };
+        Ok(OfferedBase {
+            tag: self.tag,
+            made: (self.settings.extension, self.security),
+            keys,
+        })
+    }
+}
+
+impl OfferedBase {
     /// The OTs.
     ///
     /// # Errors
     ///
-    /// The setup is not done.
-    pub fn finish(self) -> Result<EvaluatorOt, Error> {
-        let made = (self.settings.extension, self.security);
-        EvaluatorOt::new(keys(self.stage)?, &self.tag, made)
+    /// None that the caller could cause.
+    pub fn ots(self) -> Result<EvaluatorOt, Error> {
+        EvaluatorOt::new(self.keys, &self.tag, self.made)
+    }
+
+    /// The source of OTs with random choices, numbered from 0.
+    pub(crate) fn source(self) -> Result<SourceReceiver, Error> {
+        let (extension, security) = self.made;
+        let source = SourceReceiver::new(self.keys, &self.tag, extension, security, 0);
+        Ok(source?)
     }
 
     /// The base OTs, to be kept for many runs in place of one session's.
-    ///
-    /// # Errors
-    ///
-    /// The setup is not done.
-    pub fn finish_kept(self) -> Result<SpareSet, Error> {
-        Ok(SpareSet::of_offered(&keys(self.stage)?))
-    }
-}
-
-fn keys(stage: Option<EvaluatorStage>) -> Result<Vec<[Key; 2]>, Error> {
-    match stage {
-        Some(EvaluatorStage::Done(keys)) => Ok(keys),
-        _ => Err(NOT_DONE),
-    }
-}
-
-impl Machine for EvaluatorSetup {
-    type State = EvaluatorStage;
-
-    fn state(&mut self) -> &mut Option<EvaluatorStage> {
-        &mut self.stage
-    }
-
-    fn awaited(&self, stage: &EvaluatorStage) -> Option<Action> {
-        match stage {
-            EvaluatorStage::Waiting(sender) => {
-                Some(Action::receive(Kind::BaseOtChoice, sender.expected_bytes()))
-            }
-            _ => None,
-        }
-    }
-
-    fn step(
-        &mut self,
-        stage: EvaluatorStage,
-        message: &mut Vec<u8>,
-    ) -> Result<(EvaluatorStage, Option<Action>), Error> {
-        let (stage, offer) = match stage {
-            EvaluatorStage::Sending(sender, offer) => (EvaluatorStage::Waiting(sender), offer),
-            EvaluatorStage::Replying(keys, offer) => (EvaluatorStage::Done(keys), offer),
-            done @ EvaluatorStage::Done(_) => return Ok((done, Some(Action::Done))),
-            EvaluatorStage::Waiting(_) => return Err(SPENT),
-        };
-        *message = offer;
-        Ok((stage, Some(Action::send(Kind::BaseOtOffer))))
-    }
-
-    fn take(&mut self, stage: EvaluatorStage, payload: &[u8]) -> Result<EvaluatorStage, Error> {
-        let EvaluatorStage::Waiting(mut sender) = stage else {
-            return Err(NOT_ASKED);
-        };
-        sender.take(self.settings.threads, payload)?;
-        if sender.expected_bytes() > 0 {
-            return Ok(EvaluatorStage::Waiting(sender));
-        }
-        Ok(match sender {
-            BaseSender::Ristretto255(sender) => EvaluatorStage::Done(sender.into_keys()?),
-            BaseSender::MlKem768(sender) => {
-                let (keys, reply) = sender.into_answers()?;
-                EvaluatorStage::Replying(keys, reply)
-            }
-        })
+    #[must_use]
+    pub fn kept(self) -> SpareSet {
+        SpareSet::of_offered(&self.keys)
     }
 }

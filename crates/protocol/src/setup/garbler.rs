@@ -4,39 +4,25 @@ use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
 use tacit_ot::base::{BaseOt, Key, PART, ml_kem, ristretto};
+use tacit_ot::source::{Extension, SourceSender};
 use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security, SessionTag};
 
-use super::{GarblerOt, OtSettings, UNKNOWN_BASE_OT};
+use super::{GarblerOt, OtSettings, UNKNOWN_BASE_OT, messages};
 use crate::Error;
-use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
+use crate::io::Io;
 use crate::session::RunTag;
 
 /// The garbler's side of the setup.
 pub struct GarblerSetup {
     tag: SessionTag,
     security: Security,
-    delta: Delta,
+    delta: Box<Delta>,
     settings: OtSettings,
-    stage: Option<GarblerStage>,
+    receiver: BaseReceiver,
 }
 
-pub(crate) enum GarblerStage {
-    /// Makes the parts of its message. Each is flushed before the next is made.
-    Offering(BaseReceiver, Flushed),
-    Waiting(BaseReceiver),
-    Done(Vec<Key>),
-}
-
-/// Whether what was sent last is on its way.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flushed {
-    Yes,
-    No,
-}
-
-pub(crate) enum BaseReceiver {
+enum BaseReceiver {
     Ristretto255(Box<ristretto::Receiver>),
     MlKem768(Box<ml_kem::Receiver>),
 }
@@ -61,6 +47,14 @@ impl BaseReceiver {
             _ => None,
         }
     }
+}
+
+/// The base OTs of the garbler's side of a setup.
+pub struct ChosenBase {
+    tag: SessionTag,
+    made: (Extension, Security),
+    delta: Box<Delta>,
+    keys: Vec<Key>,
 }
 
 impl GarblerSetup {
@@ -113,99 +107,70 @@ impl GarblerSetup {
         Ok(Self {
             tag,
             security: Security::SemiHonest,
-            delta,
+            delta: Box::new(delta),
             settings,
-            stage: Some(GarblerStage::Offering(receiver, Flushed::Yes)),
+            receiver,
         })
     }
 
     /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
-    /// semi-honest unless this is called, before the first message.
+    /// semi-honest unless this is called.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
+    /// The garbler's side.
+    ///
+    /// # Errors
+    ///
+    /// The evaluator misbehaves, or the wire fails.
+    pub async fn run(self, io: &mut Io<'_>) -> Result<ChosenBase, Error> {
+        let (mut receiver, threads) = (self.receiver, self.settings.threads);
+        while let Some(part) = receiver.next_part(threads) {
+            *io.message() = part;
+            let bytes = io.message().len();
+            io.send(messages::choice(bytes))?;
+            // On its way before the next is made.
+            io.breathe().await?;
+        }
+        let offer = io
+            .receive(messages::offer(receiver.expected_bytes()))
+            .await?;
+        let keys = match receiver {
+            BaseReceiver::Ristretto255(receiver) => receiver.finish(threads, offer)?,
+            BaseReceiver::MlKem768(receiver) => receiver.finish(threads, offer)?,
+        };
+        Ok(ChosenBase {
+            tag: self.tag,
+            made: (self.settings.extension, self.security),
+            delta: self.delta,
+            keys,
+        })
+    }
+}
+
+impl ChosenBase {
     /// The OTs.
     ///
     /// # Errors
     ///
-    /// The setup is not done.
-    pub fn finish(self) -> Result<GarblerOt, Error> {
-        let made = (self.settings.extension, self.security);
-        GarblerOt::new(self.delta, keys(self.stage)?, &self.tag, made)
+    /// None that the caller could cause.
+    pub fn ots(self) -> Result<GarblerOt, Error> {
+        GarblerOt::new(Delta::clone(&self.delta), self.keys, &self.tag, self.made)
+    }
+
+    /// The source of OTs with random choices, numbered from 0.
+    pub(crate) fn source(self) -> Result<SourceSender, Error> {
+        let (delta, (extension, security)) = (Delta::clone(&self.delta), self.made);
+        let source = SourceSender::new(delta, self.keys, &self.tag, extension, security, 0);
+        Ok(source?)
     }
 
     /// The base OTs, to be kept for many runs in place of one session's.
-    ///
-    /// # Errors
-    ///
-    /// The setup is not done.
-    pub fn finish_kept(self) -> Result<SpareSet, Error> {
-        Ok(SpareSet::of_chosen(self.delta, &keys(self.stage)?))
-    }
-}
-
-fn keys(stage: Option<GarblerStage>) -> Result<Vec<Key>, Error> {
-    match stage {
-        Some(GarblerStage::Done(keys)) => Ok(keys),
-        _ => Err(NOT_DONE),
-    }
-}
-
-impl Machine for GarblerSetup {
-    type State = GarblerStage;
-
-    fn state(&mut self) -> &mut Option<GarblerStage> {
-        &mut self.stage
-    }
-
-    fn awaited(&self, stage: &GarblerStage) -> Option<Action> {
-        match stage {
-            GarblerStage::Waiting(receiver) => Some(Action::receive(
-                Kind::BaseOtOffer,
-                receiver.expected_bytes(),
-            )),
-            _ => None,
-        }
-    }
-
-    fn step(
-        &mut self,
-        stage: GarblerStage,
-        message: &mut Vec<u8>,
-    ) -> Result<(GarblerStage, Option<Action>), Error> {
-        Ok(match stage {
-            GarblerStage::Offering(receiver, Flushed::No) => {
-                let stage = GarblerStage::Offering(receiver, Flushed::Yes);
-                (stage, Some(Action::Continue))
-            }
-            GarblerStage::Offering(mut receiver, Flushed::Yes) => {
-                match receiver.next_part(self.settings.threads) {
-                    Some(part) => {
-                        *message = part;
-                        let stage = GarblerStage::Offering(receiver, Flushed::No);
-                        (stage, Some(Action::send(Kind::BaseOtChoice)))
-                    }
-                    None => (GarblerStage::Waiting(receiver), None),
-                }
-            }
-            done @ GarblerStage::Done(_) => (done, Some(Action::Done)),
-            GarblerStage::Waiting(_) => return Err(SPENT),
-        })
-    }
-
-    fn take(&mut self, stage: GarblerStage, payload: &[u8]) -> Result<GarblerStage, Error> {
-        let threads = self.settings.threads;
-        Ok(GarblerStage::Done(match stage {
-            GarblerStage::Waiting(BaseReceiver::Ristretto255(receiver)) => {
-                receiver.finish(threads, payload)?
-            }
-            GarblerStage::Waiting(BaseReceiver::MlKem768(receiver)) => {
-                receiver.finish(threads, payload)?
-            }
-            _ => return Err(NOT_ASKED),
-        }))
+    #[must_use]
+    pub fn kept(self) -> SpareSet {
+        SpareSet::of_chosen(Delta::clone(&self.delta), &self.keys)
     }
 }

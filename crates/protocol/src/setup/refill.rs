@@ -1,23 +1,23 @@
 //! Making OTs before they are used, where the extension does not make them with the choices.
 //!
-//! A [`Refill`] is one party's side: it moves the messages of its half of the source
-//! ([`tacit_ot::source`]) until this many OTs are there. Both parties refill for as many, which
-//! follows from what they agreed to run. Every message has one length, which the source says.
+//! Each party moves the messages of its half of the source ([`tacit_ot::source`]) until this many
+//! OTs are there. Both parties refill for as many, which follows from what they agreed to run.
+//! Every message has one length, which the source says.
 
-use rand_core::CryptoRng;
 use tacit_kernels::Prg;
 use tacit_ot::source::{MAX_REFILL, SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
-use super::SessionOt;
+use super::{SessionOt, messages};
 use crate::Error;
-use crate::message::Kind;
-use crate::party::{Action, NOT_ASKED, Party};
+use crate::io::Io;
 
 /// Either half of a source.
 pub(crate) trait Half: Send + 'static {
     /// OTs that are made and not taken.
     fn left(&self) -> u64;
+    /// OTs that were made in all, of which the first has number 0.
+    fn made(&self) -> u64;
     /// As those of the halves.
     fn refill(&mut self, count: usize) -> Result<(), tacit_ot::Error>;
     fn next(&mut self, rng: &mut Prg, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error>;
@@ -30,6 +30,10 @@ macro_rules! half {
             fn left(&self) -> u64 {
                 let available = self.available();
                 available.end - available.start
+            }
+
+            fn made(&self) -> u64 {
+                self.available().end
             }
 
             fn refill(&mut self, count: usize) -> Result<(), tacit_ot::Error> {
@@ -53,87 +57,52 @@ macro_rules! half {
 half!(SourceSender);
 half!(SourceReceiver);
 
-/// The steps of making OTs until there are as many as wanted, of a half that somebody else holds.
-pub(crate) struct RefillSteps {
-    wanted: u64,
-    rng: Prg,
-    /// Whether what was sent last is on its way: the work after it is most of the work, and both
-    /// parties do it at the same time.
-    flushed: bool,
+#[expect(private_bounds, reason = "only this module has halves")]
+impl<E, M: Half> SessionOt<E, M> {
+    /// Makes OTs until `count` can be taken, where they are made before they are used. `seed` is
+    /// random, secret and used for this alone.
+    ///
+    /// # Errors
+    ///
+    /// The peer misbehaves, or the wire fails.
+    pub async fn refill(
+        &mut self,
+        io: &mut Io<'_>,
+        count: u64,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<(), Error> {
+        match self.half() {
+            None => Ok(()),
+            Some(half) => refill(io, half, count, seed).await,
+        }
+    }
 }
 
-impl RefillSteps {
-    pub(crate) fn new<R: CryptoRng + ?Sized>(wanted: u64, rng: &mut R) -> Self {
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(&mut *seed);
-        Self::from_seed(wanted, &seed)
-    }
-
-    pub(crate) fn from_seed(wanted: u64, seed: &Zeroizing<[u8; 32]>) -> Self {
-        Self {
-            wanted,
-            rng: Prg::from_seed(seed),
-            flushed: true,
-        }
-    }
-
-    pub(crate) fn next(
-        &mut self,
-        half: &mut dyn Half,
-        message: &mut Vec<u8>,
-    ) -> Result<Action, Error> {
-        if !std::mem::replace(&mut self.flushed, true) {
-            return Ok(Action::Continue);
-        }
-        let kind = Kind::OtRefill;
-        Ok(match half.next(&mut self.rng, message)? {
+/// Makes OTs until `half` has `count` left.
+async fn refill(
+    io: &mut Io<'_>,
+    half: &mut dyn Half,
+    count: u64,
+    seed: &Zeroizing<[u8; 32]>,
+) -> Result<(), Error> {
+    let mut rng = Prg::from_seed(seed);
+    loop {
+        match half.next(&mut rng, io.message())? {
             Turn::Send => {
-                self.flushed = false;
-                Action::send(kind)
+                let bytes = io.message().len();
+                io.send(messages::refill(bytes))?;
+                // On its way before the work after it, which is most of the work: both parties do
+                // it at the same time.
+                io.breathe().await?;
             }
-            Turn::Receive { bytes } => Action::receive(kind, bytes),
-            Turn::Idle => match self.wanted.saturating_sub(half.left()) {
-                0 => Action::Done,
+            Turn::Receive { bytes } => half.receive(io.receive(messages::refill(bytes)).await?)?,
+            Turn::Idle => match count.saturating_sub(half.left()) {
+                0 => return Ok(()),
                 missing => {
                     half.refill(missing.min(MAX_REFILL as u64) as usize)?;
-                    Action::Continue
+                    io.breathe().await?;
                 }
             },
-        })
-    }
-}
-
-/// One party's side of making OTs until there are as many as wanted.
-pub struct Refill<'a> {
-    /// None where OTs are made with the choices.
-    half: Option<&'a mut dyn Half>,
-    steps: RefillSteps,
-}
-
-impl<'a> Refill<'a> {
-    /// The side of whoever holds `ot`, until it can take `count` OTs.
-    #[expect(private_bounds, reason = "only this module has halves")]
-    #[must_use]
-    pub fn new<E, M: Half, R: CryptoRng + ?Sized>(
-        ot: &'a mut SessionOt<E, M>,
-        count: u64,
-        rng: &mut R,
-    ) -> Self {
-        let (half, steps) = (ot.half(), RefillSteps::new(count, rng));
-        Self { half, steps }
-    }
-}
-
-impl Party for Refill<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        match self.half.as_deref_mut() {
-            None => Ok(Action::Done),
-            Some(half) => self.steps.next(half, message),
         }
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let half = self.half.as_deref_mut().ok_or(NOT_ASKED)?;
-        Ok(half.receive(payload)?)
     }
 }

@@ -4,7 +4,7 @@
 //! | extension | the evaluator's message | before it |
 //! |---|---|---|
 //! | SoftSpoken | the extension with the choices in it, 128/k bits an OT | nothing |
-//! | silent | corrections of random choices, one bit an OT | the OTs are made: [`Refill`](super::Refill) |
+//! | silent | corrections of random choices, one bit an OT | the OTs are made: [refill](SessionOt::refill) |
 //!
 //! Corrections hide the choices perfectly: the made OTs' own choices are random and serve once.
 
@@ -12,14 +12,17 @@ use tacit_kernels::{Block, Prg};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::source::{Extension, SourceReceiver, SourceSender};
-use tacit_ot::spare::{Batch, SpareSet};
+use tacit_ot::spare::SpareSet;
 use tacit_ot::{Delta, Security, SessionTag};
 use zeroize::Zeroizing;
 
 use super::OtSettings;
+use super::messages::{self, EXTENSION_OTS};
 use super::refill::Half;
 use crate::Error;
 use crate::bits::bytes_for;
+use crate::io::Io;
+use crate::party::{OnlyPeer, PeerName};
 use crate::session::RunTag;
 
 /// A party's end of a session's correlated OTs: a [`GarblerOt`], with its Δ, or an
@@ -64,7 +67,7 @@ impl<E, M: Half> SessionOt<E, M> {
         self.extension
     }
 
-    /// Whether OTs have to be made before `count` can be taken: by a [`Refill`](super::Refill).
+    /// Whether OTs have to be made before `count` can be taken: by a [`refill`](Self::refill).
     #[must_use]
     pub fn needs_refill(&self, count: u64) -> bool {
         match &self.maker {
@@ -120,14 +123,6 @@ impl GarblerOt {
         Self::new(delta, base, &tag, (settings.extension, security))
     }
 
-    /// The batch of spare base OTs that an evaluator has of the `q` that it made from these OTs,
-    /// whose setup had this tag.
-    #[must_use]
-    pub fn into_spares(self, tag: &RunTag, q: Zeroizing<Vec<Block>>) -> Batch {
-        let tag = SessionTag::new(*tag.as_bytes());
-        Batch::offered(&tag, self.offset().clone(), q)
-    }
-
     /// The offset that all these OTs share. Secret.
     pub(crate) fn delta(&self) -> Block {
         self.offset().to_block()
@@ -166,6 +161,34 @@ impl GarblerOt {
             }
         }
         Ok(())
+    }
+
+    /// q of each of `count` OTs, which the evaluator chooses.
+    ///
+    /// # Errors
+    ///
+    /// The evaluator misbehaves, or the wire fails.
+    pub async fn offer(
+        &mut self,
+        io: &mut Io<'_>,
+        count: usize,
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        self.offer_to(io, OnlyPeer, count).await
+    }
+
+    /// [`offer`](Self::offer) to this peer.
+    pub(crate) async fn offer_to<P: PeerName>(
+        &mut self,
+        io: &mut Io<'_, P>,
+        peer: P,
+        count: usize,
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        let mut offers = Zeroizing::new(vec![Block::ZERO; count]);
+        for offers in offers.chunks_mut(EXTENSION_OTS) {
+            let expected = messages::extension(self.extension_bytes(offers.len()));
+            self.extend(offers, io.receive_from(peer, expected).await?)?;
+        }
+        Ok(offers)
     }
 
     /// Size of the message that gives `count` OTs with random choices.
@@ -257,6 +280,36 @@ impl EvaluatorOt {
             }
         }
         Ok(())
+    }
+
+    /// The label of an OT for each choice, t = q ⊕ bΔ.
+    ///
+    /// # Errors
+    ///
+    /// The wire fails, or the OTs are used up.
+    pub fn choose(
+        &mut self,
+        io: &mut Io<'_>,
+        choices: &[bool],
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        self.choose_from(io, OnlyPeer, choices)
+    }
+
+    /// [`choose`](Self::choose) from what this peer offers.
+    pub(crate) fn choose_from<P: PeerName>(
+        &mut self,
+        io: &mut Io<'_, P>,
+        peer: P,
+        choices: &[bool],
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        let mut received = Zeroizing::new(vec![Block::ZERO; choices.len()]);
+        let labels = received.chunks_mut(EXTENSION_OTS);
+        for (choices, labels) in choices.chunks(EXTENSION_OTS).zip(labels) {
+            self.extend(choices, labels, io.message())?;
+            let bytes = io.message().len();
+            io.send_to(peer, messages::extension(bytes))?;
+        }
+        Ok(received)
     }
 
     /// One OT with a random choice for each of `received`, whose bit 0 is then the choice, with the

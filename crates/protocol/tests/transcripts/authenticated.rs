@@ -9,9 +9,8 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::Error;
 use tacit_protocol::authenticated::{
-    AuthenticatedParty as _, BLOCK_BYTES, Epoch, EpochSetup, EpochTags, Evaluator, Garbler,
-    LinkedRun, MakingInstances, MakingTriples, SecurityBits, SharedChain, StockedTriples, Terms,
-    TripleBlocks, blocks_for,
+    BLOCK_BYTES, Epoch, EpochBase, EpochSetup, EpochTags, InstanceOrder, LinkedRun, Proven,
+    SecurityBits, SharedChain, StockedTriples, Terms, TripleBlocks, TripleOrder, blocks_for,
 };
 use tacit_protocol::prepared::Demand;
 use tacit_protocol::saved::{SharedHalf, StoredChain as _};
@@ -46,13 +45,12 @@ fn terms(function: &Function, construction: Construction) -> Terms<'_> {
 }
 
 /// Both parties' setups of an epoch.
-fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) -> [EpochSetup; 2] {
+fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) -> [EpochBase; 2] {
     let (settings, mut prg) = (settings(BaseOt::default(), extension), prg(5));
-    let mut setups =
+    let [a, b] =
         ROLES.map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
-    let [a, b] = &mut setups;
-    transcript.run([a, b]);
-    setups
+    let bases = transcript.run_scripts(async |io| a.run(io).await, async |io| b.run(io).await);
+    bases.into()
 }
 
 /// A new epoch.
@@ -63,7 +61,7 @@ fn epochs(extension: Extension, transcript: &mut Transcript) -> [Epoch; 2] {
         garbler: tag(Role::Garbler),
         evaluator: tag(Role::Evaluator),
     };
-    setups(extension, tags, transcript).map(|setup| setup.finish().expect("done"))
+    setups(extension, tags, transcript).map(|base| base.epoch().expect("base OTs"))
 }
 
 /// Two runs from nothing.
@@ -72,14 +70,13 @@ fn from_nothing(construction: Construction, extension: Extension) -> Transcript 
     let [mut a, mut b] = epochs(extension, &mut transcript);
     for number in [1, 2] {
         let terms = terms(&function, construction);
-        let garbler = Garbler::new(terms, &INPUTS[0], a, &seed(number));
-        let evaluator = Evaluator::new(terms, &INPUTS[1], b, &seed(7));
-        let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-        transcript.run([&mut garbler, &mut evaluator]);
-        (a, b) = (
-            garbler.finish().expect("done").1,
-            evaluator.finish().expect("done").1,
+        let (first, second) = (seed(number), seed(7));
+        let (garbler, evaluator) = transcript.run_scripts(
+            async |io| terms.run(io, &INPUTS[0], a, &first).await,
+            async |io| terms.run(io, &INPUTS[1], b, &second).await,
         );
+        assert_eq!(garbler.0, evaluator.0);
+        (a, b) = (garbler.1, evaluator.1);
     }
     transcript
 }
@@ -92,8 +89,13 @@ fn from_instances(construction: Construction) -> Transcript {
     let demand = Demand::of(&function).expect("in bounds");
     let order = function.components().iter().zip(demand.instances);
     let order: Vec<_> = order.collect();
-    let how = (security(), construction, security());
-    let mut shelves = [0, 1].map(|_| Shelf(vec![VecDeque::new(); order.len()]));
+    let order = InstanceOrder {
+        components: &order,
+        security: security(),
+        construction,
+        ordered_at: security(),
+    };
+    let mut shelves = [0, 1].map(|_| Shelf(vec![VecDeque::new(); function.components().len()]));
     let [ours, theirs] = &mut shelves;
     let keep = |shelf: &mut Shelf<_>, place: usize, bytes: &[u8]| {
         shelf.0[place].push_back(Zeroizing::new(bytes.to_vec()));
@@ -101,20 +103,21 @@ fn from_instances(construction: Construction) -> Transcript {
     };
     let ours = |place, bytes: &[u8]| keep(ours, place, bytes);
     let theirs = |place, bytes: &[u8]| keep(theirs, place, bytes);
-    let mut garbler = MakingInstances::new(a, &order, how, ours, &seed(1)).expect("an order");
-    let mut evaluator = MakingInstances::new(b, &order, how, theirs, &seed(2)).expect("an order");
-    transcript.run([&mut garbler, &mut evaluator]);
-    drop((garbler, evaluator));
+    transcript.run_scripts(
+        async |io| order.make(io, a, ours, &seed(1)).await,
+        async |io| order.make(io, b, theirs, &seed(2)).await,
+    );
     let [ours, theirs] = shelves;
     let run = LinkedRun {
         terms: terms(&function, construction),
         id,
         ordered_at: security(),
     };
-    transcript.run_scripts(
+    let (ours, theirs) = transcript.run_scripts(
         async |io| run.garble(io, &INPUTS[0], ours).await,
         async |io| run.evaluate(io, &INPUTS[1], theirs).await,
     );
+    assert_eq!(ours, theirs);
     transcript
 }
 
@@ -145,17 +148,31 @@ fn from_triples() -> Transcript {
     };
     let ours = |_, bytes: &[u8]| keep(ours, bytes);
     let theirs = |_, bytes: &[u8]| keep(theirs, bytes);
-    let mut garbler = MakingTriples::new(a, blocks, security(), ours, &seed(1)).expect("a lot");
-    let mut evaluator = MakingTriples::new(b, blocks, security(), theirs, &seed(2)).expect("a lot");
-    transcript.run([&mut garbler, &mut evaluator]);
-    drop((garbler, evaluator));
+    let security = security();
+    let order = TripleOrder { blocks, security };
+    transcript.run_scripts(
+        async |io| order.make(io, a, ours, &seed(1)).await,
+        async |io| order.make(io, b, theirs, &seed(2)).await,
+    );
     let terms = terms(&function, Construction::TwoCall);
     let [ours, theirs] =
         lots.map(|lot| StockedTriples::new(id, Box::new(Leased(lot))).expect("blocks of the lot"));
-    let garbler = Garbler::from_stock(terms, &INPUTS[0], ours, &seed(3));
-    let evaluator = Evaluator::from_stock(terms, &INPUTS[1], theirs, &seed(4));
-    let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-    transcript.run([&mut garbler, &mut evaluator]);
+    let [garbler, evaluator] = ROLES;
+    let (garbler, evaluator) = transcript.run_scripts(
+        async |io| {
+            let seed = seed(3);
+            terms
+                .run_from_stock(io, garbler, &INPUTS[0], ours, &seed)
+                .await
+        },
+        async |io| {
+            let seed = seed(4);
+            terms
+                .run_from_stock(io, evaluator, &INPUTS[1], theirs, &seed)
+                .await
+        },
+    );
+    assert_eq!(garbler, evaluator);
     transcript
 }
 
@@ -169,7 +186,7 @@ fn chain() -> Transcript {
         EpochTags::of_chain(&run),
         &mut transcript,
     );
-    let mut chains = setups.map(|setup| SharedChain::new(&run, setup).expect("a chain"));
+    let mut chains = setups.map(|setup| SharedChain::new(&run, setup));
     let mut kept: [Vec<SharedHalf>; 2] = Default::default();
     for (function, number) in functions.iter().zip([1, 5]) {
         let terms = terms(function, Construction::TwoCall);
@@ -177,14 +194,17 @@ fn chain() -> Transcript {
         let [a, b] = chains
             .each_mut()
             .map(|chain| chain.epoch(&terms.tag, settings).expect("an attempt"));
-        let garbler = Garbler::in_chain(terms, (&INPUTS[0], &kept[0]), a, &seed(number));
-        let evaluator = Evaluator::in_chain(terms, (&INPUTS[1], &kept[1]), b, &seed(number + 1));
-        let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-        transcript.run([&mut garbler, &mut evaluator]);
-        let (mine, mut garbler) = garbler.save().expect("it has stopped for that");
-        let (theirs, mut evaluator) = evaluator.save().expect("it has stopped for that");
-        transcript.run([&mut garbler, &mut evaluator]);
-        kept = [mine, theirs];
+        let (first, second) = (seed(number), seed(number + 1));
+        let (garbler, evaluator) = transcript.run_scripts(
+            async |io| terms.prove(io, (&INPUTS[0], &kept[0]), a, &first).await,
+            async |io| terms.prove(io, (&INPUTS[1], &kept[1]), b, &second).await,
+        );
+        let saves = [&garbler, &evaluator].map(Proven::saves);
+        kept = saves.map(|saves| saves.expect("a run of a chain"));
+        transcript.run_scripts(
+            async |io| garbler.open(io).await,
+            async |io| evaluator.open(io).await,
+        );
         for chain in &mut chains {
             let next = chain.place().1 + 1;
             chain.forward_to(next).expect("a later attempt");

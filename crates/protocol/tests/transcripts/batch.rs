@@ -5,8 +5,8 @@ use tacit_kernels::Construction;
 use tacit_ot::Security;
 use tacit_protocol::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
-    PreparingEvaluator, PreparingGarbler,
 };
+use tacit_protocol::io::Io;
 use tacit_protocol::session::ProtocolId;
 
 use crate::{INPUTS, Transcript, adder, check, default_ots, prg, run_tag, seed};
@@ -18,19 +18,32 @@ fn run(construction: Construction, executions: u64, bits: u8) -> Transcript {
     let plan = Plan::cheapest(&function, executions, bits).expect("a plan");
     let tag = run_tag(ProtocolId::Prepare, scheme.id(), &function);
     let batch = Batch::new(scheme, &function, plan, &tag).expect("a batch");
-    let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut prg);
-    let evaluator = PreparingEvaluator::new(&batch, evaluator, Vec::new(), 1, &mut prg);
-    let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
+    let (mut garbler_ot, mut evaluator_ot, mut root) = (garbler, evaluator, seed(0));
+    prg.fill_bytes(&mut *root);
     let mut transcript = Transcript::default();
-    transcript.run([&mut garbler, &mut evaluator]);
-    let garblers: Vec<GarblerExecution> = garbler.finish().expect("done");
-    let evaluators: Vec<EvaluatorExecution<'_>> = evaluator.finish().expect("done");
+    let (garblers, evaluators): (Vec<GarblerExecution>, Vec<EvaluatorExecution<'_>>) = transcript
+        .run_scripts(
+            async |io: &mut Io<'_>| {
+                let (ot, kept) = (&mut garbler_ot, Vec::new());
+                batch.prepare_as_garbler(io, ot, kept, 1, &root).await
+            },
+            async |io: &mut Io<'_>| {
+                let (ot, kept) = (&mut evaluator_ot, Vec::new());
+                let prepared = batch.prepare_as_evaluator(io, ot, kept, 1, &mut prg);
+                prepared.await
+            },
+        );
     for (garbler, evaluator) in garblers.into_iter().zip(evaluators) {
         let ready = garbler.ready(&batch, 1);
-        let garbler = OnlineGarbler::new(&batch, ready, &INPUTS[0], &seed(8));
-        let evaluator = OnlineEvaluator::new(&batch, evaluator, &INPUTS[1], 1, &seed(9));
-        let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-        transcript.run([&mut garbler, &mut evaluator]);
+        let seeds = [8, 9].map(seed);
+        let garbler = OnlineGarbler::new(&batch, ready, &INPUTS[0], &seeds[0]).expect("a run");
+        let evaluator = OnlineEvaluator::new(&batch, evaluator, &INPUTS[1], 1, &seeds[1]);
+        let evaluator = evaluator.expect("a run");
+        let (garbler, evaluator) = transcript.run_scripts(
+            async |io: &mut Io<'_>| garbler.run(io).await,
+            async |io: &mut Io<'_>| evaluator.run(io).await,
+        );
+        assert_eq!(garbler, evaluator);
     }
     transcript
 }

@@ -1,6 +1,6 @@
 //! Runs of `direct`.
 
-use tacit_garble::{LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_garble::{SCHEMES, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
@@ -25,14 +25,16 @@ impl SchemeVisitor for DirectRun {
                 scheme,
                 function: &function,
                 tag,
+                threads: 1,
             },
             seed(7),
         );
         let mut transcript = Transcript::default();
-        transcript.run_scripts(
+        let (ours, theirs) = transcript.run_scripts(
             async |io| run.garble(io, &INPUTS[0], &mut offers, &seed).await,
             async |io| run.evaluate(io, &INPUTS[1], &mut choices).await,
         );
+        assert_eq!(ours, theirs);
         transcript
     }
 }
@@ -40,7 +42,7 @@ impl SchemeVisitor for DirectRun {
 #[test]
 fn direct_under_every_scheme_and_extension() {
     let mut runs = Vec::new();
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         let transcript = with_scheme(rung.id, DirectRun(Extension::default())).expect("known");
         runs.push((rung.name.to_owned(), transcript));
     }

@@ -7,6 +7,9 @@
 mod authenticated;
 mod batch;
 mod direct;
+mod gmw;
+mod matching;
+mod on_threads;
 mod outsourced;
 mod prepared;
 mod setup;
@@ -22,12 +25,9 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::Error;
 use tacit_protocol::io::Io;
-use tacit_protocol::io::memory::{run_in_memory, run_through, run_two};
-use tacit_protocol::party::{Party, PeerName};
+use tacit_protocol::io::memory::{run_both, run_two};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
-use tacit_protocol::setup::{
-    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
-};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 use zeroize::Zeroizing;
 
 /// What was sent in each direction, in order.
@@ -35,27 +35,17 @@ use zeroize::Zeroizing;
 struct Transcript(Vec<((usize, usize), Sha256)>);
 
 impl Transcript {
-    /// Runs honest parties and notes what they send.
-    fn run<P: PeerName, const N: usize>(&mut self, parties: [&mut dyn Party<P>; N]) {
-        let failures = run_through(parties, &mut |from, to, kind, (_, payload)| {
-            self.note((from, to.number(from)), kind.byte(), payload);
-            Ok(())
-        });
-        assert!(failures.is_empty(), "{failures:?}");
-    }
-
-    /// The same of scripts.
-    fn run_scripts<T: PartialEq + std::fmt::Debug>(
+    /// Runs honest parties and notes what they send; what the scripts give.
+    fn run_scripts<A, B>(
         &mut self,
-        a: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>,
-        b: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>,
-    ) {
+        a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
+        b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
+    ) -> (A, B) {
         let ended = run_two(a, b, &mut |from, _, kind, (_, payload)| {
             self.note((from, 1 - from), kind.byte(), payload);
             Ok(())
         });
-        let (a, b) = ended.results;
-        assert_eq!(a.expect("honest"), b.expect("honest"));
+        ended.both().expect("honest")
     }
 
     /// Notes a message.
@@ -110,7 +100,7 @@ fn adder() -> Function {
         .input("x", "u8", Role::Garbler)
         .input("y", "u8", Role::Evaluator)
         .value("sum", "u8")
-        .step("sum = add(x, y)")
+        .call(["sum"], "add", ["x", "y"])
         .output("sum", "u8", Recipient::Both, "sum");
     builder.finish().expect("a function")
 }
@@ -123,12 +113,12 @@ fn keeping(loads: bool) -> Function {
         .input("x", "u8", Role::Garbler)
         .input("y", "u8", Role::Evaluator)
         .value("sum", "u8")
-        .step("sum = add(x, y)");
+        .call(["sum"], "add", ["x", "y"]);
     if loads {
         builder
             .load("total", "u8")
             .value("after", "u8")
-            .step("after = add(total, sum)")
+            .call(["after"], "add", ["total", "sum"])
             .output("shown", "u8", Recipient::Both, "after")
             .save("total", "u8", "after");
     } else {
@@ -191,15 +181,23 @@ fn ots(
     let tag = session().setup(Role::Garbler, settings.base, settings.extension);
     let garbler = GarblerSetup::with(settings, &tag, prg).expect("a setup");
     let evaluator = EvaluatorSetup::with(settings, &tag, prg).expect("a setup");
-    let (mut garbler, mut evaluator) = (garbler.secured(security), evaluator.secured(security));
-    transcript.run([&mut garbler, &mut evaluator]);
-    let garbler = garbler.finish().expect("done");
-    let evaluator = evaluator.finish().expect("done");
-    let (mut garbler, mut evaluator) = (garbler, evaluator);
-    let mut making = Refill::new(&mut garbler, count, prg);
-    let mut taking = Refill::new(&mut evaluator, count, prg);
-    transcript.run([&mut making, &mut taking]);
-    (garbler, evaluator)
+    let [mine, yours] = [(); 2].map(|()| {
+        let mut seed = Zeroizing::new([0; 32]);
+        prg.fill_bytes(&mut *seed);
+        seed
+    });
+    transcript.run_scripts(
+        async |io| {
+            let mut ot = garbler.secured(security).run(io).await?.ots()?;
+            ot.refill(io, count, &mine).await?;
+            Ok(ot)
+        },
+        async |io| {
+            let mut ot = evaluator.secured(security).run(io).await?.ots()?;
+            ot.refill(io, count, &yours).await?;
+            Ok(ot)
+        },
+    )
 }
 
 /// The same with the default base OTs and extension, not noted.
@@ -208,10 +206,9 @@ fn default_ots(security: Security, prg: &mut Prg) -> (GarblerOt, EvaluatorOt) {
     let tag = session().setup(Role::Garbler, settings.base, settings.extension);
     let garbler = GarblerSetup::with(settings, &tag, prg).expect("a setup");
     let evaluator = EvaluatorSetup::with(settings, &tag, prg).expect("a setup");
-    let (mut garbler, mut evaluator) = (garbler.secured(security), evaluator.secured(security));
-    run_in_memory([&mut garbler, &mut evaluator]).expect("honest");
-    (
-        garbler.finish().expect("done"),
-        evaluator.finish().expect("done"),
-    )
+    let made = run_both(
+        async |io| garbler.secured(security).run(io).await?.ots(),
+        async |io| evaluator.secured(security).run(io).await?.ots(),
+    );
+    made.expect("honest")
 }

@@ -3,20 +3,21 @@
 use tacit_function::Function;
 use tacit_garble::Scheme as _;
 use tacit_ot::Security;
+use tacit_protocol::io::memory::run_three;
 use tacit_protocol::outsourced::{
-    Cloud, CloudOutcome, CloudStart, Evaluator, Generator, GeneratorOutcome, GeneratorStart,
-    Parameters, Peer, Shape, Terms,
+    Cloud, CloudKept, CloudStart, Evaluator, Generator, GeneratorKept, GeneratorStart, Parameters,
+    Shape, Terms, Verdict,
 };
-use tacit_protocol::party::Party;
+use tacit_protocol::party::PeerName as _;
 use tacit_protocol::saved::StoredChain as _;
 
 use crate::{INPUTS, Transcript, check, default_ots, keeping, prg, scheme, seed};
 
 fn run(
     function: &Function,
-    past: Option<(GeneratorOutcome, CloudOutcome)>,
+    past: Option<(GeneratorKept, CloudKept)>,
     transcript: &mut Transcript,
-) -> (GeneratorOutcome, CloudOutcome) {
+) -> (GeneratorKept, CloudKept) {
     let mut prg = prg(4);
     let parameters = Parameters::insecure_for_measurements(4, 8).expect("in bounds");
     let (with_evaluator, with_generator) = default_ots(Security::Malicious, &mut prg);
@@ -60,18 +61,28 @@ fn run(
     let shape = Shape::of(function);
     let evaluator = Evaluator::new(terms, shape, &INPUTS[1], with_generator, &seed(8));
     let cloud = Cloud::new(scheme(), function, parameters, cloud, saved.1, 1, &seed(7));
-    let (mut generator, mut evaluator, mut cloud) = (
+    let (generator, evaluator, cloud) = (
         generator.expect("a run"),
         evaluator.expect("a run"),
         cloud.expect("a run"),
     );
-    let parties: [&mut dyn Party<Peer>; 3] = [&mut generator, &mut evaluator, &mut cloud];
-    transcript.run(parties);
-    evaluator.finish().expect("done");
-    (
-        generator.finish().expect("done"),
-        cloud.finish().expect("done"),
-    )
+    let (generator, evaluator, cloud) = run_three(
+        async |io| {
+            let (kept, awaited) = generator.make(io).await?;
+            awaited.receive(io).await.map(|_| kept)
+        },
+        async |io| evaluator.evaluate(io, &mut Verdict::default()).await,
+        async |io| {
+            let (kept, results) = cloud.judge(io).await?;
+            results.give(io).map(|()| kept)
+        },
+        &mut |from, to, kind, (_, payload)| {
+            transcript.note((from, to.number(from)), kind.byte(), payload);
+            Ok(())
+        },
+    );
+    evaluator.expect("honest");
+    (generator.expect("honest"), cloud.expect("honest"))
 }
 
 #[test]

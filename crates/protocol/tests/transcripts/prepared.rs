@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 
 use tacit_function::Function;
-use tacit_garble::{LADDER, Scheme, SchemeId, SchemeVisitor, with_scheme};
+use tacit_garble::{SCHEMES, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
 use tacit_protocol::Error;
-use tacit_protocol::party::{Action, Party as _};
 use tacit_protocol::prepared::{
-    Demand, Evaluating, EvaluatorOts, GarblerInstance, GarblerOts, Garbling, GarblingLot,
-    Gathering, InstanceSeed, InstanceTables, Instances, Past, ReceivingLot,
+    self, Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables,
+    Instances, Past, receive_lot, send_lot,
 };
 use tacit_protocol::saved::{ChainId, EvaluatorHalf, GarblerHalf};
 use tacit_protocol::session::ProtocolId;
@@ -55,10 +54,10 @@ fn run<S: Scheme>(
             tables.extend(InstanceTables::from_bytes(scheme, program, bytes.to_vec()));
             Ok(())
         };
-        let mut lot = GarblingLot::new(scheme, program, delta, &seeds, 1).expect("a lot");
-        let mut receiving = ReceivingLot::new(scheme, program, *count, keep).expect("a lot");
-        transcript.run([&mut lot, &mut receiving]);
-        drop(receiving);
+        transcript.run_scripts(
+            async |io| send_lot(io, (scheme, program), &delta, &seeds, 1),
+            async |io| receive_lot(io, (scheme, program), *count, keep).await,
+        );
         let wires = seeds.iter().map(|seed| seed.wires(scheme, program, delta));
         mine.0.push(wires.collect());
         theirs.0.push(tables);
@@ -75,31 +74,30 @@ fn run<S: Scheme>(
     };
     let chain = (!kept.0.is_empty()).then_some(CHAIN);
     let (a, b) = (&kept.0[..], &kept.1[..]);
-    let tag = run_tag(ProtocolId::Prepared, scheme.id(), function);
-    let offers = (delta, GarblerOts { numbers, q });
-    let given = (&INPUTS[0][..], Past { chain, loads: a });
-    let garbler = Garbling::new(scheme, function, tag, given, offers, mine, &seed(7));
-    let mut garbler = garbler.expect("a run");
-    let mut gathering = Gathering::new(scheme, function).expect("in bounds");
-    let mut message = Vec::new();
-    while let Action::Receive { .. } = gathering.next(&mut message).expect("honest") {
-        let Action::Send { kind, .. } = garbler.next(&mut message).expect("honest") else {
-            panic!("the garbler waits for nothing yet");
-        };
-        transcript.note((0, 1), kind.byte(), &message);
-        gathering.receive(&message).expect("honest");
-    }
-    let early = gathering.finish().expect("done");
-    let given = (&INPUTS[1][..], Past { chain, loads: b });
-    let evaluator = Evaluating::new(scheme, function, tag, given, early, &ots, theirs);
-    let mut evaluator = evaluator.expect("a run");
-    transcript.run([&mut garbler, &mut evaluator]);
-    if function.saves().is_empty() {
-        return Kept::default();
-    }
-    let (mine, mut garbler) = garbler.save(CHAIN).expect("it has stopped for that");
-    let (theirs, mut evaluator) = evaluator.save(CHAIN).expect("it has stopped for that");
-    transcript.run([&mut garbler, &mut evaluator]);
+    let run = prepared::Run {
+        scheme,
+        function,
+        tag: run_tag(ProtocolId::Prepared, scheme.id(), function),
+    };
+    let (offers, seed) = (GarblerOts { numbers, q }, seed(7));
+    let ((mine, ours), (theirs, yours)) = transcript.run_scripts(
+        async |io| {
+            let given = (&INPUTS[0][..], Past { chain, loads: a });
+            let linked = run
+                .garble(io, given, (&delta, &offers), mine, &seed)
+                .await?;
+            let (saves, opening) = linked.save(CHAIN);
+            Ok((saves, opening.open(io).await?))
+        },
+        async |io| {
+            let early = run.gather(io).await?;
+            let given = (&INPUTS[1][..], Past { chain, loads: b });
+            let linked = run.evaluate(io, given, early, &ots, theirs).await?;
+            let (saves, opening) = linked.save(CHAIN);
+            Ok((saves, opening.open(io).await?))
+        },
+    );
+    assert_eq!(ours, yours);
     (mine, theirs)
 }
 
@@ -132,7 +130,7 @@ impl SchemeVisitor for Chain {
 #[test]
 fn prepared_under_every_scheme() {
     let mut runs = Vec::new();
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         let transcript = with_scheme(rung.id, Run).expect("known");
         runs.push((rung.name.to_owned(), transcript));
     }

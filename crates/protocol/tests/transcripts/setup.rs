@@ -3,8 +3,6 @@
 use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
-use tacit_protocol::prepared::{ChoosingOts, OfferingOts};
-use zeroize::Zeroizing;
 
 use crate::{Transcript, check, ots, prg, settings};
 
@@ -18,9 +16,10 @@ fn base_ots_and_their_extensions() {
                 let how = (settings(base, extension), security);
                 let (mut garbler, mut evaluator) = ots(how, 300, &mut prg(1), &mut transcript);
                 let choices: Vec<bool> = (0..300).map(|number| number % 3 == 0).collect();
-                let mut offering = OfferingOts::new(&mut garbler, choices.len());
-                let mut choosing = ChoosingOts::new(&mut evaluator, Zeroizing::new(choices));
-                transcript.run([&mut offering, &mut choosing]);
+                transcript.run_scripts(
+                    async |io| garbler.offer(io, choices.len()).await,
+                    async |io| evaluator.choose(io, &choices),
+                );
                 runs.push((format!("{base} {extension} {security:?}"), transcript));
             }
         }

@@ -10,6 +10,7 @@ True
 """
 
 from . import aio, errors, jobs
+from ._common import Common, common
 from ._function import Function, Port, function, library
 from ._session import Listener, Outcome, Session, connect, listen
 from ._table import Table
@@ -17,6 +18,7 @@ from ._tacit import Identity, __version__
 from .errors import TacitError
 
 __all__ = [
+    "Common",
     "Function",
     "Identity",
     "Listener",
@@ -27,6 +29,7 @@ __all__ = [
     "TacitError",
     "__version__",
     "aio",
+    "common",
     "connect",
     "errors",
     "function",

@@ -40,8 +40,7 @@ class Outcome(Mapping[str, Any]):
         self.chain = ran["chain"]
         """The chain of kept values and its version after the run, where it has one."""
         self.base_ots = ran["base_ots"]
-        """Where the base OTs come from, in a session's first run: `fresh`, `batch` where they were
-        made for later sessions too, or `kept` by an earlier one."""
+        """Where the base OTs come from, in a session's first run: `fresh`, or `kept` by a chain."""
         heads = ("phase", "seconds", "bytes_sent", "bytes_received", "rounds")
         spot = ran["and_gates_on_the_spot"]
         note = f"{ran['and_gates']:,} AND gates" + f", {spot:,} of them on the spot" * bool(spot)
@@ -164,7 +163,8 @@ class Session:
         """Prepares for `runs` runs of `function`; the other party does the same in its role.
 
         What is prepared is for the protocol `prepared`, and with `security="malicious"` for
-        `batch`. It is kept in the stock, on disk, and no part of it is ever used twice.
+        `batch`. With `protocol="gmw"` it is crosses, which any function that runs by `gmw` takes. It
+        is kept in the stock, on disk, and no part of it is ever used twice.
         """
         _check(function)
         with _progress.listener(progress) as hears:
@@ -245,10 +245,9 @@ class Listener:
         timeout: float = 60,
         patience: float = 300,
         stock: Path | None = None,
-        keep_base_ots: bool = True,
     ) -> Session:
         """Waits for the other party, as `listen` does."""
-        terms = meeting(peer, timeout, patience, stock, keep_base_ots)
+        terms = meeting(peer, timeout, patience, stock)
         return Session(self._native.accept(identity_of(identity), terms))
 
 
@@ -260,16 +259,14 @@ def connect(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
-    keep_base_ots: bool = True,
 ) -> Session:
     """Connects to the party with the fingerprint `peer`, which listens at `address`.
 
     Either party may start first: the whole wait is `timeout` seconds. Later `patience` bounds each
     wait for a message, in seconds. `stock` is the folder of what is prepared; without it, the one
-    of the command `tacit`. In a folder that is given, base OTs are kept for later sessions by
-    `direct` with the same party, if it keeps them as well and `keep_base_ots` is true.
+    of the command `tacit`.
     """
-    terms = meeting(peer, timeout, patience, stock, keep_base_ots)
+    terms = meeting(peer, timeout, patience, stock)
     return Session(_tacit.connect(address, identity_of(identity), terms))
 
 
@@ -281,7 +278,6 @@ def listen(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
-    keep_base_ots: bool = True,
 ) -> Session:
     """Waits at `address` for the party with the fingerprint `peer` to connect.
 
@@ -294,7 +290,6 @@ def listen(
             timeout=timeout,
             patience=patience,
             stock=stock,
-            keep_base_ots=keep_base_ots,
         )
 
 
@@ -303,7 +298,6 @@ def meeting(
     timeout: float,
     patience: float,
     stock: Path | None,
-    keep_base_ots: bool,
 ) -> _tacit.Meeting:
     """How a session is to be made, as the native module takes it."""
     if not isinstance(peer, str):
@@ -313,7 +307,6 @@ def meeting(
         "timeout": timeout,
         "patience": patience,
         "stock": stock,
-        "keep_base_ots": keep_base_ots,
         "cancel": CANCEL.get() or _tacit.Cancel(),
     }
 

@@ -11,7 +11,6 @@ class Meeting(TypedDict):
     timeout: float
     patience: float
     stock: str | PathLike[str] | None
-    keep_base_ots: bool
     cancel: Cancel
 
 class Terms(TypedDict):
@@ -24,6 +23,19 @@ class Terms(TypedDict):
     replace: bool
     pin: str | None
     progress: Callable[[int, int], object] | None
+
+class CommonTerms(TypedDict):
+    to: str
+    normalize: str
+    timeout: float | None
+    progress: Callable[[int, int], object] | None
+
+class Common(TypedDict):
+    rows: list[int] | None
+    peer_ids: int
+    asked: bool
+    security: str
+    phases: list[tuple[str, float, int, int, int]]
 
 class Ran(TypedDict):
     outputs: dict[str, Any]
@@ -105,6 +117,7 @@ class Session:
     def prepare(
         self, function: Function, runs: int, terms: Terms
     ) -> list[tuple[str, int, int]]: ...
+    def common(self, keys: list[Any], terms: CommonTerms) -> Common: ...
 
 def most_like(name: str, known: list[str]) -> str | None: ...
 def connect(address: str, identity: Identity, meeting: Meeting) -> Session: ...

@@ -24,7 +24,7 @@ pub enum Error {
         other: String,
     },
     /// An offer or level names a peer that may not connect.
-    #[error("{what} names {peer}, which is none of the peers; add it to [peers]")]
+    #[error("{what} names {peer}, which is not one of the peers; add it to [peers]")]
     UnknownPeer {
         /// What names it.
         what: String,
@@ -86,7 +86,7 @@ impl Error {
                 bytes >> 20,
                 limit >> 20,
             ),
-            error => error.to_string(),
+            error => error.with_advice(),
         };
         Self::NotForProtocol {
             what: what.to_owned(),

@@ -1,10 +1,11 @@
 //! What peers may ask for, found by the digest of its function.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::circuit::Digest;
+use tacit::cost::gmw_memory_bytes;
 use tacit::garble::SchemeId;
 use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::scheme::default_scheme;
@@ -28,6 +29,9 @@ pub struct Offer {
     pub name: String,
     /// The functions: one, or a program with each choice of params within its bounds.
     pub functions: Vec<Arc<Function>>,
+    /// The same functions in the [form](Protocol::circuit_form) for `gmw`, where other protocols
+    /// run them as well; where there are none, all protocols run the same.
+    pub shallow: Vec<Arc<Function>>,
     /// This party's role; the garbler's where it is a server of `outsourced`, which either is to
     /// the evaluator.
     pub role: Role,
@@ -59,13 +63,30 @@ pub struct Offer {
 
 impl Offer {
     /// Whether this peer may ask: a client, or the cloud of which this party is the generator.
-    pub(super) fn serves(&self, peer: &Fingerprint) -> bool {
+    pub(crate) fn serves(&self, peer: &Fingerprint) -> bool {
         let outsourced = self.outsourced.as_ref();
         self.peers.contains(peer) || outsourced.is_some_and(|servers| servers.is_cloud(peer))
     }
 
+    /// Every function in each form, with the protocols by which it is run.
+    pub fn forms(&self) -> impl Iterator<Item = (&Arc<Function>, Vec<ProtocolId>)> {
+        let digests = |of: &[Arc<Function>]| -> HashSet<Digest> {
+            of.iter().map(|function| function.digest()).collect()
+        };
+        let [small, shallow] = [&self.functions, &self.shallow].map(|of| digests(of));
+        let small_forms = self.functions.iter().map(move |function| {
+            let has_gmw = shallow.is_empty() || shallow.contains(&function.digest());
+            let protocols = self.protocols.iter().copied();
+            let protocols = protocols.filter(|id| has_gmw || *id != ProtocolId::Gmw);
+            (function, protocols.collect())
+        });
+        let others = self.shallow.iter();
+        let others = others.filter(move |function| !small.contains(&function.digest()));
+        small_forms.chain(others.map(|function| (function, vec![ProtocolId::Gmw])))
+    }
+
     /// s of runs by `protocol`, as a proposal says it.
-    pub(super) fn security_bits(&self, protocol: ProtocolId) -> u8 {
+    pub(crate) fn security_bits(&self, protocol: ProtocolId) -> u8 {
         match protocol {
             ProtocolId::Batch | ProtocolId::Authenticated => self.security.bits(),
             ProtocolId::Outsourced => self
@@ -77,19 +98,26 @@ impl Offer {
     }
 }
 
-/// Where an offered function is, and under which scheme it runs.
-#[derive(Clone, Copy)]
-pub(super) struct OfferedFunction {
-    pub(super) offer: usize,
-    pub(super) function: usize,
-    pub(super) scheme: SchemeId,
+/// An offered function, and how it runs.
+#[derive(Clone)]
+pub(crate) struct OfferedFunction {
+    /// The offer's number.
+    pub(crate) offer: usize,
+    pub(crate) function: Arc<Function>,
+    pub(crate) protocols: Vec<ProtocolId>,
+    pub(crate) scheme: SchemeId,
+    /// Bytes of a run by `gmw`, apart from its OTs.
+    pub(crate) shared_bytes: u64,
 }
 
 pub(super) fn index_offers(
     offers: &[Offer],
 ) -> Result<HashMap<Digest, Vec<OfferedFunction>>, Error> {
     let mut index: HashMap<Digest, Vec<OfferedFunction>> = HashMap::new();
-    let count: usize = offers.iter().map(|offer| offer.functions.len()).sum();
+    let counts = offers
+        .iter()
+        .map(|offer| offer.functions.len().max(offer.shallow.len()));
+    let count: usize = counts.sum();
     if count > MAX_FUNCTIONS {
         return Err(Error::OutOfBounds {
             what: "functions, each choice of params counted as one".to_owned(),
@@ -98,48 +126,45 @@ pub(super) fn index_offers(
         });
     }
     for (number, offer) in offers.iter().enumerate() {
-        for (place, function) in offer.functions.iter().enumerate() {
+        for (function, protocols) in offer.forms() {
             check_chain(offer, function)?;
             let same = index.entry(function.digest()).or_default();
-            let mut others = same.iter().map(|other| &offers[other.offer]);
-            let twice = others.find(|other| {
+            let has_gmw = |protocols: &[ProtocolId]| protocols.contains(&ProtocolId::Gmw);
+            let mut others = same.iter().map(|other| {
+                // Under `gmw` there is no scheme to tell them apart by.
+                let is_same = has_gmw(&other.protocols) && has_gmw(&protocols);
+                (&offers[other.offer], is_same)
+            });
+            let twice = others.find(|(other, is_same)| {
                 other.role == offer.role
                     && other.outsourced.is_some() == offer.outsourced.is_some()
                     && (other.scheme == offer.scheme
                         || other.scheme.is_none()
-                        || offer.scheme.is_none())
+                        || offer.scheme.is_none()
+                        || *is_same)
                     && !other.peers.is_disjoint(&offer.peers)
             });
-            if let Some(other) = twice {
+            if let Some((other, _)) = twice {
                 return Err(Error::TwoOffers {
                     one: other.name.clone(),
                     other: offer.name.clone(),
                 });
             }
             let scheme = offer.scheme.unwrap_or_else(|| default_scheme(function));
+            let what = format!("function {:?}", offer.name);
+            let mut shared_bytes = 0;
+            if has_gmw(&protocols) {
+                let bytes = gmw_memory_bytes(function);
+                shared_bytes = bytes.map_err(|error| Error::not_for(&what, &error))?;
+            }
+            check_malicious((offer, scheme), function, &protocols)?;
             same.push(OfferedFunction {
                 offer: number,
-                function: place,
+                function: Arc::clone(function),
+                protocols,
                 scheme,
+                shared_bytes,
             });
-            let what = format!("function {:?}", offer.name);
-            if offer.protocols.contains(&ProtocolId::Batch) {
-                let order = BatchPreparation::largest(offer.role, function).scheme(scheme);
-                let order = order.statistical_security(offer.security);
-                order
-                    .plan()
-                    .map_err(|error| Error::not_for(&what, &error))?;
-            }
-            if offer.protocols.contains(&ProtocolId::Authenticated) {
-                let mut job = Job::new(function, offer.role)
-                    .scheme(scheme)
-                    .statistical_security(offer.security)
-                    .authenticated();
-                if let Some(chain) = &offer.chain {
-                    job = job.chain(chain);
-                }
-                job.check().map_err(|error| Error::not_for(&what, &error))?;
-            }
         }
         // What a peer may still have is remembered by name.
         let mut others = offers[..number].iter();
@@ -149,6 +174,33 @@ pub(super) fn index_offers(
         }
     }
     Ok(index)
+}
+
+/// Checks that the protocols against a malicious party can run a function as it is offered.
+fn check_malicious(
+    (offer, scheme): (&Offer, SchemeId),
+    function: &Function,
+    protocols: &[ProtocolId],
+) -> Result<(), Error> {
+    let what = format!("function {:?}", offer.name);
+    if protocols.contains(&ProtocolId::Batch) {
+        let order = BatchPreparation::largest(offer.role, function).scheme(scheme);
+        let order = order.statistical_security(offer.security);
+        order
+            .plan()
+            .map_err(|error| Error::not_for(&what, &error))?;
+    }
+    if protocols.contains(&ProtocolId::Authenticated) {
+        let mut job = Job::new(function, offer.role)
+            .scheme(scheme)
+            .statistical_security(offer.security)
+            .authenticated();
+        if let Some(chain) = &offer.chain {
+            job = job.chain(chain);
+        }
+        job.check().map_err(|error| Error::not_for(&what, &error))?;
+    }
+    Ok(())
 }
 
 /// Checks that a function of two parties that keeps values has a chain and protocols that keep
@@ -167,8 +219,7 @@ fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
             format!("it neither saves nor loads values; leave out chain = {chain:?}")
         }
         (Some(_), true) if !offer.protocols.iter().all(keeps) => {
-            "of its protocols, prepared and authenticated alone keep values; name one of them, or \
-             both"
+            "of its protocols, only prepared and authenticated keep values; name one or both"
                 .to_owned()
         }
         (Some(chain), true) => match check_chain_name(chain) {

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tacit::stock::{NoteFailures, Stocks};
 
 use super::Shared;
 use crate::http::Answers;
@@ -54,9 +55,18 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// The notes of how far the stock is that could not be written.
+    fn note_failures(&self) -> NoteFailures {
+        let stocks = self.stocks.as_ref();
+        stocks.map_or_else(NoteFailures::default, Stocks::note_failures)
+    }
+}
+
 impl Answers for Shared {
     fn metrics(&self) -> String {
-        self.metrics.text(self.observer.dropped())
+        self.metrics
+            .text(self.observer.dropped(), self.note_failures().count)
     }
 
     fn health(&self) -> (bool, String) {
@@ -71,6 +81,7 @@ impl Answers for Shared {
             "version": 1,
             "status": status,
             "stock_failed": stock,
+            "note_failed": self.note_failures().last,
             "reload_refused": self.health.reload_refused(),
             "sessions": state.sessions.len(),
             "running": state.sessions.values().filter(|session| session.running).count(),

@@ -18,22 +18,26 @@ const TOLD: Rate = Rate::per_minute(20);
 /// the disk and a turn that others wait for, also where the peer is not to blame.
 const VAIN_ORDERS: Rate = Rate::per_minute(20);
 
+/// How often a peer may ask what it is offered: the answer has up to 4096 functions.
+const QUESTIONS: Rate = Rate::per_minute(20);
+
 /// What one peer has done of late. There is one for each peer of the policy.
 pub(super) struct PeerState {
     pub(super) arrivals: Bucket,
     pub(super) refusals: Bucket,
-    told: Told,
+    told: RefusalLog,
     vain_orders: Bucket,
+    questions: Bucket,
     runs: HashMap<String, Bucket>,
 }
 
 /// Which refusals are told.
-pub(super) struct Told {
+pub(super) struct RefusalLog {
     bucket: Bucket,
     untold: u64,
 }
 
-impl Told {
+impl RefusalLog {
     fn new(now: Instant) -> Self {
         let bucket = Bucket::new(TOLD, now);
         Self { bucket, untold: 0 }
@@ -60,8 +64,9 @@ impl ServiceState {
         let state = self.peers.entry(peer).or_insert_with(|| PeerState {
             arrivals: Bucket::new(arrivals, now),
             refusals: Bucket::new(refusals, now),
-            told: Told::new(now),
+            told: RefusalLog::new(now),
             vain_orders: Bucket::new(VAIN_ORDERS, now),
+            questions: Bucket::new(QUESTIONS, now),
             runs: HashMap::new(),
         });
         state.arrivals.change(arrivals);
@@ -112,7 +117,7 @@ impl Shared {
             }
             None => state
                 .strangers
-                .get_or_insert_with(|| Told::new(now))
+                .get_or_insert_with(|| RefusalLog::new(now))
                 .count(now),
         };
         drop(state);
@@ -155,6 +160,14 @@ impl Shared {
             .or_insert_with(|| Bucket::new(rate, now));
         bucket.change(rate);
         bucket.take(now)
+    }
+
+    /// Whether the peer may ask once more what it is offered.
+    pub(crate) fn may_ask(&self, peer: Fingerprint) -> bool {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        state.peer(peer, &policy, now).questions.take(now)
     }
 
     /// Whether the peer may order once more, as far as its orders of late have come to something.

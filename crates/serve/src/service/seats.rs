@@ -51,17 +51,17 @@ impl Shared {
             return Err("it was refused too often of late");
         }
         if !of_late.arrivals.take(now) {
-            return Err("it begins sessions too often");
+            return Err("it starts sessions too often");
         }
         let most = match is_server {
             true => limits.sessions_of_server(),
             false => limits.sessions_per_peer,
         };
         if of_peer >= most {
-            return Err("it has as many sessions as it may");
+            return Err("it has the most sessions that it may have");
         }
         if all >= limits.sessions {
-            return Err("there are as many sessions as there may be");
+            return Err("there is no room for more sessions");
         }
         if self.is_stopping() {
             return Err("the service is about to stop");

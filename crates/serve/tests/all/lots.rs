@@ -11,7 +11,7 @@ use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
 use tacit::session::{AbortReason, BaseOt, ProtocolId};
 use tacit::stock::{LotPreparation, Prepared, StockName, Stocks};
-use tacit::{Error, Function, Job, Outcome, Role, Session};
+use tacit::{Error, Function, Job, Outcome, ProtocolError, Role, Session};
 use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Service};
 
 use crate::replenish::{Other, until};
@@ -94,7 +94,12 @@ impl<'a> Party<'a> {
         order: impl FnOnce(&mut Session) -> Result<Prepared, Error>,
     ) -> Result<Prepared, Error> {
         let made = order(&mut self.scene.session(self.service, self.number)?);
-        if !matches!(made, Err(Error::PeerAborted(AbortReason::Busy))) {
+        if !matches!(
+            made,
+            Err(Error::Protocol(ProtocolError::PeerAborted(
+                AbortReason::Busy
+            )))
+        ) {
             until("the turn is over", || {
                 let health = self.service.answers().health().1;
                 health.contains(r#""preparing":0"#)
@@ -281,10 +286,15 @@ fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
     }
     // From then on one is heard each three seconds.
     let is_put_off = |ordered: Result<Prepared, Error>| {
-        matches!(ordered, Err(Error::PeerAborted(AbortReason::TooOften)))
+        matches!(
+            ordered,
+            Err(Error::Protocol(ProtocolError::PeerAborted(
+                AbortReason::TooOften
+            )))
+        )
     };
     assert!((0..100).any(|_| is_put_off(one.triples(64_000))));
-    scene.refused("rate", "came to nothing");
+    scene.refused("rate", "failed too often");
     assert_eq!(other.triples(640).unwrap().made(), 640);
     let _ = service.stop(PATIENCE);
 }

@@ -1,11 +1,13 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
-mod kept_ots;
+mod gmw;
 mod lots;
 mod memory;
+mod offers;
 mod outsourced;
 mod refusals;
 mod relay;
 mod replenish;
+mod restored;
 mod scene;
 mod service;

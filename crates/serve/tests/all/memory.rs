@@ -9,7 +9,7 @@ use crate::scene::{A, Scene, millionaires};
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::{AbortReason, OtExtension, ProtocolId};
 use tacit::stock::{LOT_SCHEME, LotPreparation};
-use tacit::{Error, Job, Role, Session, Value};
+use tacit::{Error, Job, ProtocolError, Role, Session, Value};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::policy::Material;
 use tacit_serve::{Level, Limits, Offer, Policy, Service, memory};
@@ -30,7 +30,12 @@ fn authenticated(scene: &Scene) -> Offer {
 }
 
 fn is_busy<T>(result: Result<T, Error>) -> bool {
-    matches!(result, Err(Error::PeerAborted(AbortReason::Busy)))
+    matches!(
+        result,
+        Err(Error::Protocol(ProtocolError::PeerAborted(
+            AbortReason::Busy
+        )))
+    )
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     let mut result = None;
     until("what the first held is free again", || match run(1) {
         // The service's side of the first ends after the peer's.
-        Err(Error::PeerAborted(AbortReason::Busy)) => false,
+        Err(Error::Protocol(ProtocolError::PeerAborted(AbortReason::Busy))) => false,
         done => {
             result = Some(done.unwrap());
             true
@@ -216,7 +221,7 @@ fn an_order_waits_outside_while_runs_hold_the_memory() {
         ..authenticated(&scene)
     };
     let levels = triples(&scene, 1_000_000);
-    let service = scene.start(scene.policy(vec![offer], levels, limits(300)));
+    let service = scene.start(scene.policy(vec![offer], levels, limits(500)));
     let stocks = scene.stocks("peer1", 1 << 30);
     let order = |ands| {
         let mut session = scene.session(&service, 1)?;
@@ -224,21 +229,52 @@ fn an_order_waits_outside_while_runs_hold_the_memory() {
         order.run(&mut session, &stocks).map(drop)
     };
     thread::scope(|scope| {
-        let first = scope.spawn(|| {
-            let mut session = scene.session(&service, 0)?;
+        let run = |peer| {
+            let mut session = scene.session(&service, peer)?;
             let function = millionaires(8);
             let job = Job::new(&function, Role::Evaluator).authenticated();
             job.input("b", 40_u32).run(&mut session)
-        });
-        begun.recv().unwrap();
-        assert!(is_busy(order(1000)), "a run and an order take 392 MiB");
-        go_on.send(()).unwrap();
-        first.join().unwrap().unwrap();
+        };
+        let both = [0, 1].map(|peer| scope.spawn(move || run(peer)));
+        both.iter().for_each(|_| begun.recv().unwrap());
+        assert!(is_busy(order(1000)), "two runs and an order take 604 MiB");
+        both.iter().for_each(|_| go_on.send(()).unwrap());
+        for run in both {
+            run.join().unwrap().unwrap();
+        }
     });
     until("what the run held is free again", || match order(1000) {
-        Err(Error::PeerAborted(AbortReason::Busy)) => false,
+        Err(Error::Protocol(ProtocolError::PeerAborted(AbortReason::Busy))) => false,
         done => done.is_ok(),
     });
+}
+
+/// Else the runs of one peer, which are bounded by its share, could keep everybody from preparing.
+#[test]
+fn there_is_room_for_a_preparation_beside_the_share_of_a_peer() {
+    let scene = Scene::new(2);
+    let policy = |memory_mib, memory_mib_per_peer| {
+        let limits = Limits {
+            memory_mib_per_peer,
+            ..limits(memory_mib)
+        };
+        let levels = triples(&scene, 1_000_000);
+        Policy::new(scene.peer_list(), vec![], levels, limits, None)
+    };
+    let refused = policy(400, Some(221))
+        .err()
+        .expect("too little")
+        .to_string();
+    for word in [
+        "memory_mib: 400",
+        "at least 401",
+        "221, and 180 for the stock",
+    ] {
+        assert!(refused.contains(word), "{refused}");
+    }
+    assert!(policy(401, Some(221)).is_ok());
+    // A share that nobody has named leaves the room.
+    assert!(policy(181, None).is_ok());
 }
 
 /// Otherwise peers that have run once and stay keep the memory from all others.

@@ -16,12 +16,12 @@ use tacit::scheme::default_scheme;
 use tacit::session::{AbortReason, BaseOt, OtExtension, Proposal, ProtocolId};
 use tacit::stock::Stocks;
 use tacit::{
-    Error, Fingerprint, Function, Identity, Listener, Outcome, Role, Session, Settings, Value,
-    library,
+    Error, Fingerprint, Function, Identity, Listener, Outcome, ProtocolError, Role, Session,
+    Settings, Value, library,
 };
 use tacit_net::{Channel, tls};
 use tacit_protocol::message::Kind;
-use tacit_protocol::session::{Hello, Opening, SpareOffer};
+use tacit_protocol::session::Hello;
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
 use tacit_serve::{Event, Limits, Offer, Outsourced, Peer, Policy, Rate, Server, Service};
@@ -99,6 +99,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
         rate: None,
         time_limit: PATIENCE,
         functions: vec![of],
+        shallow: Vec::new(),
     }
 }
 
@@ -250,15 +251,11 @@ impl Three {
             to,
         };
         let mut channel = self.raw(client, server);
-        let opening = Opening {
-            proposal,
-            spare: SpareOffer::None,
-        };
-        let sent = channel.send(Kind::Propose.byte(), &opening.to_bytes());
+        let sent = channel.send(Kind::Propose.byte(), &proposal.to_bytes());
         sent.expect("room");
         let sent = channel.send(Kind::RunTicket.byte(), &ticket.to_bytes());
         sent.expect("room");
-        let answer = channel.receive(Opening::BYTES).ok()?;
+        let answer = channel.receive(Proposal::BYTES).ok()?;
         Some((answer.kind, answer.payload.to_vec()))
     }
 
@@ -455,7 +452,12 @@ fn the_other_server_leaves_sessions_to_clients() {
     let _open = [session(cloud), session(cloud)].map(|session| session.expect("a session"));
     let refused = session(cloud).err();
     assert!(
-        matches!(refused, Some(Error::PeerAborted(AbortReason::Busy))),
+        matches!(
+            refused,
+            Some(Error::Protocol(ProtocolError::PeerAborted(
+                AbortReason::Busy
+            )))
+        ),
         "{refused:?}"
     );
     session(&three.clients[0]).expect("the session that is left to clients");

@@ -80,7 +80,7 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
     let mut session = scene.session(&service, 0).unwrap();
     let job = Job::new(&eight, Role::Garbler).input("a", 1_u32);
     let error = job.run(&mut session).unwrap_err();
-    assert!(error.to_string().contains("--role evaluator"), "{error}");
+    assert!(error.with_advice().contains("role evaluator"), "{error}");
     // Nobody ordered this.
     let mut session = scene.session(&service, 0).unwrap();
     let stocks = scene.stocks("peer0", 1 << 30);
@@ -88,7 +88,7 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
     refused_with(prepared, AbortReason::OrderNotAllowed);
     scene.refused(
         "preparation",
-        "as evaluator under half-gates/two-call, is none",
+        "as evaluator under half-gates/two-call, fits no level of stock",
     );
     // A stranger does not come in.
     let stranger = Identity::generate().unwrap();
@@ -135,7 +135,7 @@ fn a_peer_that_comes_too_often_is_not_heard_and_others_are() {
         .collect();
     let one_more = scene.session(&service, 0).map(|_| ());
     refused_with(one_more, AbortReason::Busy);
-    scene.refused("session", "as many sessions as it may");
+    scene.refused("session", "the most sessions that it may have");
     held.into_iter()
         .for_each(|session| session.close().unwrap());
     for _ in 0..2 {

@@ -10,8 +10,8 @@ use tacit::protocols::StatisticalSecurity;
 use tacit::session::{AbortReason, ProtocolId};
 use tacit::stock::{Preparation, Prepared, StockName, Stocks};
 use tacit::{
-    Error, Fingerprint, Function, Identity, Job, Listener, Outcome, Role, Session, Settings, Value,
-    library,
+    Error, Fingerprint, Function, Identity, Job, Listener, Outcome, ProtocolError, Role, Session,
+    Settings, Value, library,
 };
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
@@ -32,7 +32,7 @@ pub(crate) const A: u32 = 41;
 /// Checks that the peer of `result` was refused for `reason`.
 pub(crate) fn refused_with<T: std::fmt::Debug>(result: Result<T, Error>, reason: AbortReason) {
     match result {
-        Err(Error::PeerAborted(found)) => assert_eq!(found, reason),
+        Err(Error::Protocol(ProtocolError::PeerAborted(found))) => assert_eq!(found, reason),
         other => panic!("{other:?} where {reason:?} was due"),
     }
 }
@@ -91,6 +91,7 @@ impl Scene {
             name: functions[0].name().to_owned(),
             functions,
             role: Role::Garbler,
+            shallow: Vec::new(),
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
             outsourced: None,
             chain: None,
@@ -148,12 +149,16 @@ impl Scene {
     }
 
     pub(crate) fn start_with(&self, policy: Policy, stock_bytes: u64) -> Service {
+        self.start_on(policy, self.stocks("alice", stock_bytes))
+    }
+
+    /// The service on these stocks.
+    pub(crate) fn start_on(&self, policy: Policy, stocks: Stocks) -> Service {
         let events = Arc::clone(&self.events);
         let observer = move |event: &Event| {
             let mut events = events.lock().unwrap_or_else(PoisonError::into_inner);
             events.push(event.clone());
         };
-        let stocks = self.stocks("alice", stock_bytes);
         let listener = Listener::bind("127.0.0.1:0").expect("a free port");
         let alice = self.alice.clone();
         Service::start(alice, listener, Some(stocks), policy, Arc::new(observer))
@@ -233,6 +238,11 @@ impl Scene {
             Job::new(&function, Role::Evaluator).prepared(stocks),
             session,
         )
+    }
+
+    /// The peer's input of AES.
+    pub(crate) fn block(&self) -> Value {
+        bytes(BLOCK)
     }
 
     /// A peer's run of AES.

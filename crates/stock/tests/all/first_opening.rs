@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use tacit_stock::{
-    Disk, EpochId, Limits, PeerId, Role, RootKey, SchemeId, Stock, StockError, StockId, Stocks,
+    Disk, EpochId, Limits, PeerId, Role, RootKey, Stock, StockError, StockId, Stocks,
 };
 
 const PROCESSES: u8 = 8;
@@ -21,7 +21,7 @@ fn id(peer: u8) -> StockId {
         own: PeerId([1; 32]),
         peer: PeerId([peer; 32]),
         role: Role::Garbler,
-        scheme: SchemeId(*b"test"),
+        scheme: *b"test",
     }
 }
 

@@ -12,6 +12,5 @@ mod parties;
 mod probe;
 mod remedies;
 mod rollback;
-mod sets;
 mod stolen;
 mod witnessed;

@@ -6,9 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tacit_stock::{
-    Disk, EpochId, Limits, PeerId, Role, RootKey, SchemeId, StockError, StockId, Stocks,
-};
+use tacit_stock::{Disk, EpochId, Limits, PeerId, Role, RootKey, StockError, StockId, Stocks};
 
 fn open(folder: &Path) -> Result<Stocks, StockError> {
     Stocks::open(Arc::new(Disk), folder, RootKey::Beside)
@@ -36,7 +34,7 @@ fn nothing_in_the_folder_is_open_to_others() {
         own: PeerId([1; 32]),
         peer: PeerId([2; 32]),
         role: Role::Garbler,
-        scheme: SchemeId(*b"test"),
+        scheme: *b"test",
     };
     let epoch = EpochId {
         number: 1,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tacit_stock::{
     Agreement, ComponentDigest, EpochId, Lease, LeasePool, LeaseRequest, Limits, LotWriter, PeerId,
-    Role, RootKey, SchemeId, Shape, Span, Stock, StockError, StockId, Stocks, Storage, Witness,
+    Role, RootKey, Shape, Span, Stock, StockError, StockId, Stocks, Storage, Witness,
 };
 
 pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
@@ -25,7 +25,7 @@ pub(crate) fn id(role: Role) -> StockId {
         own,
         peer,
         role,
-        scheme: SchemeId(*b"test"),
+        scheme: *b"test",
     }
 }
 

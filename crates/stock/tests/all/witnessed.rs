@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::parties::{self, EPOCH, TABLES, id};
 use tacit_stock::{
     Chain, ChainMarks, ChainStatus, EpochId, Limits, Memory, Policy, Role, RootKey, Span, Stock,
-    StockError, Stocks, Tried, TryKey, TryRecord, Whose, Witness,
+    StockError, Stocks, Tried, TryKey, TryRecord, Witness,
 };
 
 /// A machine: the disk with the stocks, and what is outside of their folder.
@@ -63,8 +63,7 @@ impl Machine {
 }
 
 fn is_refused(opened: Result<Stock, StockError>) -> bool {
-    let whose = Whose::Ours;
-    matches!(opened, Err(StockError::RolledBack { whose: found, .. }) if found == whose)
+    matches!(opened, Err(StockError::Restored { .. }))
 }
 
 /// Both parties go back to one day, so that their records agree.
@@ -109,6 +108,47 @@ fn an_epoch_that_has_ended_does_not_come_back() {
     drop(stock.expect("room"));
     drop(machine.stock(Role::Garbler).expect("as it was left"));
     assert!(is_refused(machine.with(&backup).stock(Role::Garbler)));
+}
+
+/// The garbler names the epoch that both begin: it may name one that was, once its record is gone.
+#[test]
+fn an_epoch_that_was_is_not_begun_again() {
+    let (machine, id) = (Machine::new(), id(Role::Evaluator));
+    drop(machine.open());
+    let dropped = machine.stocks.copy();
+    let create = |machine: &Machine, epoch| {
+        let stocks = machine.open();
+        stocks.create(id, epoch, b"", Limits::default())
+    };
+    drop(create(&machine, EPOCH).expect("room"));
+    machine.open().remove(&id).expect("unlocked");
+    let machine = machine.with(&dropped);
+    let refused = create(&machine, EPOCH);
+    let is_refused = matches!(refused, Err(StockError::PeerMisbehaved { .. }));
+    assert!(is_refused, "{refused:?}");
+    // Nothing was begun that would be in the way of another.
+    let next = EpochId { number: 2, ..EPOCH };
+    drop(create(&machine, next).expect("another epoch"));
+    drop(machine.stock(Role::Evaluator).expect("as it was left"));
+}
+
+/// A peer without a record has another epoch begun as often as it connects.
+#[test]
+fn epochs_that_came_to_nothing_leave_no_notes() {
+    let machine = Machine::new();
+    let id = id(Role::Evaluator);
+    let notes = || machine.outside.files().len();
+    let mut stock = machine
+        .open()
+        .create(id, EPOCH, b"", Limits::default())
+        .expect("room");
+    drop(machine.stock(Role::Evaluator).expect("as it was left"));
+    let one = notes();
+    for number in 2..20 {
+        let next = EpochId { number, ..EPOCH };
+        stock = stock.new_epoch(next, b"").expect("room");
+    }
+    assert!(notes() <= one, "{:?}", machine.outside.files());
 }
 
 #[test]
@@ -199,6 +239,24 @@ fn a_restored_chain_is_refused_and_can_be_dropped() {
     chain(&restored).remove().expect("unlocked");
     let marks = begin(&restored, 8);
     chain(&restored).reconcile(&marks).expect("another chain");
+}
+
+/// A peer that leaves each first run leaves a chain that both begin anew.
+#[test]
+fn chains_that_came_to_nothing_leave_no_notes() {
+    let machine = Machine::new();
+    let absent = chain(&machine).marks().expect("none");
+    let mut notes = Vec::new();
+    for id in 0..20 {
+        let chain = chain(&machine);
+        let new = chain.create([id; 16], &Policy::default(), None, b"a split");
+        // Durable here, and the peer never hears of it.
+        new.expect("room").finish().expect("room");
+        chain.reconcile(&absent).expect("they begin anew");
+        assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
+        notes.push(machine.outside.files().len());
+    }
+    assert_eq!(notes.first(), notes.last());
 }
 
 /// The peer was caught, and the chain killed; then its keepers restore a copy.

@@ -4,17 +4,17 @@
 use rand_core::UnwrapErr;
 use tacit_function::Role;
 use tacit_net::NetError;
-use tacit_protocol::authenticated::{
-    AuthenticatedParty, EpochSetup, EpochTags, Evaluator, Garbler, SharedChain, Terms,
-};
+use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::authenticated::{EpochSetup, EpochTags, SharedChain, Terms};
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::party::Progress;
 use tacit_protocol::saved::{ChainVersion, SavedState, SharedHalf};
 use zeroize::Zeroizing;
 
 use super::planned_at;
+use crate::advice::advice;
 use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::{drive, seed};
+use crate::driver::{run_script, seed};
 use crate::kept::{Agreed, ChainInUse, ChainPlace, Past};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
@@ -45,20 +45,13 @@ pub(crate) struct ChainedOutcome {
     pub(crate) phases: Vec<PhaseCost>,
 }
 
-impl<'a> ChainedRun<'a> {
+impl ChainedRun<'_> {
     /// Runs as `role`.
     ///
     /// # Errors
     ///
     /// Whatever ends the run. After a failed check, at either party, the chain has ended.
-    pub(crate) fn run(self, role: Role) -> Result<ChainedOutcome, Error> {
-        match role {
-            Role::Garbler => self.play::<Garbler<'a>>(),
-            Role::Evaluator => self.play::<Evaluator<'a>>(),
-        }
-    }
-
-    fn play<P: AuthenticatedParty<'a>>(mut self) -> Result<ChainedOutcome, Error> {
+    pub(crate) fn run(mut self, role: Role) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
             terms,
@@ -66,7 +59,7 @@ impl<'a> ChainedRun<'a> {
             ..
         } = &mut self;
         let function = terms.function;
-        let kept_as = (Protocol::Authenticated, P::ROLE);
+        let kept_as = (Protocol::Authenticated, role);
         let about = (function, terms.tag);
         let agreed = Agreed::on(place, about, session, kept_as, |past| {
             let place = past.chain.as_ref().map(SharedChain::place);
@@ -75,11 +68,11 @@ impl<'a> ChainedRun<'a> {
         terms.tag = agreed.tag;
         check_base_ot(&agreed, session.base_ot())?;
         // Before the peer hears anything of the attempt's Δ.
-        let (role, bits) = (P::ROLE, terms.security.get());
+        let bits = terms.security.get();
         let (mut tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
         terms.security = planned_at(bits, charge_bits, tried.as_ref())?;
         let Agreed { kept, past, .. } = agreed;
-        let ran = self.attempt::<P>(&kept, past, tried.as_mut());
+        let ran = self.attempt(role, (&kept, past), tried.as_mut());
         let error = match ran {
             Ok(outcome) => {
                 // A try that cannot be taken off stays, which costs bits and loses none.
@@ -94,18 +87,18 @@ impl<'a> ChainedRun<'a> {
         let noted = tried.map_or(Ok(()), |tried| tried.note_cheat(&error));
         Err(match killed.and(noted) {
             Ok(()) => error,
-            Err(failed) => Error::Material(format!(
-                "{error}; and the end of its chain could not be recorded: {failed}. Remove the \
-                 chain by hand with `tacit stock drop-chain`"
-            )),
+            Err(failed) => Error::material(
+                format!("{error}; and the end of its chain could not be recorded: {failed}"),
+                advice!("remove the chain by hand with "(DropChain(None))),
+            ),
         })
     }
 
     /// The attempt, which is durable and, as `tried`, counted.
-    fn attempt<P: AuthenticatedParty<'a>>(
+    fn attempt(
         self,
-        kept: &ChainInUse,
-        past: Past<SharedChain, SharedHalf>,
+        role: Role,
+        (kept, past): (&ChainInUse, Past<SharedChain, SharedHalf>),
         mut tried: Option<&mut CountedTry>,
     ) -> Result<ChainedOutcome, Error> {
         let Self {
@@ -115,7 +108,7 @@ impl<'a> ChainedRun<'a> {
             watch,
             ..
         } = self;
-        let (role, settings) = (P::ROLE, session.ot_settings());
+        let settings = session.ot_settings();
         let mut phases = Vec::new();
         let mut chain = match past.chain {
             Some(chain) => {
@@ -128,11 +121,11 @@ impl<'a> ChainedRun<'a> {
                     EpochTags::of_chain(&terms.tag),
                     UnwrapErr(getrandom::SysRng),
                 );
-                let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
-                session.set_up_epoch(&mut setup, tried.as_deref_mut())?;
+                let setup = EpochSetup::new(role, settings, tags, &mut rng)?;
+                let base = session.set_up_epoch(setup, tried.as_deref_mut())?;
                 session.note_base_ots(BaseOtSource::Fresh);
                 phases.push(clock.stop(Phase::Setup, session));
-                SharedChain::new(&terms.tag, setup)?
+                SharedChain::new(&terms.tag, base)
             }
         };
         let clock = Clock::start(session);
@@ -140,17 +133,20 @@ impl<'a> ChainedRun<'a> {
         if let Some(tried) = tried {
             tried.begin();
         }
-        let epoch = chain.epoch(&terms.tag, settings)?;
-        let mut party = P::in_chain(terms, (inputs, &past.loads), epoch, &seed())?;
-        drive(session.channel(), &mut party, watch)?;
+        if chain.role() != role {
+            return Err(Error::ApiMisuse("a chain serves its own role"));
+        }
+        let (epoch, seed) = (chain.epoch(&terms.tag, settings)?, seed());
+        let given = (inputs, &past.loads[..]);
+        let proven = run_script(session.channel(), watch, async |io| {
+            terms.prove(io, given, epoch, &seed).await
+        })?;
         let (mut version, saves) = (chain.place().0, terms.function.saves());
         if !saves.is_empty() {
-            let (values, opening) = party.save()?;
-            version.version = kept.save(saves, &chain, &values, None, session)?;
-            party = opening;
-            drive(session.channel(), &mut party, watch)?;
+            version.version = kept.save(saves, &chain, &proven.saves()?, None, session)?;
         }
-        let (outputs, _) = party.finish()?;
+        let opened = run_script(session.channel(), watch, async |io| proven.open(io).await);
+        let (outputs, _) = opened?;
         phases.push(clock.stop(Phase::Run, session));
         Ok(ChainedOutcome {
             outputs,
@@ -180,8 +176,8 @@ fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Res
 fn ends_chain(error: &Error) -> bool {
     matches!(
         error,
-        Error::PeerMisbehaved(_)
-            | Error::PeerAborted(AbortReason::Misbehaved)
-            | Error::Network(NetError::TooLong { .. } | NetError::WrongFrame { .. })
+        Error::Protocol(
+            ProtocolError::PeerMisbehaved(_) | ProtocolError::PeerAborted(AbortReason::Misbehaved)
+        ) | Error::Network(NetError::TooLong { .. } | NetError::WrongFrame { .. })
     )
 }

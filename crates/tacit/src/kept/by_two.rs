@@ -3,16 +3,17 @@
 
 use tacit_function::{Function, Role};
 use tacit_protocol::Misbehaviour;
+use tacit_protocol::io::{Io, Message};
 use tacit_protocol::message::Kind;
 use tacit_protocol::saved::{SavedState, StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
-use tacit_stock::StockError;
 
-use super::{ChainInUse, ChainPlace, MAX_TOLD_BYTES, OtherKeeper, Past, User};
-use crate::driver::{receive, send};
+use super::{ChainInUse, ChainPlace, MARKS, OtherKeeper, Past, User};
 use crate::protocols::Protocol;
-use crate::stock::wait_for;
 use crate::{Error, Session};
+
+/// From both: chain, version and loads of the run, as the sender has them.
+const STATE: Message = Message::exactly(Kind::SavedState, SavedState::BYTES);
 
 /// What both are agreed on.
 pub(crate) struct Agreed<C, V> {
@@ -33,13 +34,15 @@ impl OtherKeeper for Heard<'_> {
         self.session.name()
     }
 
-    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error> {
+    fn swap(&mut self, message: Message, ours: &[u8]) -> Result<Vec<u8>, Error> {
         match self.first.take() {
-            None => self.session.exchange(kind, ours, max_bytes),
-            Some(theirs) => {
-                send(self.session.channel(), kind, ours)?;
+            None => self.session.swap(message, ours),
+            Some(theirs) => self.session.exchange(async |io| {
+                io.message().clear();
+                io.message().extend_from_slice(ours);
+                io.send(message)?;
                 Ok(theirs)
-            }
+            }),
         }
     }
 
@@ -65,24 +68,18 @@ impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
         let first = match role.1 {
             Role::Evaluator => None,
             Role::Garbler => {
-                let told = receive(session.channel(), Kind::ChainMarks, MAX_TOLD_BYTES)?;
-                Some(told.to_vec())
+                let told = async |io: &mut Io<'_>| Ok(io.receive(MARKS).await?.to_vec());
+                Some(session.exchange(told)?)
             }
         };
         let keepers = (session.own(), session.peer());
-        let opened = wait_for(session, || {
-            match super::open(Some(place), function, keepers, role) {
-                Err(Error::Stock(error)) if matches!(*error, StockError::Busy { .. }) => {
-                    Ok(Err(*error))
-                }
-                opened => opened.map(Ok),
-            }
-        })?;
-        let opened = opened.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
+        let located = super::locate(Some(place), function, keepers, role)?;
+        let located = located.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
+        let opened = located.take(session)?;
         let mut other = Heard { session, first };
         let (kept, past) = ChainInUse::begin(opened, function, User::Keepers, &mut other)?;
         let ours = state(&past);
-        let told = other.exchange(Kind::SavedState, &ours.to_bytes(), SavedState::BYTES)?;
+        let told = other.swap(STATE, &ours.to_bytes())?;
         let theirs = SavedState::parse(&told).ok_or(Misbehaviour::InvalidField {
             kind: Kind::SavedState,
             field: "state",

@@ -30,7 +30,7 @@ impl OtherKeeper for Other {
     fn name(&self) -> &'static str {
         "other party"
     }
-    fn exchange(&mut self, _: Kind, _: &[u8], _: usize) -> Result<Vec<u8>, Error> {
+    fn swap(&mut self, _: Message, _: &[u8]) -> Result<Vec<u8>, Error> {
         let awaited = Awaited::Message;
         let version = self.0.ok_or(NetError::Closed { awaited })?;
         Ok(version.to_le_bytes().to_vec())
@@ -58,7 +58,7 @@ fn a_claimed_attempt_costs_a_few_dozen_steps() {
     for claimed in [1 << 20, u64::MAX] {
         let before = attempt();
         let told = go_forward(&chain, state, claimed, "other party");
-        assert!(matches!(told, Err(Error::ChainsDiffer(_))), "{told:?}");
+        assert!(matches!(told, Err(Error::ChainsDiffer { .. })), "{told:?}");
         assert!(attempt() > before && attempt() - before <= 64);
         // The other party, which is where this one was, can follow.
         assert!(attempt() + 1 - before <= 64);

@@ -2,7 +2,7 @@
 //! function's components are not compiled.
 
 use tacit_function::Role;
-use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms};
+use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms, Verdict};
 
 use super::OutsourcedJob;
 use super::kept::hear_kept;
@@ -48,13 +48,15 @@ impl OutsourcedJob<'_> {
             if let Some(pin) = self.task.pin {
                 party = party.pinned(pin);
             }
-            let ran = links.drive(&mut party, &mut self.watch);
+            let mut verdict = Verdict::default();
+            let ran = links.run(&mut self.watch, async |io| {
+                party.evaluate(io, &mut verdict).await
+            });
             refusal = ran.as_ref().err().and_then(|error| {
                 let (from, error) = error.party().zip(error.of_protocol())?;
-                party.refusal(from, &error)
+                verdict.refusal(from, error)
             });
-            ran?;
-            let done = party.finish()?;
+            let done = ran?;
             let saves = !self.task.function.saves().is_empty();
             let chain = if saves { done.saved } else { done.loaded };
             if saves {

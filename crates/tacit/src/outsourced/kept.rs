@@ -1,11 +1,10 @@
 //! What generator and cloud keep in a run of three, and what ends a chain.
 
-use tacit_protocol::Misbehaviour;
-use tacit_protocol::message::Kind;
+use tacit_protocol::io::Message;
 use tacit_protocol::outsourced::{Peer, kills_chain};
 
 use super::links::Links;
-use crate::kept::{ChainInUse, OtherKeeper};
+use crate::kept::{ChainInUse, OtherKeeper, VERSION_KEPT};
 use crate::{Category, Error, Session};
 
 /// The other server, over the link to it.
@@ -19,9 +18,9 @@ impl OtherKeeper for OtherServer<'_, '_> {
         self.peer.name()
     }
 
-    fn exchange(&mut self, kind: Kind, ours: &[u8], max_bytes: usize) -> Result<Vec<u8>, Error> {
-        let exchange = |session: &mut Session| session.exchange(kind, ours, max_bytes);
-        self.links.with(self.peer, exchange)
+    fn swap(&mut self, message: Message, ours: &[u8]) -> Result<Vec<u8>, Error> {
+        let swap = |session: &mut Session| session.swap(message, ours);
+        self.links.with(self.peer, swap)
     }
 
     fn blame(&self, error: Error) -> Error {
@@ -32,9 +31,11 @@ impl OtherKeeper for OtherServer<'_, '_> {
 /// Tells the evaluator that both servers have kept this version.
 pub(super) fn tell_kept(links: &mut Links<'_>, version: u64) -> Result<(), Error> {
     links.with(Peer::Evaluator, |session| {
-        let channel = session.channel();
-        crate::driver::send(channel, Kind::VersionKept, &version.to_le_bytes())?;
-        crate::driver::flush(channel)
+        session.script(async |io| {
+            io.message().clear();
+            io.message().extend_from_slice(&version.to_le_bytes());
+            io.send(VERSION_KEPT)
+        })
     })
 }
 
@@ -43,7 +44,7 @@ impl ChainInUse {
     /// that are too long count like any other malformed message.
     pub(super) fn kill_for(&self, error: &Error) -> Result<(), Error> {
         let kills = match error.of_protocol() {
-            Some(of_protocol) => kills_chain(&of_protocol, error.party()),
+            Some(of_protocol) => kills_chain(of_protocol, error.party()),
             None => error.category() == Category::Peer && error.party() != Some(Peer::Evaluator),
         };
         match kills {
@@ -55,20 +56,9 @@ impl ChainInUse {
 
 /// Waits for the generator's word that both servers have kept what the run saves.
 pub(super) fn hear_kept(links: &mut Links<'_>) -> Result<(), Error> {
-    let (kind, expected) = (Kind::VersionKept, size_of::<u64>());
-    let found = links.with(Peer::Generator, |session| {
-        Ok(crate::driver::receive(session.channel(), kind, expected)?.len())
-    })?;
-    if found != expected {
-        let (expected, found) = (expected as u64, found as u64);
-        let wrong = Misbehaviour::WrongLength {
-            kind,
-            expected,
-            found,
-        };
-        return Err(Error::from(wrong).of_party(Peer::Generator));
-    }
-    Ok(())
+    links.with(Peer::Generator, |session| {
+        session.exchange(async |io| io.receive(VERSION_KEPT).await.map(drop))
+    })
 }
 
 #[cfg(test)]
@@ -78,6 +68,7 @@ mod tests {
 
     use tacit_function::Role;
     use tacit_net::{Awaited, NetError};
+    use tacit_protocol::message::Kind;
     use tacit_stock::{ChainAgreement, ChainStatus, Memory, Policy};
 
     use super::*;

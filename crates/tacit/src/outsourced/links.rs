@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tacit_function::Role;
 use tacit_net::{Awaited, Meter, NetError, SLICE};
+use tacit_protocol::io::Io;
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{Peer, RunTicket};
-use tacit_protocol::party::{Action, Party, Progress};
+use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
 use tacit_protocol::{Incompatibility, Misbehaviour};
 use web_time::Instant;
@@ -109,9 +110,9 @@ impl Links<'_> {
         }
         let mut agree = |peer: Peer, role: Role, need: OtNeed| {
             self.with(peer, |session| {
-                let tag = session
-                    .agree(&job.terms(role, need))
-                    .map_err(|error| error.of_function(job.task.function))?;
+                let agreed = session.agree(&job.terms(role, need));
+                let tag =
+                    agreed.map_err(|error| session.naming_difference(error, job.task.function))?;
                 // The answer is not to wait here while this party turns to its other link.
                 flush(session.channel())?;
                 Ok(tag)
@@ -188,18 +189,16 @@ impl Links<'_> {
         }
     }
 
-    /// Runs `party` until it is done or has something to keep. Returns which.
-    pub(super) fn drive(
+    /// Runs `script` over both links.
+    pub(super) fn run<T>(
         &mut self,
-        party: &mut dyn Party<Peer>,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<Action<Peer>, Error> {
+        script: impl AsyncFnOnce(&mut Io<'_, Peer>) -> Result<T, tacit_protocol::Error>,
+    ) -> Result<T, Error> {
         let peers = [self.first.0, self.second.0];
         let [first, second] = self.both().map(Session::channel);
         let mut links = [(peers[0], first), (peers[1], second)];
-        run_script_over(&mut links, Error::of_party, watch, async |io| {
-            io.drive(party).await
-        })
+        run_script_over(&mut links, Error::of_party, watch, script)
     }
 }
 

@@ -5,9 +5,8 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::outsourced::{
     Cloud, CloudChain, CloudStart, CloudValue, Generator, GeneratorChain, GeneratorStart,
-    GeneratorValue, Peer,
+    GeneratorValue, Peer, ServerKept,
 };
-use tacit_protocol::party::{Action, Party};
 use tacit_protocol::saved::{StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
@@ -42,10 +41,19 @@ impl OutsourcedJob<'_> {
         let place = self.task.chain.take();
         let keepers = (cloud.own(), cloud.peer());
         let role = (Protocol::Outsourced, Role::Garbler);
-        let chain = kept::open(place.as_ref(), self.task.function, keepers, role)?;
+        let located = kept::locate(place.as_ref(), self.task.function, keepers, role)?;
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
+            // Once the cloud has spoken, which has its chain by then: else two runs that have one
+            // of the two chains each would wait for each other.
+            let chain = match located {
+                Some(located) => {
+                    let links = &mut server.links;
+                    Some(links.with(Peer::Cloud, |session| located.take(session))?)
+                }
+                None => None,
+            };
             let (kept, past) = server.take_up(chain, Peer::Cloud, client)?;
             let run: GeneratorRun<'_, '_, '_> = server.run(kept.as_ref(), past, &inputs);
             let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
@@ -76,7 +84,9 @@ impl OutsourcedJob<'_> {
         let place = self.task.chain.take();
         let keepers = (generator.own(), generator.peer());
         let role = (Protocol::Outsourced, Role::Evaluator);
-        let chain = kept::open(place.as_ref(), self.task.function, keepers, role)?;
+        let located = kept::locate(place.as_ref(), self.task.function, keepers, role)?;
+        let chain = located.map(|located| located.take(generator));
+        let chain = chain.transpose()?;
         let links = (
             (Peer::Generator, &mut *generator),
             (Peer::Evaluator, evaluator),
@@ -193,116 +203,97 @@ struct Run<'a, 'f, 's, C, V> {
 type GeneratorRun<'a, 'f, 's> = Run<'a, 'f, 's, GeneratorChain, GeneratorValue>;
 type CloudRun<'a, 'f, 's> = Run<'a, 'f, 's, CloudChain, CloudValue>;
 
-/// A server's party.
-trait Serving<C, V>: Party<Peer> + Sized {
-    fn to_keep(&self) -> Result<(&C, &[V]), tacit_protocol::Error>;
-
-    /// Its output bits.
-    fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>;
-}
-
-impl<S: Scheme<Wire = Block>> Serving<GeneratorChain, GeneratorValue> for Generator<'_, S> {
-    fn to_keep(&self) -> Result<(&GeneratorChain, &[GeneratorValue]), tacit_protocol::Error> {
-        self.to_keep()
-    }
-
-    fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error> {
-        Ok(self.finish()?.outputs)
-    }
-}
-
-impl<S: Scheme<Wire = Block>> Serving<CloudChain, CloudValue> for Cloud<'_, S> {
-    fn to_keep(&self) -> Result<(&CloudChain, &[CloudValue]), tacit_protocol::Error> {
-        self.to_keep()
-    }
-
-    fn finish(self) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error> {
-        self.finish().map(|_| Zeroizing::default())
-    }
-}
-
 impl<C: StoredChain, V: StoredValue> Run<'_, '_, '_, C, V> {
-    /// Drives the party that `set_up` makes of this run, and keeps what it saves with `other`.
-    fn drive<P: Serving<C, V>>(
-        mut self,
-        other: Peer,
-        set_up: impl FnOnce(&mut Self) -> Result<P, Error>,
-    ) -> Result<Ran, Error> {
-        let clock = self.links.clock();
-        let mut party = set_up(&mut self)?;
-        let setup = self.links.since(&clock, Phase::Setup);
-        let clock = self.links.clock();
-        if self.links.drive(&mut party, &mut self.job.watch)? == Action::Keep {
-            let misuse = Error::ApiMisuse("what is saved is kept in a chain");
-            let (kept, saves) = (self.kept.ok_or(misuse)?, self.job.task.function.saves());
-            let (chain, values) = party.to_keep()?;
-            let mut server = OtherServer {
-                links: &mut *self.links,
-                peer: other,
-            };
-            let version = kept.save(saves, chain, values, None, &mut server)?;
-            if other == Peer::Cloud {
-                tell_kept(self.links, version)?;
-            }
-            self.links.drive(&mut party, &mut self.job.watch)?;
+    /// Keeps with `other` what the function saves, if it saves anything.
+    fn keep(&mut self, run: &ServerKept<C, V>, other: Peer) -> Result<(), Error> {
+        let saves = self.job.task.function.saves();
+        if saves.is_empty() {
+            return Ok(());
         }
-        let outputs = party.finish()?;
-        let run = self.links.since(&clock, Phase::Run);
-        Ok((outputs, vec![setup, run]))
+        let misuse = Error::ApiMisuse("what is saved is kept in a chain");
+        let kept = self.kept.ok_or(misuse)?;
+        let mut server = OtherServer {
+            links: &mut *self.links,
+            peer: other,
+        };
+        let version = kept.save(saves, &run.chain, &run.saved, None, &mut server)?;
+        match other {
+            Peer::Cloud => tell_kept(self.links, version),
+            _ => Ok(()),
+        }
     }
 }
 
 impl OutsourcedVisitor for GeneratorRun<'_, '_, '_> {
     type Output = Result<Ran, Error>;
 
-    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
-        let set_up = |run: &mut Self| {
-            let (job, links) = (&run.job, &mut *run.links);
-            let start = match run.past.chain.take() {
-                Some(chain) => GeneratorStart::Chain(chain),
-                None => GeneratorStart::NewChain(links.with(Peer::Cloud, |link| {
-                    link.offered_ots(&run.tags[0], job.cut_ots())
-                })?),
-            };
-            let count = job.client_ots()?;
-            let ots = links.with(Peer::Evaluator, |link| {
-                link.offered_ots(&run.tags[1], count)
-            })?;
-            Ok(Generator::new(
-                scheme,
-                job.task.function,
-                job.task.parameters,
-                run.inputs,
-                start,
-                std::mem::take(&mut run.past.loads),
-                ots,
-                job.threads.get(),
-                &seed(),
-            )?)
+    fn visit<S: Scheme<Wire = Block>>(mut self, scheme: S) -> Self::Output {
+        let clock = self.links.clock();
+        let start = match self.past.chain.take() {
+            Some(chain) => GeneratorStart::Chain(chain),
+            None => GeneratorStart::NewChain(self.links.with(Peer::Cloud, |link| {
+                link.offered_ots(&self.tags[0], self.job.cut_ots())
+            })?),
         };
-        self.drive(Peer::Cloud, set_up)
+        let count = self.job.client_ots()?;
+        let ots = self.links.with(Peer::Evaluator, |link| {
+            link.offered_ots(&self.tags[1], count)
+        })?;
+        let generator = Generator::new(
+            scheme,
+            self.job.task.function,
+            self.job.task.parameters,
+            self.inputs,
+            start,
+            std::mem::take(&mut self.past.loads),
+            ots,
+            self.job.threads.get(),
+            &seed(),
+        )?;
+        let setup = self.links.since(&clock, Phase::Setup);
+        let clock = self.links.clock();
+        let watch = &mut self.job.watch;
+        let made = self.links.run(watch, async |io| generator.make(io).await);
+        let (made, awaited) = made?;
+        self.keep(&made, Peer::Cloud)?;
+        let watch = &mut self.job.watch;
+        let outputs = self
+            .links
+            .run(watch, async |io| awaited.receive(io).await)?;
+        let run = self.links.since(&clock, Phase::Run);
+        Ok((outputs, vec![setup, run]))
     }
 }
 
 impl OutsourcedVisitor for CloudRun<'_, '_, '_> {
     type Output = Result<Ran, Error>;
 
-    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
-        let set_up = |run: &mut Self| {
-            let (job, links) = (&run.job, &mut *run.links);
-            let start = match run.past.chain.take() {
-                Some(chain) => CloudStart::Chain(chain),
-                None => CloudStart::NewChain(links.with(Peer::Generator, |link| {
-                    link.chosen_ots(&run.tags[0], job.cut_ots())
-                })?),
-            };
-            let loads = std::mem::take(&mut run.past.loads);
-            let (function, threads) = (job.task.function, job.threads.get());
-            let (parameters, seed) = (job.task.parameters, seed());
-            Ok(Cloud::new(
-                scheme, function, parameters, start, loads, threads, &seed,
-            )?)
+    fn visit<S: Scheme<Wire = Block>>(mut self, scheme: S) -> Self::Output {
+        let clock = self.links.clock();
+        let start = match self.past.chain.take() {
+            Some(chain) => CloudStart::Chain(chain),
+            None => CloudStart::NewChain(self.links.with(Peer::Generator, |link| {
+                link.chosen_ots(&self.tags[0], self.job.cut_ots())
+            })?),
         };
-        self.drive(Peer::Generator, set_up)
+        let cloud = Cloud::new(
+            scheme,
+            self.job.task.function,
+            self.job.task.parameters,
+            start,
+            std::mem::take(&mut self.past.loads),
+            self.job.threads.get(),
+            &seed(),
+        )?;
+        let setup = self.links.since(&clock, Phase::Setup);
+        let clock = self.links.clock();
+        let watch = &mut self.job.watch;
+        let judged = self.links.run(watch, async |io| cloud.judge(io).await);
+        let (judged, results) = judged?;
+        self.keep(&judged, Peer::Generator)?;
+        let watch = &mut self.job.watch;
+        self.links.run(watch, async |io| results.give(io))?;
+        let run = self.links.since(&clock, Phase::Run);
+        Ok((Zeroizing::default(), vec![setup, run]))
     }
 }

@@ -1,5 +1,5 @@
-//! One way to run a function, by one protocol, under one scheme, in one cut: what it sends, what it
-//! takes and what it needs.
+//! One way to run a function, by one protocol, under one scheme: what it sends, what it takes and
+//! what it needs.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -7,35 +7,39 @@ use std::time::{Duration, Instant};
 
 use tacit_circuit::Component;
 use tacit_function::{Function, Role};
-use tacit_garble::{Rung, Scheme, SchemeVisitor, with_scheme};
+use tacit_garble::{Scheme, SchemeInfo, SchemeVisitor, with_scheme};
 use tacit_ot::Security;
-use tacit_protocol::outline::{Outline, Walk};
+use tacit_protocol::outline::{FunctionSteps, Outline};
 use tacit_protocol::prepared::InstanceSeed;
 use tacit_protocol::setup::extension_bytes;
 use tacit_protocol::{direct, prepared};
 
 use super::course::{Course, MeasuredLink, StageWork};
-use super::rehearsal::Handling;
 use super::{Calibration, InStock};
 use crate::Error;
 use crate::cost::TimeEstimate;
-use crate::library::Cut;
 use crate::protocols::Protocol;
 use crate::session::{OtExtension, OtNeed};
 
 /// Bytes that each party keeps of a prepared OT.
 const OT_BYTES: u64 = 16;
+/// Seconds that a run of `prepared` takes apart from evaluation: for each call, each link and each
+/// output bit. Fitted to runs on loopback of `docs/benchmarks.md`, on Zen 3 at 3.1 GHz; over any
+/// slower link the bytes of a link take longer than this.
+const CALL_S: f64 = 0.9e-6;
+const LINK_S: f64 = 35e-9;
+const OUTPUT_S: f64 = 50e-9;
 
 /// A way to run a function.
 #[derive(Clone, Debug)]
 pub struct Alternative {
     /// The protocol.
     pub protocol: Protocol,
-    /// The garbling scheme.
-    pub rung: &'static Rung,
-    /// How the function's problem is cut; nothing for a function that is in no library.
-    pub cut: Option<Cut>,
-    /// The function.
+    /// The garbling scheme; none under `gmw`.
+    pub rung: Option<&'static SchemeInfo>,
+    /// How OTs are made, where the planner was told it.
+    pub ot_extension: Option<OtExtension>,
+    /// The function, in the form that the protocol takes.
     pub function: Arc<Function>,
     /// What it sends.
     pub traffic: PlannedTraffic,
@@ -103,28 +107,23 @@ pub struct Offline {
     pub time: Duration,
 }
 
-/// A function that may be run, and how it is cut.
+/// The function that is planned.
 pub(super) struct Candidate {
-    pub(super) cut: Option<Cut>,
     pub(super) function: Arc<Function>,
-    walk: OnceCell<(Walk, f64)>,
+    walk: OnceCell<(FunctionSteps, f64)>,
 }
 
 impl Candidate {
-    pub(super) fn new(cut: Option<Cut>, function: Arc<Function>) -> Self {
+    pub(super) fn new(function: Arc<Function>) -> Self {
         let walk = OnceCell::new();
-        Self {
-            cut,
-            function,
-            walk,
-        }
+        Self { function, walk }
     }
 
     /// A walk over all calls, and the seconds that it takes: a run walks the function once more.
-    fn walk(&self) -> &(Walk, f64) {
+    fn walk(&self) -> &(FunctionSteps, f64) {
         self.walk.get_or_init(|| {
             let begun = Instant::now();
-            let walk = Walk::of(&self.function);
+            let walk = FunctionSteps::of(&self.function);
             (walk, begun.elapsed().as_secs_f64())
         })
     }
@@ -138,7 +137,7 @@ impl Candidate {
     pub(super) fn alternative(
         &self,
         protocol: Protocol,
-        rung: &'static Rung,
+        rung: &'static SchemeInfo,
         (way, calibration): (&MeasuredLink, &mut Calibration),
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
@@ -153,7 +152,7 @@ impl Candidate {
             protocol,
             function,
             walk,
-            extension: need.extension_over(way.known_link()),
+            extension: way.extension(need),
         };
         let outline = with_scheme(rung.id, sketch)
             .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
@@ -166,7 +165,7 @@ impl Candidate {
         };
         let work = match protocol {
             Protocol::Direct => costs.direct(),
-            _ => costs.prepared(&outline, &calibration.handling(rung.id)?),
+            _ => costs.prepared(&outline),
         };
         let course = Course::of(&outline, &work, way);
         let needs = match protocol {
@@ -175,8 +174,8 @@ impl Candidate {
         };
         Ok(Alternative {
             protocol,
-            rung,
-            cut: self.cut.clone(),
+            rung: Some(rung),
+            ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: PlannedTraffic {
                 garbler_early_bytes: outline.early_bytes(),
@@ -202,7 +201,7 @@ impl Candidate {
 struct Sketch<'f> {
     protocol: Protocol,
     function: &'f Function,
-    walk: &'f Walk,
+    walk: &'f FunctionSteps,
     /// That of a session over this link which is not told another.
     extension: OtExtension,
 }
@@ -262,11 +261,11 @@ impl Costs<'_> {
         }
     }
 
-    fn prepared(&self, outline: &Outline, handling: &Handling) -> StageWork {
+    fn prepared(&self, outline: &Outline) -> StageWork {
         let components = self.function.components().iter();
         let evaluator = components.zip(&self.times).map(|(component, time)| {
             let links = component.circuit().input_bits() as f64;
-            time.evaluator.as_secs_f64() + handling.call + handling.link * links
+            time.evaluator.as_secs_f64() + CALL_S + LINK_S * links
         });
         let outputs = self.function.outputs().iter();
         let outputs: usize = outputs.map(|output| output.port.ty.width()).sum();
@@ -274,11 +273,9 @@ impl Costs<'_> {
         StageWork {
             garbler: Vec::new(),
             // The garbler's half of a link takes about as long as the evaluator's.
-            garbler_answer: handling.link * outline.late_links as f64
-                + handling.garbler_output * outputs,
+            garbler_answer: LINK_S * outline.late_links as f64 + OUTPUT_S * outputs,
             evaluator: evaluator.collect(),
-            evaluator_start: handling.start,
-            evaluator_end: handling.output * outputs,
+            evaluator_end: OUTPUT_S * outputs,
         }
     }
 
@@ -296,7 +293,6 @@ impl Costs<'_> {
             .zip(calls)
             .map(|(seconds, calls)| seconds * f64::from(*calls))
             .sum::<f64>()
-            + work.evaluator_start
             + work.evaluator_end;
         // A result for the garbler alone is a run's last.
         let online = match course.garbler {
@@ -322,7 +318,7 @@ impl Costs<'_> {
         }
     }
 
-    fn offline(&self, rung: &Rung, way: &MeasuredLink) -> Offline {
+    fn offline(&self, rung: &SchemeInfo, way: &MeasuredLink) -> Offline {
         let components = self.function.components().iter();
         let calls = self.function.component_calls().iter();
         let tables: u64 = components
@@ -338,7 +334,7 @@ impl Costs<'_> {
             security: Security::Malicious,
             ..OtNeed::NONE
         };
-        let extension = need.extension_over(way.known_link());
+        let extension = way.extension(need);
         let transfers = extension_bytes(extension, need.security, ots as usize);
         let bytes = tables + transfers;
         let garbling = self.all_calls(|time| time.garbler);
@@ -357,7 +353,7 @@ pub(super) fn seconds(seconds: f64) -> Duration {
 }
 
 /// What a run takes of each kind, equal components together.
-fn needs(function: &Function, rung: &Rung, stock: Option<&InStock>) -> Vec<Need> {
+fn needs(function: &Function, rung: &SchemeInfo, stock: Option<&InStock>) -> Vec<Need> {
     let mut needs: Vec<(Option<&Component>, Need)> = Vec::new();
     let ots = function.input_bits(Role::Evaluator) as u64;
     if ots > 0 {

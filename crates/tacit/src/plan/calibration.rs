@@ -16,7 +16,6 @@ use tacit_protocol::batch::outline::{Hashing, commit_to_wires, hash_labels};
 
 use super::Overhead;
 use super::from_nothing::leaky_and_seconds;
-use super::rehearsal::Handling;
 use crate::cost::TimeEstimate;
 use crate::{Error, Listener, Session};
 
@@ -39,7 +38,6 @@ pub struct Calibration {
     /// What software adds to the link.
     pub overhead: Overhead,
     components: HashMap<(SchemeId, Digest), TimeEstimate>,
-    handling: HashMap<SchemeId, Handling>,
     hashes: Option<HashTimes>,
     leaky_and: Option<f64>,
 }
@@ -74,21 +72,6 @@ impl Calibration {
         let measured = TimeEstimate::measure(scheme, component.program(), PATIENCE)
             .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))?;
         self.components.insert(key, measured);
-        Ok(measured)
-    }
-
-    /// What a run of `prepared` takes apart from evaluation under a scheme, measured the first time
-    /// that it is asked for.
-    ///
-    /// # Errors
-    ///
-    /// The id's fields form no scheme of this version.
-    pub(super) fn handling(&mut self, scheme: SchemeId) -> Result<Handling, Error> {
-        if let Some(known) = self.handling.get(&scheme) {
-            return Ok(*known);
-        }
-        let measured = Handling::measure(scheme)?;
-        self.handling.insert(scheme, measured);
         Ok(measured)
     }
 }

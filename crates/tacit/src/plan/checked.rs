@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tacit_function::{Function, Role};
-use tacit_garble::{Rung, Scheme};
+use tacit_garble::{Scheme, SchemeInfo};
 use tacit_kernels::Block;
 use tacit_protocol::batch::outline::{Outline, PartyWork, Preparation};
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;
@@ -31,7 +31,7 @@ impl Candidate {
     /// The function is too large or has saved values, or the scheme is not for `batch`.
     pub(super) fn checked(
         &self,
-        rung: &'static Rung,
+        rung: &'static SchemeInfo,
         (way, calibration): (&MeasuredLink, &mut Calibration),
         runs: u64,
         stock: Option<&InStock>,
@@ -54,8 +54,8 @@ impl Candidate {
         }];
         Ok(Alternative {
             protocol: Protocol::Batch,
-            rung,
-            cut: self.cut.clone(),
+            rung: Some(rung),
+            ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: traffic(&outline),
             times: machine.planned(&outline, work, &course, way),

@@ -12,6 +12,8 @@ use tacit_net::Link;
 use tacit_protocol::batch;
 use tacit_protocol::outline::Outline;
 
+use crate::session::{OtExtension, OtNeed};
+
 /// A TLS record's payload at most, and what it has around it.
 const RECORD_BYTES: u64 = 1 << 14;
 const RECORD_OVERHEAD_BYTES: u64 = 22;
@@ -34,8 +36,6 @@ pub(super) struct StageWork {
     pub(super) garbler_answer: f64,
     /// Of the evaluator for a call of each component once its message is there.
     pub(super) evaluator: Vec<f64>,
-    /// Of the evaluator when the first message after its choices is there.
-    pub(super) evaluator_start: f64,
     /// Of the evaluator when everything is there and evaluated.
     pub(super) evaluator_end: f64,
 }
@@ -54,6 +54,8 @@ pub(super) struct Course {
 pub(super) struct MeasuredLink {
     /// The link, where sessions are told it.
     known: Option<Link>,
+    /// The OT extension that sessions are told.
+    stated: Option<OtExtension>,
     delay: f64,
     seconds_a_byte: f64,
     software_a_byte: f64,
@@ -63,15 +65,27 @@ impl MeasuredLink {
     pub(super) fn new(link: Link, overhead: Overhead, is_known: bool) -> Self {
         Self {
             known: is_known.then_some(link),
+            stated: None,
             delay: link.one_way_delay().as_secs_f64() + overhead.exchange.as_secs_f64() / 2.0,
             seconds_a_byte: 8.0 / link.rate_bits_per_s() as f64,
             software_a_byte: overhead.seconds_a_byte,
         }
     }
 
-    /// The link, where sessions are told it.
-    pub(super) fn known_link(&self) -> Option<Link> {
-        self.known
+    /// The same where sessions are told the OT extension.
+    pub(super) fn with_ots(self, stated: Option<OtExtension>) -> Self {
+        Self { stated, ..self }
+    }
+
+    /// The OT extension that sessions are told.
+    pub(super) fn stated(&self) -> Option<OtExtension> {
+        self.stated
+    }
+
+    /// The OT extension of a session that begins with these OTs.
+    pub(super) fn extension(&self, need: OtNeed) -> OtExtension {
+        self.stated
+            .unwrap_or_else(|| need.extension_over(self.known))
     }
 
     /// Seconds of a round trip without bytes.
@@ -83,6 +97,14 @@ impl MeasuredLink {
     pub(super) fn going_in(&self, bytes: u64) -> f64 {
         let records = bytes.div_ceil(RECORD_BYTES).max(1);
         (bytes + records * RECORD_OVERHEAD_BYTES) as f64 * self.seconds_a_byte
+    }
+
+    /// Seconds of half round trips, one after the other, in which one party sends this many bytes
+    /// and the other no more.
+    pub(super) fn exchanges(&self, trips: u64, bytes: u64) -> f64 {
+        let records = bytes.div_ceil(RECORD_BYTES).max(trips);
+        let sent = (bytes + records * RECORD_OVERHEAD_BYTES) as f64;
+        trips as f64 * self.delay + sent * self.seconds_a_byte + bytes as f64 * self.software_a_byte
     }
 
     /// When a message is there that is ready at `at` and finds the link free.
@@ -108,13 +130,10 @@ impl Course {
         // Where the evaluator chooses nothing the garbler does not wait for it.
         let mut ready: f64 = there + work.garbler_answer;
         let (mut gone, mut done): (f64, f64) = (ready, 0.0);
-        for (number, part) in outline.late.iter().enumerate() {
+        for part in &outline.late {
             ready += of_calls(&work.garbler, &part.calls);
             gone = gone.max(ready) + way.going_in(part.bytes);
             done = done.max(way.arrival(gone, part.bytes));
-            if number == 0 {
-                done += work.evaluator_start;
-            }
             done += of_calls(&work.evaluator, &part.calls);
         }
         if let Some(bytes) = outline.kept {
@@ -214,6 +233,13 @@ mod tests {
         assert!(close(course(0.001, 0.0), 0.04 + 0.001));
         assert!(close(course(0.02, 0.0), 0.02 + 0.06));
         assert!(close(course(0.0, 0.02), 0.06 + 0.01 + 0.01));
+    }
+
+    #[test]
+    fn each_of_many_short_messages_takes_half_a_round_trip() {
+        // At a microsecond each: 100 bytes with a record's overhead a message.
+        assert!(close(way().exchanges(3, 300), 0.03 + 0.000_366));
+        assert!(close(way().exchanges(0, 0), 0.0));
     }
 
     #[test]

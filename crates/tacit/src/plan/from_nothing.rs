@@ -11,13 +11,12 @@ use std::time::Instant;
 use rand_core::UnwrapErr;
 use tacit_components::library;
 use tacit_function::{Function, Recipient, Role};
-use tacit_garble::{Rung, SchemeId};
+use tacit_garble::{SchemeId, SchemeInfo};
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{
-    AuthenticatedParty as _, BLOCK_TRIPLES, EpochSetup, EpochTags, Evaluator, Garbler, LotSize,
-    Terms, blocks_for, outline,
+    BLOCK_TRIPLES, EpochSetup, EpochTags, LotSize, Terms, blocks_for, outline,
 };
-use tacit_protocol::io::memory::run_in_memory;
+use tacit_protocol::io::memory::run_both;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
 use tacit_protocol::setup::OtSettings;
 use zeroize::Zeroizing;
@@ -40,7 +39,7 @@ impl Candidate {
     /// The function loads or saves more than is kept, or the scheme is not half-gates.
     pub(super) fn authenticated(
         &self,
-        rung: &'static Rung,
+        rung: &'static SchemeInfo,
         (way, calibration): (&MeasuredLink, &mut Calibration),
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
@@ -52,7 +51,7 @@ impl Candidate {
             security: Security::Malicious,
             is_bulk: true,
         };
-        let outline = outline(function, security, need.extension_over(way.known_link()))?;
+        let outline = outline(function, security, way.extension(need))?;
         let work = calibration.leaky_and()? * outline.leaky_ands as f64;
         // Messages go one way at a time, and both parties work while they do.
         let sending = way.going_in(outline.garbler_bytes) + way.going_in(outline.evaluator_bytes);
@@ -66,8 +65,8 @@ impl Candidate {
         let in_stock = in_stock.map(|stock| stock.lots(&ways));
         Ok(Alternative {
             protocol: Protocol::Authenticated,
-            rung,
-            cut: self.cut.clone(),
+            rung: Some(rung),
+            ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: PlannedTraffic {
                 garbler_early_bytes: 0,
@@ -117,9 +116,12 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
         evaluator: tag(Role::Evaluator),
     };
     let mut rng = UnwrapErr(getrandom::SysRng);
-    let mut garbler = EpochSetup::new(Role::Garbler, settings, tags, &mut rng)?;
-    let mut evaluator = EpochSetup::new(Role::Evaluator, settings, tags, &mut rng)?;
-    run_in_memory([&mut garbler, &mut evaluator])?;
+    let garbler = EpochSetup::new(Role::Garbler, settings, tags, &mut rng)?;
+    let evaluator = EpochSetup::new(Role::Evaluator, settings, tags, &mut rng)?;
+    let (garbler, evaluator) = run_both(
+        async |io| garbler.run(io).await?.epoch(),
+        async |io| evaluator.run(io).await?.epoch(),
+    )?;
     let terms = Terms {
         function: &function,
         tag: session.run(&Proposal {
@@ -138,9 +140,10 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let inputs = vec![false; function.input_bits(Role::Evaluator)];
     let [one, other] = [1, 2].map(|byte| Zeroizing::new([byte; 32]));
     let begun = Instant::now();
-    let mut garbler = Garbler::new(terms, &[], garbler.finish()?, &one)?;
-    let mut evaluator = Evaluator::new(terms, &inputs, evaluator.finish()?, &other)?;
-    run_in_memory([&mut garbler, &mut evaluator])?;
+    run_both(
+        async |io| terms.run(io, &[], garbler, &one).await,
+        async |io| terms.run(io, &inputs, evaluator, &other).await,
+    )?;
     let size = LotSize::cheapest(function.and_gates(), security);
     // Both parties worked on one thread.
     Ok(begun.elapsed().as_secs_f64() / 2.0 / size.leaky_ands() as f64)

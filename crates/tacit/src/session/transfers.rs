@@ -1,5 +1,7 @@
 //! The OTs of a session: which base OTs and which extension it has, and making OTs ahead.
 
+mod lent;
+
 use std::num::NonZeroUsize;
 
 use rand_core::UnwrapErr;
@@ -8,21 +10,19 @@ use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice, Extension};
 use tacit_protocol::Misbehaviour;
-use tacit_protocol::authenticated::{Epoch, EpochSetup, EpochTags};
-use tacit_protocol::message::Kind;
-use tacit_protocol::party::Party;
+use tacit_protocol::authenticated::{Epoch, EpochBase, EpochSetup, EpochTags};
+use tacit_protocol::gmw::{DirectionSetup, Directions};
 use tacit_protocol::session::RunTag;
-use tacit_protocol::setup::{
-    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
-};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 
-use super::spares::{BaseOtSource, KeptOts, Spare};
 use super::{Session, Side};
 use crate::Error;
-use crate::cost::{Clock, Phase, PhaseCost};
-use crate::driver::{drive, receive, send};
+use crate::cost::{BaseOtSource, Clock, Phase, PhaseCost};
+use crate::driver::{run_script_hearing, seed};
+use crate::protocols::Protocol;
 use crate::session::{BaseOt, OtExtension};
-use crate::stock::tries::{self, BeginningParty, CountedTry, TryName};
+use crate::stock::messages::{self, STOCK_THERE};
+use crate::stock::tries::{self, CountedTry, TryName};
 use crate::stock::{Stocks, Tried};
 
 /// The OTs that a session has, and how it comes to them.
@@ -34,18 +34,14 @@ pub(super) struct Transfers {
     link: Option<Link>,
     garbler: Option<GarblerOt>,
     evaluator: Option<EvaluatorOt>,
-    /// Base OTs of earlier sessions, where this party keeps them.
-    pub(super) kept: Option<KeptOts>,
-    /// What the parties have agreed on for the next base OTs, if they are not to be fresh ones.
-    pub(super) spare: Option<Spare>,
-    /// Why what is kept could not be used.
-    pub(super) kept_failure: Option<Error>,
     /// Where the base OTs come from that were set up last, until a run tells it.
-    pub(super) source: Option<BaseOtSource>,
+    source: Option<BaseOtSource>,
+    /// The OTs of `gmw`, of which each party sends one direction.
+    directions: Option<Directions>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
-    /// Whether runs of `authenticated` in a role take from the stock, once that is agreed.
-    from_stock: Vec<(Role, bool)>,
+    /// Whether runs of `authenticated` or `gmw` in a role take from the stock, once that is agreed.
+    from_stock: Vec<((Protocol, Role), bool)>,
 }
 
 /// The OTs that a run takes, by which an extension is chosen.
@@ -126,10 +122,8 @@ impl Transfers {
             link: None,
             garbler: None,
             evaluator: None,
-            kept: None,
-            spare: None,
-            kept_failure: None,
             source: None,
+            directions: None,
             epochs: Vec::new(),
             from_stock: Vec::new(),
         }
@@ -257,33 +251,54 @@ impl Session {
             return Ok(None);
         }
         let clock = Clock::start(self);
-        let spare = self.spare_set()?;
         let connecting_role = self.connecting_role(role);
         let settings = self.transfers.settings;
-        let semi_honest = (settings, Security::SemiHonest);
         let tag = self
             .tag()?
             .setup(connecting_role, settings.base, settings.extension);
         let mut rng = UnwrapErr(getrandom::SysRng);
-        match (role, spare) {
-            (Role::Garbler, Some(set)) => {
-                self.keep_garbler_ot(GarblerOt::from_spare(set, semi_honest, &tag)?);
+        match role {
+            Role::Garbler => {
+                let setup = GarblerSetup::with(settings, &tag, &mut rng)?;
+                let ot = self.script(async |io| setup.run(io).await?.ots())?;
+                self.keep_garbler_ot(ot);
             }
-            (Role::Garbler, None) => {
-                let mut setup = GarblerSetup::with(settings, &tag, &mut rng)?;
-                self.move_messages(&mut setup)?;
-                self.keep_garbler_ot(setup.finish()?);
-            }
-            (Role::Evaluator, Some(set)) => {
-                self.keep_evaluator_ot(EvaluatorOt::from_spare(set, semi_honest, &tag)?);
-            }
-            (Role::Evaluator, None) => {
-                let mut setup = EvaluatorSetup::with(settings, &tag, &mut rng)?;
-                self.move_messages(&mut setup)?;
-                self.keep_evaluator_ot(setup.finish()?);
+            Role::Evaluator => {
+                let setup = EvaluatorSetup::with(settings, &tag, &mut rng)?;
+                let ot = self.script(async |io| setup.run(io).await?.ots())?;
+                self.keep_evaluator_ot(ot);
             }
         }
+        self.transfers.source = Some(BaseOtSource::Fresh);
         Ok(Some(clock.stop(Phase::Setup, self)))
+    }
+
+    /// Takes the OTs of `gmw` for a run as `role`, which gives them back if it succeeds. Their base
+    /// OTs are made if it is the first time; what that took.
+    pub(crate) fn take_directions(
+        &mut self,
+        role: Role,
+    ) -> Result<(Directions, Option<PhaseCost>), Error> {
+        if let Some(directions) = self.transfers.directions.take() {
+            return Ok((directions.in_role(role), None));
+        }
+        let clock = Clock::start(self);
+        let roles = (role, self.connecting_role(role));
+        let setup = DirectionSetup::new(&self.tag()?, roles, self.transfers.settings);
+        let seed = seed();
+        let directions = self.script(async |io| setup.run(io, &seed).await)?;
+        self.transfers.source = Some(BaseOtSource::Fresh);
+        Ok((directions, Some(clock.stop(Phase::Setup, self))))
+    }
+
+    /// Keeps the OTs of `gmw` for the next run.
+    pub(crate) fn keep_directions(&mut self, directions: Directions) {
+        self.transfers.directions = Some(directions);
+    }
+
+    /// Where the base OTs come from that were set up since this was asked last.
+    pub(crate) fn take_base_ot_source(&mut self) -> Option<BaseOtSource> {
+        self.transfers.source.take()
     }
 
     /// The role of the party that connected, where this one's is `role`.
@@ -325,11 +340,11 @@ impl Session {
             evaluator: tag(Role::Evaluator),
         };
         let mut rng = UnwrapErr(getrandom::SysRng);
-        let mut setup = EpochSetup::new(role, settings, tags, &mut rng)?;
-        self.set_up_epoch(&mut setup, tried.as_mut())?;
+        let setup = EpochSetup::new(role, settings, tags, &mut rng)?;
+        let base = self.set_up_epoch(setup, tried.as_mut())?;
         self.transfers.source = Some(BaseOtSource::Fresh);
         let counted = CountedEpoch {
-            epoch: setup.finish()?,
+            epoch: base.epoch()?,
             tried,
             charge_bits,
         };
@@ -353,54 +368,59 @@ impl Session {
         };
         let unfinished = tried.as_ref().map_or(0, |tried| tried.before);
         let own = tries::charged(bits, Tried::Authenticated, unfinished)?;
-        tries::tell(self, own)?;
-        let others = tries::hear(self, bits)?;
+        let others = self.exchange(async |io| {
+            tries::tell(io, own)?;
+            tries::hear(io, bits).await
+        })?;
         Ok((tried, own.max(others) - bits))
     }
 
-    /// Makes the base OTs of an epoch, which begins as a try with the peer's first message of them.
+    /// Makes the base OTs of an epoch, which begins as a try with the peer's first message of them:
+    /// before that the peer has done nothing that could be a try.
     pub(crate) fn set_up_epoch(
         &mut self,
-        party: &mut EpochSetup,
-        tried: Option<&mut CountedTry>,
-    ) -> Result<(), Error> {
-        self.move_messages(&mut BeginningParty { party, tried })
+        setup: EpochSetup,
+        mut tried: Option<&mut CountedTry>,
+    ) -> Result<EpochBase, Error> {
+        let mut heard = || tried.iter_mut().for_each(|tried| tried.begin());
+        run_script_hearing(&mut self.channel, &mut heard, async |io| {
+            setup.run(io).await
+        })
     }
 
-    /// Whether runs of `authenticated` in `role` take from the stock: both parties say whether they
-    /// have something for this one, once in a session.
+    /// Whether runs by a protocol in a role take from the stock: both parties say whether they have
+    /// something for this one, once in a session.
     pub(crate) fn takes_from_stock(
         &mut self,
-        role: Role,
+        runs: (Protocol, Role),
         are_there: impl FnOnce(&Self) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         let mut agreed = self.transfers.from_stock.iter();
-        if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
+        if let Some((_, agreed)) = agreed.find(|(of, _)| *of == runs) {
             return Ok(*agreed);
         }
-        let kind = Kind::StockThere;
         let ours = are_there(self)?;
-        send(&mut self.channel, kind, &[u8::from(ours)])?;
-        let theirs = match receive(&mut self.channel, kind, 1)? {
-            [0] => false,
-            [1] => true,
-            _ => {
-                return Err(Misbehaviour::InvalidField {
-                    kind,
+        let theirs = self.exchange(async |io| {
+            messages::send(io, STOCK_THERE, &[u8::from(ours)])?;
+            match io.receive(STOCK_THERE).await? {
+                [0] => Ok(false),
+                [1] => Ok(true),
+                _ => Err(Misbehaviour::InvalidField {
+                    kind: STOCK_THERE.kind,
                     field: "value",
                 }
-                .into());
+                .into()),
             }
-        };
-        self.transfers.from_stock.push((role, ours && theirs));
+        })?;
+        self.transfers.from_stock.push((runs, ours && theirs));
         Ok(ours && theirs)
     }
 
-    /// Both parties have found that no lot has enough: the session's other runs in `role` make
-    /// their own.
-    pub(crate) fn end_of_stock(&mut self, role: Role) {
+    /// Both parties have found that no lot has enough: the session's other runs by this protocol in
+    /// this role make their own.
+    pub(crate) fn end_of_stock(&mut self, runs: (Protocol, Role)) {
         let mut agreed = self.transfers.from_stock.iter_mut();
-        if let Some((_, agreed)) = agreed.find(|(of, _)| *of == role) {
+        if let Some((_, agreed)) = agreed.find(|(of, _)| *of == runs) {
             *agreed = false;
         }
     }
@@ -419,74 +439,47 @@ impl Session {
     /// some had to be made.
     pub(crate) fn refill(&mut self, role: Role, count: u64) -> Result<Option<PhaseCost>, Error> {
         let clock = Clock::start(self);
-        let mut rng = UnwrapErr(getrandom::SysRng);
-        match role {
+        let needed = match role {
             Role::Garbler => {
                 let mut ot = self.take_garbler_ot()?;
                 let needed = ot.needs_refill(count);
-                self.move_messages(&mut Refill::new(&mut ot, count, &mut rng))?;
+                self.script(async |io| ot.refill(io, count, &seed()).await)?;
                 self.keep_garbler_ot(ot);
-                Ok(needed.then(|| clock.stop(Phase::Refill, self)))
+                needed
             }
             Role::Evaluator => {
                 let mut ot = self.take_evaluator_ot()?;
                 let needed = ot.needs_refill(count);
-                self.move_messages(&mut Refill::new(&mut ot, count, &mut rng))?;
+                self.script(async |io| ot.refill(io, count, &seed()).await)?;
                 self.keep_evaluator_ot(ot);
-                Ok(needed.then(|| clock.stop(Phase::Refill, self)))
+                needed
             }
-        }
+        };
+        Ok(needed.then(|| clock.stop(Phase::Refill, self)))
     }
 
     /// `count` OTs of their own, under `tag`, that withstand a malicious peer: this party offers.
     pub(crate) fn offered_ots(&mut self, tag: &RunTag, count: u64) -> Result<GarblerOt, Error> {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let setup = GarblerSetup::with(self.transfers.settings, tag, &mut rng)?;
-        let mut setup = setup.secured(Security::Malicious);
-        self.move_messages(&mut setup)?;
-        let mut ots = setup.finish()?;
-        self.move_messages(&mut Refill::new(&mut ots, count, &mut rng))?;
-        Ok(ots)
+        self.script(async |io| {
+            let mut ots = setup.secured(Security::Malicious).run(io).await?.ots()?;
+            ots.refill(io, count, &seed()).await?;
+            Ok(ots)
+        })
     }
 
     /// The same where this party chooses.
     pub(crate) fn chosen_ots(&mut self, tag: &RunTag, count: u64) -> Result<EvaluatorOt, Error> {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let setup = EvaluatorSetup::with(self.transfers.settings, tag, &mut rng)?;
-        let mut setup = setup.secured(Security::Malicious);
-        self.move_messages(&mut setup)?;
-        let mut ots = setup.finish()?;
-        self.move_messages(&mut Refill::new(&mut ots, count, &mut rng))?;
-        Ok(ots)
-    }
-
-    /// Runs a party whose progress nobody watches.
-    pub(super) fn move_messages(&mut self, party: &mut dyn Party) -> Result<(), Error> {
-        drive(&mut self.channel, party, &mut |_| ())
-    }
-
-    /// Takes the garbler's OTs for a run, which gives them back if it succeeds.
-    pub(crate) fn take_garbler_ot(&mut self) -> Result<GarblerOt, Error> {
-        self.transfers.garbler.take().ok_or(NOT_SET_UP)
-    }
-
-    /// Takes the evaluator's OTs for a run, which gives them back if it succeeds.
-    pub(crate) fn take_evaluator_ot(&mut self) -> Result<EvaluatorOt, Error> {
-        self.transfers.evaluator.take().ok_or(NOT_SET_UP)
-    }
-
-    /// Keeps the garbler's OTs for the next run.
-    pub(crate) fn keep_garbler_ot(&mut self, ot: GarblerOt) {
-        self.transfers.garbler = Some(ot);
-    }
-
-    /// Keeps the evaluator's OTs for the next run.
-    pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
-        self.transfers.evaluator = Some(ot);
+        self.script(async |io| {
+            let mut ots = setup.secured(Security::Malicious).run(io).await?.ots()?;
+            ots.refill(io, count, &seed()).await?;
+            Ok(ots)
+        })
     }
 }
-
-const NOT_SET_UP: Error = Error::ApiMisuse("set up before running");
 
 /// Base OTs take milliseconds and both parties need them: more threads than this help little.
 const MAX_BASE_OT_THREADS: usize = 8;

@@ -328,6 +328,7 @@ impl Stocks {
             FromStock::Instances => check_linked(function)
                 .is_ok()
                 .then(|| Needs::instances(function, name.scheme)),
+            FromStock::Crosses => None,
         };
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
     }
@@ -375,7 +376,10 @@ impl Stocks {
 
     /// The kinds in the stock that lots are in, whatever the scheme of `name`, with what is
     /// available of each. Without the stock there are none.
-    fn lot_kinds(&self, name: &StockName) -> Result<BTreeMap<ComponentDigest, u64>, Error> {
+    pub(super) fn lot_kinds(
+        &self,
+        name: &StockName,
+    ) -> Result<BTreeMap<ComponentDigest, u64>, Error> {
         let home = StockName {
             scheme: LOT_SCHEME,
             ..*name

@@ -11,20 +11,18 @@ use std::sync::{MutexGuard, PoisonError};
 use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_net::Fingerprint;
-use tacit_stock::{
-    Chain, ChainSummary, EpochId, PeerId, RootKey, SchemeId, Stock, StockError, StockId,
-};
+use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, Stock, StockError, StockId};
 
-use super::{StockName, Stocks, stock_role};
+use super::{StockName, Stocks};
 use crate::Error;
 use crate::protocols::Protocol;
 
 const FOLDER: &str = "chains";
 /// What stands where a stock has its garbling scheme: of chains of `outsourced`, of `prepared`, and
 /// of `authenticated`.
-const KEPT: SchemeId = SchemeId(*b"kept");
-const KEPT_BY_TWO: SchemeId = SchemeId(*b"kep2");
-const KEPT_SHARED: SchemeId = SchemeId(*b"kep3");
+const KEPT: [u8; 4] = *b"kept";
+const KEPT_BY_TWO: [u8; 4] = *b"kep2";
+const KEPT_SHARED: [u8; 4] = *b"kep3";
 /// Why a chain of `prepared` was killed.
 pub(super) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
 
@@ -62,7 +60,7 @@ fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -
     StockId {
         own: PeerId(own.0),
         peer: PeerId(peer.0),
-        role: stock_role(role),
+        role,
         scheme: match protocol {
             Protocol::Outsourced => KEPT,
             Protocol::Authenticated => KEPT_SHARED,
@@ -80,10 +78,7 @@ fn kept_chain(id: &StockId, summary: ChainSummary) -> KeptChain {
             KEPT_SHARED => Protocol::Authenticated,
             _ => Protocol::Prepared,
         },
-        role: match id.role {
-            tacit_stock::Role::Garbler => Role::Garbler,
-            tacit_stock::Role::Evaluator => Role::Evaluator,
-        },
+        role: id.role,
         summary,
     }
 }
@@ -110,6 +105,31 @@ impl Stocks {
         is_there.then(|| self.kept()).transpose()
     }
 
+    /// The stock that has the chains with another party, in a role of a protocol.
+    pub(crate) fn chains_with(
+        &self,
+        own: Fingerprint,
+        peer: Fingerprint,
+        role: (Protocol, Role),
+    ) -> Result<Stock, Error> {
+        let (kept, id) = (self.kept()?, id(own, peer, role));
+        let stock = match kept.stock(id, self.limits) {
+            Err(StockError::Missing { .. }) => {
+                kept.create(id, EpochId::generate(0)?, &[], self.limits)
+            }
+            stock => stock,
+        };
+        Ok(stock?)
+    }
+
+    /// The chain of this name in the stock that has it; it need not be there. To ask for one that
+    /// is busy costs a look at its lock.
+    pub(crate) fn chain_in(&self, stock: &Stock, name: &str) -> Result<Chain, Error> {
+        let chain = stock.chain(name)?;
+        self.kill_if_doomed(&chain)?;
+        Ok(chain)
+    }
+
     /// The chain of this name with another party, in a role of a protocol; it need not be there.
     pub(crate) fn chain_with(
         &self,
@@ -118,16 +138,7 @@ impl Stocks {
         role: (Protocol, Role),
         name: &str,
     ) -> Result<Chain, Error> {
-        let (kept, id) = (self.kept()?, id(own, peer, role));
-        let stock = match kept.stock(id, self.limits) {
-            Err(StockError::Missing { .. }) => {
-                kept.create(id, EpochId::generate(0)?, &[], self.limits)
-            }
-            stock => stock,
-        };
-        let chain = stock?.chain(name)?;
-        self.kill_if_doomed(&chain)?;
-        Ok(chain)
+        self.chain_in(&self.chains_with(own, peer, role)?, name)
     }
 
     /// Kills a chain. Where the disk does not take that, this process, or whoever shares these

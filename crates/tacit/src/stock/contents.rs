@@ -11,9 +11,11 @@ use tacit_protocol::prepared::Demand;
 use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, StockId};
 
 use super::authenticated::is_of_lot;
+use super::crosses::BlockKind;
 use super::prepare::kinds_of;
 use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
+use crate::advice::advice;
 use crate::protocols::StatisticalSecurity;
 
 /// The name of OTs among what is in stock.
@@ -53,10 +55,11 @@ pub struct StockSummary {
     pub kinds: Vec<StockedKind>,
 }
 
-/// What a stock holds of one kind. For OTs all counts are of OTs, and for triples of triples.
+/// What a stock holds of one kind. All counts of OTs, triples and crosses are of these, one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockedKind {
-    /// The component's name as it was first prepared, `OTs`, or what a lot of `authenticated` has.
+    /// The component's name as it was first prepared, `OTs`, what a lot of `authenticated` has, or
+    /// which crosses they are.
     pub name: String,
     /// Other names under which it was prepared since.
     pub other_names: Vec<String>,
@@ -108,39 +111,27 @@ impl StockedKind {
     }
 }
 
-/// A role in the words of the stock.
-pub(crate) fn stock_role(role: Role) -> tacit_stock::Role {
-    match role {
-        Role::Garbler => tacit_stock::Role::Garbler,
-        Role::Evaluator => tacit_stock::Role::Evaluator,
-    }
-}
-
 impl StockName {
     pub(super) fn id(&self) -> StockId {
         StockId {
             own: PeerId(self.own.0),
             peer: PeerId(self.peer.0),
-            role: stock_role(self.role),
-            scheme: tacit_stock::SchemeId(self.scheme.to_bytes()),
+            role: self.role,
+            scheme: self.scheme.to_bytes(),
         }
     }
 
     fn of(id: &StockId) -> Result<Self, Error> {
-        let scheme = SchemeId::from_bytes(id.scheme.0).map_err(|_| {
-            Error::Material(
-                "a stock is of a garbling scheme that this version does not know; use the \
-                 version that prepared it"
-                    .to_owned(),
+        let scheme = SchemeId::from_bytes(id.scheme).map_err(|_| {
+            Error::material(
+                "a stock is of a garbling scheme that this version does not know",
+                advice!("use the version that prepared it"),
             )
         })?;
         Ok(Self {
             own: Fingerprint(id.own.0),
             peer: Fingerprint(id.peer.0),
-            role: match id.role {
-                tacit_stock::Role::Garbler => Role::Garbler,
-                tacit_stock::Role::Evaluator => Role::Evaluator,
-            },
+            role: id.role,
             scheme,
         })
     }
@@ -307,6 +298,9 @@ impl Stocks {
     fn names_of(&self, kind: &ComponentDigest) -> Vec<String> {
         if *kind == ot_kind() {
             return vec![OTS.to_owned()];
+        }
+        if let Some(crosses) = BlockKind::of(kind) {
+            return vec![crosses.name()];
         }
         let names = self.read_names(&self.name_file(kind));
         names.unwrap_or_default()

@@ -17,6 +17,14 @@ impl StockFailure {
         tacit_protocol::Error::Material(text)
     }
 
+    /// What the stock gave, or the error that ends the party.
+    pub(super) fn noted<T>(
+        &self,
+        given: Result<T, impl Into<Error> + fmt::Display>,
+    ) -> Result<T, tacit_protocol::Error> {
+        given.map_err(|error| self.note(error))
+    }
+
     /// The error that was noted; `ended` where there is none.
     pub(super) fn or<T>(&self, ended: Result<T, Error>) -> Result<T, Error> {
         self.0.take().map_or(ended, Err)

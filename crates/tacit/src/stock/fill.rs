@@ -10,19 +10,19 @@ use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
 use tacit_ot::{Delta, Security};
 use tacit_protocol::party::Progress;
-use tacit_protocol::prepared::{
-    ChoosingOts, GarblingLot, InstanceSeed, InstanceTables, OfferingOts, ReceivingLot,
-};
+use tacit_protocol::prepared::{InstanceSeed, InstanceTables, receive_lot, send_lot};
 use tacit_protocol::session::RunTag;
-use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, Refill};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
 use tacit_stock::{LotWriter, Preparation as Right, Shape, Span};
 use zeroize::Zeroizing;
 
 use super::failure::StockFailure;
-use super::opened::{RIGHT_PAUSE, component_shape, ot_shape};
+use super::keeping::keep_on_threads;
+use super::meeting::RIGHT_PAUSE;
+use super::opened::{component_shape, ot_shape};
 use super::prepare::Levels;
 use super::{OT_BLOCK, OpenedStock, PreparedKind};
-use crate::driver::drive;
+use crate::driver::{run_script, seed};
 use crate::session::OtExtension;
 use crate::{Error, Session};
 
@@ -284,6 +284,7 @@ impl<S: Scheme> Makers<'_, S> {
         lot: &LotWriter,
     ) -> Result<(), Error> {
         let (program, span) = (component.program(), lot.span());
+        let what = (self.scheme, program);
         let (done, total_ands) = (self.done_ands, self.total_ands);
         let watch = &mut *self.watch;
         let mut watch = |lot: Progress| {
@@ -304,20 +305,21 @@ impl<S: Scheme> Makers<'_, S> {
                 }
                 lot.put(span.first, &secrets, &[])?;
                 let threads = self.threads.get();
-                let mut party =
-                    GarblingLot::new(self.scheme, program, delta.to_block(), &seeds, threads)?;
-                drive(session.channel(), &mut party, &mut watch)?;
+                let delta = Zeroizing::new(delta.to_block());
+                run_script(session.channel(), &mut watch, async |io| {
+                    send_lot(io, what, &delta, &seeds, threads)
+                })?;
             }
             None => {
-                let mut next = span.first;
                 let failure = StockFailure::default();
-                let keep = |tables: &[u8]| {
-                    let put = lot.put(next, &[], tables);
-                    next += 1;
-                    put.map_err(|error| failure.note(error))
-                };
-                let mut party = ReceivingLot::new(self.scheme, program, span.count, keep)?;
-                failure.or(drive(session.channel(), &mut party, &mut watch))?;
+                let threads = self.threads.get();
+                let put = |first, tables: &[u8]| lot.put(first, &[], tables);
+                let received = keep_on_threads(span.first, &put, threads, &failure, |keep| {
+                    run_script(session.channel(), &mut watch, async |io| {
+                        receive_lot(io, what, span.count, keep).await
+                    })
+                });
+                failure.or(received)?;
             }
         }
         self.done_ands += program.ands().len() as u64 * span.count;
@@ -332,29 +334,26 @@ impl<S: Scheme> Makers<'_, S> {
     ) -> Result<(), Error> {
         let span = lot.span();
         let count = (span.count * OT_BLOCK) as usize;
-        let mut watch = |_: Progress| ();
-        let mut rng = UnwrapErr(getrandom::SysRng);
         let mut secrets = Zeroizing::new(Vec::with_capacity(
             span.count as usize * shape.secret_bytes as usize,
         ));
         match self.ots(session)? {
             Ots::Garbler(ot) => {
-                let mut refill = Refill::new(ot, count as u64, &mut rng);
-                drive(session.channel(), &mut refill, &mut watch)?;
-                let mut party = OfferingOts::new(ot, count);
-                drive(session.channel(), &mut party, &mut watch)?;
-                let q = party.finish()?;
+                let q = session.script(async |io| {
+                    ot.refill(io, count as u64, &seed()).await?;
+                    ot.offer(io, count).await
+                })?;
                 secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
             }
             Ots::Evaluator(ot) => {
-                let mut refill = Refill::new(ot, count as u64, &mut rng);
-                drive(session.channel(), &mut refill, &mut watch)?;
                 let mut random = Zeroizing::new(vec![0; count / 8]);
-                rng.fill_bytes(&mut random);
+                UnwrapErr(getrandom::SysRng).fill_bytes(&mut random);
                 let choices = (0..count).map(|i| random[i / 8] >> (i % 8) & 1 == 1);
-                let mut party = ChoosingOts::new(ot, Zeroizing::new(choices.collect()));
-                drive(session.channel(), &mut party, &mut watch)?;
-                let labels = party.finish()?;
+                let choices = Zeroizing::new(choices.collect::<Vec<_>>());
+                let labels = session.script(async |io| {
+                    ot.refill(io, count as u64, &seed()).await?;
+                    ot.choose(io, &choices)
+                })?;
                 let blocks = labels.chunks(OT_BLOCK as usize);
                 for (labels, choices) in blocks.zip(random.chunks(OT_BLOCK as usize / 8)) {
                     secrets.extend(labels.iter().flat_map(|label| label.to_bytes()));
@@ -368,22 +367,19 @@ impl<S: Scheme> Makers<'_, S> {
     /// The OTs of this session's preparations, from base OTs the first time.
     fn ots(&mut self, session: &mut Session) -> Result<&mut Ots, Error> {
         if self.ots.is_none() {
-            let watch: &mut dyn FnMut(Progress) = &mut |_| ();
             let mut rng = UnwrapErr(getrandom::SysRng);
             let (settings, malicious) = (session.ot_settings(), Security::Malicious);
             self.ots = Some(match &self.delta {
                 Some(delta) => {
                     let delta = delta.clone();
                     let setup = GarblerSetup::with_delta(settings, &self.tag, delta, &mut rng)?;
-                    let mut setup = setup.secured(malicious);
-                    drive(session.channel(), &mut setup, watch)?;
-                    Ots::Garbler(setup.finish()?)
+                    let setup = setup.secured(malicious);
+                    Ots::Garbler(session.script(async |io| setup.run(io).await?.ots())?)
                 }
                 None => {
                     let setup = EvaluatorSetup::with(settings, &self.tag, &mut rng)?;
-                    let mut setup = setup.secured(malicious);
-                    drive(session.channel(), &mut setup, watch)?;
-                    Ots::Evaluator(setup.finish()?)
+                    let setup = setup.secured(malicious);
+                    Ots::Evaluator(session.script(async |io| setup.run(io).await?.ots())?)
                 }
             });
         }

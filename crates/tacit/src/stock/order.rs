@@ -14,10 +14,11 @@ use crate::{Error, Session};
 /// What a preparation did.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Each kind that was asked for. Executions of one function, and triples, are one kind.
+    /// Each kind that was asked for. Executions of one function, and triples, are one kind; crosses
+    /// have a kind for each width and sender.
     pub kinds: Vec<PreparedKind>,
-    /// For how many runs of the order's function there are executions or triples; of triples for
-    /// whatever function, how often the order is there.
+    /// For how many runs of the order's function there are executions, triples or crosses; of
+    /// triples for whatever function, how often the order is there.
     pub runs: Option<u64>,
     /// The s at which executions or triples were made, where some were: higher than what was
     /// ordered where earlier tries were not finished.
@@ -35,9 +36,10 @@ pub struct Prepared {
 /// What a preparation did for one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedKind {
-    /// The component's name, `OTs`, or what the executions or triples are for.
+    /// The component's name, `OTs`, which crosses they are, or what the executions or triples are
+    /// for.
     pub name: String,
-    /// Instances that were made: executions, triples, OTs, or garbled components.
+    /// Instances that were made: executions, triples, crosses, OTs, or garbled components.
     pub made: u64,
     /// Instances that can be used now.
     pub available: u64,

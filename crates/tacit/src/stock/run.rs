@@ -3,8 +3,10 @@
 
 use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
-use tacit_protocol::party::{Party, Progress};
-use tacit_protocol::prepared::{self, Evaluating, Garbling, Gathering, PairChain};
+use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::io::Io;
+use tacit_protocol::party::Progress;
+use tacit_protocol::prepared::{self, EvaluatorOpening, GarblerOpening, PairChain};
 use tacit_protocol::saved::{ChainId, ChainVersion, SavedState, StoredChain as _, StoredValue};
 use tacit_protocol::session::RunTag;
 use tacit_stock::{Stock, StockError};
@@ -13,7 +15,7 @@ use zeroize::Zeroizing;
 use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
-use crate::driver::{drive, seed};
+use crate::driver::{run_script, seed};
 use crate::kept::{Agreed, ChainInUse, ChainPlace, Past, check_place};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
@@ -104,14 +106,14 @@ impl<V: StoredValue> Taken<V> {
         }
     }
 
-    /// Drives `party` to its results. Both parties keep what the run saves before either has one.
-    fn complete<P: Party>(
+    /// Runs `link` up to what the run saves, which both parties keep, and then `open` to the
+    /// results.
+    fn complete<O>(
         &self,
         run: PreparedRun<'_>,
         ands_on_the_spot: u64,
-        mut party: P,
-        save: impl FnOnce(P, ChainId) -> Result<(Vec<V>, P), tacit_protocol::Error>,
-        finish: impl FnOnce(P) -> Result<Zeroizing<Vec<bool>>, tacit_protocol::Error>,
+        link: impl AsyncFnOnce(&mut Io<'_>) -> Result<(Vec<V>, O), ProtocolError>,
+        open: impl AsyncFn(O, &mut Io<'_>) -> Result<Zeroizing<Vec<bool>>, ProtocolError>,
     ) -> Result<PreparedOutcome, Error> {
         let PreparedRun {
             session,
@@ -120,32 +122,55 @@ impl<V: StoredValue> Taken<V> {
             ..
         } = run;
         let online = Clock::start(session);
-        drive(session.channel(), &mut party, watch)?;
-        let mut chain = self.goes_on.map(|_| self.chain.place().0);
-        if !function.saves().is_empty() {
-            let kept = self.kept.as_ref();
-            let kept = kept.ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
-            let id = self.chain.id();
-            let (values, opening) = save(party, id)?;
-            let (saves, under) = (function.saves(), Some(&self.stock));
-            let saved = kept.save(saves, &self.chain, &values, under, session);
-            // Whoever destroys the stock ends the chains that it finds afterwards. This one would
-            // wait for that where power failed there in between.
-            if matches!(&saved, Err(Error::Stock(error)) if is_ended(error)) {
-                kept.stocks.kill_chain(&kept.chain, STOCK_DESTROYED)?;
+        let linked = run_script(session.channel(), watch, async |io| {
+            let (values, opening) = link(io).await?;
+            Ok(match function.saves() {
+                [] => Linked::Ended(open(opening, io).await?),
+                _ => Linked::Saves(values, opening),
+            })
+        })?;
+        let (outputs, chain) = match linked {
+            Linked::Ended(outputs) => (outputs, self.goes_on.map(|_| self.chain.place().0)),
+            Linked::Saves(values, opening) => {
+                let version = self.keep(session, function, &values)?;
+                let outputs =
+                    run_script(session.channel(), watch, async |io| open(opening, io).await)?;
+                (outputs, Some(version))
             }
-            let version = saved?;
-            chain = Some(ChainVersion { id, version });
-            party = opening;
-            drive(session.channel(), &mut party, watch)?;
-        }
+        };
         Ok(PreparedOutcome {
-            outputs: finish(party)?,
+            outputs,
             chain,
             online,
             ands_on_the_spot,
         })
     }
+
+    /// Keeps what the run saves, as the other party does.
+    fn keep(
+        &self,
+        session: &mut Session,
+        function: &Function,
+        values: &[V],
+    ) -> Result<ChainVersion, Error> {
+        let kept = self.kept.as_ref();
+        let kept = kept.ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
+        let under = Some(&self.stock);
+        let saved = kept.save(function.saves(), &self.chain, values, under, session);
+        // Whoever destroys the stock ends the chains that it finds afterwards. This one would wait
+        // for that where power failed there in between.
+        if matches!(&saved, Err(Error::Stock(error)) if is_ended(error)) {
+            kept.stocks.kill_chain(&kept.chain, STOCK_DESTROYED)?;
+        }
+        let (id, version) = (self.chain.id(), saved?);
+        Ok(ChainVersion { id, version })
+    }
+}
+
+/// A run at its end, or where it has something to keep.
+enum Linked<V, O> {
+    Ended(Zeroizing<Vec<bool>>),
+    Saves(Vec<V>, O),
 }
 
 fn is_ended(error: &StockError) -> bool {
@@ -181,13 +206,23 @@ impl PreparedRun<'_> {
         let (function, tag) = (self.function, taken.tag);
         let supplies = self.lease(tag)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
-        let delta = self.opened.delta()?.to_block();
-        let (ots, instances) = supplies.garbler(scheme, function, delta)?;
-        let seed = seed();
-        let (given, offers) = ((self.inputs, taken.past()), (delta, ots));
-        let party = Garbling::new(scheme, function, tag, given, offers, instances, &seed)?;
-        let (save, finish) = (Garbling::save, Garbling::finish);
-        taken.complete(self, ands_on_the_spot, party, save, finish)
+        let delta = Zeroizing::new(self.opened.delta()?.to_block());
+        let (ots, instances) = supplies.garbler(scheme, function, *delta)?;
+        let (run, seed) = (
+            prepared::Run {
+                scheme,
+                function,
+                tag,
+            },
+            seed(),
+        );
+        let (given, id) = ((self.inputs, taken.past()), taken.chain.id());
+        let link = async |io: &mut Io<'_>| {
+            let offers = (&*delta, &ots);
+            let linked = run.garble(io, given, offers, instances, &seed).await?;
+            Ok(linked.save(id))
+        };
+        taken.complete(self, ands_on_the_spot, link, GarblerOpening::open)
     }
 
     fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
@@ -196,11 +231,17 @@ impl PreparedRun<'_> {
         let supplies = self.lease(tag)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let (ots, instances) = supplies.evaluator(scheme, function)?;
-        let mut links = Gathering::new(scheme, function)?;
-        drive(self.session.channel(), &mut links, self.watch)?;
-        let (given, early) = ((self.inputs, taken.past()), links.finish()?);
-        let party = Evaluating::new(scheme, function, tag, given, early, &ots, instances)?;
-        let (save, finish) = (Evaluating::save, Evaluating::finish);
-        taken.complete(self, ands_on_the_spot, party, save, finish)
+        let run = prepared::Run {
+            scheme,
+            function,
+            tag,
+        };
+        let early = self.session.script(async |io| run.gather(io).await)?;
+        let (given, id) = ((self.inputs, taken.past()), taken.chain.id());
+        let link = async |io: &mut Io<'_>| {
+            let linked = run.evaluate(io, given, early, &ots, instances).await?;
+            Ok(linked.save(id))
+        };
+        taken.complete(self, ands_on_the_spot, link, EvaluatorOpening::open)
     }
 }

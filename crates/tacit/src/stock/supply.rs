@@ -8,20 +8,21 @@ use tacit_circuit::Component;
 use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
-use tacit_protocol::message::Kind;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
     Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
-    Leases, LeasesAnswer, MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT,
+    MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT,
 };
 use tacit_protocol::session::RunTag;
-use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, StockError};
+use tacit_stock::{ComponentDigest, Lease, LeasePool, Span};
 use zeroize::Zeroizing;
 
+use super::failure::StockFailure;
 use super::fill::{Making, fill};
+use super::leases::{Attempt, LeaseTerms, OwnLeases, follow, is_of_one_lot, name};
 use super::prepare::{kinds_of, levels_for, names_of};
 use super::{OT_BLOCK, OpenedStock, TakenNumbers, unit};
-use crate::driver::{receive, send};
+use crate::advice::advice;
 use crate::{Error, Session};
 
 /// How often other sessions may take what was there, or was made for this run, before it gives
@@ -31,10 +32,14 @@ pub(super) const ATTEMPTS: usize = 64;
 /// AND gates of the later runs for which a run prepares on the spot, at most: some milliseconds.
 const MAX_ANDS_ON_THE_SPOT: u64 = 1 << 17;
 
-/// What is said then.
-pub(super) const LEASES_DIFFER: &str = "the parties cannot agree on leases; other \
-     processes use the stock all the time, or one of the stocks is damaged: run `tacit stock \
-     check`";
+/// The error then.
+pub(super) fn leases_differ() -> Error {
+    Error::material(
+        "the parties cannot agree on leases: other processes use the stock all the time, or one of \
+         the stocks is damaged",
+        advice!("withdraw what is damaged with "(CheckStock)),
+    )
+}
 
 /// Leases at both parties what a run takes: `needed` instances of each kind of one of `lots`. The
 /// evaluator may lease more of any of them, as `wanted` says. `None` if no lot has enough, which
@@ -58,25 +63,66 @@ pub(super) fn lease_of_one_lot(
             });
             return Ok(Some(leases.collect::<Result<_, _>>()?));
         }
-        let attempt = match opened.role {
-            Role::Evaluator => {
-                let counts = wanted(opened)?;
-                name(session, opened, &kinds, Bounds { counts, runs: 1 })?
-            }
+        let counts = match opened.role {
+            Role::Evaluator => wanted(opened)?,
             Role::Garbler => {
                 let most = |needed: &u64| 0..=needed.saturating_mul(1 + MAX_RUNS_AHEAD);
                 let counts = lots.iter().flat_map(|_| needed.iter().map(most));
-                let counts = counts.collect();
-                let is_whole = |counts: &[u64]| is_of_one_lot(counts, needed);
-                let bounds = Bounds { counts, runs: 1 };
-                follow(session, opened, &kinds, bounds, is_whole)?
+                counts.collect()
             }
         };
+        let terms = LeaseTerms {
+            kinds: &kinds,
+            counts,
+            runs: 1,
+        };
+        let is_whole = |counts: &[u64]| is_of_one_lot(counts, needed);
+        let attempt = attempt(session, opened, &terms, is_whole)?;
         if matches!(attempt, Attempt::Short { .. }) {
             return Ok(None);
         }
     }
-    Err(Error::Material(LEASES_DIFFER.to_owned()))
+    Err(leases_differ())
+}
+
+/// How many the evaluator leases of each kind of each of `lots` lots: what `runs` runs take of the
+/// lot at `place`, or fewer, and nothing of the others. Without such a lot it is more than there is
+/// of any, which is found to be short.
+pub(super) fn counts_of_one_lot(
+    lots: usize,
+    needed: &[u64],
+    lot_and_runs: Option<(usize, u64)>,
+) -> Vec<RangeInclusive<u64>> {
+    let of_lot = |lot: usize| match lot_and_runs {
+        None => 1..=1,
+        Some((place, runs)) if place == lot => 1..=runs,
+        Some(_) => 0..=0,
+    };
+    let bounds = (0..lots).map(of_lot).flat_map(|runs| {
+        let each = needed.iter();
+        each.map(move |needed| needed * runs.start()..=needed * runs.end())
+    });
+    bounds.collect()
+}
+
+/// One exchange of leases, by which both parties lease the same or neither does.
+fn attempt(
+    session: &mut Session,
+    opened: &mut OpenedStock,
+    terms: &LeaseTerms<'_>,
+    is_honest: impl Fn(&[u64]) -> bool,
+) -> Result<Attempt, Error> {
+    let failure = StockFailure::default();
+    let role = opened.role;
+    let mut own = OwnLeases {
+        stock: &opened.stock,
+        held: &mut opened.held,
+        failure: &failure,
+    };
+    failure.or(session.exchange(async |io| match role {
+        Role::Evaluator => name(io, &mut own, terms).await,
+        Role::Garbler => follow(io, &mut own, terms, is_honest).await,
+    }))
 }
 
 /// How a job wants its leases.
@@ -130,7 +176,8 @@ impl Supplies {
                 Role::Evaluator => order.ahead.min(MAX_RUNS_AHEAD),
                 Role::Garbler => MAX_RUNS_AHEAD,
             };
-            let bounds = Bounds {
+            let terms = LeaseTerms {
+                kinds: &kinds,
                 counts: counts(&lacking, &needed, ahead),
                 runs: match right {
                     None => runs_on_the_spot(function, ahead),
@@ -138,11 +185,7 @@ impl Supplies {
                     Some(_) => 1,
                 },
             };
-            let attempt = match opened.role {
-                Role::Evaluator => name(session, opened, &kinds, bounds)?,
-                Role::Garbler => follow(session, opened, &kinds, bounds, |_| true)?,
-            };
-            match attempt {
+            match attempt(session, opened, &terms, |_| true)? {
                 Attempt::Leased | Attempt::Behind => {}
                 Attempt::Short { .. } if order.needs_stock => {
                     return Err(Error::stock_lacks(function));
@@ -166,7 +209,7 @@ impl Supplies {
                 }
             }
         }
-        Err(Error::Material(LEASES_DIFFER.to_owned()))
+        Err(leases_differ())
     }
 
     /// The garbler's material.
@@ -262,8 +305,8 @@ impl Supplies {
 type Parts = (Vec<u64>, Zeroizing<Vec<u8>>, std::vec::IntoIter<Lease>);
 
 fn too_short(component: &Component) -> Error {
-    Error::Material(format!(
-        "an instance of {} in the stock is of another length; run `tacit stock check`",
+    Error::damaged(format!(
+        "an instance of {} in the stock is of another length",
         component.name()
     ))
 }
@@ -319,23 +362,6 @@ fn take(
     Ok(leases)
 }
 
-/// How an attempt to lease ended, the same way at both parties.
-enum Attempt {
-    /// What was lacking is leased.
-    Leased,
-    /// Marks were raised: again.
-    Behind,
-    /// The evaluator has too little, and wants enough for this many runs.
-    Short { runs: u8 },
-}
-
-/// What an attempt leases at least and at most of each kind, and for how many runs the evaluator
-/// has the parties prepare where it has too little: the garbler takes no more.
-struct Bounds {
-    counts: Vec<RangeInclusive<u64>>,
-    runs: u8,
-}
-
 /// For how many runs at most the parties prepare on the spot, where `ahead` more of the session
 /// lease with the one that lacks something: it waits for all of them.
 fn runs_on_the_spot(function: &Function, ahead: u64) -> u8 {
@@ -365,129 +391,4 @@ fn counts(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64
         _ => *lacking..=lacking.saturating_add(needed.saturating_mul(ahead)),
     });
     counts.collect()
-}
-
-/// The evaluator's attempt.
-fn name(
-    session: &mut Session,
-    opened: &mut OpenedStock,
-    kinds: &[ComponentDigest],
-    Bounds { counts, runs }: Bounds,
-) -> Result<Attempt, Error> {
-    let wanted = kinds.iter().zip(counts).map(|(kind, counts)| LeaseRequest {
-        kind: *kind,
-        least: *counts.start(),
-        most: *counts.end(),
-    });
-    let leases = match opened.stock.lease_all(&wanted.collect::<Vec<_>>()) {
-        Ok(leases) => leases,
-        Err(StockError::Exhausted { .. }) => {
-            let mut message = Vec::new();
-            Leases::Short { runs }.write(&mut message)?;
-            send(session.channel(), Kind::Leases, &message)?;
-            return Ok(Attempt::Short { runs });
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let named = leases
-        .iter()
-        .map(|lease| lease.spans().map(to_wire).collect());
-    let mut message = Vec::new();
-    Leases::Named(named.collect()).write(&mut message)?;
-    send(session.channel(), Kind::Leases, &message)?;
-    let max_bytes = LeasesAnswer::max_bytes(kinds.len());
-    let payload = receive(session.channel(), Kind::LeasesAnswered, max_bytes)?;
-    match LeasesAnswer::parse(payload, kinds.len())? {
-        LeasesAnswer::Followed => opened.hold(leases),
-        LeasesAnswer::Behind(marks) => {
-            let marks: Vec<_> = kinds.iter().copied().zip(marks).collect();
-            opened.stock.raise_marks(&marks)?;
-            Ok(Attempt::Behind)
-        }
-    }
-}
-
-/// Whether these numbers, of each kind of each lot, are enough of one lot and none of another.
-fn is_of_one_lot(counts: &[u64], needed: &[u64]) -> bool {
-    let lots = counts.chunks(needed.len());
-    let mut named = lots.filter(|lot| lot.iter().any(|count| *count > 0));
-    let is_whole = |lot: &[u64]| {
-        lot.iter()
-            .zip(needed)
-            .all(|(count, needed)| count >= needed)
-    };
-    named.next().is_some_and(is_whole) && named.next().is_none()
-}
-
-/// The garbler's attempt. What the evaluator names has as many instances of each kind as an honest
-/// one leases, or nothing is leased.
-fn follow(
-    session: &mut Session,
-    opened: &mut OpenedStock,
-    kinds: &[ComponentDigest],
-    Bounds { counts, runs }: Bounds,
-    is_honest: impl Fn(&[u64]) -> bool,
-) -> Result<Attempt, Error> {
-    let max_bytes = Leases::max_bytes(kinds.len());
-    let payload = receive(session.channel(), Kind::Leases, max_bytes)?;
-    let named = match Leases::parse(payload, &counts, runs)? {
-        Leases::Named(named) => named,
-        Leases::Short { runs } => return Ok(Attempt::Short { runs }),
-    };
-    let counts = named.iter();
-    let counts = counts.map(|spans| spans.iter().map(|span| span.count).sum());
-    if !is_honest(&counts.collect::<Vec<_>>()) {
-        return Err(tacit_protocol::Misbehaviour::InvalidField {
-            kind: Kind::Leases,
-            field: "number of instances of a lot",
-        }
-        .into());
-    }
-    let named: Vec<Vec<Span>> = named
-        .iter()
-        .map(|spans| spans.iter().map(from_wire).collect())
-        .collect();
-    let named = kinds.iter().zip(&named);
-    let named: Vec<_> = named.map(|(kind, spans)| (*kind, &spans[..])).collect();
-    let (answer, attempt) = match opened.stock.lease_named(&named) {
-        Ok(leases) => (LeasesAnswer::Followed, opened.hold(leases)?),
-        Err(StockError::Behind { .. }) => {
-            let record = opened.stock.marks()?;
-            let mark = |kind: &ComponentDigest| {
-                let marks = record.kinds.iter().filter(|marks| marks.kind == *kind);
-                marks.map(|marks| marks.leased).sum()
-            };
-            let marks = kinds.iter().map(mark).collect();
-            (LeasesAnswer::Behind(marks), Attempt::Behind)
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let mut message = Vec::new();
-    answer.write(&mut message);
-    send(session.channel(), Kind::LeasesAnswered, &message)?;
-    Ok(attempt)
-}
-
-impl OpenedStock {
-    /// Keeps what both parties have leased for the runs of this session.
-    fn hold(&mut self, leases: Vec<Lease>) -> Result<Attempt, Error> {
-        for lease in leases {
-            self.held.add(lease)?;
-        }
-        Ok(Attempt::Leased)
-    }
-}
-
-fn to_wire(span: Span) -> tacit_protocol::prepared::Span {
-    tacit_protocol::prepared::Span {
-        first: span.first,
-        count: span.count,
-    }
-}
-
-fn from_wire(span: &tacit_protocol::prepared::Span) -> Span {
-    Span {
-        first: span.first,
-        count: span.count,
-    }
 }

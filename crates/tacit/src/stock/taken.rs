@@ -8,11 +8,11 @@ use tacit_stock::{ComponentDigest, Span};
 /// ever takes again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenNumbers {
-    /// `OTs`, or the function's and the component's name.
+    /// `OTs`, which crosses they are, or the function's and the component's name.
     pub name: String,
     /// The component's digest.
     pub digest: ComponentDigest,
-    /// The numbers: of OTs, or of instances of the component.
+    /// The numbers: of OTs, of crosses, or of instances of the component.
     pub spans: Vec<Span>,
 }
 

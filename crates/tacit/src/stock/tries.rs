@@ -3,13 +3,15 @@
 
 use tacit_function::Role;
 use tacit_net::Fingerprint;
-use tacit_protocol::message::{AbortReason, Kind};
-use tacit_protocol::party::{Action, Party};
+use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::io::Io;
+use tacit_protocol::message::AbortReason;
 use tacit_protocol::{Misbehaviour, authenticated, batch};
 use tacit_stock::{OfProcess, PeerId, Tried, TryKey, TryRecord};
 
-use crate::driver::{receive, send};
-use crate::stock::{Stocks, stock_role};
+use crate::advice::advice;
+use crate::stock::Stocks;
+use crate::stock::messages::{self, CHARGED_SECURITY};
 use crate::{Error, Session};
 
 /// Most bits of statistical security that anything is planned at.
@@ -33,7 +35,7 @@ impl TryName {
         TryKey {
             own: PeerId(self.own.0),
             peer: PeerId(self.peer.0),
-            role: stock_role(self.role),
+            role: self.role,
             tried: self.tried,
         }
     }
@@ -42,10 +44,7 @@ impl TryName {
         Self {
             own: Fingerprint(key.own.0),
             peer: Fingerprint(key.peer.0),
-            role: match key.role {
-                tacit_stock::Role::Garbler => Role::Garbler,
-                tacit_stock::Role::Evaluator => Role::Evaluator,
-            },
+            role: key.role,
             tried: key.tried,
         }
     }
@@ -221,26 +220,6 @@ impl Drop for CountedTry {
     }
 }
 
-/// A party whose try, if it is counted, begins with the peer's first message: before that the peer
-/// has done nothing that could be a try.
-pub(crate) struct BeginningParty<'a> {
-    pub(crate) party: &'a mut dyn Party,
-    pub(crate) tried: Option<&'a mut CountedTry>,
-}
-
-impl Party for BeginningParty<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, tacit_protocol::Error> {
-        self.party.next(message)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), tacit_protocol::Error> {
-        if let Some(tried) = &mut self.tried {
-            tried.begin();
-        }
-        self.party.receive(payload)
-    }
-}
-
 /// Notes a cheat that was proven.
 pub(crate) fn note_cheat(stocks: &Stocks, name: &TryName) -> Result<(), Error> {
     let noted = stocks.note_of_tries(name, |record| {
@@ -253,8 +232,10 @@ pub(crate) fn note_cheat(stocks: &Stocks, name: &TryName) -> Result<(), Error> {
 fn proves_cheat(error: &Error) -> bool {
     matches!(
         error,
-        Error::PeerMisbehaved(Misbehaviour::Cheated(_))
-            | Error::PeerAborted(AbortReason::Misbehaved)
+        Error::Protocol(
+            ProtocolError::PeerMisbehaved(Misbehaviour::Cheated(_))
+                | ProtocolError::PeerAborted(AbortReason::Misbehaved)
+        )
     ) || error.failed_ot_check().is_some()
 }
 
@@ -267,23 +248,28 @@ pub(crate) fn after_run(
 ) -> Error {
     match proves_cheat(&error).then(end) {
         None | Some(Ok(())) => error,
-        Some(Err(failed)) => Error::Material(format!(
-            "{error}; and {failure}: {failed}. Give it up by hand with `tacit stock drop`"
-        )),
+        Some(Err(failed)) => Error::material(
+            format!("{error}; and {failure}: {failed}"),
+            advice!("give it up by hand with "(DropStock)),
+        ),
     }
 }
 
 /// Tells the peer the s that this party plans a try at which both ordered at less.
-pub(crate) fn tell(session: &mut Session, charged: u8) -> Result<(), Error> {
-    send(session.channel(), Kind::ChargedSecurity, &[charged])
+pub(crate) fn tell(io: &mut Io<'_>, charged: u8) -> Result<(), ProtocolError> {
+    messages::send(io, CHARGED_SECURITY, &[charged])
 }
 
 /// Hears the s that the peer plans a try at which both ordered at `bits`.
-pub(crate) fn hear(session: &mut Session, bits: u8) -> Result<u8, Error> {
-    let kind = Kind::ChargedSecurity;
-    match receive(session.channel(), kind, 1)? {
+pub(crate) async fn hear(io: &mut Io<'_>, bits: u8) -> Result<u8, ProtocolError> {
+    let payload = io.receive(CHARGED_SECURITY).await?;
+    match payload {
         [charged] if (bits..=MAX_CHARGED_BITS.max(bits)).contains(charged) => Ok(*charged),
-        _ => Err(Misbehaviour::InvalidField { kind, field: "s" }.into()),
+        _ => Err(Misbehaviour::InvalidField {
+            kind: CHARGED_SECURITY.kind,
+            field: "s",
+        }
+        .into()),
     }
 }
 

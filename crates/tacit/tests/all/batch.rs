@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
+use tacit::advice::Remedy;
 use tacit::garble::SchemeId;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{BatchPreparation, ComponentDigest, Prepared, Stocks};
-use tacit::{Category, Error, Function, Job, Outcome, Role, Session, Value, library};
+use tacit::{
+    Category, Error, Function, Job, Outcome, ProtocolError, Role, Session, Value, library,
+};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_input, millionaires};
@@ -72,7 +75,8 @@ fn fewer_than_40_bits_are_refused_unless_they_are_for_measurements() {
         let of_any = StatisticalSecurity::new(few);
         let of_batch = Protocol::Batch.statistical_security(few);
         for refused in [of_any, of_batch] {
-            let Err(Error::SecurityBits { found, least, .. }) = refused else {
+            let Err(Error::Protocol(ProtocolError::SecurityBits { found, least, .. })) = refused
+            else {
                 panic!("{refused:?}");
             };
             assert_eq!((found, least), (few, 40));
@@ -135,7 +139,12 @@ fn executions_are_there_after_a_restart_and_used_once() {
         let error = third.as_ref().expect_err("nothing is left");
         assert!(matches!(error, Error::NothingChecked { .. }), "{error}");
         assert_eq!(error.category(), Category::Stock);
-        assert!(error.to_string().contains("--protocol batch"), "{error}");
+        let advice = error.advice();
+        let mut remedies = advice.remedies();
+        assert!(
+            remedies.any(|remedy| matches!(remedy, Remedy::PrepareBatch(_, S))),
+            "{advice}"
+        );
     }
     assert_eq!(usable(&parties), [0, 0]);
 }

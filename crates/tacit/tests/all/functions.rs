@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tacit::garble::{LADDER, SchemeId};
+use tacit::garble::{SCHEMES, SchemeId};
 use tacit::net::{CancelHandle, NetError, memory};
 use tacit::session::Side;
 use tacit::{
-    Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session, Type,
-    Value, library,
+    Category, Error, Function, FunctionBuilder, Job, Operand, Outcome, Part, ProtocolError,
+    Recipient, Role, Session, Type, Value, library,
 };
 
 use crate::pair::{BLOCK, CIPHERTEXT, KEY, at_both};
@@ -113,7 +113,7 @@ fn shipped_functions_are_right_under_every_scheme() {
             "2",
         ),
     ];
-    for scheme in LADDER.iter().map(|rung| rung.id) {
+    for scheme in SCHEMES.iter().map(|rung| rung.id) {
         let mut sessions = sessions();
         for (function, inputs, output, expected) in &cases {
             for outcome in run_in(&mut sessions, function, scheme, inputs) {
@@ -133,15 +133,28 @@ fn constants_and_values_that_nothing_computes_reach_the_results() {
         .input("a", "u8", Role::Garbler)
         .input("b", "u8[2]", Role::Evaluator)
         .value("twice", "u8[3]")
-        .repeat("i in 0..2", |each| {
-            each.step("twice[i] = add(b[i], b[i])");
+        .repeat("i", 0, 2, |each, i| {
+            each.call(
+                [Part::of("twice").at(i)],
+                "add",
+                [Part::of("b").at(i), Part::of("b").at(i)],
+            );
         })
-        .step("twice[2] = add(3, 4)")
+        .call(
+            [Part::of("twice").at(2)],
+            "add",
+            [Operand::number(3), Operand::number(4)],
+        )
         .output("twice", "u8[3]", Recipient::Both, "twice")
-        .output("mixed", "u16", Recipient::Evaluator, "165:u8 ++ a")
+        .output(
+            "mixed",
+            "u16",
+            Recipient::Evaluator,
+            Operand::typed(165, Type::unsigned(8)).then("a"),
+        )
         .output("for_garbler", "u8[2]", Recipient::Garbler, "b");
     let function = builder.finish().unwrap();
-    for scheme in LADDER.iter().map(|rung| rung.id) {
+    for scheme in SCHEMES.iter().map(|rung| rung.id) {
         let [garbler, evaluator] = run(&function, scheme, &[("a", "1"), ("b", "[200, 7]")]);
         let text = |outcome: &Outcome, name: &str| outcome.outputs[name].to_text().replace(' ', "");
         for outcome in [&garbler, &evaluator] {
@@ -166,7 +179,10 @@ fn direct_refuses_saved_values() {
         || Job::new(&function, Role::Evaluator).run(&mut b),
     );
     for error in ended.map(|outcome| outcome.expect_err("a saved value")) {
-        assert!(matches!(error, Error::SavedValue { .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::Protocol(ProtocolError::SavedValue { .. })),
+            "{error:?}"
+        );
         assert!(error.to_string().contains("\"balance\""), "{error}");
         assert_eq!(error.category(), Category::Usage);
     }
@@ -179,11 +195,15 @@ fn xors() -> Function {
         .library("xor", "xor", &[("bytes", 4096)])
         .input("x", "bytes[4096]", Role::Garbler)
         .value("v", "bytes[4096][257]")
-        .step("v[0] = x")
-        .repeat("i in 0..256", |each| {
-            each.step("v[i+1] = xor(v[i], x)");
+        .assign(Part::of("v").at(0), "x")
+        .repeat("i", 0, 256, |each, i| {
+            each.call(
+                [Part::of("v").at(i.plus(1))],
+                "xor",
+                [Part::of("v").at(i), Part::of("x")],
+            );
         })
-        .output("r", "bytes[4096]", Recipient::Both, "v[256]");
+        .output("r", "bytes[4096]", Recipient::Both, Part::of("v").at(256));
     builder.finish().expect("a function")
 }
 
@@ -224,7 +244,7 @@ fn long_work_without_tables_shows_progress_and_can_be_ended() {
 }
 
 #[test]
-fn another_function_is_named_with_its_parameters() {
+fn another_function_is_named_with_the_parameters_that_differ() {
     let of_length = |n| {
         let sizes = BTreeMap::from([("n".to_owned(), n), ("m".to_owned(), 2)]);
         library::function("levenshtein", &sizes).expect("a function of the library")
@@ -236,11 +256,16 @@ fn another_function_is_named_with_its_parameters() {
     let evaluator = Job::new(&long, Role::Evaluator).input("y", two());
     let ended = at_both(|| garbler.run(&mut a), || evaluator.run(&mut b));
     let [ours, theirs] = ended.map(|outcome| outcome.expect_err("another function"));
-    for (error, function, n) in [(ours, &short, 2), (theirs, &long, 3)] {
+    for (error, function, values) in [(ours, &short, (2, 3)), (theirs, &long, (3, 2))] {
         assert_eq!(error.category(), Category::Incompatible);
         let text = error.to_string();
-        let named = format!("levenshtein n={n} m=2 symbol_bits=8");
-        assert!(text.contains(&named), "{text}");
+        let Error::OtherFunction { differing, .. } = error else {
+            panic!("{text}");
+        };
+        let [one] = &differing[..] else {
+            panic!("{differing:?}");
+        };
+        assert_eq!((one.name.as_str(), (one.ours, one.theirs)), ("n", values));
         assert!(text.contains(&function.digest().to_string()[..8]), "{text}");
     }
 }

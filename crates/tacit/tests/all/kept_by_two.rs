@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tacit::advice::Remedy;
 use tacit::net::NetError;
 use tacit::protocols::Protocol;
 use tacit::session::{BaseOt, Incompatibility};
 use tacit::stock::{StockError, Stocks};
 use tacit::{
-    Category, Error, Function, FunctionBuilder, Identity, Job, Listener, Outcome, Recipient, Role,
-    Session, Settings,
+    Category, Error, Function, FunctionBuilder, Identity, Job, Listener, Outcome, ProtocolError,
+    Recipient, Role, Session, Settings,
 };
 use tacit_stock::{Disk, Memory};
 use tempfile::TempDir;
@@ -52,7 +53,7 @@ fn add() -> Function {
             .load("total", "u8")
             .input("step", "u8", Role::Evaluator)
             .value("sum", "u8")
-            .step("sum = add(total, step)")
+            .call(["sum"], "add", ["total", "step"])
             .save("total", "u8", "sum")
             .output("shown", "u8", Recipient::Both, "sum");
     })
@@ -265,9 +266,9 @@ fn goes_on(protocol: Protocol) {
     assert_eq!(agreed(&both(parties.add(3))), 7);
     // What would be lost is not replaced, unless that is said.
     for refused in parties.begin(1) {
-        let error = refused.expect_err("a total is kept").to_string();
+        let error = refused.expect_err("a total is kept").with_advice();
         assert!(
-            error.contains("--replace") || error.contains("stopped"),
+            error.contains("leave to replace values") || error.contains("stopped"),
             "{error}"
         );
     }
@@ -329,9 +330,9 @@ fn refuses_by_name(protocol: Protocol) {
     let parties = Parties::under(protocol);
     // Nothing has begun the chain.
     for refused in parties.add(1) {
-        let error = refused.expect_err("no chain").to_string();
+        let error = refused.expect_err("no chain").with_advice();
         assert!(
-            error.contains("begins it") || error.contains("stopped"),
+            error.contains("starts it") || error.contains("stopped"),
             "{error}"
         );
     }
@@ -400,11 +401,12 @@ fn refuses_what_went_back(protocol: Protocol) {
     parties.restore(0, &one_way);
     for refused in parties.add(1) {
         let error = refused.expect_err("two histories");
-        let Error::PeerIncompatible(difference) = &error else {
+        let Error::Protocol(ProtocolError::PeerIncompatible(difference)) = &error else {
             panic!("{error}");
         };
         assert!(matches!(difference, Incompatibility::SavedValues { .. }));
-        assert!(error.to_string().contains("drop-chain"), "{error}");
+        let advice = error.advice();
+        assert!(advice.remedies().eq([&Remedy::DropChain(None)]), "{advice}");
     }
 }
 

@@ -52,6 +52,7 @@ fn lot_order(
     match what {
         FromStock::Triples => LotPreparation::triples_for_runs(role, function, runs),
         FromStock::Instances => LotPreparation::instances_for_runs(role, function, runs),
+        FromStock::Crosses => panic!("no lots of authenticated"),
     }
 }
 
@@ -137,7 +138,7 @@ fn planned(parties: &Pair, function: &Function, triples: u64) -> [Option<(u64, u
         if let Some(stock) = stock {
             planner = planner.stock(stock);
         }
-        let plan = planner.plan_uncut(function.clone()).expect("a plan");
+        let plan = planner.plan(function.clone()).expect("a plan");
         let has_some = |one: &Alternative| one.runs_in_stock.is_some_and(|runs| runs > 0);
         assert_eq!(
             has_some(plan.choice()),

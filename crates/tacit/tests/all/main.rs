@@ -1,14 +1,18 @@
 //! All files are one program, since each program builds and links anew what it tests.
 
 mod batch;
+mod crosses;
 mod functions;
+mod join;
 mod kept_by_two;
 mod kills;
 mod lots;
+mod matching;
 mod outsourced;
 mod outsourced_ends;
 mod pair;
 mod plan;
+mod plan_gmw;
 mod prepared;
 mod stock_faults;
 mod transfers;

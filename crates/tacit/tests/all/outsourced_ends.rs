@@ -8,7 +8,7 @@ use std::time::Duration;
 use tacit::net::NetError;
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::session::AbortReason;
-use tacit::{Error, Identity, Listener, Session, Settings, library};
+use tacit::{Error, Identity, Listener, ProtocolError, Session, Settings, library};
 
 /// A generator waits for its cloud as long as for a peer to come, and its client with it, whatever
 /// the cloud has told the client meanwhile.
@@ -50,7 +50,7 @@ fn a_client_does_not_wait_for_a_generator_whose_cloud_is_gone() {
         });
         assert_eq!(error.party(), Some(OutsourcedRole::Cloud), "{error}");
         let is_due = match error.cause() {
-            Error::PeerAborted(AbortReason::Busy) => stops,
+            Error::Protocol(ProtocolError::PeerAborted(AbortReason::Busy)) => stops,
             Error::Network(NetError::Closed { .. }) => !stops,
             _ => false,
         };

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use tacit::cost::{Cost, Phase};
 use tacit::garble::{Assumption, SchemeId};
-use tacit::plan::{Alternative, Calibration, InStock, Plan, Planner};
+use tacit::plan::{Calibration, InStock, Plan, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::scheme::default_scheme;
 use tacit::stock::{BatchPreparation, Preparation, Stocks};
 use tacit::{
-    Category, Error, Function, FunctionBuilder, Job, Recipient, Role, Session, Value, library,
+    Category, Error, Function, FunctionBuilder, Job, Operand, Part, Recipient, Role, Session,
+    Value, library,
 };
 
 use crate::pair::{Pair, ROLES};
@@ -34,9 +35,8 @@ fn planner() -> Planner {
 }
 
 fn plan(planner: &mut Planner, name: &str, parameters: &[(&str, u64)]) -> Plan {
-    let parameters = given(parameters);
-    let function = library::function(name, &parameters).expect("a function");
-    planner.plan((name, &parameters), function).expect("a plan")
+    let function = library::function(name, &given(parameters)).expect("a function");
+    planner.plan(function).expect("a plan")
 }
 
 /// What garbler and evaluator have of `work` over a session whose link the evaluator knows.
@@ -100,12 +100,25 @@ fn wide() -> Function {
         .input("y", "u1024[5]", Role::Evaluator)
         .value("sum", "u1024[5]")
         .value("chain", "u1024[6]")
-        .step("chain[0] = 0")
-        .repeat("i in 0..5", |each| {
-            each.step("sum[i] = add(x[i], y[i])");
-            each.step("chain[i+1] = add(sum[i], chain[i])");
+        .assign(Part::of("chain").at(0), Operand::number(0))
+        .repeat("i", 0, 5, |each, i| {
+            each.call(
+                [Part::of("sum").at(i)],
+                "add",
+                [Part::of("x").at(i), Part::of("y").at(i)],
+            );
+            each.call(
+                [Part::of("chain").at(i.plus(1))],
+                "add",
+                [Part::of("sum").at(i), Part::of("chain").at(i)],
+            );
         })
-        .output("result", "u1024", Recipient::Garbler, "chain[5]");
+        .output(
+            "result",
+            "u1024",
+            Recipient::Garbler,
+            Part::of("chain").at(5),
+        );
     builder.finish().expect("a function")
 }
 
@@ -117,8 +130,12 @@ fn long() -> Function {
         .input("x", "u1024[40]", Role::Garbler)
         .input("y", "u1024", Role::Evaluator)
         .value("sum", "u1024[40]")
-        .repeat("i in 0..40", |each| {
-            each.step("sum[i] = add(x[i], y)");
+        .repeat("i", 0, 40, |each, i| {
+            each.call(
+                [Part::of("sum").at(i)],
+                "add",
+                [Part::of("x").at(i), Part::of("y")],
+            );
         })
         .output("result", "u1024[40]", Recipient::Evaluator, "sum");
     builder.finish().expect("a function")
@@ -147,7 +164,7 @@ fn bytes_are_those_of_runs() {
             SchemeId::PRF,
         ] {
             let mut planner = planner().scheme(scheme);
-            let plan = planner.plan_uncut(function.clone()).expect("a plan");
+            let plan = planner.plan(function.clone()).expect("a plan");
             for one in &plan.alternatives {
                 let cost = second_run(function, scheme, one.protocol);
                 let bytes = |phase: Phase| {
@@ -184,12 +201,7 @@ fn bytes_by_default_are_those_of_runs_that_are_told_nothing() {
     let mut planned = Vec::new();
     for asked in [ThreatModel::SemiHonest, ThreatModel::Malicious] {
         let mut planner = planner().by_default().threat_model(asked);
-        planned.extend(
-            planner
-                .plan_uncut(function.clone())
-                .expect("a plan")
-                .alternatives,
-        );
+        planned.extend(planner.plan(function.clone()).expect("a plan").alternatives);
     }
     assert_eq!(planned.len(), 4, "one of each protocol: {planned:?}");
     for one in planned {
@@ -230,7 +242,7 @@ fn what_nothing_protects_against_is_refused() {
     let function = library::function("millionaires", &BTreeMap::new()).expect("a function");
     let asked = ThreatModel::MaliciousNonColluding;
     let mut planner = planner().threat_model(asked);
-    let error = planner.plan_uncut(function).expect_err("no protocol");
+    let error = planner.plan(function).expect_err("no protocol");
     assert_eq!(error.category(), Category::Usage);
     let text = error.to_string();
     for word in [&asked.to_string()[..], "direct", "batch", "semi-honest"] {
@@ -243,7 +255,7 @@ fn what_nothing_protects_against_is_refused() {
 fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     let function = library::function("millionaires", &given(&[("bits", 8)])).expect("a function");
     let asked = || planner().threat_model(ThreatModel::Malicious).runs(1);
-    let plan = asked().plan_uncut(function.clone()).expect("a plan");
+    let plan = asked().plan(function.clone()).expect("a plan");
     let by = |protocol| {
         let all = plan.alternatives.iter();
         all.filter(move |one| one.protocol == protocol)
@@ -254,7 +266,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     assert_eq!(plan.alternatives.len(), 5);
     assert_eq!(plan.choice().protocol, Protocol::Batch);
     let mut empty = asked().stock(InStock::default());
-    let empty = empty.plan_uncut(function.clone()).expect("a plan");
+    let empty = empty.plan(function.clone()).expect("a plan");
     assert_eq!(empty.choice().protocol, Protocol::Authenticated);
     assert!(empty.choice().can_run_now());
 
@@ -265,7 +277,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
             let names = stocks.list()?;
             let summaries = names.iter().map(|name| stocks.summary(name));
             let in_stock = InStock::new(summaries.collect::<Result<_, _>>()?);
-            let stocked = asked().stock(in_stock).plan_uncut(function.clone())?;
+            let stocked = asked().stock(in_stock).plan(function.clone())?;
             assert_eq!(stocked.choice().runs_in_stock, Some(1));
             assert!(stocked.choice().can_run_now());
         }
@@ -279,7 +291,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     for (cost, protocol) in costs.iter().zip(protocols) {
         let online = cost.phases.iter().find(|cost| cost.phase == Phase::Run);
         let online = online.expect("an online phase").traffic;
-        let planned = by(protocol).find(|one| one.rung.id == scheme);
+        let planned = by(protocol).find(|one| one.rung.is_some_and(|rung| rung.id == scheme));
         let traffic = planned.expect("half-gates").traffic;
         assert_eq!(
             online.received.bytes, traffic.garbler_late_bytes,
@@ -301,50 +313,42 @@ fn no_scheme_rests_on_more_than_was_asked_for() {
         let worst = plan
             .alternatives
             .iter()
-            .map(|one| one.rung.assumption)
+            .filter_map(|one| one.rung)
+            .map(|rung| rung.assumption)
             .max();
         assert_eq!(worst, Some(most));
-        assert!(plan.choice().rung.assumption <= most);
+        assert!(
+            plan.choice()
+                .rung
+                .is_some_and(|rung| rung.assumption <= most)
+        );
     }
-}
-
-fn sides(one: &Alternative) -> Option<u64> {
-    one.cut.as_ref()?.parameters.get("side").copied()
 }
 
 #[test]
 fn the_choice_is_made_from_what_is_in_stock() {
-    let lengths = [("n", 24), ("m", 32)];
-    // Without a stock: the fewest links, where bytes take longer than any machine's work on them.
-    // With an empty one: nothing is to be taken from it.
+    let lengths = [("rows", 3), ("columns", 4), ("side", 8)];
+    // Without a stock: prepared, where bytes take longer than any machine's work on them. With an
+    // empty one: nothing is to be taken from it.
     let slower = || Planner::with(SLOWER.parse().expect("a link"), Calibration::default());
-    let free = plan(&mut slower(), "levenshtein", &lengths);
-    assert_eq!(free.choice().function.name(), "edit-distance");
+    let free = plan(&mut slower(), "levenshtein-tiles", &lengths);
+    assert_eq!(free.choice().protocol, Protocol::Prepared);
     assert!(free.better().is_none());
     let empty = plan(
         &mut slower().stock(InStock::default()),
-        "levenshtein",
+        "levenshtein-tiles",
         &lengths,
     );
     assert_eq!(empty.choice().protocol, Protocol::Direct);
     let better = empty.better().expect("a faster one, once prepared");
-    assert_eq!(better.function.name(), "edit-distance");
+    assert_eq!(better.protocol, Protocol::Prepared);
 
-    // With tiles of 4 and 8 and their distances: the larger tiles, as long as there are enough.
-    let by = |side: u64, runs: u64, order: Preparation<'static>| {
-        let tiles = [("rows", 24 / side), ("columns", 32 / side), ("side", side)];
-        let function = library::function("levenshtein-tiles", &given(&tiles));
-        order
-            .enough_for(&function.expect("a function"), runs)
-            .expect("an order")
-    };
-    let order = |role| {
-        let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
-        by(8, 1, by(4, 2, order))
-    };
+    // Tiles and their distance for two runs, which serve other strings of this scheme too.
     let parties = Pair::in_folders();
     over_slow_link(&parties, |role, session, stocks| {
-        order(role).run(session, stocks)
+        let function = library::function("levenshtein-tiles", &given(&lengths))?;
+        let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
+        order.enough_for(&function, 2)?.run(session, stocks)
     });
     let theirs = parties.stocks(1);
     let names = theirs.list().expect("stocks");
@@ -353,12 +357,14 @@ fn the_choice_is_made_from_what_is_in_stock() {
         .map(|name| theirs.summary(name).expect("a stock"));
     let in_stock = InStock::new(summaries.collect());
     let mut planner = planner().stock(in_stock);
-    let stocked = plan(&mut planner, "levenshtein", &lengths);
-    assert_eq!(sides(stocked.choice()), Some(8), "{:?}", stocked.choice());
-    assert_eq!(stocked.choice().runs_in_stock, Some(1));
-    let small = stocked.fastest(|one| sides(one) == Some(4) && one.can_run_now());
-    assert_eq!(small.and_then(|one| one.runs_in_stock), Some(2));
+    let stocked = plan(&mut planner, "levenshtein-tiles", &lengths);
+    let choice = stocked.choice();
+    assert_eq!(choice.protocol, Protocol::Prepared, "{choice:?}");
+    let rung = choice.rung.expect("a scheme");
+    assert_eq!(rung.id, SchemeId::HALF_GATES_TWO_CALL);
+    assert_eq!(choice.runs_in_stock, Some(2));
     // Lengths the other way round have as many tiles, and another distance, which is not there.
-    let turned = plan(&mut planner, "levenshtein", &[("n", 32), ("m", 24)]);
+    let turned = [("rows", 4), ("columns", 3), ("side", 8)];
+    let turned = plan(&mut planner, "levenshtein-tiles", &turned);
     assert_eq!(turned.choice().protocol, Protocol::Direct);
 }

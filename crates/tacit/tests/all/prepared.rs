@@ -4,10 +4,10 @@
 use std::thread;
 use std::time::Duration;
 
-use tacit::garble::{LADDER, SchemeId};
+use tacit::garble::{SCHEMES, SchemeId};
 use tacit::net::NetError;
 use tacit::stock::{Preparation, Prepared, StockSummary};
-use tacit::{Category, Error, Function, Job, Outcome, Role, Session};
+use tacit::{Category, Error, Function, Job, Outcome, ProtocolError, Role, Session};
 
 use crate::pair::{
     Both, CIPHERTEXT, Pair, ROLES, aes_128_rounds as aes_128, aes_input, at_both, millionaires,
@@ -187,7 +187,7 @@ fn what_is_made_on_the_spot_has_names_too() {
 fn every_scheme_links_from_the_stock() {
     let parties = Pair::in_folders();
     let mut sessions = parties.meet();
-    for rung in LADDER {
+    for rung in SCHEMES {
         for prepared in prepare(&parties, &mut sessions, |order| {
             order
                 .scheme(rung.id)
@@ -230,10 +230,10 @@ fn a_stock_that_only_one_party_has_is_named() {
         std::fs::remove_dir_all(parties.folder(lost)).expect("a folder");
         let ended = run(&parties, &mut parties.meet(), SCHEME);
         for error in ended.map(|outcome| outcome.expect_err("half a stock")) {
-            let text = error.to_string();
+            let text = error.with_advice();
             assert!(
-                error.category() == Category::Stock && text.contains("new-epoch")
-                    || matches!(error, Error::PeerAborted(_)),
+                error.category() == Category::Stock && text.contains("a new epoch")
+                    || matches!(error, Error::Protocol(ProtocolError::PeerAborted(_))),
                 "{text}"
             );
         }

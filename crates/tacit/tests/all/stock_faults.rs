@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tacit::session::AbortReason;
 use tacit::stock::{Preparation, Stocks};
-use tacit::{Category, Error, Identity, Job};
+use tacit::{Category, Error, Identity, Job, ProtocolError};
 use tacit_stock::Memory;
 
 use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_128_rounds, aes_input};
@@ -76,7 +76,10 @@ fn a_full_disk_is_said_and_wastes_nothing_else() {
             .as_ref()
             .expect_err("the peer has no room");
         assert!(
-            matches!(told, Error::PeerAborted(AbortReason::NoRoom)),
+            matches!(
+                told,
+                Error::Protocol(ProtocolError::PeerAborted(AbortReason::NoRoom))
+            ),
             "{told}"
         );
         parties.max_bytes[full] = ROOM;
@@ -105,12 +108,12 @@ fn the_peer_of_a_full_disk_hears_why_and_does_not_try_again() {
         let results = prepare(Some(10_000));
         let error = results[full].as_ref().expect_err("no room");
         assert_eq!(error.category(), Category::Stock, "{error}");
-        let said = error.to_string();
+        let said = error.with_advice();
         assert!(said.contains("the disk is full; free some space"), "{said}");
         let told = results[1 - full]
             .as_ref()
             .expect_err("the peer has no room");
-        let reason = Error::PeerAborted(AbortReason::DiskFull);
+        let reason = Error::Protocol(ProtocolError::PeerAborted(AbortReason::DiskFull));
         assert_eq!(told.to_string(), reason.to_string());
         // `tacit prepare` meets again after what the network did, and only then.
         assert_ne!(told.category(), Category::Network);

@@ -9,7 +9,9 @@ use tacit::net::Link;
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::OtExtension;
 use tacit::stock::{BatchPreparation, Preparation};
-use tacit::{Category, Error, Function, FunctionBuilder, Job, Recipient, Role, Session, library};
+use tacit::{
+    Category, Error, Function, FunctionBuilder, Job, Part, Recipient, Role, Session, library,
+};
 
 use crate::pair::{Pair, ROLES, bytes, in_memory, millionaires};
 
@@ -116,7 +118,7 @@ fn wide(bytes: u64) -> Function {
         .input("x", "bytes[1]", Role::Garbler)
         .input("y", &format!("bytes[{bytes}]"), Role::Evaluator)
         .value("z", "bytes[1]")
-        .step("z = add(x, y[0..1])")
+        .call(["z"], "add", [Part::of("x"), Part::of("y").range(0, 1)])
         .output("z", "bytes[1]", Recipient::Both, "z");
     builder.finish().expect("a function")
 }
@@ -206,10 +208,13 @@ fn parties_that_want_different_extensions_are_told_both() {
         let said = [told.0, told.1].map(|name| name.unwrap_or("softspoken-2"));
         for result in ended {
             let error = result.expect_err("a difference");
-            let text = error.to_string();
+            let text = error.with_advice();
             assert_eq!(error.category(), Category::Incompatible, "{told:?}: {text}");
             let names = said.iter().all(|name| text.contains(name));
-            assert!(names && text.contains("--ot-extension"), "{told:?}: {text}");
+            assert!(
+                names && text.contains("same OT extension"),
+                "{told:?}: {text}"
+            );
         }
     }
 }

@@ -19,7 +19,7 @@ use tacit_protocol::party::admit;
 use tacit_protocol::prepared::{Leases, LeasesAnswer, MAX_RUNS_ON_THE_SPOT, PairChain};
 use tacit_protocol::saved::SavedState;
 use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
-use tacit_protocol::session::{Hello, Opening};
+use tacit_protocol::session::{Hello, Proposal};
 
 /// The first byte, and the rest.
 fn head(data: &[u8]) -> (u8, &[u8]) {
@@ -36,8 +36,8 @@ pub fn messages(data: &[u8]) {
         assert_eq!(hello.to_bytes(), data[..Hello::BYTES]);
     }
     for kind in [Kind::Propose, Kind::Accept] {
-        if let Ok(opening) = Opening::parse(kind, data) {
-            assert_eq!(opening.to_bytes(), data);
+        if let Ok(proposal) = Proposal::parse(kind, data) {
+            assert_eq!(proposal.to_bytes(), data);
         }
     }
     if let Ok(ticket) = RunTicket::parse(data) {

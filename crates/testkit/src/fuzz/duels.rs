@@ -13,26 +13,21 @@ use tacit_ot::Security;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::Error;
-use tacit_protocol::authenticated::{
-    self, AuthenticatedParty as _, EpochSetup, EpochTags, SecurityBits,
-};
+use tacit_protocol::authenticated::{self, EpochSetup, EpochTags, SecurityBits};
 use tacit_protocol::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
-    PreparingEvaluator, PreparingGarbler,
 };
 use tacit_protocol::direct;
 use tacit_protocol::io::Io;
-use tacit_protocol::io::memory::{STUCK, run_two};
-use tacit_protocol::io::memory::{run_in_memory, run_through};
-use tacit_protocol::party::{Action, Party, PeerName, admit};
+use tacit_protocol::io::memory::{STUCK, Sent, run_both, run_two};
+use tacit_protocol::message::Kind;
 use tacit_protocol::prepared::{
-    self, ChoosingOts, Demand, EvaluatorOts, GarblerInstance, GarblerOts, Gathering, InstanceSeed,
-    InstanceTables, Instances, OfferingOts, Past,
+    self, Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables,
+    Instances, Past,
 };
+use tacit_protocol::saved::ChainId;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
-use tacit_protocol::setup::{
-    EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, Refill,
-};
+use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 use zeroize::Zeroizing;
 
 use super::edits::Edits;
@@ -47,7 +42,7 @@ pub(super) fn adder() -> Function {
         .input("x", "u8", Role::Garbler)
         .input("y", "u8", Role::Evaluator)
         .value("sum", "u8")
-        .step("sum = add(x, y)")
+        .call(["sum"], "add", ["x", "y"])
         .output("sum", "u8", Recipient::Both, "sum");
     builder.finish().expect("a function")
 }
@@ -61,12 +56,12 @@ pub(super) fn scheme() -> HalfGates {
     HalfGates::new(Construction::TwoCall)
 }
 
-fn session() -> SessionTag {
+pub(super) fn session() -> SessionTag {
     let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 
-fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
+pub(super) fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
     session().run(&Proposal {
         protocol,
         role: Role::Garbler,
@@ -79,81 +74,45 @@ fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
     })
 }
 
-/// Moves the messages of all parties, the liar's through `edits`, until each is done, has failed or
-/// waits for ever. Returns whether all are done.
-pub(super) fn play<P: PeerName, const N: usize>(
-    parties: [&mut dyn Party<P>; N],
-    edits: &mut Edits,
-) -> bool {
-    let (liar, mut own) = (edits.liar(N as u8), 0..);
-    let mut judged = parties.map(|party| Judged {
-        party,
-        is_liar: own.next() == Some(liar),
-        steps: 0,
-    });
-    let parties = judged.each_mut().map(|party| party as &mut dyn Party<P>);
-    let failures = run_through(parties, &mut |own, _, _, (kind, payload)| {
-        if own == liar {
-            edits.change(kind, payload);
-        }
-        Ok(())
-    });
-    failures.is_empty()
-}
+/// How the scripts of two parties ended.
+pub(super) type Both<A, B> = (Result<A, Error>, Result<B, Error>);
 
 /// Runs two scripts against each other, the liar's messages through `edits`. One that is not the
 /// liar reports no misuse, unless both wait for each other.
-fn play_two<A, B>(
+pub(super) fn play_two<A, B>(
     a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
     b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
     edits: &mut Edits,
-) {
-    let (liar, mut messages) = (edits.liar(2), 0);
-    let ended = run_two(a, b, &mut |own, _, _, (kind, payload)| {
+) -> Both<A, B> {
+    let liar = edits.liar(2);
+    let ended = run_two(a, b, &mut lies(edits, liar));
+    let (a, b) = &ended.results;
+    check_misuse(liar, [a.as_ref().err(), b.as_ref().err()]);
+    ended.results
+}
+
+/// Changes the liar's messages by `edits`.
+pub(super) fn lies<P>(
+    edits: &mut Edits,
+    liar: usize,
+) -> impl FnMut(usize, P, Kind, &mut Sent) -> Result<(), Error> {
+    let mut messages = 0;
+    move |own, _, _, (kind, payload)| {
         messages += 1;
         assert!(messages < 1 << 20, "the parties go on for ever");
         if own == liar {
             edits.change(kind, payload);
         }
         Ok(())
-    });
-    let (a, b) = ended.results;
-    let honest = [a.err(), b.err()].into_iter().nth(1 - liar).flatten();
-    if let Some(Error::ApiMisuse(what)) = honest {
-        assert_eq!(what, STUCK, "the honest party was used wrongly");
     }
 }
 
-/// A party whose errors are looked at. One that is not the liar reports no misuse.
-struct Judged<'a, P> {
-    party: &'a mut dyn Party<P>,
-    is_liar: bool,
-    steps: usize,
-}
-
-impl<P> Judged<'_, P> {
-    fn judge<T>(&mut self, step: Result<T, Error>) -> Result<T, Error> {
-        step.inspect_err(|error| {
-            let is_misuse = matches!(error, Error::ApiMisuse(_));
-            assert!(self.is_liar || !is_misuse, "{error}");
-            let next = self.party.next(&mut Vec::new());
-            assert!(next.is_err(), "a party that failed is spent");
-        })
-    }
-}
-
-impl<P> Party<P> for Judged<'_, P> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<P>, Error> {
-        // Each step takes a message or bounded work: a run here has some thousand.
-        self.steps += 1;
-        assert!(self.steps < 1 << 20, "the parties go on for ever");
-        let step = self.party.next(message);
-        self.judge(step)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let step = self.party.receive(payload);
-        self.judge(step)
+/// Passes if no party but the liar reports misuse, unless all wait for each other.
+pub(super) fn check_misuse<const N: usize>(liar: usize, failures: [Option<&Error>; N]) {
+    for (own, failure) in failures.into_iter().enumerate() {
+        if let Some(Error::ApiMisuse(what)) = failure {
+            assert!(own == liar || *what == STUCK, "an honest party: {what}");
+        }
     }
 }
 
@@ -162,7 +121,7 @@ fn prg(data: &[u8]) -> Prg {
     Prg::new(Block::from_u128(data.len() as u128))
 }
 
-fn settings(base: BaseOt, extension: Extension) -> OtSettings {
+pub(super) fn settings(base: BaseOt, extension: Extension) -> OtSettings {
     OtSettings {
         base,
         extension,
@@ -187,12 +146,12 @@ pub(super) fn ots(
     security: Security,
     prg: &mut Prg,
 ) -> (GarblerOt, EvaluatorOt) {
-    let (mut garbler, mut evaluator) = setups(settings(BaseOt::MlKem768, extension), security, prg);
-    run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
-    (
-        garbler.finish().expect("done"),
-        evaluator.finish().expect("done"),
-    )
+    let (garbler, evaluator) = setups(settings(BaseOt::MlKem768, extension), security, prg);
+    let made = run_both(
+        async |io| garbler.run(io).await?.ots(),
+        async |io| evaluator.run(io).await?.ots(),
+    );
+    made.expect("both are honest")
 }
 
 /// Base OTs of both kinds.
@@ -200,10 +159,12 @@ pub fn base_ots(data: &[u8]) {
     let mut edits = Edits::new(data);
     let base = BaseOt::ALL[edits.choice(2) % BaseOt::ALL.len()];
     let settings = settings(base, Extension::default());
-    let (mut garbler, mut evaluator) = setups(settings, Security::Malicious, &mut prg(data));
-    if play([&mut garbler, &mut evaluator], &mut edits) {
-        assert!(garbler.finish().is_ok() && evaluator.finish().is_ok());
-    }
+    let (garbler, evaluator) = setups(settings, Security::Malicious, &mut prg(data));
+    let _ = play_two(
+        async |io| garbler.run(io).await?.ots(),
+        async |io| evaluator.run(io).await?.ots(),
+        &mut edits,
+    );
 }
 
 /// OT extension, with and without a check.
@@ -219,11 +180,11 @@ pub fn extension(data: &[u8]) {
     let mut prg = prg(data);
     let (mut garbler, mut evaluator) = ots(kind, security, &mut prg);
     let choices: Vec<bool> = (0..300).map(|number| number % 3 == 0).collect();
-    let mut offering = OfferingOts::new(&mut garbler, choices.len());
-    let mut choosing = ChoosingOts::new(&mut evaluator, Zeroizing::new(choices));
-    if play([&mut offering, &mut choosing], &mut edits) {
-        assert!(offering.finish().is_ok() && choosing.finish().is_ok());
-    }
+    let _ = play_two(
+        async |io| garbler.offer(io, choices.len()).await,
+        async |io| evaluator.choose(io, &choices),
+        &mut edits,
+    );
 }
 
 /// Silent OT.
@@ -232,9 +193,12 @@ pub fn silent(data: &[u8]) {
     let security = [Security::SemiHonest, Security::Malicious][edits.choice(2) % 2];
     let mut prg = prg(data);
     let (mut garbler, mut evaluator) = ots(Extension::Silent, security, &mut prg);
-    let mut making = Refill::new(&mut garbler, 1, &mut prg);
-    let mut taking = Refill::new(&mut evaluator, 1, &mut prg);
-    play([&mut making, &mut taking], &mut edits);
+    let seed = Zeroizing::new(SEED);
+    let _ = play_two(
+        async |io| garbler.refill(io, 1, &seed).await,
+        async |io| evaluator.refill(io, 1, &seed).await,
+        &mut edits,
+    );
 }
 
 /// Input bits of both parties for [`adder`].
@@ -251,9 +215,10 @@ pub fn direct(data: &[u8]) {
         scheme: scheme(),
         function: shared_adder(),
         tag: run_tag(ProtocolId::Direct, 0),
+        threads: 1,
     };
     let seed = Zeroizing::new(SEED);
-    play_two(
+    let _ = play_two(
         async |io| run.garble(io, &INPUTS[0], &mut offers, &seed).await,
         async |io| run.evaluate(io, &INPUTS[1], &mut choices).await,
         &mut edits,
@@ -304,38 +269,26 @@ pub fn prepared(data: &[u8]) {
         choices: choices.clone(),
         labels: labels.collect(),
     };
-    let tag = run_tag(ProtocolId::Prepared, 0);
-    let offers = (delta, GarblerOts { numbers, q });
-    let seed = Zeroizing::new(SEED);
-    let given = (&INPUTS[0][..], Past::NOTHING);
-    let garbler = prepared::Garbling::new(scheme, function, tag, given, offers, mine, &seed);
-    let mut garbler = garbler.expect("a run");
-    let mut gathering = Gathering::new(scheme, function).expect("in bounds");
-    // What the garbler sends first is gathered before the run: a lie ends it there.
-    let mut message = Vec::new();
-    while let Ok(Action::Receive {
-        kind, max_bytes, ..
-    }) = gathering.next(&mut message)
-    {
-        let Ok(Action::Send { kind: sent, .. }) = garbler.next(&mut message) else {
-            // After a lie the evaluator waits for more than is sent, and its time limit ends it.
-            return;
-        };
-        let mut sent = sent.byte();
-        if edits.liar(2) == 0 {
-            edits.change(&mut sent, &mut message);
-        }
-        let taken = admit(kind, max_bytes, sent, &message);
-        if taken.and_then(|()| gathering.receive(&message)).is_err() {
-            return;
-        }
-    }
-    let early = gathering.finish().expect("done");
-    let given = (&INPUTS[1][..], Past::NOTHING);
-    let evaluator = prepared::Evaluating::new(scheme, function, tag, given, early, &ots, theirs);
-    if let Ok(mut evaluator) = evaluator {
-        play([&mut garbler, &mut evaluator], &mut edits);
-    }
+    let run = prepared::Run {
+        scheme,
+        function,
+        tag: run_tag(ProtocolId::Prepared, 0),
+    };
+    let (offers, seed) = (GarblerOts { numbers, q }, Zeroizing::new(SEED));
+    let nothing = ChainId([0; 16]);
+    let _ = play_two(
+        async |io| {
+            let (given, offers) = ((&INPUTS[0][..], Past::NOTHING), (&delta, &offers));
+            let linked = run.garble(io, given, offers, mine, &seed).await?;
+            linked.save(nothing).1.open(io).await
+        },
+        async |io| {
+            let (early, given) = (run.gather(io).await?, (&INPUTS[1][..], Past::NOTHING));
+            let linked = run.evaluate(io, given, early, &ots, theirs).await?;
+            linked.save(nothing).1.open(io).await
+        },
+        &mut edits,
+    );
 }
 
 /// s of batches here: low, so that a batch is a few circuits.
@@ -350,16 +303,28 @@ fn fresh_batch() -> Batch<'static, HalfGates> {
     Batch::new(scheme(), shared_adder(), plan(), &tag).expect("a batch")
 }
 
+/// A preparation of both parties: what each keeps of its executions.
+fn prepare(
+    batch: &Batch<'_, HalfGates>,
+    edits: &mut Edits,
+    prg: &mut Prg,
+) -> Both<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>> {
+    let (mut garbler, mut evaluator) = ots(Extension::default(), Security::Malicious, prg);
+    let seed = Zeroizing::new(SEED);
+    let make = async |io: &mut Io<'_>| {
+        let prepared = batch.prepare_as_garbler(io, &mut garbler, Vec::new(), 1, &seed);
+        prepared.await
+    };
+    let check = async |io: &mut Io<'_>| {
+        let prepared = batch.prepare_as_evaluator(io, &mut evaluator, Vec::new(), 1, prg);
+        prepared.await
+    };
+    play_two(make, check, edits)
+}
+
 /// A batch that is prepared.
 pub fn prepare_batch(data: &[u8]) {
-    let mut edits = Edits::new(data);
-    let mut prg = prg(data);
-    let (garbler, evaluator) = ots(Extension::default(), Security::Malicious, &mut prg);
-    let batch = fresh_batch();
-    let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut prg);
-    let evaluator = PreparingEvaluator::new(&batch, evaluator, Vec::new(), 1, &mut prg);
-    let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
-    play([&mut garbler, &mut evaluator], &mut edits);
+    let _ = prepare(&fresh_batch(), &mut Edits::new(data), &mut prg(data));
 }
 
 /// An honest execution as both keep it: the batch's name, the garbler's bytes, the evaluator's
@@ -369,15 +334,9 @@ type KeptExecution = ([u8; 16], Vec<u8>, [Vec<u8>; 2]);
 fn execution() -> &'static KeptExecution {
     static MADE: OnceLock<KeptExecution> = OnceLock::new();
     MADE.get_or_init(|| {
-        let mut prg = prg(&[]);
-        let (garbler, evaluator) = ots(Extension::default(), Security::Malicious, &mut prg);
         let batch = fresh_batch();
-        let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut prg);
-        let evaluator = PreparingEvaluator::new(&batch, evaluator, Vec::new(), 1, &mut prg);
-        let (mut garbler, mut evaluator) = (garbler.expect("a batch"), evaluator.expect("a batch"));
-        run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
-        let garblers: Vec<GarblerExecution> = garbler.finish().expect("done");
-        let evaluators: Vec<EvaluatorExecution> = evaluator.finish().expect("done");
+        let kept = prepare(&batch, &mut Edits::new(&[]), &mut prg(&[]));
+        let (garblers, evaluators) = (kept.0.expect("honest"), kept.1.expect("honest"));
         let theirs = evaluators[0].to_bytes();
         let theirs = [theirs.secret.to_vec(), theirs.published];
         (batch.name(), garblers[0].to_bytes().to_vec(), theirs)
@@ -413,8 +372,9 @@ pub fn batch(data: &[u8]) {
     let ready = garbler.ready(&batch, 1);
     let garbler = OnlineGarbler::new(&batch, ready, &INPUTS[0], &seed);
     let evaluator = OnlineEvaluator::new(&batch, evaluator, &INPUTS[1], 1, &seed);
-    if let (Ok(mut garbler), Ok(mut evaluator)) = (garbler, evaluator) {
-        play([&mut garbler, &mut evaluator], &mut edits);
+    if let (Ok(garbler), Ok(evaluator)) = (garbler, evaluator) {
+        let garble = async |io: &mut Io<'_>| garbler.run(io).await;
+        let _ = play_two(garble, async |io| evaluator.run(io).await, &mut edits);
     }
 }
 
@@ -430,19 +390,23 @@ pub fn authenticated(data: &[u8]) {
         garbler: setup(Role::Garbler),
         evaluator: setup(Role::Evaluator),
     };
-    let [mut ours, mut theirs] = [Role::Garbler, Role::Evaluator]
+    let [ours, theirs] = [Role::Garbler, Role::Evaluator]
         .map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
-    run_in_memory([&mut ours, &mut theirs]).expect("both are honest");
+    let epochs = run_both(
+        async |io| ours.run(io).await?.epoch(),
+        async |io| theirs.run(io).await?.epoch(),
+    );
+    let (ours, theirs) = epochs.expect("both are honest");
     let terms = authenticated::Terms {
         function: shared_adder(),
         tag: run_tag(ProtocolId::Authenticated, BATCH_BITS),
         security: SecurityBits::insecure_for_measurements(BATCH_BITS).expect("in bounds"),
         construction: Construction::TwoCall,
     };
-    let (ours, theirs) = (ours.finish().expect("done"), theirs.finish().expect("done"));
     let seed = Zeroizing::new(SEED);
-    let garbler = authenticated::Garbler::new(terms, &INPUTS[0], ours, &seed);
-    let evaluator = authenticated::Evaluator::new(terms, &INPUTS[1], theirs, &seed);
-    let (mut garbler, mut evaluator) = (garbler.expect("a run"), evaluator.expect("a run"));
-    play([&mut garbler, &mut evaluator], &mut edits);
+    let _ = play_two(
+        async |io| terms.run(io, &INPUTS[0], ours, &seed).await,
+        async |io| terms.run(io, &INPUTS[1], theirs, &seed).await,
+        &mut edits,
+    );
 }

@@ -29,6 +29,11 @@ impl Edits {
         edits
     }
 
+    /// Whether nothing is changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// Who lies, of `count` parties.
     pub(super) fn liar(&self, count: u8) -> usize {
         usize::from(self.liar % count)
@@ -74,7 +79,7 @@ impl Edits {
             }
             4 => {
                 *kind = match self.byte()? {
-                    byte @ ..64 => byte,
+                    byte @ ..128 => byte,
                     _ => Kind::Abort.byte(),
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tacit_stock::{
     ChainMarks, ComponentDigest, EpochId, Limits, Marks, Memory, PeerId, Policy, Role, RootKey,
-    SchemeId, Shape, Span, StockError, StockId, Stocks,
+    Shape, Span, StockError, StockId, Stocks,
 };
 
 const KIND: ComponentDigest = ComponentDigest([7; 32]);
@@ -16,7 +16,7 @@ fn id() -> StockId {
         own: PeerId([1; 32]),
         peer: PeerId([2; 32]),
         role: Role::Evaluator,
-        scheme: SchemeId(*b"test"),
+        scheme: *b"test",
     }
 }
 

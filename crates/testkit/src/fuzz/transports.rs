@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
+use tacit::matching::Match;
 use tacit::session::Side;
 use tacit::{Error, Fingerprint, Job, Role, Session, Value};
 use tacit_net::{Channel, Identity, Interrupt, Settings, Sink, Wait, memory, tls as net_tls};
@@ -139,11 +140,11 @@ pub fn tls(data: &[u8]) {
     });
 }
 
-/// A whole session with a run of `direct`, in which one party lies from some message on. The other
-/// gets its result, or an error that blames nobody here.
+/// A whole session with a run of `direct` or of `gmw`, or a matching, in which one party lies from
+/// some message on. The other gets its result, or an error that blames nobody here.
 pub fn session(data: &[u8]) {
+    let (liar, what) = (Edits::new(data).liar(2), Edits::new(data).choice(2) % 3);
     let mut edits = Some(Edits::new(data));
-    let liar = Edits::new(data).liar(2);
     let function = adder();
     let (garbler, evaluator) = memory::raw_pair(memory::PIPE_BYTES);
     let mut party = |end: memory::RawEnd, own: u8, role| {
@@ -162,7 +163,13 @@ pub fn session(data: &[u8]) {
         move || -> Result<(), Error> {
             let side = [Side::Connecting, Side::Listening][usize::from(own)];
             let mut session = Session::over(channel, side, Some(&Fingerprint([1 + own; 32])))?;
+            if what == 2 {
+                let keys = (0..3).map(|key| [key + own]);
+                Match::new(keys)?.run(&mut session)?;
+                return Ok(());
+            }
             let job = Job::new(function, role);
+            let job = if what == 1 { job.gmw() } else { job };
             let name = ["x", "y"][usize::from(own)];
             let value = Value::parse(&"u8".parse().expect("a type"), "77").expect("a value");
             job.input(name, value).run(&mut session)?;

@@ -3,49 +3,44 @@
 use std::sync::LazyLock;
 
 use tacit_function::Function;
-use tacit_garble::{HalfGates, Scheme as _};
+use tacit_garble::Scheme as _;
 use tacit_kernels::{Block, Prg};
 use tacit_ot::Security;
 use tacit_ot::source::Extension;
+use tacit_protocol::io::memory::run_three;
 use tacit_protocol::outsourced::{
-    Cloud, CloudStart, Evaluator, Generator, GeneratorStart, Parameters, Peer, Shape, Terms,
+    Cloud, CloudKept, CloudStart, Evaluator, Generator, GeneratorKept, GeneratorStart, Parameters,
+    Shape, Terms, Verdict,
 };
-use tacit_protocol::party::Party;
 use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use zeroize::Zeroizing;
 
-use super::duels::{ots, play, scheme};
+use super::duels::{check_misuse, lies, ots, scheme};
 use super::edits::Edits;
 use crate::three::kept_riches;
 
-type Servers<'f> = (Generator<'f, HalfGates>, Cloud<'f, HalfGates>);
-
 /// A run that begins a chain and saves a value, over four circuits.
 pub fn outsourced(data: &[u8]) {
-    run(data, |_| ());
+    run(data, |_, _| ());
 }
 
 /// Chains and values after an honest run: inputs of `saved`.
 #[must_use]
 pub fn honest_state() -> Vec<Vec<u8>> {
     let mut state = Vec::new();
-    run(&[], |(generator, cloud)| {
-        let (generator, cloud) = (generator.finish(), cloud.finish());
-        let (generator, cloud) = (generator.expect("done"), cloud.expect("done"));
+    run(&[], |generator, cloud| {
         state.push(generator.chain.to_bytes().to_vec());
         state.push(cloud.chain.to_bytes().to_vec());
-        state.extend(
-            generator
-                .saved
-                .iter()
-                .map(|value| value.to_bytes().to_vec()),
-        );
-        state.extend(cloud.saved.iter().map(|value| value.to_bytes().to_vec()));
+        let generators = generator.saved.iter();
+        state.extend(generators.map(|value| value.to_bytes().to_vec()));
+        let clouds = cloud.saved.iter();
+        state.extend(clouds.map(|value| value.to_bytes().to_vec()));
     });
+    assert!(!state.is_empty(), "all are honest");
     state
 }
 
-fn run(data: &[u8], then: impl FnOnce(Servers<'_>)) {
+fn run(data: &[u8], then: impl FnOnce(GeneratorKept, CloudKept)) {
     let mut edits = Edits::new(data);
     let mut prg = Prg::new(Block::from_u128(data.len() as u128));
     static FUNCTION: LazyLock<Function> = LazyLock::new(|| kept_riches(false));
@@ -76,12 +71,29 @@ fn run(data: &[u8], then: impl FnOnce(Servers<'_>)) {
     let start = CloudStart::NewChain(of_cloud);
     let seed = Zeroizing::new([7; 32]);
     let cloud = Cloud::new(scheme(), function, parameters, start, Vec::new(), 1, &seed);
-    let (mut generator, mut evaluator, mut cloud) = (
+    let (generator, evaluator, cloud) = (
         generator.expect("a run"),
         evaluator.expect("a run"),
         cloud.expect("a run"),
     );
-    let parties: [&mut dyn Party<Peer>; 3] = [&mut generator, &mut evaluator, &mut cloud];
-    play(parties, &mut edits);
-    then((generator, cloud));
+    let liar = edits.liar(3);
+    let ended = run_three(
+        async |io| {
+            let (kept, awaited) = generator.make(io).await?;
+            awaited.receive(io).await.map(|_| kept)
+        },
+        async |io| evaluator.evaluate(io, &mut Verdict::default()).await,
+        async |io| {
+            let (kept, results) = cloud.judge(io).await?;
+            results.give(io).map(|()| kept)
+        },
+        &mut lies(&mut edits, liar),
+    );
+    match ended {
+        (Ok(generator), Ok(_), Ok(cloud)) => then(generator, cloud),
+        (generator, evaluator, cloud) => {
+            let (generator, evaluator) = (generator.as_ref().err(), evaluator.as_ref().err());
+            check_misuse(liar, [generator, evaluator, cloud.as_ref().err()]);
+        }
+    }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tacit_circuit::Span;
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_protocol::outsourced::{Peer, RunTicket};
-use tacit_protocol::prepared::{Leases, LeasesAnswer, Span};
-use tacit_protocol::session::{Hello, Opening, Proposal, ProtocolId, SpareOffer};
+use tacit_protocol::prepared::{Leases, LeasesAnswer};
+use tacit_protocol::session::{Hello, Proposal, ProtocolId};
 use tacit_testkit::fuzz::{TARGETS, corpus, honest_marks, honest_state, mutations};
 
 fn folder() -> PathBuf {
@@ -87,11 +88,6 @@ fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         run: 3,
         function: tacit_circuit::Digest([4; 32]),
     };
-    let spare = SpareOffer::Set {
-        batch: [6; 16],
-        number: 63,
-    };
-    let opening = Opening { proposal, spare };
     let ticket = RunTicket {
         number: [1; 16],
         evaluator: [2; 32],
@@ -110,7 +106,7 @@ fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "hello",
             Hello { nonce: [9; 32] }.to_bytes().to_vec(),
         ),
-        ("messages", "proposal", opening.to_bytes().to_vec()),
+        ("messages", "proposal", proposal.to_bytes().to_vec()),
         ("messages", "ticket", ticket.to_bytes().to_vec()),
         ("leases", "named", about_three(&leases)),
         ("leases", "behind", about_three(&answer)),

@@ -16,7 +16,9 @@ use tacit::stock::{
     LotPreparation, Prepared, StockName, StockedKind, Stocks, TakenNumbers, Tried, TryName,
     TryRecord,
 };
-use tacit::{Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role, Session};
+use tacit::{
+    Category, Error, Function, FunctionBuilder, Job, Operand, Outcome, Recipient, Role, Session,
+};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, Trace, fingerprint, noting, over_link, session};
@@ -60,11 +62,12 @@ fn richer(additions: usize) -> Function {
     let mut sum = "b".to_owned();
     for i in 0..additions {
         builder.value(&format!("sum{i}"), "u8");
-        builder.step(&format!("sum{i} = add({sum}, 1)"));
-        sum = format!("sum{i}");
+        let next = format!("sum{i}");
+        builder.call([&next], "add", [Operand::from(&sum), Operand::number(1)]);
+        sum = next;
     }
     builder
-        .step(&format!("_, _, a_is_richer = compare(a, {sum})"))
+        .call(["_", "_", "a_is_richer"], "compare", ["a", &sum])
         .output("a_is_richer", "bit", Recipient::Both, "a_is_richer");
     builder.finish().expect("a function")
 }
@@ -131,6 +134,7 @@ fn prepare(
             let order = LotPreparation::instances_for_runs(role, &more, runs)?;
             order.scheme(SCHEME).run(session, stocks)
         }
+        FromStock::Crosses => panic!("no lots of authenticated"),
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::stock::{ChainStatus, Stocks};
-use tacit::{Error, Function};
+use tacit::{Error, Function, ProtocolError};
 use tacit_net::Transport;
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_testkit::sessions::Folders;
@@ -300,7 +300,10 @@ fn a_failed_check_kills_the_chain_before_anyone_is_told() {
         let notes = tells.map(|tell| notes_aborts(&chain, server, tell, &noted));
         let ends = chain.runs(notes.into_iter().chain([flips(lie, at)]).collect());
         let error = ends[finder as usize].as_ref().expect_err("it is found");
-        assert!(matches!(error, Error::PeerMisbehaved(_)), "{at}: {error}");
+        assert!(
+            matches!(error, Error::Protocol(ProtocolError::PeerMisbehaved(_))),
+            "{at}: {error}"
+        );
         assert_eq!(chain.status()[server], ChainStatus::Killed, "{at}");
         let aborts = noted.lock().expect("no panic").clone();
         assert!(

@@ -2,7 +2,6 @@
 
 mod conformance_fails;
 mod fuzz;
-mod kept_ots;
 mod lots;
 mod lying_outsourced;
 mod protocols;

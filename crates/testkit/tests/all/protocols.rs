@@ -1,7 +1,7 @@
 //! The conformance suite over functions of every form: one call and many, results for either party
 //! and for both, constants, inputs of one party alone.
 
-use tacit::{Function, FunctionBuilder, Recipient, Role, Value, library};
+use tacit::{Function, FunctionBuilder, Operand, Recipient, Role, Value, library};
 use tacit_testkit::protocols::conformance;
 
 fn shipped(name: &str, parameters: &[(&str, u64)]) -> Function {
@@ -59,8 +59,12 @@ fn sums(x: Role, y: Role, to: [Recipient; 2]) -> Function {
         .input("y", "u16", y)
         .value("sum", "u16")
         .value("more", "u16")
-        .step("sum = add(x, y)")
-        .step("more = add(sum, 300)")
+        .call(["sum"], "add", ["x", "y"])
+        .call(
+            ["more"],
+            "add",
+            [Operand::from("sum"), Operand::number(300)],
+        )
         .output("sum", "u16", to[0], "sum")
         .output("more", "u16", to[1], "more");
     builder.finish().expect("a function")

@@ -8,8 +8,8 @@ use tacit::garble::SchemeId;
 use tacit::stock::{BatchPreparation, Prepared, Stocks, Tried, TryName, TryRecord, charge_bits};
 use tacit::{Category, Error, Function, Job, Outcome, Role, SecurityScope, Session, library};
 use tacit_net::Transport;
-use tacit_protocol::Misbehaviour;
-use tacit_protocol::message::Kind;
+use tacit_protocol::Error::{PeerAborted, PeerMisbehaved};
+use tacit_protocol::{Misbehaviour::ObliviousTransfer, message::Kind};
 use tacit_testkit::sessions::{Folders, ROLES, fingerprint, insecure, over_link, session};
 use tacit_testkit::tamper::{Fault, Play, Sent, TamperingSink};
 
@@ -407,7 +407,7 @@ fn a_cheat_in_a_run_from_nothing_is_recorded() {
             // Else the liar knows whether it guessed right, with no check that stops it.
             let is_of_ots = matches!(
                 error,
-                Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(_)) | Error::PeerAborted(_)
+                Error::Protocol(PeerMisbehaved(ObliviousTransfer(_)) | PeerAborted(_))
             );
             assert!(kind != Kind::CotExtension || is_of_ots, "{error}");
         }

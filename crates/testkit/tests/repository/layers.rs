@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("language", &["circuit", "components", "function"]),
     ("reference", &[]),
     ("net", &[]),
-    ("stock", &[]),
+    ("stock", &["circuit"]),
     ("garble", &["kernels", "circuit"]),
     ("ot", &["kernels"]),
     (
@@ -42,6 +42,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "kernels",
             "circuit",
             "components",
+            "language",
             "garble",
             "ot",
             "net",

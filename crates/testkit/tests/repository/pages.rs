@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tacit::library;
 use tacit_function::Role;
-use tacit_garble::{LADDER, SchemeId};
+use tacit_garble::{SCHEMES, SchemeId};
 use tacit_ot::FieldBits;
 use tacit_ot::source::Extension;
 use tacit_protocol::authenticated::SecurityBits;
@@ -69,7 +69,7 @@ fn pages_say_the_bits_of_the_code() {
         );
     }
     let of = |id: SchemeId| {
-        let rung = LADDER.iter().find(|rung| rung.id == id);
+        let rung = SCHEMES.iter().find(|rung| rung.id == id);
         rung.expect("on the ladder").security_bits
     };
     let batch = "docs/protocols/batch.md";

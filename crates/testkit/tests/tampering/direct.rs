@@ -3,7 +3,7 @@
 
 use crate::judge_each;
 use crate::liar::{Lie, TIMEOUT, allows, ended, is_right, millionaires, shown};
-use tacit::garble::{LADDER, SchemeId};
+use tacit::garble::{SCHEMES, SchemeId};
 use tacit::{Error, Function, Job, Outcome, Role, Session};
 use tacit_net::{Channel, Transport};
 use tacit_testkit::sessions::{ROLES, Trace, side};
@@ -68,7 +68,7 @@ fn every_message_under_every_fault() {
 fn judge_all(every: usize, least: usize) {
     let function = millionaires(32);
     let mut cases = Vec::new();
-    for (turn, scheme) in LADDER.iter().map(|rung| rung.id).enumerate() {
+    for (turn, scheme) in SCHEMES.iter().map(|rung| rung.id).enumerate() {
         for liar in ROLES {
             let honest = Case {
                 function: &function,

@@ -13,7 +13,7 @@ use crate::judge_each;
 use crate::liar::{Lie, MOST, ended, faults, put, session};
 use tacit::protocols::Protocol;
 use tacit::stock::Stocks;
-use tacit::{Category, Error, Function, FunctionBuilder, Job, Outcome, Recipient, Role};
+use tacit::{Category, Error, Function, FunctionBuilder, Job, Operand, Outcome, Recipient, Role};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_stock::Memory;
@@ -26,7 +26,7 @@ const SAMPLED: usize = 5;
 /// Begins the chain with 5.
 fn begin() -> Function {
     function(|f| {
-        f.save("total", "u8", "5");
+        f.save("total", "u8", Operand::number(5));
     })
 }
 
@@ -42,7 +42,7 @@ fn add_of(role: Role) -> Function {
             .load("total", "u8")
             .input("step", "u8", role)
             .value("sum", "u8")
-            .step("sum = add(total, step)")
+            .call(["sum"], "add", ["total", "step"])
             .save("total", "u8", "sum")
             .output("shown", "u8", Recipient::Both, "sum");
     })
@@ -54,7 +54,7 @@ fn double() -> Function {
         f.library("add", "adder", &[("bits", 8)])
             .input("step", "u8", Role::Evaluator)
             .value("sum", "u8")
-            .step("sum = add(step, step)")
+            .call(["sum"], "add", ["step", "step"])
             .output("shown", "u8", Recipient::Both, "sum");
     })
 }
@@ -375,7 +375,9 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
                 left.is_some() || (!is_live && open < most),
                 "{error}: {place}"
             );
-            let advice = error.to_string().contains("`tacit stock new-epoch` here");
+            let advice = error
+                .with_advice()
+                .contains("what is left here with a new epoch");
             assert_eq!(advice, left.is_some(), "{error}");
             told += u32::from(left.is_some());
         }

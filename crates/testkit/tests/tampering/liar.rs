@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use tacit::net::NetError;
-use tacit::{Category, Error, Function, Outcome, Role, Session, library};
+use tacit::{Category, Error, Function, Outcome, ProtocolError, Role, Session, library};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{self, Trace, noting, over_link};
@@ -130,7 +130,7 @@ pub(crate) fn is_right(result: &Result<Outcome, Error>) -> bool {
 /// Whether the error says that the peer misbehaved, or that the peer says so.
 pub(crate) fn is_blamed(error: &Error) -> bool {
     matches!(error.category(), Category::Peer | Category::Incompatible)
-        || matches!(error, Error::PeerAborted(_))
+        || matches!(error, Error::Protocol(ProtocolError::PeerAborted(_)))
 }
 
 /// Whether an honest party may end like this after such a fault.

@@ -15,7 +15,7 @@ use crate::liar::shown;
 use tacit::net::NetError;
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::stock::Stocks;
-use tacit::{Category, Error, Function, Outcome};
+use tacit::{Category, Error, Function, Outcome, ProtocolError};
 use tacit_net::Transport;
 use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::Folders;
@@ -181,7 +181,10 @@ impl Case {
             Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
         );
         let blamed = matches!(error.category(), Category::Peer | Category::Incompatible)
-            || matches!(error.cause(), Error::PeerAborted(_));
+            || matches!(
+                error.cause(),
+                Error::Protocol(ProtocolError::PeerAborted(_))
+            );
         match fault {
             Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
             _ if waits(fault) => timeout || blamed || closed,

@@ -1,7 +1,6 @@
 // The friend finder: one square of a map that two servers hold garbled.
-import { Tacit } from "../tacit/tacit.js";
 import { forget, get, getIdentity, put, putIdentity } from "../tacit/keep.js";
-import { $, element, show, styled } from "../page.js";
+import { $, element, show, started, styled } from "../page.js";
 
 const KEY = "friend finder identity";
 const KEPT = "friend finder";
@@ -13,6 +12,7 @@ let columns;
 let chosen = null;
 let me = null;
 let busy = false;
+const { Tacit } = await started();
 const tacit = new Tacit();
 
 function say(kind, ...sentences) {
@@ -29,11 +29,50 @@ function nameOfCell(cell) {
 
 const nameOf = (id) => setting.people[id] ?? `number ${id}`;
 
+/** A button that cannot be used keeps the keyboard's focus, which would fall to the page's start. */
+const setUsable = (id, isUsable) => $(id).setAttribute("aria-disabled", String(!isUsable));
+
+function onPress(id, work) {
+  $(id).onclick = () => $(id).getAttribute("aria-disabled") !== "true" && work();
+}
+
 function showButtons() {
-  $("set").disabled = busy || me === null || chosen === null;
-  $("leave").disabled = busy || me === null;
-  $("cancel").disabled = !busy;
-  $("forget").disabled = busy || me === null;
+  setUsable("set", !busy && me !== null && chosen !== null);
+  setUsable("leave", !busy && me !== null);
+  setUsable("cancel", busy);
+  setUsable("forget", !busy && me !== null);
+}
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
+const UNITS = { s: "second", m: "minute", h: "hour", d: "day" };
+
+/** A rate as servers have it, such as `20/1h`: in words, and in seconds for each time. */
+function rateOf(text) {
+  const [, count, units, unit] = /^(\d+)\/(\d+)([smhd])$/.exec(text) ?? [];
+  if (!count) return { words: text, seconds: null };
+  const per = units === "1" ? UNITS[unit] : `${units} ${UNITS[unit]}s`;
+  return { words: `${count} times per ${per}`, seconds: (units * SECONDS[unit]) / count };
+}
+
+/** A time in whole minutes or hours. */
+function timeInWords(seconds) {
+  const [scale, name] = seconds < 2 * SECONDS.h ? [SECONDS.m, "minutes"] : [SECONDS.h, "hours"];
+  return `${Math.max(1, Math.round(seconds / scale))} ${name}`;
+}
+
+/** What keeps a friend from trying all squares. */
+function showRate() {
+  if (!setting.rate) {
+    $("rate").textContent =
+      "The servers of this map set no limit: a friend can try one square after the other, and find " +
+      "everybody within minutes.";
+    return;
+  }
+  const { words, seconds } = rateOf(setting.rate);
+  const search = seconds && `A friend who tries all ${setting.cells} squares to find you takes `;
+  $("rate").textContent =
+    `Each person may set a place or leave ${words}. ` +
+    (search ? `${search}${timeInWords(seconds * setting.cells)}.` : "");
 }
 
 function choose(cell) {
@@ -112,6 +151,24 @@ const ANOTHER =
   "whose key the sender of the link has. Your own key and your place on the map cannot be had " +
   "back. Go on only if you asked for a new invitation.";
 
+/** An invitation that is not whole. */
+class Damaged extends Error {}
+
+function damaged() {
+  throw new Damaged();
+}
+
+/** What an invitation says: whose it is, and the key. */
+function opened(invitation) {
+  try {
+    const { id, key } = JSON.parse(atob(invitation.replaceAll("-", "+").replaceAll("_", "/")));
+    if (Number.isSafeInteger(id) && typeof key === "string") return { id, key };
+  } catch {
+    // What is wrong inside says nothing to a person.
+  }
+  return damaged();
+}
+
 /**
  * An invitation is in the part of the address that no server is told, and is taken out of it.
  * Anybody can send one. It is taken only if this person agrees, and never a second time: that
@@ -121,9 +178,8 @@ async function takeInvitation() {
   const invitation = new URLSearchParams(location.hash.slice(1)).get("invitation");
   if (!invitation) return;
   history.replaceState(null, "", location.pathname);
-  const text = atob(invitation.replaceAll("-", "+").replaceAll("_", "/"));
-  const { id, key } = JSON.parse(text);
-  const given = await tacit.importIdentity(key);
+  const { id, key } = opened(invitation);
+  const given = await tacit.importIdentity(key).catch(damaged);
   await navigator.locks.request(LOCK, async () => {
     const there = await get(KEY);
     // One that cannot be opened gives way to the invitation.
@@ -155,34 +211,59 @@ async function alone(work) {
       lock ? work() : say("wrong", "Another tab of this browser is busy. Wait for it."),
     );
   } catch (error) {
-    markPlace(null);
+    if (error.started !== false) markPlace(null);
     say("wrong", ...failure(error));
+    if (error.message) $("answer").append(details(error.message));
   }
   busy = false;
   showButtons();
+}
+
+/** The error's own words, for whoever runs the servers. */
+function details(message) {
+  return element("details", "", element("summary", "Details"), styled("p", "quiet", message));
 }
 
 const CUT =
   "Your last move was cut off. You learnt nothing from it, and this page cannot know whether the " +
   "servers made it. Set your place again to be sure.";
 
-/** What to tell of an error, by its kind. */
-function failure({ kind, message }) {
-  const told = `The reason given: ${message}.`;
-  switch (kind) {
-    case "misbehaved":
-      return [
-        "A server cheated or broke the protocol. You learnt nothing from it, and this page keeps " +
-          "nothing of what it sent. Tell your friends before anybody uses this map again.",
-        told,
-      ];
-    case "cancelled":
-      return [CUT];
-    case "network":
-      return [`A server cannot be reached, or it left. ${CUT}`, told];
-    default:
-      return [`A server refused, or could not do it. ${CUT}`, told];
+const UNCHANGED = "Your move did not begin, so nothing has changed.";
+
+/** What to tell of an error, by its kind and its reason. */
+function failure({ kind, reason, started = true }) {
+  const after = started ? CUT : UNCHANGED;
+  if (kind === "misbehaved") {
+    return [
+      "A server cheated or broke the protocol. You learnt nothing from it, and this page keeps " +
+        "nothing of what it sent. Tell your friends before anybody uses this map again.",
+    ];
   }
+  if (kind === "identity") {
+    return [
+      "Stop: somebody else answers in place of a server. Its key is not the one that this map was " +
+        "made with, so somebody may be trying to learn where you are. Do not try again before " +
+        "whoever runs the map has told you why.",
+      after,
+    ];
+  }
+  const known = {
+    unreached: "A server cannot be reached. Check your network, and try again later.",
+    unknown:
+      "A server does not know your key. Your invitation may have been withdrawn: ask whoever runs " +
+      "the map for a new one.",
+    "not-allowed": "A server does not let you move on this map. Ask whoever runs it.",
+    "too-often":
+      "You have moved as often as this map allows" +
+      `${setting.rate ? ` (${rateOf(setting.rate).words})` : ""}. Try again later.`,
+    busy: "A server is busy. Try again in a minute.",
+    late: "A server did not answer in time.",
+    left: "A server left while it worked for you.",
+  }[reason];
+  if (known) return [known, after];
+  if (kind === "cancelled") return [after];
+  if (kind === "network") return ["The connection to a server failed.", after];
+  return ["A server refused, or could not do it.", after];
 }
 
 /** Moves as whoever this is: another tab may have changed that, or have seen a later map. */
@@ -206,13 +287,16 @@ async function move(cell, done) {
   };
   // Before anything is sent: whoever reloads the page learns from this that the move was cut off.
   await put(KEPT, { ...kept, cut: true });
-  const found = await tacit.runClient(...addresses(), order);
+  const found = await tacit.runClient(...addresses(), order).catch(async (error) => {
+    if (!error.started) await put(KEPT, kept);
+    throw error;
+  });
   await put(KEPT, { id: kept.id, pin: found.chain });
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   done(found.results.find(({ name }) => name === "occupant").value, `It took ${seconds} s.`);
 }
 
-$("set").onclick = () => {
+onPress("set", () => {
   const place = chosen;
   const told = (occupant, time) => {
     const name = nameOfCell(place);
@@ -224,31 +308,53 @@ $("set").onclick = () => {
     }
   };
   alone(() => move(place, told));
-};
+});
 
-$("leave").onclick = () => {
+onPress("leave", () => {
   const told = (_, time) => {
     markPlace(null);
     say("right", `You left the map. ${time}`);
   };
   alone(() => move(setting.cells, told));
-};
+});
 
-$("cancel").onclick = () => tacit.cancel();
+onPress("cancel", () => tacit.cancel());
 
-$("forget").onclick = () =>
+onPress("forget", () =>
   alone(async () => {
     await forget(KEY);
     await forget(KEPT);
     markPlace(null);
     await whoAmI();
     say("", "This device has forgotten you. The servers know your key until they drop it.");
-  });
+  }),
+);
+
+async function read(name) {
+  const answer = await fetch(name);
+  if (!answer.ok) throw new Error(`this site has no map yet: ${name} is not there`);
+  return answer.json();
+}
+
+/** Takes an invitation if there is one; a damaged one leaves everything as it was. */
+async function beInvited() {
+  try {
+    await takeInvitation();
+  } catch (error) {
+    if (!(error instanceof Damaged)) throw error;
+    say(
+      "wrong",
+      "This invitation is damaged: a part of its link is missing. Copy the whole link, to its " +
+        "end, or ask for it again. Nothing has changed here.",
+    );
+  }
+}
 
 try {
-  setting = await (await fetch("config.json")).json();
+  setting = await read("config.json");
   drawGrid();
-  await takeInvitation();
+  showRate();
+  await beInvited();
   const kept = await whoAmI();
   // Where another tab has the lock, the move is not cut off but runs.
   await navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => {

@@ -7,6 +7,41 @@ const short = new Intl.NumberFormat("en", { notation: "compact", maximumFraction
 
 export const text = $("text");
 
+/** The place between two letters at or before this one: a letter may take two units. */
+function before(source, place) {
+  const unit = source.charCodeAt(place);
+  return unit >= 0xdc00 && unit < 0xe000 ? place - 1 : place;
+}
+
+/** Where two texts differ: how far both are alike from the start, and from the end. */
+function difference(old, source) {
+  const most = Math.min(old.length, source.length);
+  let start = 0;
+  while (start < most && old[start] === source[start]) start++;
+  start = Math.min(before(old, start), before(source, start));
+  let end = 0;
+  while (end < most - start && old.at(-1 - end) === source.at(-1 - end)) end++;
+  if (before(old, old.length - end) !== old.length - end) end--;
+  return { start, end };
+}
+
+/** Replaces the text as typing would, so that undo brings back what was there. */
+export function replace(source) {
+  const old = text.value;
+  if (old === source) return;
+  const { start, end } = difference(old, source);
+  const piece = source.slice(start, source.length - end);
+  const focused = document.activeElement;
+  text.focus({ preventScroll: true });
+  text.setSelectionRange(start, old.length - end);
+  // The one way to change a text and keep its undo; browsers that drop it lose the undo alone.
+  const [command, given] = piece ? ["insertText", piece] : ["delete", undefined];
+  document.execCommand?.(command, false, given);
+  if (text.value !== source) text.value = source;
+  text.setSelectionRange(start, start);
+  if (focused !== text) focused?.focus?.({ preventScroll: true });
+}
+
 /** Underlines the places of errors. */
 function mark(errors) {
   const source = text.value;
@@ -55,9 +90,14 @@ export function showCosts(lines) {
     const cost = costs.get(line + 1);
     return cost ? short.format(cost.and_gates) : "";
   });
-  $("costs").classList.remove("stale");
   $("costs").textContent = `${shown.join("\n")}\n`;
   follow();
+}
+
+/** Shows nothing that was said of another text. */
+export function forgetText() {
+  mark([]);
+  showCosts([]);
 }
 
 /** What the editor shows at its sides stands where the text does. */
@@ -67,8 +107,3 @@ function follow() {
 }
 
 text.addEventListener("scroll", follow);
-text.addEventListener("input", () => {
-  mark([]);
-  $("costs").classList.add("stale");
-  follow();
-});

@@ -1,16 +1,19 @@
 // The playground: check as you type, evaluate in the clear, run between two tabs. What a program
 // means is Tacit's to say: the page shows what it is told.
-import { Tacit } from "../tacit/tacit.js";
-import { $, element, number, show, styled, table } from "../page.js";
-import { showCosts, showProblems, text } from "./editor.js";
-import { example, names } from "./examples.js";
+import { $, element, number, show, started, styled, table } from "../page.js";
+import { forgetText, replace, showCosts, showProblems, text } from "./editor.js";
+import { begin, chosen, current, isEdited, keepCurrent, withText } from "./programs.js";
 
 const CHECK_AFTER_MS = 250;
-const KEPT = "tacit playground";
+/** For a check, and for an evaluation: a program may describe any amount of work. */
+const CHECK_MS = 10_000;
+const EVALUATE_MS = 60_000;
+/** After this time a person is told that a check runs. */
+const SAY_AFTER_MS = 600;
 
 // One for what is typed, which answers at once, and one for runs, which may wait for a person.
-const editing = new Tacit();
-const running = new Tacit();
+const { Tacit } = await started();
+const [editing, running] = [new Tacit(), new Tacit()];
 let described = null;
 
 function complain(place, error) {
@@ -99,10 +102,10 @@ function describe(found) {
     const cost =
       `${number(found.and_gates)} AND gates, which cost work and bytes; ` +
       `${number(found.xor_gates)} XOR gates, which are free on the wire.`;
-    $("ports").append(element("p", cost), costTable(found.lines));
+    show($("cost"), element("p", cost), costTable(found.lines));
   } else {
     showCosts([]);
-    $("ports").append(styled("p", "quiet", `To see its cost, ${found.wanted}.`));
+    show($("cost"), styled("p", "quiet", `To see its cost, ${found.wanted}.`));
   }
   const secret = found.inputs.filter(({ owner }) => owner !== "public");
   fields($("clear-inputs"), secret.map(inputField));
@@ -124,59 +127,115 @@ function showOwnFields() {
   fields($("run-inputs"), own.map(inputField));
 }
 
-let latest = 0;
+/** What ends the check that runs, since the program has changed. */
+let newer = new AbortController();
+let timer;
 
 /** What is wrong with the program. A param that the text no longer has is not held against it. */
-async function problemsOf(given, textChanged) {
-  const errors = await editing.check(given);
+async function problemsOf(given, textChanged, limit) {
+  const errors = await editing.check(given, limit);
   if (errors.length === 0 || !textChanged || Object.keys(given.params).length === 0) return errors;
-  const others = await editing.check({ ...given, params: {} });
+  const others = await editing.check({ ...given, params: {} }, limit);
   if (others.length === 0) given.params = {};
   return others;
 }
 
+/** Shows nothing any more that was said of another program, and ends what is computed of one. */
+function changed() {
+  newer.abort();
+  newer = new AbortController();
+  clearTimeout(timer);
+  forgetText();
+  $("start").disabled = true;
+  show($("cost"));
+  show($("clear-results"));
+  if ($("problems").querySelector(".right")) show($("problems"));
+}
+
+/** A limit of this time, which a newer program ends before. */
+function within(time) {
+  const limit = AbortSignal.timeout(time);
+  return { signal: AbortSignal.any([newer.signal, limit]) };
+}
+
+/** Says that a check runs, if it still does after a while. */
+function sayChecking({ signal }) {
+  const say = () => {
+    if (!signal.aborted) show($("problems"), styled("p", "quiet", "Checking…"));
+  };
+  return setTimeout(say, SAY_AFTER_MS);
+}
+
+const TOO_LONG =
+  `The check was stopped after ${CHECK_MS / 1000} seconds: the program is too large to count in ` +
+  "a page. Make its loops or arrays smaller, or run `tacit check`, which takes its time.";
+
 async function check(textChanged) {
-  const turn = ++latest;
+  const [{ signal }, limit] = [newer, within(CHECK_MS)];
+  const saying = sayChecking(newer);
   const given = program();
+  keepCurrent({ ...given, choice: $("example").value });
   try {
-    const errors = await problemsOf(given, textChanged);
-    if (turn !== latest) return;
-    localStorage.setItem(KEPT, JSON.stringify(given));
-    showProblems(errors);
+    const errors = await problemsOf(given, textChanged, limit);
+    if (signal.aborted) return;
     if (errors.length > 0) {
+      showProblems(errors);
       describe(null);
       return show($("ports"), styled("p", "quiet", "Solve the problems to see it."));
     }
-    const found = await editing.describe(given);
-    if (turn !== latest) return;
+    const found = await editing.describe(given, limit);
+    if (signal.aborted) return;
+    showProblems([]);
     describe(found);
     // Values of public inputs that the text no longer has went with their fields.
     const agreed = JSON.stringify(values($("public"))) === JSON.stringify(given.public);
     if (found.wanted !== undefined && !agreed) check(false);
   } catch (error) {
-    if (turn !== latest) return;
+    if (signal.aborted) return;
     describe(null);
-    complain($("ports"), error);
+    show($("ports"), styled("p", "quiet", "Solve the problems to see it."));
+    complain($("problems"), error.reason === "late" ? { message: TOO_LONG } : error);
+  } finally {
+    clearTimeout(saying);
   }
 }
 
-let timer;
 function checkSoon(textChanged) {
-  clearTimeout(timer);
+  changed();
   timer = setTimeout(() => check(textChanged), CHECK_AFTER_MS);
 }
+
+/** Whether the text is one of the visitor's own, and whether this page is changing it. */
+let isOwn = false;
+let isReplacing = false;
+
 text.addEventListener("input", () => {
-  $("example").value = "";
+  if (isReplacing) return;
+  isOwn = true;
+  isEdited($("example"));
+  // An undo may bring back a program together with what was agreed on.
+  const known = withText(text.value);
+  if (known) agree(known);
   checkSoon(true);
 });
 $("agreed").addEventListener("input", () => checkSoon(false));
 
+function put(source) {
+  isReplacing = true;
+  replace(source);
+  isReplacing = false;
+}
+
 $("format").onclick = async () => {
+  const source = text.value;
   try {
-    text.value = await editing.format(text.value);
-    check(true);
+    const formatted = await editing.format(source, within(CHECK_MS));
+    if (text.value !== source) return;
+    put(formatted);
+    if (formatted !== source) text.dispatchEvent(new Event("input"));
   } catch (error) {
-    complain($("problems"), error);
+    if (error.reason === "late") complain($("problems"), { message: TOO_LONG });
+    else if (error.kind !== "cancelled") complain($("problems"), error);
   }
 };
 
@@ -195,13 +254,16 @@ function resultTable(results, heads, cells) {
 
 $("clear").onsubmit = async (event) => {
   event.preventDefault();
+  const { signal } = newer;
   try {
     const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-    const results = await editing.evaluate(program(), values($("clear-inputs")), seed);
+    const given = values($("clear-inputs"));
+    const results = await editing.evaluate(program(), given, seed, within(EVALUATE_MS));
     const shown = resultTable(results, ["Result", "Value", "For"], ({ to }) => [to]);
     show($("clear-results"), ...shown);
   } catch (error) {
-    complain($("clear-results"), error);
+    // A newer program has ended it.
+    if (!signal.aborted) complain($("clear-results"), error);
   }
 };
 
@@ -272,47 +334,39 @@ $("speed").onclick = async () => {
   }
 };
 
-/** Takes up a program; what was typed into fields of another one goes. */
-function take({ text: source, params = {}, public: agreed = {} }) {
-  text.value = source;
+/** Takes up what a program's parties agree on; what was typed into fields of another one goes. */
+function agree({ params = {}, public: agreed = {} }) {
   for (const [id, given] of [["params", params], ["public", agreed]]) {
     const kept = Object.entries(given).map(([name, value]) => ({ name, said: "", value }));
     fields($(id), []);
     fields($(id), kept);
   }
-  check(true);
 }
 
-function kept() {
+$("example").onchange = async () => {
+  const was = isOwn ? program() : null;
   try {
-    const found = JSON.parse(localStorage.getItem(KEPT));
-    return typeof found?.text === "string" ? found : null;
-  } catch {
-    return null;
-  }
-}
-
-const choice = $("example");
-const own = Object.assign(element("option", "Your own"), { value: "" });
-choice.append(
-  ...names.map((name, value) => Object.assign(element("option", name), { value })),
-  own,
-);
-
-async function takeExample() {
-  if (choice.value === "") return;
-  try {
-    take(await example(choice.value));
+    const found = await chosen($("example"), was);
+    isOwn = false;
+    put(found.text);
+    agree(found);
+    const kept = "Your program is kept, under “Yours”. Undo in the editor brings it back as well.";
+    show($("kept"), ...(was ? [element("p", kept)] : []));
+    changed();
+    check(true);
   } catch (error) {
     complain($("problems"), error);
   }
+};
+
+async function first() {
+  const before = current();
+  isOwn = begin($("example"), before ? (before.choice ?? "") : undefined);
+  const found = before ?? (await chosen($("example"), null));
+  text.value = found.text;
+  agree(found);
+  changed();
+  check(true);
 }
 
-choice.onchange = takeExample;
-const before = kept();
-if (before) {
-  own.selected = true;
-  take(before);
-} else {
-  takeExample();
-}
+first().catch((error) => complain($("problems"), error));

@@ -1,13 +1,13 @@
 //! Values as other languages hold them: as what their JSON is.
 
 use serde_json::{Value as Json, json};
-use tacit_circuit::{Given, NumberFormat, Numbers};
+use tacit_circuit::{HostValue, NumberFormat, Numbers};
 
 use super::super::Signature;
 use super::{read, with_input};
 
 /// The same value or the same error, whoever held it.
-fn assert_alike(signature: &Signature, given: Given<'_>, json: &Json) {
+fn assert_alike(signature: &Signature, given: HostValue<'_>, json: &Json) {
     let input = &signature.inputs()[0];
     let value = signature.read_given(input, given);
     let value = value.map(|value| (signature.json(&value), value.filled_up()));
@@ -46,7 +46,7 @@ fn numbers_in_memory_are_read_as_their_json_is() {
         for (shape, json) in [(&[6][..], &flat), (&[3, 2], &pairs)] {
             let format = NumberFormat::Signed(2);
             let given = Numbers::new(format, shape, &numbers).expect("six numbers");
-            assert_alike(&signature, Given::Numbers(given), json);
+            assert_alike(&signature, HostValue::Numbers(given), json);
         }
     }
     let floats: Vec<u8> = [0.125_f64, -0.375].map(f64::to_le_bytes).concat();
@@ -54,8 +54,12 @@ fn numbers_in_memory_are_read_as_their_json_is() {
     let bools = Numbers::new(NumberFormat::Bool, &[2], &[0, 1]).expect("two bools");
     for ty in ["[bool; 2]", "[fixed<1, 2>; 2]", "[u8; 2]"] {
         let signature = with_input(ty, "of alice");
-        assert_alike(&signature, Given::Numbers(floats), &json!([0.125, -0.375]));
-        assert_alike(&signature, Given::Numbers(bools), &json!([false, true]));
+        assert_alike(
+            &signature,
+            HostValue::Numbers(floats),
+            &json!([0.125, -0.375]),
+        );
+        assert_alike(&signature, HostValue::Numbers(bools), &json!([false, true]));
     }
 }
 
@@ -69,10 +73,10 @@ fn columns_are_read_as_their_rows_are() {
         let bytes = [36, 7, age].map(u16::to_le_bytes).concat();
         let ages = Numbers::new(NumberFormat::Unsigned(2), &[3], &bytes).expect("three numbers");
         let columns = [
-            ("age".to_owned(), Given::Numbers(ages)),
-            ("colour".to_owned(), Given::Json(&colours)),
-            ("note".to_owned(), Given::Json(&names)),
-            ("name".to_owned(), Given::Json(&names)),
+            ("age".to_owned(), HostValue::Numbers(ages)),
+            ("colour".to_owned(), HostValue::Json(&colours)),
+            ("note".to_owned(), HostValue::Json(&names)),
+            ("name".to_owned(), HostValue::Json(&names)),
         ];
         let rows = [
             person("Ada", 36, "Red"),
@@ -81,17 +85,17 @@ fn columns_are_read_as_their_rows_are() {
         ];
         for ty in ["[Person; 3]", "[Person; ..9]", "[Person; 2]"] {
             let signature = with_input(ty, "of alice");
-            assert_alike(&signature, Given::Columns(&columns), &json!(rows));
+            assert_alike(&signature, HostValue::Columns(&columns), &json!(rows));
         }
         assert_alike(
             &with_input("[Person; 5]", "of alice sorted by age"),
-            Given::Columns(&columns),
+            HostValue::Columns(&columns),
             &json!(rows),
         );
     }
-    let columns = [("name".to_owned(), Given::Json(&names))];
+    let columns = [("name".to_owned(), HostValue::Json(&names))];
     let error = with_input("[Person; 3]", "of alice");
-    let error = error.read_given(&error.inputs()[0], Given::Columns(&columns));
+    let error = error.read_given(&error.inputs()[0], HostValue::Columns(&columns));
     let error = error.unwrap_err().to_string();
     assert!(
         error.starts_with("x[0] is of type Person") && error.ends_with("no \"age\""),

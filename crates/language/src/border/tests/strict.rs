@@ -1,7 +1,7 @@
 //! Inputs that are `strictly sorted`: their owner's client names the rows that are alike.
 
 use serde_json::{Value as Json, json};
-use tacit_circuit::{Given, NumberFormat, Numbers};
+use tacit_circuit::{HostValue, NumberFormat, Numbers};
 
 use super::super::Signature;
 use super::{csv, read, with_input};
@@ -31,7 +31,9 @@ fn rows_that_are_alike_are_named_by_their_places() {
     assert_eq!(text.expect_err("an error").to_string(), expected);
     let bytes = [5, 2, 2, 5, 2, 1];
     let array = Numbers::new(NumberFormat::Signed(1), &[6], &bytes).expect("an array");
-    let given = numbers.read_given(input, Given::Numbers(array)).map(drop);
+    let given = numbers
+        .read_given(input, HostValue::Numbers(array))
+        .map(drop);
     assert_eq!(given.expect_err("an error").to_string(), expected);
     let people = with_input("[Person; ..6]", "of alice strictly sorted by age");
     let found = told(

@@ -106,7 +106,7 @@ impl Elaborator<'_> {
         let is_plain = |binding: &Binding| match binding {
             Binding::Type(_) | Binding::Lambda(_) => true,
             Binding::Term(term) => matches!(term, Term::Integer(_)),
-            Binding::Local(..) | Binding::Broken(_) => false,
+            Binding::Local(..) | Binding::Table | Binding::Pairs(..) | Binding::Broken(_) => false,
         };
         let names = || {
             let names = lambda.names.iter();

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::Signed;
 
-use super::{Part, Range, Walk, place_of};
+use super::{Part, Range, SumCheck, place_of};
 use crate::program::{
     BinaryOperator, Condition, Expression, ExpressionKind as K, LocalId, TypeId, UnaryOperator,
 };
@@ -22,7 +22,7 @@ pub(super) struct Fact {
     is_stale: bool,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> SumCheck<'p> {
     /// Looks at what is done where a condition holds, or where it does not.
     pub(super) fn under<T>(
         &mut self,

@@ -3,13 +3,13 @@
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use super::{Range, Walk};
+use super::{Range, SumCheck};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::narrow::ends;
 use crate::program::{BinaryOperator, Expression, ExpressionKind as K, Root, TypeId, TypeKind};
 use crate::source::Span;
 
-impl<'p> Walk<'p> {
+impl<'p> SumCheck<'p> {
     /// Warns of a sum that may wrap before it is divided, by `/` or by a shift that halves it once
     /// for each doubling of its summands.
     pub(super) fn mean(&mut self, dividend: &'p Expression, shift: Option<i128>) {

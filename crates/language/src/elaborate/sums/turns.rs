@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use super::{Range, Walk};
+use super::{Range, SumCheck};
 use crate::elaborate::ranges::bounds;
 use crate::program::{BinaryOperator, Expression, ExpressionKind as K, Intrinsic, Number};
 
-impl<'p> Walk<'p> {
+impl<'p> SumCheck<'p> {
     /// How often these loops add a value, and the range of what they add together. Turns are looked
     /// at one by one where what is added, or whether it is, depends on their counters.
     pub(super) fn over_turns(

@@ -7,60 +7,86 @@ use tacit_circuit::Gate;
 use super::super::cut::Traced;
 use super::super::lines::{LineCosts, SiteCosts, SiteId};
 use super::super::run::Run;
-use crate::program::{FunctionId, Program};
+use super::super::trace::Called;
+use crate::program::Program;
 
 /// Costs so far; stays empty where nothing is recorded.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Costs {
+    /// Who made each gate, where that is recorded.
+    made_by: Option<Vec<SiteId>>,
     sites: SiteCosts,
     /// How often each site calls each component.
-    calls: HashMap<(SiteId, FunctionId), u64>,
-    components: HashMap<FunctionId, LineCosts>,
+    calls: HashMap<(SiteId, Called), u64>,
+    components: HashMap<Called, LineCosts>,
     /// What the region at hand reads, as far as it is known.
     read: HashSet<usize>,
 }
 
 impl Costs {
-    pub(super) fn call(&mut self, site: SiteId, function: FunctionId, bits: usize) {
-        *self.calls.entry((site, function)).or_default() += 1;
-        self.sites.add(site, 0, bits as u64);
+    pub(super) fn new(traced: &Traced<'_>, run: &Run) -> Self {
+        let recorder = run.recorder.as_ref();
+        Self {
+            made_by: recorder.map(|recorder| recorder.sites_of(&traced.numbers)),
+            sites: SiteCosts::default(),
+            calls: HashMap::new(),
+            components: HashMap::new(),
+            read: HashSet::new(),
+        }
     }
 
-    pub(super) fn component(&mut self, function: FunctionId, lines: LineCosts) {
-        self.components.insert(function, lines);
+    pub(super) fn call(&mut self, site: SiteId, called: Called, bits: usize) {
+        self.calls(site, called, 1, bits as u64);
+    }
+
+    /// This many calls, which read `bits` each.
+    pub(super) fn calls(&mut self, site: SiteId, called: Called, times: u64, bits: u64) {
+        *self.calls.entry((site, called)).or_default() += times;
+        self.sites.add(site, 0, times * bits);
+    }
+
+    /// AND gates of a site, where costs are recorded.
+    pub(super) fn add_ands(&mut self, site: SiteId, ands: u64) {
+        if self.made_by.is_some() {
+            self.sites.add(site, ands, 0);
+        }
+    }
+
+    pub(super) fn component(&mut self, called: Called, lines: LineCosts) {
+        self.components.insert(called, lines);
     }
 
     /// A region's gates, before what it reads.
-    pub(super) fn region(&mut self, gates: &[u32], traced: &Traced<'_>, run: &Run) {
-        let Some((_, sites)) = &run.recorded else {
+    pub(super) fn region(&mut self, gates: &[u32], traced: &Traced<'_>) {
+        let Some(made_by) = &self.made_by else {
             return;
         };
         self.read.clear();
         for &gate in gates {
             let gate = gate as usize;
             if matches!(traced.gates[gate], Gate::And(..)) {
-                self.sites.add(sites[gate], 1, 0);
+                self.sites.add(made_by[gate], 1, 0);
             }
         }
     }
 
     /// A gate of the region reads a wire from outside: a port, which is the first reader's.
-    pub(super) fn read(&mut self, gate: usize, at: usize, run: &Run) {
-        if let Some((_, sites)) = &run.recorded
+    pub(super) fn read(&mut self, gate: usize, at: usize) {
+        if let Some(made_by) = &self.made_by
             && self.read.insert(at)
         {
-            self.sites.add(sites[gate], 0, 1);
+            self.sites.add(made_by[gate], 0, 1);
         }
     }
 
     pub(super) fn lines(&self, program: &Program, run: &Run) -> LineCosts {
-        let Some((recorder, _)) = &run.recorded else {
+        let Some(recorder) = &run.recorder else {
             return LineCosts::default();
         };
         let calls = self
             .calls
             .iter()
-            .map(|(&(site, function), &times)| (site, times, &self.components[&function]));
+            .map(|(&(site, called), &times)| (site, times, &self.components[&called]));
         LineCosts::new(program, recorder, &self.sites, calls)
     }
 }

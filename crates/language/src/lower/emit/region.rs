@@ -1,13 +1,13 @@
-//! Regions: the gates between calls, each region as one component that is called once.
+//! Regions: the gates between calls, each region as one component that is called once, but for its
+//! parts that are alike.
 
+use tacit_circuit::builder::CircuitForm;
 use tacit_circuit::{Circuit, Component, Gate, Port, Type, Wire};
 
 use super::super::cut::Source;
+use super::super::pieces::{Piece, push};
 use super::super::{Error, Lower};
-use super::{Emitter, Location};
-
-/// Of a place that the region at hand does not read.
-const NO_PORT: Wire = Wire::MAX;
+use super::{Emitter, MAX_PIECES};
 
 impl Emitter<'_, '_> {
     /// For each gate whether a gate of another region, a call or a result reads it.
@@ -17,88 +17,122 @@ impl Emitter<'_, '_> {
             if !self.live.gates[gate] {
                 continue;
             }
-            for read in self.traced.reads(gate) {
-                if let Source::Gate(read) = read
+            for wire in self.traced.reads(gate) {
+                if let Source::Gate(read) = self.traced.source(wire)
                     && self.levels.gates[read] != level
                 {
                     outside[read] = true;
                 }
             }
         }
-        let arguments = self.shape.arguments.iter().cloned();
-        let results = self.results..self.traced.outputs.len();
-        for &wire in arguments
-            .chain([results])
-            .flat_map(|range| &self.traced.outputs[range])
-        {
-            if let Source::Gate(gate) = self.traced.source(wire) {
+        let calls = &self.run.calls;
+        let live = calls.list.iter().zip(&self.live.calls);
+        let live = live.filter(|(_, live)| **live);
+        let arguments = live.flat_map(|(call, _)| calls.arguments_of(call).flatten());
+        for piece in arguments.chain(self.run.results.iter().flatten()) {
+            if let Piece::Gate(literal) = piece
+                && let Source::Gate(gate) = self.traced.source_of(*literal)
+            {
                 outside[gate] = true;
             }
         }
         outside
     }
 
-    /// The gates of a level as a component, and its one call.
+    /// The gates of a level: where few layers count its parts that are alike as calls of one
+    /// component, and the others as one component that is called once.
     pub(super) fn region(&mut self, gates: &[u32], read_outside: &[bool]) -> Lower<()> {
-        let Some(&first) = gates.first() else {
-            return Ok(());
-        };
-        let level = self.levels.gates[first as usize];
-        let mut read: Vec<usize> = Vec::new();
-        self.costs.region(gates, &self.traced, self.run);
-        self.ports.resize(self.size, NO_PORT);
+        if self.program.form != CircuitForm::Shallow {
+            let exported = gates.iter().map(|gate| read_outside[*gate as usize]);
+            return self.called_once(gates, &exported.collect::<Vec<_>>());
+        }
+        let (parts, rest) = self.alike_parts(gates, read_outside);
+        for part in parts.iter() {
+            let exported = part.iter().map(|gate| self.exports(*gate, read_outside));
+            let exported: Vec<bool> = exported.collect();
+            self.called_once(part, &exported)?;
+        }
+        let exported = rest.iter().map(|gate| read_outside[*gate as usize]);
+        self.called_once(&rest, &exported.collect::<Vec<_>>())
+    }
+
+    /// Notes for each wire that these gates of one level read from outside the number of its port,
+    /// from 1. Returns the places of these wires, and the wires.
+    pub(super) fn number_ports(&mut self, gates: &[u32], counted: bool) -> Vec<(usize, Wire)> {
+        let mut read: Vec<(usize, Wire)> = Vec::new();
         for &gate in gates {
             let gate = gate as usize;
-            for source in self.traced.reads(gate) {
-                if let Some(Location::At(at)) = self.outer_location(source, level) {
-                    self.costs.read(gate, at, self.run);
-                    if self.ports[at] == NO_PORT {
-                        self.ports[at] = 0;
-                        read.push(at);
+            for wire in self.traced.reads(gate) {
+                let source = self.traced.source(wire);
+                if !self.is_inside(source, self.levels.gates[gate]) {
+                    let place = self.place(source);
+                    if counted {
+                        self.costs.read(gate, place);
+                    }
+                    if std::mem::replace(&mut self.ports[wire as usize], 1) == 0 {
+                        read.push((place, wire));
                     }
                 }
             }
         }
         read.sort_unstable();
-        for (port, &at) in read.iter().enumerate() {
-            self.ports[at] = port as Wire;
+        for (port, (_, wire)) in (1..).zip(&read) {
+            self.ports[*wire as usize] = port;
         }
-        let circuit = self.region_circuit(gates, read.len(), read_outside);
-        for &at in &read {
-            self.ports[at] = NO_PORT;
+        read
+    }
+
+    pub(super) fn forget_ports(&mut self, read: &[(usize, Wire)]) {
+        for (_, wire) in read {
+            self.ports[*wire as usize] = 0;
         }
+    }
+
+    /// Gates of one level as a component, and its one call. Of those that are `exported` something
+    /// else reads the value.
+    fn called_once(&mut self, gates: &[u32], exported: &[bool]) -> Lower<()> {
+        if gates.is_empty() {
+            return Ok(());
+        }
+        self.costs.region(gates, &self.traced);
+        let read = self.number_ports(gates, true);
+        let circuit = self.region_circuit(gates, read.len(), exported);
+        self.forget_ports(&read);
         let circuit = circuit?;
-        let exported = circuit.output_bits();
+        let results = circuit.output_bits();
         let start = self.size;
-        self.size += exported;
-        let outside = gates.iter().filter(|gate| read_outside[**gate as usize]);
-        for (place, &gate) in outside.enumerate() {
+        self.size += results;
+        let outside = gates
+            .iter()
+            .zip(exported)
+            .filter(|(_, exported)| **exported);
+        for (place, (&gate, _)) in outside.enumerate() {
             self.gates[gate as usize] = (start + place) as u32;
         }
         let component = Component::new("between", circuit);
         let number = match self.regions.get(&component.digest()) {
             Some(number) => *number,
             None => {
-                let name = self.free_name("between", vec![exported]);
+                let name = self.free_name("between", vec![results]);
                 let number = self.names.len() - 1;
                 self.regions.insert(component.digest(), number);
                 self.builder.component(&name, component);
                 number
             }
         };
-        let locations: Vec<Location> = read.into_iter().map(Location::At).collect();
-        let argument = self.joined(&locations);
+        let mut argument = Vec::new();
+        for (place, _) in read {
+            push(&mut argument, Piece::Wires(place, 1));
+        }
+        let argument = self.joined(&argument, MAX_PIECES);
         self.steps
-            .push((start, exported), Some(number), vec![argument]);
+            .push((start, results), Some(number), vec![argument]);
         Ok(())
     }
 
-    /// Where a source is that is no gate of this level.
-    fn outer_location(&self, source: Source, level: u32) -> Option<Location> {
-        match source {
-            Source::Gate(gate) if self.levels.gates[gate] == level => None,
-            source => Some(self.location(source)),
-        }
+    /// Whether a source is a gate of this level.
+    pub(super) fn is_inside(&self, source: Source, level: u32) -> bool {
+        matches!(source, Source::Gate(gate) if self.levels.gates[gate] == level)
     }
 
     /// The circuit of a level's gates, whose input wires are `self.ports`.
@@ -106,17 +140,15 @@ impl Emitter<'_, '_> {
         &mut self,
         gates: &[u32],
         inputs: usize,
-        read_outside: &[bool],
+        exported: &[bool],
     ) -> Lower<Circuit> {
-        let level = self.levels.gates[gates[0] as usize];
         let mut outputs = Vec::new();
         let mut made = Vec::with_capacity(gates.len());
-        for (number, &gate) in gates.iter().enumerate() {
+        for (number, (&gate, exported)) in gates.iter().zip(exported).enumerate() {
             let gate = gate as usize;
-            let wire = |source: Source| match (self.outer_location(source, level), source) {
-                (Some(Location::At(at)), _) => self.ports[at],
-                (None, Source::Gate(of)) => self.wires[of],
-                _ => unreachable!("gates with constants are folded"),
+            let wire = |wire: Wire| match (self.ports[wire as usize], self.traced.source(wire)) {
+                (0, Source::Gate(of)) => self.wires[of],
+                (port, _) => port - 1,
             };
             let mut reads = self.traced.reads(gate).map(wire);
             let a = reads.next().unwrap_or_default();
@@ -127,7 +159,7 @@ impl Emitter<'_, '_> {
             });
             let wire = (inputs + number) as Wire;
             self.wires[gate] = wire;
-            if read_outside[gate] {
+            if *exported {
                 outputs.push(wire);
             }
         }

@@ -6,16 +6,20 @@
 //! counter is in the places. This is done again with the loops as steps, so that loops in loops
 //! come back; what is found need not be the loops of the source, and means the same.
 
+mod rows;
+mod writer;
+
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use tacit_function::FunctionBuilder;
 
-use super::text::{Piece, pieces_text};
+use super::super::pieces::Piece;
+use rows::Rows;
+use writer::Writer;
 
 /// Longest row of steps that is looked for.
 const MAX_ROW: usize = 12;
-/// Most pieces of wires of a step in a loop, which bounds its text.
+/// Most pieces of wires of a step in a loop.
 const MAX_STARTS: usize = 16;
 /// Fewest turns of a loop.
 const MIN_TURNS: usize = 3;
@@ -24,7 +28,7 @@ const MAX_DEPTH: usize = 8;
 
 /// What a step assigns to wires in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
+pub(super) struct StepPattern {
     /// How many wires.
     pub(super) width: usize,
     /// The component that is called, by number; nothing where wires are moved.
@@ -37,10 +41,54 @@ pub(super) struct Shape {
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     nodes: Vec<Node>,
-    shapes: Vec<Shape>,
-    numbers: HashMap<Shape, usize>,
+    shapes: Vec<StepPattern>,
+    numbers: HashMap<StepPattern, usize>,
     /// The likeness of nodes, each by its number.
     likeness: HashMap<Vec<i64>, i64>,
+    /// The steps that come last, in a row.
+    row: Option<RepeatedStep>,
+    made: Vec<MadeStep>,
+}
+
+/// A step that is repeated, each time moved by the same distance. Most steps are in such rows,
+/// which are never held step by step.
+#[derive(Debug)]
+struct RepeatedStep {
+    shape: usize,
+    turns: usize,
+    first: Vec<i64>,
+    last: Vec<i64>,
+    /// From one turn to the next, where there are two.
+    moved: Vec<i64>,
+}
+
+/// A step that is a loop from the start, or moves what such a loop gave.
+#[derive(Debug)]
+pub(super) enum MadeStep {
+    /// Calls of a component, one a turn.
+    Calls {
+        turns: u64,
+        component: usize,
+        /// The values that hold the results, and how many bits of each a turn assigns.
+        targets: Vec<(String, usize)>,
+        arguments: Vec<LoopArgument>,
+    },
+    /// Moves bits of a value to wires from `place` on.
+    Move {
+        from: String,
+        start: u64,
+        width: usize,
+        place: usize,
+    },
+}
+
+/// What each turn of a loop of calls reads.
+#[derive(Debug)]
+pub(super) enum LoopArgument {
+    /// The next bits of a value, this many.
+    Element(String, usize),
+    /// The same wires in each turn.
+    Wires(Vec<Piece>),
 }
 
 /// A step or a loop.
@@ -66,13 +114,29 @@ enum What {
         turns: usize,
         body: Vec<Node>,
     },
+    /// A step that was made as it is, by its number.
+    Made(usize),
 }
 
 impl Node {
+    fn step(shape: usize, starts: Vec<i64>) -> Self {
+        let strides = Vec::new();
+        Self {
+            alike: shape as i64,
+            what: What::Step {
+                shape,
+                starts,
+                strides,
+            },
+            depth: 0,
+        }
+    }
+
     fn starts(&self, all: &mut Vec<i64>) {
         match &self.what {
             What::Step { starts, .. } => all.extend(starts),
             What::Loop { body, .. } => body.iter().for_each(|node| node.starts(all)),
+            What::Made(_) => {}
         }
     }
 
@@ -87,6 +151,7 @@ impl Node {
                 *rest = after;
             }
             What::Loop { body, .. } => body.iter_mut().for_each(|node| node.push_strides(rest)),
+            What::Made(_) => {}
         }
     }
 }
@@ -107,7 +172,7 @@ impl Steps {
             }
         }
         let wide = starts.len() > MAX_STARTS;
-        let shape = Shape {
+        let shape = StepPattern {
             width,
             component,
             arguments,
@@ -120,19 +185,82 @@ impl Steps {
                 self.shapes.len() - 1
             }
         };
-        let what = What::Step {
+        if wide {
+            self.end_row();
+            let mut node = Node::step(shape, starts);
+            node.depth = MAX_DEPTH;
+            return self.nodes.push(node);
+        }
+        self.repeat(shape, starts);
+    }
+
+    /// Adds a step to those in a row, or begins another row.
+    fn repeat(&mut self, shape: usize, starts: Vec<i64>) {
+        let Some(row) = self.row.as_mut().filter(|row| row.shape == shape) else {
+            self.end_row();
+            return self.begin_row(shape, starts);
+        };
+        let moved: Vec<i64> = starts
+            .iter()
+            .zip(&row.last)
+            .map(|(now, before)| now - before)
+            .collect();
+        if row.turns > 1 && moved != row.moved {
+            let second = (row.turns == 2).then(|| std::mem::take(&mut row.last));
+            match second {
+                // The first step stands alone, and the second one may be the first of a row.
+                Some(second) => {
+                    let first = std::mem::take(&mut row.first);
+                    self.row = None;
+                    self.nodes.push(Node::step(shape, first));
+                    self.begin_row(shape, second);
+                    self.repeat(shape, starts);
+                }
+                None => {
+                    self.end_row();
+                    self.begin_row(shape, starts);
+                }
+            }
+            return;
+        }
+        (row.moved, row.last) = (moved, starts);
+        row.turns += 1;
+    }
+
+    fn begin_row(&mut self, shape: usize, starts: Vec<i64>) {
+        self.row = Some(RepeatedStep {
             shape,
-            starts,
-            strides: Vec::new(),
-        };
-        let depth = match wide {
-            true => MAX_DEPTH,
-            false => 0,
-        };
+            turns: 1,
+            last: starts.clone(),
+            first: starts,
+            moved: Vec::new(),
+        });
+    }
+
+    /// Makes nodes of the steps that come last.
+    fn end_row(&mut self) {
+        let Some(row) = self.row.take() else { return };
+        let mut first = Node::step(row.shape, row.first);
+        if row.turns >= MIN_TURNS {
+            first.push_strides(&mut &row.moved[..]);
+            let node = self.a_loop(row.turns, vec![first]);
+            return self.nodes.push(node);
+        }
+        self.nodes.push(first);
+        if row.turns == 2 {
+            self.nodes.push(Node::step(row.shape, row.last));
+        }
+    }
+
+    /// Adds a step that is like no other.
+    pub(super) fn push_made(&mut self, step: MadeStep) {
+        self.end_row();
+        self.made.push(step);
+        let number = self.made.len() - 1;
         self.nodes.push(Node {
-            alike: shape as i64,
-            what,
-            depth,
+            alike: i64::MAX - number as i64,
+            what: What::Made(number),
+            depth: MAX_DEPTH,
         });
     }
 
@@ -145,32 +273,34 @@ impl Steps {
         value: &str,
         counter: &str,
     ) {
+        // Steps in a row are loops already, so that the rows of loops are short.
+        self.end_row();
         let mut nodes = std::mem::take(&mut self.nodes);
-        // Steps in a row first, so that the rows of loops are short.
-        for row in [1, MAX_ROW, MAX_ROW, MAX_ROW, MAX_ROW] {
+        for _ in 0..4 {
             let before = nodes.len();
-            nodes = self.rolled(nodes, row);
-            if row > 1 && nodes.len() == before {
+            nodes = self.rolled(nodes);
+            if nodes.len() == before {
                 break;
             }
         }
-        let text = Text {
+        let writer = Writer {
             shapes: &self.shapes,
+            made: &self.made,
             names,
             widths,
             value,
             counter,
         };
-        text.nodes(builder, &nodes, 0);
+        writer.nodes(builder, &nodes, &mut Vec::new());
     }
 
-    fn rolled(&mut self, nodes: Vec<Node>, longest: usize) -> Vec<Node> {
+    fn rolled(&mut self, nodes: Vec<Node>) -> Vec<Node> {
         let rows = Rows::new(&nodes);
         let mut rest = nodes.into_iter();
         let mut rolled = Vec::new();
         let mut next = 0;
         while let Some(node) = rest.next() {
-            let Some((row, turns)) = rows.longest_at(next, longest) else {
+            let Some((row, turns)) = rows.longest_at(next) else {
                 rolled.push(node);
                 next += 1;
                 continue;
@@ -207,151 +337,7 @@ impl Node {
         match &self.what {
             What::Step { strides, .. } => key.extend(strides.iter().flatten()),
             What::Loop { body, .. } => body.iter().for_each(|node| node.all_strides(key)),
+            What::Made(_) => {}
         }
-    }
-}
-
-/// Nodes in a row, to be compared.
-struct Rows {
-    alike: Vec<i64>,
-    depths: Vec<usize>,
-    /// The starts of all nodes, and where each node's begin.
-    starts: Vec<i64>,
-    first: Vec<usize>,
-}
-
-impl Rows {
-    fn new(nodes: &[Node]) -> Self {
-        let mut starts = Vec::new();
-        let mut first = vec![0];
-        for node in nodes {
-            node.starts(&mut starts);
-            first.push(starts.len());
-        }
-        Self {
-            alike: nodes.iter().map(|node| node.alike).collect(),
-            depths: nodes.iter().map(|node| node.depth).collect(),
-            starts,
-            first,
-        }
-    }
-
-    /// The row at `at` that repeats most, as its length and how many turns.
-    fn longest_at(&self, at: usize, longest: usize) -> Option<(usize, usize)> {
-        let mut best: Option<(usize, usize)> = None;
-        for row in 1..=longest {
-            let fits = at + row * MIN_TURNS <= self.alike.len();
-            if !fits || self.depths[at + row - 1] == MAX_DEPTH {
-                break;
-            }
-            let turns = self.turns(at, row);
-            if turns >= MIN_TURNS && best.is_none_or(|(row, most)| row * most < row * turns) {
-                best = Some((row, turns));
-            }
-        }
-        best
-    }
-
-    fn turns(&self, at: usize, row: usize) -> usize {
-        let is_alike = |turn: usize| {
-            let start = at + turn * row;
-            start + row <= self.alike.len()
-                && self.alike[start..start + row] == self.alike[at..at + row]
-        };
-        if !is_alike(1) {
-            return 1;
-        }
-        let moved = |turn: usize| {
-            let (before, now) = (
-                self.of(at + (turn - 1) * row, row),
-                self.of(at + turn * row, row),
-            );
-            before.iter().zip(now).map(|(before, now)| now - before)
-        };
-        let mut turns = 2;
-        while is_alike(turns) && moved(turns).eq(moved(1)) {
-            turns += 1;
-        }
-        turns
-    }
-
-    fn strides(&self, at: usize, row: usize) -> Vec<i64> {
-        let pairs = self.of(at, row).iter().zip(self.of(at + row, row));
-        pairs.map(|(before, now)| now - before).collect()
-    }
-
-    /// The starts of the nodes of a row.
-    fn of(&self, at: usize, row: usize) -> &[i64] {
-        &self.starts[self.first[at]..self.first[at + row]]
-    }
-}
-
-/// Steps as text.
-struct Text<'t> {
-    shapes: &'t [Shape],
-    names: &'t [String],
-    widths: &'t [Vec<usize>],
-    value: &'t str,
-    counter: &'t str,
-}
-
-impl Text<'_> {
-    fn nodes(&self, builder: &mut FunctionBuilder, nodes: &[Node], depth: usize) {
-        for node in nodes {
-            match &node.what {
-                What::Loop { turns, body } => {
-                    let head = format!("{}{depth} in 0..{turns}", self.counter);
-                    builder.repeat(&head, |each| self.nodes(each, body, depth + 1));
-                }
-                What::Step {
-                    shape,
-                    starts,
-                    strides,
-                } => {
-                    builder.step(&self.step(&self.shapes[*shape], starts, strides));
-                }
-            }
-        }
-    }
-
-    fn step(&self, shape: &Shape, starts: &[i64], strides: &[Vec<i64>]) -> String {
-        let mut places = (0..starts.len()).map(|number| self.place(number, starts, strides));
-        let mut next = || places.next().unwrap_or_default();
-        let (start, counters) = next();
-        let whole = [shape.width];
-        let widths = shape.component.map_or(&whole[..], |of| &self.widths[of]);
-        let mut offset = 0;
-        let targets = widths.iter().map(|width| {
-            let mut place = || (start + offset, counters.clone());
-            let text = pieces_text(self.value, &[Piece::Wires(0, *width)], &mut place);
-            offset += width;
-            text
-        });
-        let mut text = targets.collect::<Vec<_>>().join(",") + "=";
-        let arguments = shape.arguments.iter();
-        let arguments: Vec<String> = arguments
-            .map(|pieces| pieces_text(self.value, pieces, &mut next))
-            .collect();
-        match shape.component {
-            None => text += &arguments.join("++"),
-            Some(number) => {
-                let _ = write!(text, "{}({})", self.names[number], arguments.join(","));
-            }
-        }
-        text
-    }
-
-    /// Where wires begin, and what the counters add to it.
-    fn place(&self, number: usize, starts: &[i64], strides: &[Vec<i64>]) -> (usize, String) {
-        let mut counters = String::new();
-        for (depth, strides) in strides.iter().rev().enumerate() {
-            let (stride, counter) = (strides[number], self.counter);
-            let _ = match stride {
-                0 => Ok(()),
-                1.. => write!(counters, "+{stride}*{counter}{depth}"),
-                _ => write!(counters, "-{}*{counter}{depth}", -stride),
-            };
-        }
-        (starts[number] as usize, counters)
     }
 }

@@ -2,7 +2,7 @@
 
 use tacit_circuit::builder::Builder;
 
-use super::super::trace::{Components, Tracer};
+use super::super::trace::{Calls, Components, Tracer};
 use super::super::{Error, NoCircuitFiles, Progress};
 use super::*;
 use crate::program::EntryId;
@@ -17,7 +17,7 @@ fn program_of(text: &str) -> Program {
 fn traced(program: &Program) -> (Lower<u64>, usize) {
     let entry = &program.entries[0];
     let builder = Builder::new();
-    let components = Components::Call(Vec::new());
+    let components = Components::Call(Calls::default());
     let mut tracer = Tracer::new(&builder, program, &NoCircuitFiles, components);
     let arguments = entry.inputs.iter().enumerate().map(|(number, input)| {
         let width = program.types.width(input.ty) as usize;

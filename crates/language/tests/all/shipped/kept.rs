@@ -80,50 +80,6 @@ fn substrings_symbol_by_symbol_are_those_of_the_whole() {
     }
 }
 
-const GARBLER_KEYS: &str =
-    r#"["000102030405060708090a0b0c0d0e0f","101112131415161718191a1b1c1d1e1f"]"#;
-const EVALUATOR_KEYS: &str =
-    r#"["ff00000000000000000000000000000f","00000000000000000000000000000010"]"#;
-
-#[test]
-fn substrings_over_a_sealed_state_are_the_same() {
-    let given = [("length", 9), ("symbol_bits", 2)];
-    let mut draws = Draws(2);
-    let text: Vec<u64> = (0..9).map(|_| draws.below(4)).collect();
-    let start = shipped_with("substring-sealed-start", given);
-    let next = shipped_with("substring-sealed-next", given);
-    let mut state = run(&start, &[GARBLER_KEYS, EVALUATOR_KEYS, &list(&text)]);
-    let mut string = Vec::new();
-    for number in 0..6 {
-        string.push(draws.below(4));
-        let [sealed, tag] = [0, 1].map(|at| state[at].clone());
-        let step = |number: i32, sealed: &str, tag: &str| {
-            let (number, symbol) = (number.to_string(), string[string.len() - 1].to_string());
-            let keys = [GARBLER_KEYS, EVALUATOR_KEYS];
-            run(&next, &[keys[0], keys[1], &number, sealed, tag, &symbol])
-        };
-        let results = step(number, &sealed, &tag);
-        let expected = [longest_shared(&text, &string).to_string(), "1".to_owned()];
-        assert_eq!(results[..2], expected, "run {number}");
-        assert_ne!(results[2], sealed, "no pad comes twice");
-        // Another number, a changed bit, another tag: no state and no tag for the next run.
-        let flipped = match sealed.split_at(1) {
-            ("0", rest) => format!("1{rest}"),
-            (_, rest) => format!("0{rest}"),
-        };
-        for forged in [
-            step(number + 1, &sealed, &tag),
-            step(number, &flipped, &tag),
-            step(number, &sealed, &results[3]),
-        ] {
-            assert_eq!(forged[1], "0", "run {number}");
-            assert!(forged[2].chars().all(|bit| bit == '0'), "run {number}");
-            assert_eq!(forged[3], "0".repeat(32), "run {number}");
-        }
-        state = results[2..].to_vec();
-    }
-}
-
 #[test]
 fn friends_find_each_other_and_nobody_is_twice_on_the_map() {
     const CELLS: u64 = 12;

@@ -1,77 +1,42 @@
 //! A garbler that garbles another function and goes on as if nothing were wrong.
 
-use std::collections::VecDeque;
+use core::cell::Cell;
 
-use super::*;
-use crate::authenticated::tests::{component, epochs, seed, terms};
-use crate::authenticated::{Caught, Evaluator};
+use tacit_function::{Recipient, Role};
+
+use crate::authenticated::Caught;
+use crate::authenticated::tests::{changed_run, component, count, epochs, terms};
 use crate::error::cheated;
-use crate::party::Party;
-use tacit_function::Recipient;
+use crate::message::Kind;
 
-/// The garbler changes its tables, does not look at the evaluator's labels, and sends
-/// the proof of an honest garbler. Returns what the evaluator finds, and whether it opened the
-/// garbler's result.
-fn garbling_wrong() -> (Option<Error>, bool) {
-    let function = component("adder", Recipient::Both);
-    let (terms, [a, b]) = (terms(&function, 9), epochs());
-    let inputs = vec![true; function.input_bits(Role::Garbler)];
-    let mut garbler = Garbler::new(terms, &inputs, a, &seed()).unwrap();
-    let mut evaluator = Evaluator::new(terms, &inputs, b, &seed()).unwrap();
-    let mut queues: [VecDeque<Vec<u8>>; 2] = Default::default();
-    let mut message = Vec::new();
-    loop {
-        match garbler.next(&mut message).unwrap() {
-            Action::Send { kind, .. } => {
-                if kind == Kind::AuthenticatedTables {
-                    // All tables, so that some row of them is read.
-                    message.iter_mut().for_each(|byte| *byte ^= 0x10);
-                }
-                queues[1].push_back(message.clone());
-            }
-            Action::Receive { kind, .. } => match queues[0].pop_front() {
-                Some(_) if kind == Kind::LabelDigest => {
-                    let Some(Stage::AwaitingLabels(proven)) = garbler.stage.take() else {
-                        panic!("the garbler awaits labels");
-                    };
-                    let Proven { epoch, running } = *proven;
-                    let Running {
-                        run, masks, proof, ..
-                    } = running;
-                    let ([_, zeros], masked) = proof.finish();
-                    garbler.stage = Some(Stage::SendingProof(Box::new(Ended {
-                        epoch,
-                        run,
-                        zeros,
-                        masks: masks.outputs(),
-                        masked,
-                    })));
-                }
-                Some(_) if kind == Kind::ResultOpening => return (None, true),
-                Some(payload) => garbler.receive(&payload).unwrap(),
-                None => {}
-            },
-            _ => {}
-        }
-        match evaluator.next(&mut message).unwrap() {
-            Action::Send { .. } => queues[0].push_back(message.clone()),
-            Action::Receive { .. } => {
-                if let Some(payload) = queues[1].pop_front()
-                    && let Err(error) = evaluator.receive(&payload)
-                {
-                    return (Some(error), false);
-                }
-            }
-            _ => {}
-        }
-    }
+thread_local! {
+    /// Whether this thread's garblers do not look at the evaluator's labels.
+    pub(in crate::authenticated) static IGNORES_LABELS: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The garbler changes its tables, does not look at the evaluator's labels, and sends the proof of
+/// an honest garbler.
 #[test]
 fn another_function_has_no_proof() {
+    let function = component("adder", Recipient::Both);
+    let inputs = vec![true; function.input_bits(Role::Garbler)];
+    IGNORES_LABELS.set(true);
     for _ in 0..8 {
-        let (found, opened) = garbling_wrong();
-        assert_eq!(found, Some(cheated(Caught::GateProof)));
-        assert!(!opened);
+        let (ended, sent) = changed_run(
+            terms(&function, 9),
+            [&inputs; 2],
+            epochs(),
+            &mut |_, kind, payload| {
+                if kind == Kind::AuthenticatedTables {
+                    // All tables, so that some row of them is read.
+                    payload.iter_mut().for_each(|byte| *byte ^= 0x10);
+                }
+            },
+        );
+        let found = ended.map(|_| ());
+        assert_eq!(found, Err((Role::Evaluator, cheated(Caught::GateProof))));
+        assert_eq!(count(&sent, Role::Garbler, Kind::GateProof), 1);
+        assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
     }
+    IGNORES_LABELS.set(false);
 }

@@ -378,9 +378,7 @@ impl EvaluatorPiece {
 }
 
 pub(super) fn broken() -> Error {
-    Error::Material(
-        "instances in the stock are not of one lot, this role and these components; run `tacit \
-         stock check`"
-            .to_owned(),
+    Error::DamagedMaterial(
+        "instances in the stock are not of one lot, this role and these components".to_owned(),
     )
 }

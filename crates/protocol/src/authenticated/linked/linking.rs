@@ -8,7 +8,7 @@ use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
 use super::super::parameters::SecurityBits;
-use super::super::walk::{Rules, Stop, Walk};
+use super::super::walk::{CallWalk, Rules, Stop};
 use super::calls::{Finding, Following};
 use super::kept::{Kept, Side, broken};
 use super::opening::ClosedLinks;
@@ -21,7 +21,7 @@ const PIECE_ANDS: usize = 1 << 16;
 
 /// The walk over a function that finds what links its instances.
 pub(crate) struct Linking<'f, S: Side> {
-    walk: Walk<'f, S::Wire, Finding<'f, S>>,
+    walk: CallWalk<'f, S::Wire, Finding<'f, S>>,
     /// What each wire carries.
     wires: Zeroizing<Vec<S::Wire>>,
     delta: Zeroizing<Block>,
@@ -85,7 +85,7 @@ impl<'f, S: Side> Linking<'f, S> {
         })?;
         let finding = Finding::new(values, all, Zeroizing::new(wires.to_vec()));
         Ok(Self {
-            walk: Walk::over(finding, S::rules(*delta)),
+            walk: CallWalk::over(finding, S::rules(*delta)),
             wires,
             delta,
             numbers,
@@ -159,7 +159,7 @@ impl<S: Side> Found<'_, S> {
 }
 
 /// The evaluator's walk over the gates of linked instances.
-pub(super) type Followed<'f> = Walk<'f, Block, Following<'f, Block>>;
+pub(super) type Followed<'f> = CallWalk<'f, Block, Following<'f, Block>>;
 
 /// The walk over `function` in which `links` lead from values to instances; `masked` are the input
 /// bits under their masks.
@@ -175,5 +175,8 @@ pub(super) fn follow<'f>(
         let bit = bits.next().copied().unwrap_or_default();
         Ok::<_, Error>(rules.constant(bit))
     })?;
-    Ok(Walk::over(Following::new(values, numbers, links), rules))
+    Ok(CallWalk::over(
+        Following::new(values, numbers, links),
+        rules,
+    ))
 }

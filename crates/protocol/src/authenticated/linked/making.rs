@@ -18,85 +18,117 @@ use tacit_kernels::{Block, Construction, Prg};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
+use super::super::bucket::Triples;
 use super::super::epoch::Epoch;
-use super::super::garbling::{Garbling, frame_bytes, label_rules};
+use super::super::garbling::{Garbling, label_rules};
 use super::super::gates::{ClosedGates, OpenGates};
-use super::super::lot::{InputCounts, Made, Making};
+use super::super::lot::{InputCounts, make};
+use super::super::messages;
 use super::super::oracle::Domain;
 use super::super::parameters::SecurityBits;
-use super::super::rows::{GATE_ROWS, GarblingRows, row_bytes};
+use super::super::rows::{GarblingRows, row_bytes};
 use super::super::share::{Share, Shares};
 use super::super::terms::next_lot;
-use super::super::walk::{Rules, Walk};
+use super::super::walk::{CallWalk, Rules, Stop};
 use super::calls::{Member, Sequence};
 use super::kept::{Layout, header, instance_bytes};
 use super::order::Order;
 use crate::Error;
-use crate::bits::{append_blocks, bit, check_bits};
-use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, Party as _, Progress};
+use crate::bits::{append_blocks, bit, bytes_for, check_bits};
+use crate::io::{Io, boxed};
+use crate::message::Kind;
+use crate::party::Progress;
 
-/// One party's side of making instances. The epoch ends with it: nothing of it is left but the
-/// instances.
-///
-/// The peer may still fail what is handed over. Nothing of it is to be used before the party is
-/// done, at both.
-pub struct MakingInstances<'f, K> {
-    stage: Option<Stage<'f>>,
-    order: Order<'f>,
-    security: SecurityBits,
-    construction: Construction,
+/// Instances of components for a stock, on which both parties have agreed.
+#[derive(Clone, Copy)]
+pub struct InstanceOrder<'o, 'f> {
+    /// Components, and how many instances of each: at least one in all.
+    pub components: &'o [(&'f Component, u64)],
+    /// s.
+    pub security: SecurityBits,
+    /// The hash of gates.
+    pub construction: Construction,
     /// The s that the lot was ordered at, by which rows are as long as they are.
-    ordered_at: SecurityBits,
-    /// AND gates in all, and those that are made.
-    total_ands: u64,
-    done_ands: u64,
-    /// Takes the component's place in the order, and what this party keeps of an instance of it.
-    keep: K,
+    pub ordered_at: SecurityBits,
 }
 
-pub(crate) enum Stage<'f> {
-    /// Until there are triples for a group that has none yet.
-    Beginning(Making, Vec<Member<'f>>),
-    /// Until there are more for a group under way.
-    Making(Making, Box<Group<'f>>),
-    Masking(Box<Lot<'f, ClosedGates>>),
-    SendingGates(Box<Lot<'f, ClosedGates>>),
-    AwaitingGates(Box<Lot<'f, ClosedGates>>),
-    /// With the garbler's openings, which wait to be sent.
-    Checked(Box<Lot<'f, OpenGates>>, Vec<u8>),
-    Garbling(Box<Lot<'f, OpenGates>>, usize),
-    AwaitingTables(Box<Lot<'f, OpenGates>>, usize),
-    Done,
+impl<'f> InstanceOrder<'_, 'f> {
+    /// Makes the instances under a new epoch, of which nothing else is left. `keep` is called with
+    /// the place of a component in the order and the bytes of an instance, in order. `seed` is
+    /// random, secret and used for this alone.
+    ///
+    /// The peer may still fail what is handed over. Nothing of it is to be used before this is
+    /// done, at both.
+    ///
+    /// # Errors
+    ///
+    /// No instance is wanted, or too many are; `keep` fails, the peer cheats, or the wire fails.
+    pub async fn make(
+        self,
+        io: &mut Io<'_>,
+        mut epoch: Epoch,
+        mut keep: impl FnMut(usize, &[u8]) -> Result<(), Error>,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<(), Error> {
+        let each = self.components.iter().map(|(component, count)| {
+            let ands = component.program().ands().len() as u64;
+            ands.saturating_mul(*count)
+        });
+        let mut progress = Progress {
+            done_ands: 0,
+            total_ands: each.fold(0, u64::saturating_add),
+        };
+        let mut order = Order::new(self.components)?;
+        let mut rng = Box::new(Prg::from_seed(seed));
+        loop {
+            let members = order.group();
+            if members.is_empty() {
+                return Ok(());
+            }
+            let inputs = members.iter();
+            let inputs = inputs.map(|member| member.component.circuit().input_bits());
+            let inputs = inputs.sum();
+            let counts = InputCounts {
+                own: inputs,
+                others: inputs,
+            };
+            let mut left = ands(&members);
+            let size = next_lot(left, self.security);
+            let mut made = boxed(|| make(io, &mut epoch, &mut rng, size, counts)).await?;
+            let mut group = Group::new(&self, (&epoch, &mut rng), members, &made.inputs);
+            loop {
+                let count = group.add_gates(io, &mut epoch, made.triples).await? as u64;
+                left -= count;
+                progress.done_ands += count;
+                io.progressed(progress);
+                if left == 0 {
+                    break;
+                }
+                let (size, none) = (next_lot(left, self.security), InputCounts::default());
+                made = boxed(|| make(io, &mut epoch, &mut rng, size, none)).await?;
+            }
+            // Constants and negations behind the last gate.
+            while !group.walk_to_end() {
+                io.breathe().await?;
+            }
+            group.hand_over(&epoch, &mut keep)?;
+        }
+    }
 }
 
 /// Instances that are made together.
-pub(crate) struct Group<'f> {
+struct Group<'f> {
     members: Vec<Member<'f>>,
-    masks: Walk<'f, Share, Sequence<'f, Share>>,
+    /// The s that the lot was ordered at.
+    ordered_at: SecurityBits,
+    masks: CallWalk<'f, Share, Sequence<'f, Share>>,
     /// The garbler's.
     garbling: Option<Garbling<'f, Sequence<'f, Block>>>,
     /// What is kept of all inputs, and of all AND gates so far.
     inputs: Zeroizing<Vec<u8>>,
     ands: Zeroizing<Vec<u8>>,
-    /// The evaluator's rows of all AND gates so far, and the size of one.
+    /// The evaluator's rows of all AND gates so far.
     rows: Vec<u8>,
-    row_bytes: usize,
-    /// AND gates that have no triples.
-    left: u64,
-}
-
-/// A group with a lot.
-pub(crate) struct Lot<'f, G> {
-    epoch: Epoch,
-    rng: Prg,
-    group: Group<'f>,
-    gates: G,
-    /// Masks of the gates' outputs, as they are kept.
-    kept: Shares,
-    /// Tables that the evaluator has, and the select bits.
-    tables: Vec<[u8; Block::BYTES]>,
-    selects: Vec<bool>,
 }
 
 /// The first `count` of what is left, which is the rest then.
@@ -111,66 +143,22 @@ fn ands(members: &[Member<'_>]) -> u64 {
     members.iter().map(ands).sum()
 }
 
-impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
-    /// The making of instances of components under a new epoch, as many of each as the order says.
-    /// `keep` is called with the place of a component in it and the bytes of an instance, in order.
-    /// `seed` is random, secret and used for this alone.
-    ///
-    /// # Errors
-    ///
-    /// No instance is wanted, or too many are.
-    pub fn new(
-        epoch: Epoch,
-        order: &[(&'f Component, u64)],
-        (security, construction, ordered_at): (SecurityBits, Construction, SecurityBits),
-        keep: K,
-        seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        let each = order.iter().map(|(component, count)| {
-            let ands = component.program().ands().len() as u64;
-            ands.saturating_mul(*count)
-        });
-        let mut making = Self {
-            stage: None,
-            total_ands: each.fold(0, u64::saturating_add),
-            done_ands: 0,
-            order: Order::new(order)?,
-            security,
-            construction,
-            ordered_at,
-            keep,
-        };
-        making.stage = Some(making.next_group(epoch, Prg::from_seed(seed)));
-        Ok(making)
-    }
-
-    /// The stage that begins the next group, or ends.
-    fn next_group(&mut self, epoch: Epoch, rng: Prg) -> Stage<'f> {
-        let members = self.order.group();
-        if members.is_empty() {
-            return Stage::Done;
-        }
-        let inputs = members.iter();
-        let inputs = inputs.map(|member| member.component.circuit().input_bits());
-        let inputs: usize = inputs.sum();
-        let both = InputCounts {
-            own: inputs,
-            others: inputs,
-        };
-        let size = next_lot(ands(&members), self.security);
-        Stage::Beginning(Making::new(epoch, size, both, rng), members)
-    }
-
-    /// A group with its first lot.
-    fn begin(&self, mut made: Made, members: Vec<Member<'f>>) -> Lot<'f, ClosedGates> {
-        let (epoch, delta) = (&made.epoch, *made.epoch.delta());
-        let pairs = made.own_inputs.iter().zip(made.others_inputs.iter());
+impl<'f> Group<'f> {
+    /// Instances whose inputs have these masks.
+    fn new(
+        order: &InstanceOrder<'_, 'f>,
+        (epoch, rng): (&Epoch, &mut Prg),
+        members: Vec<Member<'f>>,
+        masks: &Shares,
+    ) -> Self {
+        let delta = Zeroizing::new(*epoch.delta());
+        let pairs = masks.macs.iter().zip(masks.keys.iter());
         let shares = pairs.map(|(mac, key)| Share {
             mac: *mac,
             key: *key,
         });
         let shares: Zeroizing<Vec<Share>> = Zeroizing::new(shares.collect());
-        let layout = Layout::of(epoch.role(), self.ordered_at);
+        let layout = Layout::of(epoch.role(), order.ordered_at);
         let room = |blocks: usize| Zeroizing::new(Vec::with_capacity(blocks * Block::BYTES));
         let mut inputs = room(layout.input * shares.len());
         let mut garbling = None;
@@ -178,20 +166,20 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             Role::Garbler => {
                 let mut labels = Outputs::new(Vec::with_capacity(shares.len()));
                 for share in shares.iter() {
-                    let label = made.rng.next_block().with_lsb(0.into());
-                    let share = share.turned(delta);
+                    let label = rng.next_block().with_lsb(0.into());
+                    let share = share.turned(*delta);
                     append_blocks(&mut inputs, &[share.mac, share.key, label]);
                     labels.push(label);
                 }
-                let walk = Walk::over(Sequence::new(&members, labels), label_rules(delta));
-                let hash = epoch.hash(self.construction, Domain::InstanceStart, 0);
-                let rows = epoch.hash(self.construction, Domain::RowStart, 0);
-                let rows = GarblingRows::new(rows, row_bytes(self.ordered_at));
-                garbling = Some(Garbling::new(walk, hash, delta).with_rows(Some(rows)));
+                let walk = CallWalk::over(Sequence::new(&members, labels), label_rules(*delta));
+                let hash = epoch.hash(order.construction, Domain::InstanceStart, 0);
+                let rows = epoch.hash(order.construction, Domain::RowStart, 0);
+                let rows = GarblingRows::new(rows, row_bytes(order.ordered_at));
+                garbling = Some(Garbling::new(walk, hash, *delta).with_rows(Some(rows)));
             }
             Role::Evaluator => {
                 for share in shares.iter() {
-                    let share = share.turned(delta);
+                    let share = share.turned(*delta);
                     append_blocks(&mut inputs, &[share.mac, share.key]);
                 }
             }
@@ -200,285 +188,131 @@ impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> MakingInstances<'f, K> {
             constant: Share::default(),
             negation: epoch.one(),
         };
-        let group = Group {
-            masks: Walk::over(Sequence::new(&members, shares), rules),
+        Self {
+            ordered_at: order.ordered_at,
+            masks: CallWalk::over(Sequence::new(&members, shares), rules),
             garbling,
             inputs,
             ands: room(layout.and * ands(&members) as usize),
             rows: Vec::new(),
-            row_bytes: row_bytes(self.ordered_at),
-            left: ands(&members),
             members,
+        }
+    }
+
+    /// Makes the next gates, as many as there are triples for; how many that are.
+    async fn add_gates(
+        &mut self,
+        io: &mut Io<'_>,
+        epoch: &mut Epoch,
+        triples: Triples,
+    ) -> Result<usize, Error> {
+        let mut gates = ClosedGates::new(triples, &mut epoch.buffers);
+        while !gates.fill(&mut self.masks) {
+            io.breathe().await?;
+        }
+        let count = gates.count();
+        let Some(openings) = messages::gate_openings(count) else {
+            gates
+                .check(epoch, &[])?
+                .open(epoch)
+                .give_back(Outputs::default(), &mut epoch.buffers);
+            return Ok(0);
         };
-        Lot::new(made, group)
+        let ordered_at = self.ordered_at;
+        let message = |gates: u32| messages::tables_with_rows(gates as usize, ordered_at);
+        let mut own = Vec::new();
+        gates.open(epoch, &mut own);
+        if let Some(garbling) = &mut self.garbling {
+            let checked = gates.check(epoch, io.receive(openings).await?)?;
+            *io.message() = own;
+            io.send(openings)?;
+            let gates = checked.open(epoch);
+            garbling.begin(epoch.buffers.take(count));
+            for frame in &gates.frames {
+                while !garbling.frame(&gates, *frame as usize, io.message()) {
+                    io.breathe().await?;
+                }
+                io.send(message(*frame))?;
+            }
+            // The garbler keeps nothing of a gate, since rows prove it.
+            gates.give_back(garbling.take_labels(), &mut epoch.buffers);
+        } else {
+            *io.message() = own;
+            io.send(openings)?;
+            let kept = gates.kept_masks(epoch.delta());
+            let gates = gates.check(epoch, io.receive(openings).await?)?.open(epoch);
+            let mut first = 0;
+            for frame in &gates.frames {
+                let payload = io.receive(message(*frame)).await?;
+                first += self.keep_frame(payload, *frame as usize, (&gates, &kept, first))?;
+            }
+            gates.give_back(Outputs::default(), &mut epoch.buffers);
+        }
+        Ok(count)
     }
 
-    /// The stage after the masks of a lot's gates are known.
-    fn masked(&mut self, mut lot: Box<Lot<'f, ClosedGates>>) -> Result<Stage<'f>, Error> {
-        lot.group.left -= lot.gates.count() as u64;
-        Ok(match (lot.gates.count(), lot.epoch.role()) {
-            (0, _) => self.end_lot(lot.check(&[])?)?,
-            (_, Role::Garbler) => Stage::AwaitingGates(lot),
-            (_, Role::Evaluator) => Stage::SendingGates(lot),
-        })
+    /// Keeps the gates of a frame, the first of which has the number `first` in its lot, and whose
+    /// outputs have the masks `kept`.
+    fn keep_frame(
+        &mut self,
+        payload: &[u8],
+        count: usize,
+        (gates, kept, first): (&OpenGates, &Shares, usize),
+    ) -> Result<usize, Error> {
+        let (tables, rest) = payload.split_at(2 * count * Block::BYTES);
+        let (selects, rows) = rest.split_at(bytes_for(count));
+        check_bits(Kind::AuthenticatedTables, selects, count)?;
+        self.rows.extend_from_slice(rows);
+        let [parts, proof] = gates.outputs();
+        let tables = tables.as_chunks().0.as_chunks::<2>().0;
+        for (i, tables) in tables.iter().enumerate() {
+            let [t0, t1] = tables.map(Block::from_bytes);
+            let select = Block::from_u128(u128::from(bit(selects, i)));
+            let (mask, i) = (kept.at(first + i), first + i);
+            let blocks = [t0, t1, mask.mac, mask.key, parts[i] ^ select, proof[i]];
+            append_blocks(&mut self.ands, &blocks);
+        }
+        Ok(count)
     }
 
-    /// The stage after a lot's gates are there.
-    fn end_lot(&mut self, mut lot: Lot<'f, OpenGates>) -> Result<Stage<'f>, Error> {
-        let labels = lot.keep();
-        self.done_ands += lot.kept.macs.len() as u64;
-        let Lot {
-            mut epoch,
-            rng,
-            group,
-            gates,
-            ..
-        } = lot;
-        gates.give_back(labels, &mut epoch.buffers);
-        if group.left == 0 {
-            self.keep(&epoch, group)?;
-            return Ok(self.next_group(epoch, rng));
-        }
-        let size = next_lot(group.left, self.security);
-        let making = Making::new(epoch, size, InputCounts::default(), rng);
-        Ok(Stage::Making(making, Box::new(group)))
+    /// Walks on to the end of the last instance; whether it has come.
+    fn walk_to_end(&mut self) -> bool {
+        let garbling = self.garbling.as_mut();
+        !matches!(self.masks.next(), Stop::Pause) && garbling.is_none_or(Garbling::walk_to_end)
     }
 
-    /// Hands over the instances of a group.
-    fn keep(&mut self, epoch: &Epoch, mut group: Group<'f>) -> Result<(), Error> {
-        // Constants and negations behind the last gate.
-        while !group.masks.has_ended() {
-            group.masks.next();
-        }
-        if let Some(garbling) = &mut group.garbling {
-            while !garbling.walk_to_end() {}
-        }
-        let delta = *epoch.delta();
-        let (mut inputs, mut ands, mut rows) =
-            (&group.inputs[..], &group.ands[..], &group.rows[..]);
-        let mut outputs = group.masks.calls().outputs();
-        let labels = group
-            .garbling
-            .as_mut()
-            .map(|garbling| garbling.calls().outputs());
-        let mut labels = labels.unwrap_or_default();
-        let layout = Layout::of(epoch.role(), self.ordered_at);
-        for member in &group.members {
+    /// Hands over the instances.
+    fn hand_over(
+        mut self,
+        epoch: &Epoch,
+        keep: &mut impl FnMut(usize, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (delta, role) = (Zeroizing::new(*epoch.delta()), epoch.role());
+        let layout = Layout::of(role, self.ordered_at);
+        let (mut inputs, mut ands, mut rows) = (&self.inputs[..], &self.ands[..], &self.rows[..]);
+        let mut outputs = self.masks.calls().outputs();
+        let garbling = self.garbling.as_mut();
+        let mut labels = garbling.map_or(&[][..], |garbling| garbling.calls().outputs());
+        for member in &self.members {
             let circuit = member.component.circuit();
             let gates = member.component.program().ands().len();
-            let these = take(
-                &mut inputs,
-                layout.input * Block::BYTES * circuit.input_bits(),
-            );
-            let gates_rows = take(&mut rows, layout.row_bytes * gates);
-            let gates = take(&mut ands, layout.and * Block::BYTES * gates);
-            let mut bytes = Zeroizing::new(Vec::with_capacity(instance_bytes(
-                epoch.role(),
-                member.component,
-                self.ordered_at,
-            ) as usize));
-            append_blocks(&mut bytes, &header(delta, member.number, self.ordered_at));
-            bytes.extend_from_slice(these);
-            bytes.extend_from_slice(gates);
-            if epoch.role() == Role::Garbler {
+            let bytes = instance_bytes(role, member.component, self.ordered_at);
+            let mut bytes = Zeroizing::new(Vec::with_capacity(bytes as usize));
+            append_blocks(&mut bytes, &header(*delta, member.number, self.ordered_at));
+            let these = layout.input * Block::BYTES * circuit.input_bits();
+            bytes.extend_from_slice(take(&mut inputs, these));
+            bytes.extend_from_slice(take(&mut ands, layout.and * Block::BYTES * gates));
+            if role == Role::Garbler {
                 let results = take(&mut outputs, circuit.output_bits());
                 let labels = take(&mut labels, circuit.output_bits());
                 for (result, label) in results.iter().zip(labels) {
-                    let result = result.turned(delta);
+                    let result = result.turned(*delta);
                     append_blocks(&mut bytes, &[result.mac, result.key, *label]);
                 }
             }
-            bytes.extend_from_slice(gates_rows);
-            (self.keep)(member.place, &bytes)?;
+            bytes.extend_from_slice(take(&mut rows, layout.row_bytes * gates));
+            keep(member.place, &bytes)?;
         }
         Ok(())
-    }
-}
-
-impl<'f> Lot<'f, ClosedGates> {
-    fn new(mut made: Made, group: Group<'f>) -> Self {
-        Self {
-            gates: ClosedGates::new(made.triples, &mut made.epoch.buffers),
-            epoch: made.epoch,
-            rng: made.rng,
-            group,
-            kept: Shares::default(),
-            tables: Vec::new(),
-            selects: Vec::new(),
-        }
-    }
-
-    /// Checks the other party's openings, and opens the gates.
-    fn check(mut self, payload: &[u8]) -> Result<Lot<'f, OpenGates>, Error> {
-        let labels = self.epoch.buffers.take(self.gates.count());
-        let kept = self.gates.kept_masks(self.epoch.delta());
-        let gates = self.gates.check(&self.epoch, payload)?;
-        if let Some(garbling) = &mut self.group.garbling {
-            garbling.begin(labels);
-        }
-        Ok(Lot {
-            gates: gates.open(&mut self.epoch),
-            epoch: self.epoch,
-            rng: self.rng,
-            group: self.group,
-            kept,
-            tables: self.tables,
-            selects: self.selects,
-        })
-    }
-}
-
-impl Group<'_> {
-    /// The length of a message with the tables and rows of this many gates, in bytes.
-    fn frame_bytes(&self, count: usize) -> usize {
-        frame_bytes(count) + GATE_ROWS * self.row_bytes * count
-    }
-}
-
-impl Lot<'_, OpenGates> {
-    /// Takes the tables of the next `count` gates.
-    fn receive(&mut self, count: usize, payload: &[u8]) -> Result<(), Error> {
-        let kind = Kind::AuthenticatedTables;
-        exactly(kind, payload, self.group.frame_bytes(count))?;
-        let (gates, rows) = payload.split_at(frame_bytes(count));
-        let (tables, selects) = gates.split_at(2 * count * Block::BYTES);
-        check_bits(kind, selects, count)?;
-        self.group.rows.extend_from_slice(rows);
-        self.tables.extend_from_slice(tables.as_chunks().0);
-        self.selects.extend((0..count).map(|i| bit(selects, i)));
-        Ok(())
-    }
-
-    /// Keeps the gates. Returns the labels of their outputs, which an evaluator has none of.
-    fn keep(&mut self) -> Outputs {
-        let [parts, proof] = self.gates.outputs();
-        let Shares { macs, keys } = &self.kept;
-        let ands = &mut self.group.ands;
-        match &mut self.group.garbling {
-            Some(garbling) => {
-                // It keeps nothing of a gate, since rows prove it.
-                garbling.take_labels()
-            }
-            None => {
-                let tables = self.tables.as_chunks::<2>().0;
-                for (i, (tables, select)) in tables.iter().zip(&self.selects).enumerate() {
-                    let [t0, t1] = tables.map(Block::from_bytes);
-                    let part = parts[i] ^ Block::from_u128(u128::from(*select));
-                    append_blocks(ands, &[t0, t1, macs[i], keys[i], part, proof[i]]);
-                }
-                Outputs::default()
-            }
-        }
-    }
-}
-
-impl<'f, K: FnMut(usize, &[u8]) -> Result<(), Error>> Machine for MakingInstances<'f, K> {
-    type State = Stage<'f>;
-
-    fn state(&mut self) -> &mut Option<Stage<'f>> {
-        &mut self.stage
-    }
-
-    fn awaited(&self, stage: &Stage<'f>) -> Option<Action> {
-        Some(match stage {
-            Stage::AwaitingGates(lot) => {
-                Action::receive(Kind::GateOpenings, lot.gates.opening_bytes())
-            }
-            Stage::AwaitingTables(lot, frame) => {
-                let count = *lot.gates.frames.get(*frame)? as usize;
-                Action::receive(Kind::AuthenticatedTables, lot.group.frame_bytes(count))
-            }
-            _ => return None,
-        })
-    }
-
-    fn step(
-        &mut self,
-        stage: Stage<'f>,
-        message: &mut Vec<u8>,
-    ) -> Result<(Stage<'f>, Option<Action>), Error> {
-        Ok(match stage {
-            Stage::Beginning(mut making, members) => match making.next(message)? {
-                Action::Done => {
-                    let lot = self.begin(making.finish()?, members);
-                    (Stage::Masking(Box::new(lot)), None)
-                }
-                action => (Stage::Beginning(making, members), Some(action)),
-            },
-            Stage::Making(mut making, group) => match making.next(message)? {
-                Action::Done => {
-                    let lot = Lot::new(making.finish()?, *group);
-                    (Stage::Masking(Box::new(lot)), None)
-                }
-                action => (Stage::Making(making, group), Some(action)),
-            },
-            Stage::Masking(mut lot) => match lot.gates.fill(&mut lot.group.masks) {
-                false => (Stage::Masking(lot), Some(Action::Continue)),
-                true => (self.masked(lot)?, None),
-            },
-            Stage::SendingGates(lot) => {
-                lot.gates.open(&lot.epoch, message);
-                let action = Action::send(Kind::GateOpenings);
-                (Stage::AwaitingGates(lot), Some(action))
-            }
-            Stage::Checked(lot, own) => {
-                *message = own;
-                let action = Action::send(Kind::GateOpenings);
-                (Stage::Garbling(lot, 0), Some(action))
-            }
-            Stage::Garbling(mut lot, frame) => {
-                let Some(count) = lot.gates.frames.get(frame) else {
-                    return Ok((self.end_lot(*lot)?, None));
-                };
-                let Some(garbling) = &mut lot.group.garbling else {
-                    return Err(NOT_ASKED);
-                };
-                match garbling.frame(&lot.gates, *count as usize, message) {
-                    false => (Stage::Garbling(lot, frame), Some(Action::Continue)),
-                    true => {
-                        let action = Action::send(Kind::AuthenticatedTables);
-                        (Stage::Garbling(lot, frame + 1), Some(action))
-                    }
-                }
-            }
-            // The last tables are there.
-            Stage::AwaitingTables(lot, _) => (self.end_lot(*lot)?, None),
-            Stage::Done => (Stage::Done, Some(Action::Done)),
-            Stage::AwaitingGates(_) => return Err(NOT_ASKED),
-        })
-    }
-
-    fn take(&mut self, stage: Stage<'f>, payload: &[u8]) -> Result<Stage<'f>, Error> {
-        Ok(match stage {
-            Stage::Beginning(mut making, members) => {
-                making.receive(payload)?;
-                Stage::Beginning(making, members)
-            }
-            Stage::Making(mut making, group) => {
-                making.receive(payload)?;
-                Stage::Making(making, group)
-            }
-            Stage::AwaitingGates(lot) => match lot.epoch.role() {
-                Role::Garbler => {
-                    let mut own = Vec::new();
-                    lot.gates.open(&lot.epoch, &mut own);
-                    Stage::Checked(Box::new(lot.check(payload)?), own)
-                }
-                Role::Evaluator => Stage::AwaitingTables(Box::new(lot.check(payload)?), 0),
-            },
-            Stage::AwaitingTables(mut lot, frame) => {
-                let count = lot.gates.frames.get(frame).ok_or(NOT_ASKED)?;
-                lot.receive(*count as usize, payload)?;
-                Stage::AwaitingTables(lot, frame + 1)
-            }
-            _ => return Err(NOT_ASKED),
-        })
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.done_ands,
-            total_ands: self.total_ands,
-        }
     }
 }

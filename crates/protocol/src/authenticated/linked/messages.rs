@@ -1,9 +1,9 @@
 //! The messages of a run from instances, each stated once.
 
-use tacit_function::{Function, Role};
+use tacit_function::Role;
 use tacit_kernels::Block;
 
-use super::super::terms::result_bytes;
+pub(super) use super::super::messages::result_opening;
 use super::wiring::Wiring;
 use crate::bits::bytes_for;
 use crate::io::Message;
@@ -23,12 +23,4 @@ pub(super) fn masked_inputs(wiring: &Wiring, role: Role) -> Message {
 /// From the garbler: this many links.
 pub(super) const fn links(count: usize) -> Message {
     Message::exactly(Kind::AuthenticatedLinks, count * Block::BYTES)
-}
-
-/// From the other party, if `role` gets results: what opens them.
-pub(super) fn result_opening(function: &Function, role: Role) -> Option<Message> {
-    match function.output_bits(role) {
-        0 => None,
-        results => Some(Message::exactly(Kind::ResultOpening, result_bytes(results))),
-    }
 }

@@ -3,6 +3,7 @@
 use tacit_function::{Function, Role};
 
 use super::super::fold::FOLD_BYTES;
+use super::super::lot::pieces;
 use super::super::outline::Outline;
 use super::FRAME_LINKS;
 use super::messages;
@@ -21,28 +22,25 @@ pub fn linked_outline(function: &Function) -> Result<Outline, Error> {
     let [garblers, evaluators] = [garbler, evaluator].map(|role| wiring.wires_of(role).count());
     let links = wiring.wires() - garblers - evaluators;
     let mut outline = Outline::default();
-    outline.send(garbler, bytes_for(links + evaluators) + FOLD_BYTES);
-    outline.send(evaluator, bytes_for(links + garblers) + FOLD_BYTES);
-    outline.send(
-        evaluator,
-        messages::masked_inputs(&wiring, evaluator).max_bytes,
-    );
-    outline.send(garbler, messages::masked_inputs(&wiring, garbler).max_bytes);
+    for (from, inputs) in [(garbler, evaluators), (evaluator, garblers)] {
+        let bytes = bytes_for(links + inputs) + FOLD_BYTES;
+        outline.send(from, messages::link_masks(bytes));
+    }
+    for role in [evaluator, garbler] {
+        outline.send(role, messages::masked_inputs(&wiring, role));
+    }
     for when in [Leaves::Early, Leaves::Late] {
-        let mut left = wiring.sent(when, 0).count();
-        while left > 0 {
-            let count = FRAME_LINKS.min(left);
-            outline.send(garbler, messages::links(count).max_bytes);
-            left -= count;
+        for links in pieces(0..wiring.sent(when, 0).count(), FRAME_LINKS) {
+            outline.send(garbler, messages::links(links.len()));
         }
     }
     // Masks of links from both, what the garbler answers to masked inputs.
     outline.trips = 3;
     if let Some(opening) = messages::result_opening(function, evaluator) {
-        outline.send(garbler, opening.max_bytes);
+        outline.send(garbler, opening);
     }
     if let Some(opening) = messages::result_opening(function, garbler) {
-        outline.send(evaluator, opening.max_bytes);
+        outline.send(evaluator, opening);
         outline.trips += 1;
     }
     Ok(outline)

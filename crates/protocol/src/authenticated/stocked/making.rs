@@ -3,126 +3,92 @@
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
+use super::super::bucket::Triples;
 use super::super::epoch::Epoch;
-use super::super::lot::{InputCounts, Made, Making};
+use super::super::lot::{InputCounts, make};
 use super::super::parameters::{LotSize, SecurityBits};
 use super::{BLOCK_BYTES, BLOCK_TRIPLES, append_block};
 use crate::Error;
-use crate::party::{Action, NOT_ASKED, Party, Progress, SPENT};
+use crate::io::{Io, boxed};
+use crate::party::Progress;
 
 /// Blocks that are handed over at once.
 const KEPT_BLOCKS: usize = 64;
 
-/// One party's side of making triples for a stock. The epoch ends with it: nothing of it is left
-/// but the blocks.
-///
-/// The peer may still fail what is handed over. Nothing of it is to be used before the party is
-/// done, at both.
-pub struct MakingTriples<K> {
-    /// The lot that is made; nothing where all blocks are there, or after an error.
-    lot: Option<Making>,
-    security: SecurityBits,
-    /// Triples in all, and those that are not made.
-    total: u64,
-    left: u64,
-    /// Takes the number of the first of some blocks, and the blocks.
-    keep: K,
+/// Triples for a stock, on which both parties have agreed.
+#[derive(Clone, Copy)]
+pub struct TripleOrder {
+    /// How many blocks of them, at least one.
+    pub blocks: u64,
+    /// s.
+    pub security: SecurityBits,
 }
 
-impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> MakingTriples<K> {
-    /// The making of this many blocks, at least one, under a new epoch. `keep` is called with the
-    /// number of the first of some blocks, and the blocks. `seed` is random, secret and used for
-    /// this alone.
+impl TripleOrder {
+    /// Makes the triples under a new epoch, of which nothing is left but the blocks. `keep` is
+    /// called with the number of the first of some blocks, and the blocks. `seed` is random, secret
+    /// and used for this alone.
+    ///
+    /// The peer may still fail what is handed over. Nothing of it is to be used before this is
+    /// done, at both.
     ///
     /// # Errors
     ///
-    /// No block is wanted.
-    pub fn new(
-        epoch: Epoch,
-        blocks: u64,
-        security: SecurityBits,
-        keep: K,
+    /// No block is wanted, `keep` fails, the peer cheats, or the wire fails.
+    pub async fn make(
+        self,
+        io: &mut Io<'_>,
+        mut epoch: Epoch,
+        mut keep: impl FnMut(u64, &[u8]) -> Result<(), Error>,
         seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Self, Error> {
-        let total = blocks.saturating_mul(BLOCK_TRIPLES as u64);
+    ) -> Result<(), Error> {
+        let total = self.blocks.saturating_mul(BLOCK_TRIPLES as u64);
         if total == 0 {
             return Err(Error::ApiMisuse(
                 "an order is for at least one block of triples",
             ));
         }
-        Ok(Self {
-            lot: Some(lot(epoch, total, security, Prg::from_seed(seed))),
-            security,
-            total,
-            left: total,
-            keep,
-        })
-    }
-
-    /// Hands over the blocks of a lot, and begins the next one if triples are missing. What a lot
-    /// has beyond whole blocks, or beyond what is wanted, is dropped.
-    fn keep(&mut self, made: Made) -> Result<(), Error> {
-        let Made {
-            mut epoch,
-            triples,
-            rng,
-            ..
-        } = made;
-        let wanted = self.left.min(triples.len() as u64) as usize;
-        let blocks = wanted / BLOCK_TRIPLES;
-        let first = (self.total - self.left) / BLOCK_TRIPLES as u64;
-        let mut bytes = Zeroizing::new(Vec::with_capacity(KEPT_BLOCKS * BLOCK_BYTES));
-        for block in 0..blocks {
-            append_block(&mut bytes, *epoch.delta(), &triples, block * BLOCK_TRIPLES);
-            if bytes.len() == KEPT_BLOCKS * BLOCK_BYTES || block + 1 == blocks {
-                let kept = bytes.len() / BLOCK_BYTES;
-                (self.keep)(first + (block + 1 - kept) as u64, &bytes)?;
-                bytes.clear();
+        let (mut rng, mut left) = (Box::new(Prg::from_seed(seed)), total);
+        while left > 0 {
+            let (size, none) = (
+                LotSize::cheapest(left, self.security),
+                InputCounts::default(),
+            );
+            let made = boxed(|| make(io, &mut epoch, &mut rng, size, none)).await?;
+            // What a lot has beyond whole blocks, or beyond what is wanted, is dropped.
+            let blocks = left.min(made.triples.len() as u64) as usize / BLOCK_TRIPLES;
+            let first = (total - left) / BLOCK_TRIPLES as u64;
+            hand_over(&epoch, &made.triples, first, blocks, &mut keep)?;
+            left -= (blocks * BLOCK_TRIPLES) as u64;
+            let Triples { x, y, z, masks, .. } = made.triples;
+            for shares in [x, y, z, masks] {
+                epoch.buffers.give([shares.macs, shares.keys]);
             }
+            io.progressed(Progress {
+                done_ands: total - left,
+                total_ands: total,
+            });
         }
-        self.left -= (blocks * BLOCK_TRIPLES) as u64;
-        if self.left == 0 {
-            return Ok(());
-        }
-        for shares in [triples.x, triples.y, triples.z, triples.masks] {
-            epoch.buffers.give([shares.macs, shares.keys]);
-        }
-        self.lot = Some(lot(epoch, self.left, self.security, rng));
         Ok(())
     }
 }
 
-impl<K: FnMut(u64, &[u8]) -> Result<(), Error>> Party for MakingTriples<K> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        loop {
-            if self.left == 0 {
-                return Ok(Action::Done);
-            }
-            let mut lot = self.lot.take().ok_or(SPENT)?;
-            match lot.next(message)? {
-                Action::Done => self.keep(lot.finish()?)?,
-                action => {
-                    self.lot = Some(lot);
-                    return Ok(action);
-                }
-            }
+/// Hands over this many blocks of a lot, the first of which has the number `first`.
+fn hand_over(
+    epoch: &Epoch,
+    triples: &Triples,
+    first: u64,
+    blocks: usize,
+    keep: &mut impl FnMut(u64, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(KEPT_BLOCKS * BLOCK_BYTES));
+    for block in 0..blocks {
+        append_block(&mut bytes, *epoch.delta(), triples, block * BLOCK_TRIPLES);
+        if bytes.len() == KEPT_BLOCKS * BLOCK_BYTES || block + 1 == blocks {
+            let kept = bytes.len() / BLOCK_BYTES;
+            keep(first + (block + 1 - kept) as u64, &bytes)?;
+            bytes.clear();
         }
     }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.lot.as_mut().ok_or(NOT_ASKED)?.receive(payload)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            done_ands: self.total - self.left,
-            total_ands: self.total,
-        }
-    }
-}
-
-/// The making of the next lot for this many more triples.
-fn lot(epoch: Epoch, triples: u64, security: SecurityBits, rng: Prg) -> Making {
-    let size = LotSize::cheapest(triples, security);
-    Making::new(epoch, size, InputCounts::default(), rng)
+    Ok(())
 }

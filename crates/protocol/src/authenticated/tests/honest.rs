@@ -3,7 +3,7 @@
 use tacit_circuit::builder::{Builder, Bus};
 
 use super::*;
-use crate::io::memory::run_in_memory;
+use crate::io::memory::run_both;
 use crate::setup::OtSettings;
 
 #[test]
@@ -34,10 +34,13 @@ fn an_epoch_is_set_up_by_base_ots() {
         };
         let setup =
             |role, rng: &mut _| EpochSetup::new(role, settings, tags(extension), rng).unwrap();
-        let mut a = setup(Role::Garbler, &mut rng);
-        let mut b = setup(Role::Evaluator, &mut rng);
-        run_in_memory([&mut a, &mut b]).unwrap();
-        let epochs = [a.finish().unwrap(), b.finish().unwrap()];
+        let a = setup(Role::Garbler, &mut rng);
+        let b = setup(Role::Evaluator, &mut rng);
+        let epochs = run_both(
+            async |io| a.run(io).await?.epoch(),
+            async |io| b.run(io).await?.epoch(),
+        );
+        let epochs = epochs.unwrap().into();
         check_run(terms(&component("adder", Recipient::Both), 40), epochs);
     }
 }
@@ -83,9 +86,16 @@ fn a_run_goes_on_with_the_next_lot() {
 fn what_a_run_does_not_take_is_refused() {
     let adder = component("adder", Recipient::Both);
     let inputs = vec![false; adder.input_bits(Role::Garbler)];
-    let [a, b] = epochs();
-    assert!(Garbler::new(terms(&adder, 40), &inputs, b, &seed()).is_err());
-    assert!(Garbler::new(terms(&adder, 40), &inputs[1..], a, &seed()).is_err());
+    let ([a, _], seed) = (epochs(), seed());
+    let (error, sent) = run_alone(async |io| {
+        let terms = terms(&adder, 40);
+        terms.run(io, &inputs[1..], a, &seed).await
+    });
+    assert!(
+        matches!(error, Error::ApiMisuse(what) if what != STUCK),
+        "{error}"
+    );
+    assert_eq!(sent, 0);
     assert!(SecurityBits::new(0).is_err());
 }
 

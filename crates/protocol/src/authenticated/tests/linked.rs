@@ -7,10 +7,9 @@ mod tampering;
 
 use std::collections::VecDeque;
 
-use tacit_function::FunctionBuilder;
+use tacit_function::{FunctionBuilder, Operand, Part};
 
 use super::*;
-use crate::io::memory::{STUCK, run_two};
 use crate::prepared::{Demand, Instances};
 
 /// A party's halves of instances of each component of a function, first in first out.
@@ -49,11 +48,12 @@ fn changed_making(
     let demand = Demand::of(function).unwrap();
     let counts = demand.instances.iter().map(|count| runs * count);
     let order: Vec<_> = function.components().iter().zip(counts).collect();
-    let how = (
-        SecurityBits::insecure_for_measurements(bits).unwrap(),
-        Construction::TwoCall,
+    let how = InstanceOrder {
+        components: &order,
+        security: SecurityBits::insecure_for_measurements(bits).unwrap(),
+        construction: Construction::TwoCall,
         ordered_at,
-    );
+    };
     let empty = Shelf(vec![VecDeque::new(); order.len()]);
     let mut shelves = [empty.clone(), empty];
     let [ours, theirs] = &mut shelves;
@@ -67,23 +67,17 @@ fn changed_making(
     };
     let ours = |place, bytes: &[u8]| keep(ours, Role::Garbler, place, bytes);
     let theirs = |place, bytes: &[u8]| keep(theirs, Role::Evaluator, place, bytes);
-    let mut garbler = MakingInstances::new(a, &order, how, ours, &seed()).unwrap();
-    let mut evaluator = MakingInstances::new(b, &order, how, theirs, &seed()).unwrap();
-    let mut sent = Sent::new();
-    let made = exchange(
-        [&mut garbler, &mut evaluator],
-        &mut |from, kind, payload| {
-            change(from, kind, payload);
-            sent.push((from, kind, payload.clone()));
-        },
+    let [mine, yours] = [seed(), seed()];
+    let (made, sent, progress) = run_watched(
+        async |io| how.make(io, a, ours, &mine).await,
+        async |io| how.make(io, b, theirs, &yours).await,
+        change,
     );
     if made.is_ok() {
         let ands = runs * function.and_gates();
-        assert_eq!(garbler.progress().done_ands, ands);
-        assert_eq!(evaluator.progress().total_ands, ands);
+        assert_eq!(progress.map(|at| at.total_ands), [ands; 2]);
     }
-    drop((garbler, evaluator));
-    (made.map(|()| Stock(shelves, id, ordered_at)), sent)
+    (made.map(|_| Stock(shelves, id, ordered_at)), sent)
 }
 
 fn make(function: &Function, runs: u64) -> Stock {
@@ -124,23 +118,12 @@ fn linked(
     [ours, theirs]: [Shelf; 2],
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
-    let mut sent = Sent::new();
-    let roles = [Role::Garbler, Role::Evaluator];
-    let ended = run_two(
+    let (ended, sent) = run_changed(
         async |io| run.garble(io, inputs[0], ours).await,
         async |io| run.evaluate(io, inputs[1], theirs).await,
-        &mut |from, _, kind, (_, payload)| {
-            change(roles[from], kind, payload);
-            sent.push((roles[from], kind, payload.clone()));
-            Ok(())
-        },
+        change,
     );
-    let results = match (ended.results, ended.first_failure) {
-        ((Err(error), _), Some(0)) => Err((Role::Garbler, error)),
-        ((_, Err(error)), _) => Err((Role::Evaluator, error)),
-        ((Err(error), _), _) => Err((Role::Garbler, error)),
-        ((Ok(garblers), Ok(evaluators)), _) => Ok([garblers.to_vec(), evaluators.to_vec()]),
-    };
+    let results = ended.map(|(garblers, evaluators)| [garblers.to_vec(), evaluators.to_vec()]);
     (results, sent)
 }
 
@@ -182,19 +165,27 @@ fn tangle() -> Function {
             .value("low", "bit")
             .value("same", "bit")
             .value("high", "bit")
-            .step("sums[0] = 200")
-            .repeat("i in 0..3", |each| {
-                each.step("sums[i+1] = add(sums[i], x[i])");
+            .assign(Part::of("sums").at(0), Operand::number(200))
+            .repeat("i", 0, 3, |each, i| {
+                each.call(
+                    [Part::of("sums").at(i.plus(1))],
+                    "add",
+                    [Part::of("sums").at(i), Part::of("x").at(i)],
+                );
             })
-            .step("plus = add(y, x[0])")
-            .step("less, equal, greater = compare(plus, sums[3])")
-            .step("low, same, high = compare(y, plus)")
+            .call(["plus"], "add", [Part::of("y"), Part::of("x").at(0)])
+            .call(
+                ["less", "equal", "greater"],
+                "compare",
+                [Part::of("plus"), Part::of("sums").at(3)],
+            )
+            .call(["low", "same", "high"], "compare", ["y", "plus"])
             .output("sums", "u8[4]", Recipient::Both, "sums")
             .output("plus", "u8", Recipient::Garbler, "plus")
             .output("low", "bit", Recipient::Both, "low")
             .output("less", "bit", Recipient::Evaluator, "less")
             .output("y", "u8", Recipient::Garbler, "y")
-            .output("seven", "u8", Recipient::Both, "7");
+            .output("seven", "u8", Recipient::Both, Operand::number(7));
     })
 }
 
@@ -343,14 +334,17 @@ fn functions_that_instances_do_not_serve_are_refused() {
             .input("x", "u8", Role::Garbler)
             .input("y", "u8", Role::Evaluator)
             .value("sum", "u8")
-            .step("sum = add(x, x)")
+            .call(["sum"], "add", ["x", "x"])
             .output("sum", "u8", Recipient::Both, "sum")
             .output("y", "u8", Recipient::Garbler, "y");
     });
     let no_calls = built(|builder| {
-        builder
-            .input("x", "u8", Role::Garbler)
-            .output("x", "u8", Recipient::Both, "3");
+        builder.input("x", "u8", Role::Garbler).output(
+            "x",
+            "u8",
+            Recipient::Both,
+            Operand::number(3),
+        );
     });
     for (function, why) in [
         (passes, "no component reads"),
@@ -377,17 +371,7 @@ fn instances_that_do_not_belong_together_are_refused() {
             id,
             ordered_at,
         };
-        let mut sent = 0;
-        let ended = run_two(
-            async |io| run.garble(io, &inputs, shelf.clone()).await,
-            async |_| Ok(()),
-            &mut |own, _, _, _| {
-                sent += usize::from(own == 0);
-                Ok(())
-            },
-        );
-        let error = ended.results.0.expect_err("nobody answers");
-        (error, sent)
+        run_alone(async |io| run.garble(io, &inputs, shelf.clone()).await)
     };
     // Nobody answers its first messages.
     assert_eq!(garbler(&ours, ordered_at), (Error::ApiMisuse(STUCK), 2));
@@ -399,11 +383,17 @@ fn instances_that_do_not_belong_together_are_refused() {
     few.0[0].pop_back();
     for wrong in [mixed, swapped, few, theirs] {
         let (error, sent) = garbler(&wrong, ordered_at);
-        assert!(matches!(error, Error::Material(_)), "{error}");
+        assert!(
+            matches!(error, Error::Material(_) | Error::DamagedMaterial(_)),
+            "{error}"
+        );
         assert_eq!(sent, 0);
     }
     let other = SecurityBits::insecure_for_measurements(20).unwrap();
     let (error, sent) = garbler(&ours, other);
-    assert!(matches!(error, Error::Material(_)), "{error}");
+    assert!(
+        matches!(error, Error::Material(_) | Error::DamagedMaterial(_)),
+        "{error}"
+    );
     assert_eq!(sent, 0);
 }

@@ -3,23 +3,26 @@
 use tacit_kernels::Block;
 
 use super::bucket::Triples;
-use super::lot::{InputCounts, Made, Making};
+use super::lot::{EXTENSION_OTS, InputCounts, Made};
 use super::share::{Share, Shares};
 use super::*;
-use crate::io::memory::run_in_memory;
 
-fn make([a, b]: [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
+fn make([a, b]: &mut [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
     let counts = |own, others| InputCounts { own, others };
-    let mut garbler = Making::new(a, size, counts(inputs[0], inputs[1]), prg());
-    let mut evaluator = Making::new(b, size, counts(inputs[1], inputs[0]), prg());
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-    [garbler.finish().unwrap(), evaluator.finish().unwrap()]
+    let (mine, yours) = (counts(inputs[0], inputs[1]), counts(inputs[1], inputs[0]));
+    let [mut first, mut second] = [prg(), prg()];
+    let (made, _) = run_changed(
+        async |io| lot::make(io, a, &mut first, size, mine).await,
+        async |io| lot::make(io, b, &mut second, size, yours).await,
+        &mut |_, _, _| (),
+    );
+    made.unwrap_or_else(|failure| panic!("{failure:?}")).into()
 }
 
 /// The shared bit, once the MACs of both halves are found right.
-fn open(made: &[Made; 2], halves: [Share; 2]) -> bool {
+fn open(epochs: &[Epoch; 2], halves: [Share; 2]) -> bool {
     for (own, others) in [(0, 1), (1, 0)] {
-        let delta = *made[others].epoch.delta();
+        let delta = *epochs[others].delta();
         let expected = halves[others].others_mac(halves[own].bit(), delta);
         assert_eq!(halves[own].mac, expected);
         assert!(!bool::from(halves[own].key.lsb()));
@@ -29,16 +32,25 @@ fn open(made: &[Made; 2], halves: [Share; 2]) -> bool {
 
 #[test]
 fn triples_are_products_under_right_macs() {
-    for (size, bits) in [((100, 3), 9), ((5, 4), 9), ((1, 10), 9), ((4200, 2), 12)] {
+    // The last one takes several messages with OTs.
+    let several = (EXTENSION_OTS / 2 + 7, 2);
+    for (size, bits) in [
+        ((100, 3), 9),
+        ((5, 4), 9),
+        ((1, 10), 9),
+        ((4200, 2), 12),
+        (several, 14),
+    ] {
         let size = LotSize {
             triples: size.0,
             layers: size.1,
         };
         assert!(size.security_bits() >= bits);
-        let made = make(epochs(), size, [3, 70]);
+        let mut epochs = epochs();
+        let made = make(&mut epochs, size, [3, 70]);
         let [a, b] = [&made[0].triples, &made[1].triples];
         assert_eq!(a.len(), size.triples);
-        let opened = |of: fn(&Triples) -> &Shares, i| open(&made, [of(a).at(i), of(b).at(i)]);
+        let opened = |of: fn(&Triples) -> &Shares, i| open(&epochs, [of(a).at(i), of(b).at(i)]);
         let mut ones = [0; 4];
         for i in 0..size.triples {
             let bits = [
@@ -59,9 +71,9 @@ fn triples_are_products_under_right_macs() {
             }
         }
         for (own, others) in [(0, 1), (1, 0)] {
-            let delta = *made[others].epoch.delta();
-            let macs = made[own].own_inputs.iter();
-            for (mac, key) in macs.zip(made[others].others_inputs.iter()) {
+            let delta = *epochs[others].delta();
+            let macs = made[own].inputs.macs.iter();
+            for (mac, key) in macs.zip(made[others].inputs.keys.iter()) {
                 assert_eq!(*mac, *key ^ delta.and_bit(mac.lsb()));
             }
         }

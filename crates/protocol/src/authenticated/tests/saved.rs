@@ -4,8 +4,9 @@ mod tampering;
 
 use tacit_kernels::Block;
 
+use super::super::EpochBase;
 use super::*;
-use crate::io::memory::run_in_memory;
+use crate::io::memory::run_both;
 use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf, StoredChain, StoredValue};
 use crate::setup::OtSettings;
@@ -34,13 +35,14 @@ impl Chains {
     /// A chain that a run of `function` begins.
     fn begun(function: &Function) -> Self {
         let (run, mut rng) = (tag(function), UnwrapErr(getrandom::SysRng));
-        let mut setups = ROLES.map(|role| {
+        let setups = ROLES.map(|role| {
             let (settings, tags) = (OtSettings::default(), EpochTags::of_chain(&run));
             EpochSetup::new(role, settings, tags, &mut rng).unwrap()
         });
-        let [a, b] = &mut setups;
-        run_in_memory([a, b]).unwrap();
-        let chains = setups.map(|setup| SharedChain::new(&run, setup).unwrap());
+        let [a, b] = setups;
+        let bases = run_both(async |io| a.run(io).await, async |io| b.run(io).await);
+        let bases: [EpochBase; 2] = bases.unwrap().into();
+        let chains = bases.map(|base| SharedChain::new(&run, base));
         Self(chains, OtSettings::default())
     }
 
@@ -60,17 +62,20 @@ impl Chains {
             .map(|chain| chain.epoch(&terms.tag, settings).unwrap())
     }
 
-    /// Both parties of a run of this attempt.
-    fn parties<'f>(
+    /// A run of this attempt up to where its gates are proven, whose messages go through `change`.
+    fn prove<'f>(
         &mut self,
         terms: Terms<'f>,
         inputs: [&[bool]; 2],
         kept: &Kept,
-    ) -> (Garbler<'f>, Evaluator<'f>) {
-        let [a, b] = self.epochs(&terms);
-        let garbler = Garbler::in_chain(terms, (inputs[0], &kept[0]), a, &seed()).unwrap();
-        let evaluator = Evaluator::in_chain(terms, (inputs[1], &kept[1]), b, &seed()).unwrap();
-        (garbler, evaluator)
+        change: &mut Change<'_>,
+    ) -> (Result<(Proven<'f>, Proven<'f>), Failure>, Sent) {
+        let ([a, b], [mine, yours]) = (self.epochs(&terms), [seed(), seed()]);
+        run_changed(
+            async |io| terms.prove(io, (inputs[0], &kept[0]), a, &mine).await,
+            async |io| terms.prove(io, (inputs[1], &kept[1]), b, &yours).await,
+            change,
+        )
     }
 
     /// A run of honest parties: results, and what it saves, which goes over bytes.
@@ -80,20 +85,27 @@ impl Chains {
         inputs: [&[bool]; 2],
         kept: &Kept,
     ) -> ([Vec<bool>; 2], Kept) {
-        let (mut garbler, mut evaluator) = self.parties(terms, inputs, kept);
-        run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-        let mut saves = Kept::default();
-        if !terms.function.saves().is_empty() {
-            let (mine, theirs);
-            (mine, garbler) = garbler.save().unwrap();
-            (theirs, evaluator) = evaluator.save().unwrap();
-            run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-            let again = |half: &SharedHalf| SharedHalf::from_bytes(&half.to_bytes()).unwrap();
-            saves = [mine, theirs].map(|halves| halves.iter().map(again).collect());
-        }
-        let results = [garbler.finish().unwrap().0, evaluator.finish().unwrap().0];
-        (results.map(|bits| bits.to_vec()), saves)
+        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+        let (mine, yours) = self.prove(terms, inputs, kept, nothing).0.unwrap();
+        let again = |half: &SharedHalf| SharedHalf::from_bytes(&half.to_bytes()).unwrap();
+        let saves = [&mine, &yours].map(|run| run.saves().unwrap().iter().map(again).collect());
+        (open(mine, yours, nothing).0.unwrap(), saves)
     }
+}
+
+/// The results of a run whose gates are proven, whose messages go through `change`.
+fn open(
+    mine: Proven<'_>,
+    yours: Proven<'_>,
+    change: &mut Change<'_>,
+) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
+    let (ended, sent) = run_changed(
+        async |io| mine.open(io).await,
+        async |io| yours.open(io).await,
+        change,
+    );
+    let results = ended.map(|(mine, yours)| [mine.0.to_vec(), yours.0.to_vec()]);
+    (results, sent)
 }
 
 fn pick(kept: &Kept, places: &[usize]) -> Kept {
@@ -173,20 +185,15 @@ fn no_result_leaves_before_what_is_saved_is_kept() {
     let go_on = go_on_showing(Recipient::Evaluator, Recipient::Evaluator);
     let (mut chains, kept) = chain();
     let terms = terms(&go_on, 40);
-    let (mut garbler, mut evaluator) = chains.parties(terms, [&[], &bits(1)], &kept);
-    let mut sent = Sent::new();
-    let ended = exchange(
-        [&mut garbler, &mut evaluator],
-        &mut |from, kind, payload| sent.push((from, kind, payload.clone())),
-    );
-    ended.unwrap();
+    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+    let (ended, sent) = chains.prove(terms, [&[], &bits(1)], &kept, nothing);
+    assert!(ended.is_ok());
     let last = sent.last().unwrap();
     assert_eq!((last.0, last.1), (Role::Garbler, Kind::GateProof));
     assert_eq!(last.2.len(), 16);
     for role in ROLES {
         assert_eq!(count(&sent, role, Kind::ResultOpening), 0);
     }
-    assert!(garbler.finish().is_err() && evaluator.finish().is_err());
 }
 
 /// Nothing is kept of a run before its checks: of the garbler's gates at the evaluator, and of the
@@ -199,19 +206,16 @@ fn nothing_is_kept_of_a_run_that_is_not_checked() {
         (Role::Evaluator, Kind::LabelDigest),
     ] {
         let (mut chains, kept) = chain();
-        let (mut garbler, mut evaluator) =
-            chains.parties(terms(&go_on, 40), [&[], &bits(1)], &kept);
         let lie = &mut |from, found, payload: &mut Vec<u8>| {
             if (from, found) == (liar, kind) {
                 payload[3] ^= 1;
             }
         };
-        let (_, error) = exchange([&mut garbler, &mut evaluator], lie).unwrap_err();
+        // The honest party has nothing that it could keep.
+        let (ended, _) = chains.prove(terms(&go_on, 40), [&[], &bits(1)], &kept, lie);
+        let (role, error) = ended.err().expect("a lie");
+        assert_ne!(role, liar);
         assert!(matches!(error, Error::PeerMisbehaved(_)), "{error}");
-        match liar {
-            Role::Garbler => assert!(evaluator.save().is_err()),
-            Role::Evaluator => assert!(garbler.save().is_err()),
-        }
     }
 }
 
@@ -234,9 +238,12 @@ fn a_value_of_another_version_is_found_out() {
             let (mut loads, old) = (pick(&latest, places), pick(&before, places));
             loads[liar as usize] = old[liar as usize].clone();
             let terms = terms(function, 40);
-            let (mut garbler, mut evaluator) = chains.parties(terms, inputs, &loads);
-            let ended = exchange([&mut garbler, &mut evaluator], &mut |_, _, _| ());
-            let (_, error) = ended.unwrap_err();
+            let nothing = &mut |_, _, _: &mut Vec<u8>| ();
+            let opened = match chains.prove(terms, inputs, &loads, nothing).0 {
+                Ok((mine, yours)) => open(mine, yours, nothing).0.map(drop),
+                Err(failure) => Err(failure),
+            };
+            let (_, error) = opened.unwrap_err();
             let due = match function.saves() {
                 [] => Caught::Results,
                 _ => Caught::Gates,
@@ -340,8 +347,8 @@ fn a_chain_is_of_this_protocol_and_of_its_party() {
         ..labels
     });
     let as_shared = SharedHalf::from_bytes(&one.to_bytes()).unwrap();
-    let ended = Garbler::in_chain(terms, (&[], &[as_shared]), a, &seed());
-    assert!(matches!(ended.err(), Some(Error::ApiMisuse(_))));
+    let error = refused(terms, (&[], &[as_shared]), a);
+    assert!(matches!(error, Error::ApiMisuse(_)), "{error}");
 }
 
 #[test]
@@ -351,42 +358,42 @@ fn values_and_offsets_stay_in_their_chain() {
     let (mut chains, kept) = chain();
     let (mut others, of_others) = chain_of(&adder);
     let terms_of = |function| terms(function, 40);
-    let refused = |ended: Result<Garbler<'_>, Error>| ended.err().expect("refused");
     // Of another chain.
     let [a, _] = chains.epochs(&terms_of(&look));
     let loads = pick(&of_others, &[0]);
-    let error = refused(Garbler::in_chain(
-        terms_of(&look),
-        (&[], &loads[0]),
-        a,
-        &seed(),
-    ));
+    let error = refused(terms_of(&look), (&[], &loads[0]), a);
     assert!(matches!(error, Error::OtherChain { .. }), "{error}");
     // Of another type.
     chains.forward();
     let [a, _] = chains.epochs(&terms_of(&look));
     let bits = look_at("bits[8]");
     let loads = pick(&kept, &[0]);
-    let error = refused(Garbler::in_chain(
-        terms_of(&bits),
-        (&[], &loads[0]),
-        a,
-        &seed(),
-    ));
+    let error = refused(terms_of(&bits), (&[], &loads[0]), a);
     assert!(matches!(error, Error::SavedType { .. }), "{error}");
     // Under the Δ of a session or of a stock, and the chain's for what keeps nothing.
     for function in [&look, &go_on] {
         let [a, _] = epochs();
         let inputs = vec![false; function.input_bits(Role::Garbler)];
-        let error = refused(Garbler::in_chain(
-            terms_of(function),
-            (&inputs, &loads[0]),
-            a,
-            &seed(),
-        ));
+        let error = refused(terms_of(function), (&inputs, &loads[0]), a);
         assert!(matches!(error, Error::ApiMisuse(_)), "{error}");
     }
     let inputs = vec![false; adder.input_bits(Role::Garbler)];
     let [a, _] = others.epochs(&terms_of(&adder));
-    assert!(Garbler::new(terms_of(&adder), &inputs, a, &seed()).is_err());
+    let error = refused(terms_of(&adder), (&inputs, &[]), a);
+    assert!(matches!(error, Error::ApiMisuse(_)), "{error}");
+    // A run outside of a chain opens results before anything is kept.
+    let begin = begin();
+    let [a, _] = chain_of(&begin).0.epochs(&terms_of(&begin));
+    let inputs = vec![false; begin.input_bits(Role::Garbler)];
+    let (error, sent) = run_alone(async |io| terms_of(&begin).run(io, &inputs, a, &seed()).await);
+    assert!(matches!(error, Error::SavedValue { .. }), "{error}");
+    assert_eq!(sent, 0);
+}
+
+/// Why a garbler does not begin a run: nothing is sent.
+fn refused(terms: Terms<'_>, given: (&[bool], &[SharedHalf]), epoch: Epoch) -> Error {
+    let (error, sent) = run_alone(async |io| terms.prove(io, given, epoch, &seed()).await);
+    assert_eq!(sent, 0);
+    assert_ne!(error, Error::ApiMisuse(STUCK));
+    error
 }

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
 use super::*;
-use crate::io::memory::run_in_memory;
 
 /// What a party has of a lot: its blocks by number.
 type Lot = Vec<Vec<u8>>;
@@ -26,12 +25,15 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
         Ok(())
     };
     let keep_ours = |first, bytes: &[u8]| keep(ours, first, bytes);
-    let mut garbler = MakingTriples::new(a, blocks, security, keep_ours, &seed()).unwrap();
     let keep_theirs = |first, bytes: &[u8]| keep(theirs, first, bytes);
-    let mut evaluator = MakingTriples::new(b, blocks, security, keep_theirs, &seed()).unwrap();
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-    assert_eq!(garbler.progress().done_ands, blocks * BLOCK_TRIPLES as u64);
-    drop((garbler, evaluator));
+    let (order, [mine, yours]) = (TripleOrder { blocks, security }, [seed(), seed()]);
+    let (made, _, progress) = run_watched(
+        async |io| order.make(io, a, keep_ours, &mine).await,
+        async |io| order.make(io, b, keep_theirs, &yours).await,
+        &mut |_, _, _| (),
+    );
+    made.unwrap();
+    assert_eq!(progress[0].total_ands, blocks * BLOCK_TRIPLES as u64);
     assert_eq!(lots.each_ref().map(Lot::len), [blocks as usize; 2]);
     (lots, id)
 }
@@ -67,17 +69,29 @@ fn run(
     inputs: [&[bool]; 2],
     (lots, id): (&[Lot; 2], [u8; 32]),
     numbers: &[u64],
-) -> (Ended, Sent) {
+) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
     let read = Rc::new(Cell::new(0));
     let triples = lots
         .each_ref()
         .map(|lot| leased(lot, id, numbers, &read).unwrap());
     let [ours, theirs] = triples;
-    let garbler = Garbler::from_stock(terms, inputs[0], ours, &seed()).unwrap();
-    let evaluator = Evaluator::from_stock(terms, inputs[1], theirs, &seed()).unwrap();
-    let ran = changed(garbler, evaluator, &mut |_, _, _| ());
-    assert!(ran.0.is_err() || read.get() == 2 * numbers.len());
-    ran
+    let [mine, yours] = [seed(), seed()];
+    let (ended, sent) = run_changed(
+        async |io| {
+            let role = Role::Garbler;
+            terms.run_from_stock(io, role, inputs[0], ours, &mine).await
+        },
+        async |io| {
+            let role = Role::Evaluator;
+            terms
+                .run_from_stock(io, role, inputs[1], theirs, &yours)
+                .await
+        },
+        &mut |_, _, _| (),
+    );
+    assert!(ended.is_err() || read.get() == 2 * numbers.len());
+    let results = ended.map(|(mine, yours)| [mine.to_vec(), yours.to_vec()]);
+    (results, sent)
 }
 
 fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
@@ -105,7 +119,7 @@ fn any_function_runs_from_triples_that_were_there() {
         let due = stocked_outline(function).unwrap();
         let (found, sent) = run(terms(function, 40), inputs, (&lots, id), &numbers);
         terms::MOST_TRIPLES.set(None);
-        assert_eq!(found.unwrap().0, plain(function, inputs));
+        assert_eq!(found.unwrap(), plain(function, inputs));
         let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
             let those = sent.iter().filter(|(from, _, _)| *from == role);
             those
@@ -130,7 +144,7 @@ fn a_lot_of_the_stock_is_of_several_of_the_protocol() {
     assert!(count <= 3, "{count}");
     let numbers: Vec<_> = (0..count).collect();
     let (found, _) = run(terms(&adder, 1), inputs, (&lots, id), &numbers);
-    assert_eq!(found.unwrap().0, plain(&adder, inputs));
+    assert_eq!(found.unwrap(), plain(&adder, inputs));
 }
 
 /// Blocks of two lots, of the other party, or too few of them.
@@ -143,18 +157,29 @@ fn blocks_that_do_not_belong_together_are_refused() {
     let (others, _) = make(epochs(), count, 7);
     let read = Rc::default();
     let of = |lot: &Lot, count: u64| leased(lot, id, &(0..count).collect::<Vec<_>>(), &read);
-    let garbler = |triples| Garbler::from_stock(terms, &inputs, triples, &seed()).err();
+    let garbler = |triples| {
+        run_alone(async |io| {
+            let role = Role::Garbler;
+            terms
+                .run_from_stock(io, role, &inputs, triples, &seed())
+                .await
+        })
+    };
     let mut mixed = lots[0].clone();
     let last = mixed.len() - 1;
     mixed[last] = others[0][last].clone();
     for wrong in [of(&mixed, count), of(&lots[1], count)] {
-        let error = garbler(wrong.unwrap()).expect("blocks of another lot or role");
-        assert!(matches!(error, Error::Material(_)), "{error}");
+        let (error, sent) = garbler(wrong.unwrap());
+        assert!(matches!(error, Error::DamagedMaterial(_)), "{error}");
+        assert_eq!(sent, 0);
     }
-    let error = garbler(of(&lots[0], count - 1).unwrap()).expect("a block is missing");
+    let (error, sent) = garbler(of(&lots[0], count - 1).unwrap());
     assert!(error.to_string().contains("no block is left"), "{error}");
+    assert_eq!(sent, 0);
     assert!(of(&lots[0], 0).is_err());
-    assert!(garbler(of(&lots[0], count).unwrap()).is_none());
+    // It waits for the evaluator.
+    let (error, _) = garbler(of(&lots[0], count).unwrap());
+    assert_eq!(error, Error::ApiMisuse(STUCK));
 }
 
 /// A party that changes its own bits of stocked triples is caught as one that lies about those that
@@ -181,7 +206,7 @@ fn a_lie_with_a_stocked_triple_is_caught() {
             block[16 + 16 * (column * BLOCK_TRIPLES + triple)] ^= 1;
         }
         let (ended, _) = run(terms(&adder, 40), inputs, (&lots, id), &numbers);
-        let (by, error) = ended.err().expect("a lie");
+        let (by, error) = ended.expect_err("a lie");
         let others = [Role::Evaluator, Role::Garbler];
         assert_eq!((by, error), (others[liar], cheated(caught)), "{column}");
     }

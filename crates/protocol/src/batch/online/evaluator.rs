@@ -1,12 +1,10 @@
 //! The evaluator of an execution.
 
-use core::mem;
-
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::outcome::{CircuitOutcome, Outcome};
 use crate::Error;
@@ -14,38 +12,30 @@ use crate::batch::circuit::{lock, unmask};
 use crate::batch::consistency::Pairs;
 use crate::batch::execution::{EvaluatorExecution, KeptCircuit};
 use crate::batch::layout::{Batch, KEY_BITS, LOCK_BYTES};
+use crate::batch::messages;
 use crate::batch::oracle::{Domain, HASH_BYTES, Hash};
 use crate::batch::{Caught, cheated, parallel, returned};
 use crate::bits::{bit, check_bits, pack, read_block, unpack};
+use crate::io::Io;
 use crate::malicious::commitment::{Committing, PAIR_BYTES, pads_of_pairs};
 use crate::malicious::walk::InputLabels;
-use crate::message::{Kind, exactly};
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
+use crate::message::Kind;
 
 /// An execution on the evaluator's side.
 pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
     batch: &'a Batch<'f, S>,
     execution: EvaluatorExecution<'a>,
-    threads: usize,
-    secrets: Secret,
-    state: Option<State>,
-}
-
-#[derive(Zeroize, ZeroizeOnDrop)]
-struct Secret {
     /// y.
-    inputs: Vec<bool>,
+    inputs: &'a [bool],
     /// y2.
     masked: Vec<u8>,
-    /// Stands for D where it was not found.
-    random: Block,
-    /// What goes back to the garbler, and what stays.
-    returned: Vec<bool>,
-    result: Vec<bool>,
+    threads: usize,
+    /// Draws what stands for D where it was not found.
+    seed: &'a Zeroizing<[u8; 32]>,
 }
 
 /// After message 2.
-pub(crate) struct Evaluated {
+struct Evaluated {
     outcome: Outcome,
     /// x ⊕ m of each circuit of the chain.
     positions: Vec<Vec<u8>>,
@@ -78,15 +68,6 @@ struct Recovered {
     randoms: Vec<Block>,
 }
 
-pub(crate) enum State {
-    Asking,
-    AwaitingLabels,
-    Choosing(Box<Evaluated>),
-    AwaitingRecovery(Box<Evaluated>),
-    Returning,
-    Done,
-}
-
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     /// An execution with the evaluator's input bits, in port order, on this many threads. `seed` is
     /// random, secret and used for this run alone.
@@ -97,9 +78,9 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     pub fn new(
         batch: &'a Batch<'f, S>,
         execution: EvaluatorExecution<'a>,
-        inputs: &[bool],
+        inputs: &'a [bool],
         threads: usize,
-        seed: &Zeroizing<[u8; 32]>,
+        seed: &'a Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
         if inputs.len() != batch.function.input_bits(Role::Evaluator) {
             return Err(Error::ApiMisuse(
@@ -112,70 +93,78 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         Ok(Self {
             batch,
             execution,
+            inputs,
+            masked,
             threads,
-            secrets: Secret {
-                inputs: inputs.to_vec(),
-                masked,
-                random: Prg::from_seed(seed).next_block(),
-                returned: Vec::new(),
-                result: Vec::new(),
-            },
-            state: Some(State::Asking),
+            seed,
         })
     }
 
-    /// The evaluator's output bits in port order.
+    /// Runs it: the evaluator's output bits, in port order.
     ///
     /// # Errors
     ///
-    /// The run is not done.
-    pub fn finish(mut self) -> Result<Zeroizing<Vec<bool>>, Error> {
-        match self.state {
-            Some(State::Done) => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
-            _ => Err(NOT_DONE),
+    /// The garbler cheats, or the wire fails. The execution is spent in any case.
+    pub async fn run(self, io: &mut Io<'_>) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let batch = self.batch;
+        io.message().clone_from(&self.masked);
+        io.send(messages::masked_input(batch))?;
+        let labels = io.receive(messages::input_labels(batch)).await?;
+        let found = self.evaluate_all(labels)?;
+        *io.message() = found.choice.to_bytes().to_vec();
+        io.send(messages::RECOVERY_CHOICE)?;
+        let labels = io.receive(messages::recovery_labels(batch)).await?;
+        let mut outputs = self.recover_all(&found, labels)?;
+        let own = batch.function.output_bits(Role::Evaluator);
+        if let Some(returned) = messages::masked_result(batch) {
+            *io.message() = pack(&outputs[own..]);
+            io.send(returned)?;
         }
+        outputs.truncate(own);
+        Ok(outputs)
+    }
+
+    /// The hash of D.
+    fn key_hash(&self, key: Block) -> Hash {
+        let (oracle, first) = (&self.batch.oracle, self.execution.circuits[0].number);
+        oracle.block(Domain::RecoveryKey, first, 0, key)
     }
 
     /// Checks message 2 and evaluates the bucket.
-    fn take_labels(&self, payload: &[u8]) -> Result<State, Error> {
+    fn evaluate_all(&self, payload: &[u8]) -> Result<Box<Evaluated>, Error> {
         let batch = self.batch;
-        exactly(Kind::InputLabels, payload, batch.input_labels_bytes())?;
         let (first, rest) = payload.split_at(batch.chaining.half_bytes());
         check_bits(Kind::InputLabels, first, batch.input_bits)?;
         let positions = self.execution.positions(first);
-        let (key_hash, rest) = rest.split_at(HASH_BYTES);
-        let (labels, masks) = rest.split_at(batch.bucket() * batch.labels_bytes());
+        let (of_key, rest) = rest.split_at(HASH_BYTES);
+        let mut key_hash = [0; HASH_BYTES];
+        key_hash.copy_from_slice(of_key);
+        let labels_bytes = messages::labels_bytes(batch);
+        let (labels, masks) = rest.split_at(batch.bucket() * labels_bytes);
         let masks = masks.as_chunks::<{ Block::BYTES }>().0;
-        let mut key_hash_array = [0; HASH_BYTES];
-        key_hash_array.copy_from_slice(key_hash);
-        let labels = labels.chunks_exact(batch.labels_bytes());
+        let labels = labels.chunks_exact(labels_bytes);
         let circuits = self.execution.circuits.iter();
-        let circuits: Vec<_> = circuits.zip(labels).zip(&positions).collect();
-        let places: Vec<usize> = (0..circuits.len()).collect();
-        let outcomes = parallel::map(self.threads, &places, |_, place| {
-            let ((circuit, labels), positions) = circuits[*place];
+        let circuits = circuits.zip(labels).zip(&positions).enumerate();
+        let circuits: Vec<_> = circuits.collect();
+        let outcomes = parallel::map(self.threads, &circuits, |_, (place, circuit)| {
+            let ((circuit, labels), positions) = circuit;
             let outputs = self.evaluate(circuit, labels, positions)?;
             let pairs = 2 * batch.output_bits;
             let masks = &masks[place * pairs..(place + 1) * pairs];
             Ok(CircuitOutcome::new(batch, circuit, &outputs, masks))
         });
         let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, Error>>()?;
-        let first_number = self.execution.circuits[0].number;
-        let is_key = |key| {
-            let hash = batch
-                .oracle
-                .block(Domain::RecoveryKey, first_number, 0, key);
-            hash.ct_eq(&key_hash_array)
-        };
-        let outcome = Outcome::new(&outcomes, batch.output_bits, self.secrets.random, is_key);
+        let random = Prg::from_seed(self.seed).next_block();
+        let is_key = |key| self.key_hash(key).ct_eq(&key_hash);
+        let outcome = Outcome::new(&outcomes, batch.output_bits, random, is_key);
         let offset = Zeroizing::new(pack(&self.execution.offset[batch.choice_bits..]));
-        Ok(State::Choosing(Box::new(Evaluated {
+        Ok(Box::new(Evaluated {
             choice: outcome.key ^ read_block(&offset),
             outcome,
             positions,
-            key_hash: key_hash_array,
+            key_hash,
             masks: masks.to_vec(),
-        })))
+        }))
     }
 
     /// Checks the labels of a circuit and evaluates it.
@@ -198,7 +187,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
             return Err(cheated(Caught::Lambda(circuit.number)));
         }
         let second: Vec<Block> = labels.by_ref().take(batch.choice_bits).collect();
-        let mut choices = self.open_second(circuit, 0, &second, &self.secrets.masked)?;
+        let mut choices = self.open_second(circuit, 0, &second, &self.masked)?;
         let mut inputs = Zeroizing::new(labels.collect::<Vec<_>>());
         let commitments = &circuit.published[layout.inputs.clone()];
         let committing = Committing::new(oracle, Domain::GarblerInput, circuit.number);
@@ -237,14 +226,15 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     }
 
     /// Checks message 4 and selects the result.
-    fn take_recovery(&mut self, found: Box<Evaluated>, payload: &[u8]) -> Result<State, Error> {
+    fn recover_all(
+        &self,
+        found: &Evaluated,
+        payload: &[u8],
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
         let batch = self.batch;
-        exactly(Kind::RecoveryLabels, payload, batch.recovery_labels_bytes())?;
         let (key, rest) = payload.split_at(Block::BYTES);
         let key = read_block(key);
-        let first_number = self.execution.circuits[0].number;
-        let domain = Domain::RecoveryKey;
-        if batch.oracle.block(domain, first_number, 0, key) != found.key_hash {
+        if self.key_hash(key) != found.key_hash {
             return Err(cheated(Caught::RecoveryKey));
         }
         let (second, outputs) = rest.split_at(batch.bucket() * KEY_BITS * Block::BYTES);
@@ -256,7 +246,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         };
         let places: Vec<usize> = (0..batch.bucket()).collect();
         let recovered = parallel::map(self.threads, &places, |_, place| {
-            self.recover(*place, &found, &answer)
+            self.recover(*place, found, &answer)
         });
         let recovered = recovered.into_iter().collect::<Result<Vec<_>, Error>>()?;
         for (circuit, other) in self.execution.circuits.iter().zip(&recovered) {
@@ -353,115 +343,40 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         Ok(randoms)
     }
 
-    /// The result: that of the circuits, or if the garbler's inputs were recovered, computed.
+    /// The outputs, the evaluator's and then those to be returned: of the circuits, or if the
+    /// garbler's inputs were recovered, computed.
     fn select(
-        &mut self,
+        &self,
         outcome: &Outcome,
         inputs: &[bool],
         recovered: Choice,
-    ) -> Result<State, Error> {
-        let function = self.batch.function;
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
         if !bool::from(Choice::from(outcome.complete) | recovered) {
             return Err(cheated(Caught::NoResult));
         }
+        let function = self.batch.function;
         let (own, added) = inputs.split_at(function.input_bits(Role::Garbler));
-        let (mut own, mut mine) = (own.iter().copied(), self.secrets.inputs.iter().copied());
-        // Room for all: a vector that grows would leave a copy behind.
-        let mut bits = Zeroizing::new(Vec::with_capacity(own.len() + mine.len()));
-        for input in function.inputs() {
-            let width = input.port.ty.width();
-            match input.owner {
-                Role::Garbler => bits.extend(own.by_ref().take(width)),
-                Role::Evaluator => bits.extend(mine.by_ref().take(width)),
-            }
-        }
-        let outputs = Zeroizing::new(function.interpret(&bits));
-        let mut rest = &outputs[..];
-        let mut to_evaluator = Zeroizing::new(Vec::with_capacity(self.batch.output_bits));
-        let to_garbler = function.output_bits(Role::Garbler);
-        let mut to_garbler = Zeroizing::new(Vec::with_capacity(to_garbler));
-        for output in function.outputs() {
-            let (bits, after) = rest.split_at(output.port.ty.width());
-            rest = after;
-            if output.recipient.includes(Role::Evaluator) {
-                to_evaluator.extend_from_slice(bits);
-            }
-            if output.recipient.includes(Role::Garbler) {
-                to_garbler.extend_from_slice(bits);
-            }
-        }
-        let kept = to_evaluator.len();
-        to_evaluator.extend(returned::mask(&to_garbler, added));
+        let (mut own, mut mine) = (own.iter().copied(), self.inputs.iter().copied());
+        let computed = function.interpret(|port| {
+            let bit = match function.inputs()[port].owner {
+                Role::Garbler => own.next(),
+                Role::Evaluator => mine.next(),
+            };
+            bit.unwrap_or_default()
+        });
+        let returned = returned::mask(&computed.of(Role::Garbler), added);
+        let computed = computed.of(Role::Evaluator);
+        let computed = computed.iter().chain(&*returned);
         let mut selected = Zeroizing::new(outcome.outputs.clone());
-        for (bit, computed) in selected.iter_mut().zip(&*to_evaluator) {
+        for (bit, computed) in selected.iter_mut().zip(computed) {
             let choice = u8::conditional_select(&u8::from(*bit), &u8::from(*computed), recovered);
             *bit = choice == 1;
         }
-        self.secrets.returned = selected.split_off(kept);
-        self.secrets.result = mem::take(&mut *selected);
-        Ok(match self.secrets.returned.is_empty() {
-            true => State::Done,
-            false => State::Returning,
-        })
+        Ok(selected)
     }
 }
 
 /// Where the commitments that are opened stand.
 fn position_of(positions: &[u8]) -> impl Fn(usize) -> Choice {
     |i| u8::from(bit(positions, i)).into()
-}
-
-impl<S: Scheme<Wire = Block>> Machine for OnlineEvaluator<'_, '_, S> {
-    type State = State;
-
-    fn state(&mut self) -> &mut Option<State> {
-        &mut self.state
-    }
-
-    fn awaited(&self, state: &State) -> Option<Action> {
-        match state {
-            State::AwaitingLabels => Some(Action::receive(
-                Kind::InputLabels,
-                self.batch.input_labels_bytes(),
-            )),
-            State::AwaitingRecovery(_) => {
-                let bytes = self.batch.recovery_labels_bytes();
-                Some(Action::receive(Kind::RecoveryLabels, bytes))
-            }
-            _ => None,
-        }
-    }
-
-    fn step(
-        &mut self,
-        state: State,
-        message: &mut Vec<u8>,
-    ) -> Result<(State, Option<Action>), Error> {
-        message.clear();
-        let (state, kind) = match state {
-            State::Asking => {
-                message.extend_from_slice(&self.secrets.masked);
-                (State::AwaitingLabels, Kind::MaskedInput)
-            }
-            State::Choosing(found) => {
-                message.extend_from_slice(&found.choice.to_bytes());
-                (State::AwaitingRecovery(found), Kind::RecoveryChoice)
-            }
-            State::Returning => {
-                *message = pack(&self.secrets.returned);
-                (State::Done, Kind::MaskedResult)
-            }
-            State::Done => return Ok((State::Done, Some(Action::Done))),
-            _ => return Err(SPENT),
-        };
-        Ok((state, Some(Action::send(kind))))
-    }
-
-    fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {
-        match state {
-            State::AwaitingLabels => self.take_labels(payload),
-            State::AwaitingRecovery(found) => self.take_recovery(found, payload),
-            _ => Err(NOT_ASKED),
-        }
-    }
 }

@@ -1,24 +1,23 @@
 //! The garbler of an execution.
 
-use core::mem;
-
 use tacit_function::Role;
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::batch::circuit::Secrets;
 use crate::batch::execution::GarblerExecution;
 use crate::batch::layout::Batch;
+use crate::batch::messages;
 use crate::batch::oracle::Domain;
 use crate::batch::{Caught, cheated, parallel, returned};
 use crate::bits::{
-    append_blocks, bit, bytes_for, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
+    append_blocks, bit, check_bits, pack, random_bits, read_blocks, unpack, xor_into,
 };
+use crate::io::Io;
 use crate::malicious::commitment::pads_of_pairs;
 use crate::message::Kind;
-use crate::party::{Action, Machine, NOT_ASKED, NOT_DONE, SPENT};
 
 /// An execution that the garbler has made again from its seeds, off the online path. Secret; used
 /// once.
@@ -49,35 +48,17 @@ impl GarblerExecution {
     }
 }
 
-/// An execution on the garbler's side.
+/// An execution on the garbler's side. All that depends on no message is done when it is made.
 pub struct OnlineGarbler<'a, 'f, S: Scheme> {
     batch: &'a Batch<'f, S>,
     ready: ReadyExecution,
-    secrets: Secret,
+    /// x, with the bits that were added for the result.
+    inputs: Zeroizing<Vec<bool>>,
+    /// D follows from it.
+    seed: &'a Zeroizing<[u8; 32]>,
     /// Of message 2, all that does not depend on the evaluator's: x ⊕ m and H(D); the masks.
     head: Vec<u8>,
     masks: Vec<u8>,
-    state: Option<State>,
-}
-
-#[derive(Zeroize, ZeroizeOnDrop)]
-struct Secret {
-    /// x, with the bits that were added for the result.
-    inputs: Vec<bool>,
-    /// D.
-    key: Block,
-    result: Vec<bool>,
-}
-
-pub(crate) enum State {
-    AwaitingInput,
-    /// y2 has come.
-    Answering(Vec<u8>),
-    AwaitingChoice,
-    /// e has come.
-    Opening(Block),
-    AwaitingResult,
-    Done,
 }
 
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
@@ -91,7 +72,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         batch: &'a Batch<'f, S>,
         ready: ReadyExecution,
         inputs: &[bool],
-        seed: &Zeroizing<[u8; 32]>,
+        seed: &'a Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
         if inputs.len() != batch.function.input_bits(Role::Garbler) {
             return Err(Error::ApiMisuse(
@@ -101,15 +82,12 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         let mut prg = Prg::from_seed(seed);
         let key = prg.next_block();
         let added = random_bits(&mut prg, batch.input_bits - inputs.len());
-        let inputs = [inputs, &added].concat();
+        let inputs = Zeroizing::new([inputs, &added].concat());
         let mut head = pack(&inputs);
         xor_into(&mut head, &ready.circuits[0].pairs.mask);
-        head.extend(
-            batch
-                .oracle
-                .block(Domain::RecoveryKey, ready.circuits[0].number, 0, key),
-        );
-        let mut masks = Vec::with_capacity(batch.output_pairs_bytes());
+        let first = ready.circuits[0].number;
+        head.extend(batch.oracle.block(Domain::RecoveryKey, first, 0, key));
+        let mut masks = Vec::with_capacity(messages::output_pairs_bytes(batch));
         let mut randoms = Zeroizing::new(vec![Block::ZERO; batch.output_bits]);
         prg.fill_blocks(&mut randoms);
         for (circuit, outputs) in ready.circuits.iter().zip(&ready.outputs) {
@@ -125,26 +103,32 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         Ok(Self {
             batch,
             ready,
-            secrets: Secret {
-                inputs,
-                key,
-                result: Vec::new(),
-            },
+            inputs,
+            seed,
             head,
             masks,
-            state: Some(State::AwaitingInput),
         })
     }
 
-    /// The garbler's output bits in port order.
+    /// Runs it: the garbler's output bits, in port order.
     ///
     /// # Errors
     ///
-    /// The run is not done.
-    pub fn finish(mut self) -> Result<Zeroizing<Vec<bool>>, Error> {
-        match self.state {
-            Some(State::Done) => Ok(Zeroizing::new(mem::take(&mut self.secrets.result))),
-            _ => Err(NOT_DONE),
+    /// The evaluator cheats, or the wire fails. The execution is spent in any case.
+    pub async fn run(self, io: &mut Io<'_>) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let batch = self.batch;
+        let masked = io.receive(messages::masked_input(batch)).await?;
+        check_bits(Kind::MaskedInput, masked, batch.choice_bits)?;
+        let masked = masked.to_vec();
+        self.input_labels(&masked, io.message());
+        io.send(messages::input_labels(batch))?;
+        let payload = io.receive(messages::RECOVERY_CHOICE).await?;
+        let [choice] = read_blocks(Kind::RecoveryChoice, payload)?;
+        self.recovery_labels(choice, io.message());
+        io.send(messages::recovery_labels(batch))?;
+        match messages::masked_result(batch) {
+            None => Ok(Zeroizing::default()),
+            Some(result) => self.result(io.receive(result).await?),
         }
     }
 
@@ -155,7 +139,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         for circuit in &self.ready.circuits {
             message.extend_from_slice(&circuit.lambda.to_bytes());
             open_second(circuit, &circuit.second[..bits], masked, message);
-            for (zero, value) in circuit.inputs.iter().zip(&self.secrets.inputs) {
+            for (zero, value) in circuit.inputs.iter().zip(&*self.inputs) {
                 message.extend_from_slice(&circuit.label(*zero, *value).to_bytes());
             }
         }
@@ -163,9 +147,10 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
     }
 
     fn recovery_labels(&self, choice: Block, message: &mut Vec<u8>) {
+        let key = Prg::from_seed(self.seed).next_block();
         message.clear();
-        message.extend_from_slice(&self.secrets.key.to_bytes());
-        let choices = (choice ^ self.secrets.key).to_bytes();
+        message.extend_from_slice(&key.to_bytes());
+        let choices = (choice ^ key).to_bytes();
         let bits = self.batch.choice_bits;
         for circuit in &self.ready.circuits {
             open_second(circuit, &circuit.second[bits..], &choices, message);
@@ -175,18 +160,13 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         }
     }
 
-    fn returned_bits(&self) -> usize {
-        returned::returned_bits(self.batch.function.output_bits(Role::Garbler))
-    }
-
-    fn take_result(&mut self, payload: &[u8]) -> Result<State, Error> {
-        let bits = self.returned_bits();
+    fn result(&self, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let function = self.batch.function;
+        let bits = returned::returned_bits(function.output_bits(Role::Garbler));
         check_bits(Kind::MaskedResult, payload, bits)?;
-        let own = self.batch.function.input_bits(Role::Garbler);
-        let added = &self.secrets.inputs[own..];
+        let added = &self.inputs[function.input_bits(Role::Garbler)..];
         let result = returned::unmask(&unpack(payload, bits), added);
-        self.secrets.result = result.ok_or(cheated(Caught::ReturnedResult))?;
-        Ok(State::Done)
+        result.ok_or(cheated(Caught::ReturnedResult))
     }
 }
 
@@ -194,65 +174,5 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
 fn open_second(circuit: &Secrets, zeros: &[Block], choices: &[u8], message: &mut Vec<u8>) {
     for (w, zero) in zeros.iter().enumerate() {
         message.extend_from_slice(&circuit.label(*zero, bit(choices, w)).to_bytes());
-    }
-}
-
-impl<S: Scheme<Wire = Block>> Machine for OnlineGarbler<'_, '_, S> {
-    type State = State;
-
-    fn state(&mut self) -> &mut Option<State> {
-        &mut self.state
-    }
-
-    fn awaited(&self, state: &State) -> Option<Action> {
-        Some(match state {
-            State::AwaitingInput => {
-                Action::receive(Kind::MaskedInput, bytes_for(self.batch.choice_bits))
-            }
-            State::AwaitingChoice => Action::receive(Kind::RecoveryChoice, Block::BYTES),
-            State::AwaitingResult => {
-                Action::receive(Kind::MaskedResult, bytes_for(self.returned_bits()))
-            }
-            _ => return None,
-        })
-    }
-
-    fn step(
-        &mut self,
-        state: State,
-        message: &mut Vec<u8>,
-    ) -> Result<(State, Option<Action>), Error> {
-        let (state, kind) = match state {
-            State::Answering(masked) => {
-                self.input_labels(&masked, message);
-                (State::AwaitingChoice, Kind::InputLabels)
-            }
-            State::Opening(choice) => {
-                self.recovery_labels(choice, message);
-                let state = match self.returned_bits() {
-                    0 => State::Done,
-                    _ => State::AwaitingResult,
-                };
-                (state, Kind::RecoveryLabels)
-            }
-            State::Done => return Ok((State::Done, Some(Action::Done))),
-            _ => return Err(SPENT),
-        };
-        Ok((state, Some(Action::send(kind))))
-    }
-
-    fn take(&mut self, state: State, payload: &[u8]) -> Result<State, Error> {
-        match state {
-            State::AwaitingInput => {
-                check_bits(Kind::MaskedInput, payload, self.batch.choice_bits)?;
-                Ok(State::Answering(payload.to_vec()))
-            }
-            State::AwaitingChoice => {
-                let [choice] = read_blocks(Kind::RecoveryChoice, payload)?;
-                Ok(State::Opening(choice))
-            }
-            State::AwaitingResult => self.take_result(payload),
-            _ => Err(NOT_ASKED),
-        }
     }
 }

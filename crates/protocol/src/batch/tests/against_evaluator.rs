@@ -8,14 +8,10 @@ use tacit_garble::HalfGates;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::duel::{
-    Cheater, Ended, How, Kept, Rewrite, Spoiling, batch, duel, foreseen, honest, prepare,
-};
+use super::duel::{Cheater, Ended, How, Kept, Rewrite, Spoiling, batch, foreseen, honest, prepare};
 use super::{function, plain};
 use crate::Error;
-use crate::batch::{
-    Batch, Caught, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
-};
+use crate::batch::{Batch, Caught, Plan, messages};
 use crate::message::Kind;
 
 const EXECUTIONS: u64 = 3;
@@ -26,7 +22,7 @@ pub(super) fn plan(function: &Function) -> Plan {
     Plan::cheapest(function, EXECUTIONS, SECURITY_BITS).unwrap()
 }
 
-fn caught(result: &Result<(), Error>) -> Option<Caught> {
+fn caught<T>(result: &Result<T, Error>) -> Option<Caught> {
     result.as_ref().err()?.failed_check().copied()
 }
 
@@ -210,16 +206,8 @@ fn a_preparation_finds_every_change() {
             true
         };
         let ended = prepare(&batch, &batch, SEED, Cheater::Garbler, &mut rewrite);
-        let ended = ended
-            .err()
-            .unwrap_or_else(|| panic!("{} passes", case.name));
-        let found = caught(&ended.evaluator);
-        assert!(
-            found.is_some_and(case.found),
-            "{}: {:?}",
-            case.name,
-            ended.evaluator
-        );
+        let (found, error) = (caught(&ended.evaluator), ended.evaluator.err());
+        assert!(found.is_some_and(case.found), "{}: {error:?}", case.name);
     }
 }
 
@@ -263,7 +251,6 @@ fn a_wrong_sum_of_inputs_is_found() {
             true
         };
         let ended = prepare(&batch, &batch, SEED, Cheater::Garbler, &mut rewrite);
-        let ended = ended.err().unwrap_or_else(|| panic!("{name} passes"));
         assert!(
             matches!(caught(&ended.evaluator), Some(Caught::Inconsistent(_))),
             "{name}"
@@ -277,7 +264,7 @@ fn label_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let y = batch.choice_bits;
     let half = batch.chaining.half_bytes();
     let labels = half + 32;
-    let each = batch.labels_bytes();
+    let each = messages::labels_bytes(batch);
     let second = labels + 16;
     let inputs = second + 16 * y;
     let bucket = batch.bucket();
@@ -346,7 +333,7 @@ fn label_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
 fn mask_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let half = batch.chaining.half_bytes();
     let labels = half + 32;
-    let each = batch.labels_bytes();
+    let each = messages::labels_bytes(batch);
     let bucket = batch.bucket();
     let masks = labels + bucket * each;
     let pairs = 32 * batch.output_bits;
@@ -444,8 +431,7 @@ fn recovery_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
 
 fn kept(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Kept {
     let prepared = prepare(garbler, evaluator, SEED, Cheater::Garbler, &mut honest);
-    let prepared = prepared.unwrap_or_else(|ended| panic!("{:?}", ended.evaluator));
-    Kept::of(&prepared)
+    Kept::of(prepared)
 }
 
 /// Runs execution `number` against a garbler that rewrites its messages; also says whether both
@@ -456,18 +442,10 @@ fn run(
     number: usize,
     inputs: [&[bool]; 2],
     rewrite: Rewrite<'_>,
-) -> (Ended, bool) {
-    let garbler = GarblerExecution::from_bytes(batches[0], &kept.garbler[number]).unwrap();
-    let evaluator =
-        EvaluatorExecution::from_bytes(batches[1], kept.evaluator[number].as_slices()).unwrap();
-    let ready = garbler.ready(batches[0], 1);
-    let seed = |byte| Zeroizing::new([byte; 32]);
-    let mut garbler = OnlineGarbler::new(batches[0], ready, inputs[0], &seed(1)).unwrap();
-    let evaluator = OnlineEvaluator::new(batches[1], evaluator, inputs[1], 1, &seed(2));
-    let mut evaluator = evaluator.unwrap();
-    let ended = duel(&mut garbler, &mut evaluator, Cheater::Garbler, rewrite);
+) -> (Ended<Zeroizing<Vec<bool>>>, bool) {
+    let ended = kept.run(batches, number, inputs, Cheater::Garbler, rewrite);
     let expected = plain(batches[0].function(), inputs);
-    let right = match (garbler.finish(), evaluator.finish()) {
+    let right = match (&ended.garbler, &ended.evaluator) {
         (Ok(garbler), Ok(evaluator)) => [garbler.to_vec(), evaluator.to_vec()] == expected,
         (Err(_), Ok(evaluator)) => evaluator.to_vec() == expected[1],
         _ => true,
@@ -502,7 +480,7 @@ fn an_execution_finds_every_change_whatever_the_input() {
                 case.name,
                 ended.evaluator
             );
-            seen.push((found, ended.sent[1].clone()));
+            seen.push((found, ended.shapes(Cheater::Evaluator)));
         }
         assert_eq!(seen[0], seen[1], "{}", case.name);
     }
@@ -554,7 +532,7 @@ fn a_garbler_that_stops_tells_nothing_and_learns_nothing() {
             let mut rewrite = |kind, _, _: &mut Vec<u8>| kind != stop;
             let (ended, _) = run([&batch, &batch], &kept, 0, [&x, &y], &mut rewrite);
             assert!(matches!(ended.evaluator, Err(Error::PeerAborted(_))));
-            ended.sent[1].clone()
+            ended.shapes(Cheater::Evaluator)
         });
         assert_eq!(sent[0], sent[1], "{stop}");
     }
@@ -566,7 +544,6 @@ fn a_garbler_that_stops_tells_nothing_and_learns_nothing() {
     ] {
         let mut rewrite = |kind, _, _: &mut Vec<u8>| kind != stop;
         let ended = prepare(&batch, &batch, SEED, Cheater::Garbler, &mut rewrite);
-        let ended = ended.err().unwrap();
         assert!(
             matches!(ended.evaluator, Err(Error::PeerAborted(_))),
             "{stop}"
@@ -602,7 +579,7 @@ pub(super) fn against(
                 .collect();
             let (ended, right) = run([&bad, &honest_batch], &kept, number, [&x, &y], &mut honest);
             assert!(right, "execution {number}");
-            (caught(&ended.evaluator), ended.sent[1].clone())
+            (caught(&ended.evaluator), ended.shapes(Cheater::Evaluator))
         });
         if seen[0].0.is_none() {
             assert_eq!(seen[0], seen[1], "what is seen of execution {number}");
@@ -725,7 +702,7 @@ fn every_part_of_a_circuit_is_checked() {
         let mut bad = batch(&function, plan(&function));
         bad.spoiling = Some(Spoiling(vec![(HashSet::from([circuit]), how)]));
         let ended = prepare(&bad, &honest_batch, SEED, Cheater::Garbler, &mut honest);
-        let found = caught(&ended.err().unwrap().evaluator);
+        let found = caught(&ended.evaluator);
         assert_eq!(found, Some(Caught::CheckedCircuit(circuit)), "{how:?}");
     }
 }

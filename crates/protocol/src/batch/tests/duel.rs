@@ -1,5 +1,5 @@
 //! What cheating parties are made of: honest ones whose circuits are spoilt before they are
-//! digested ([`Spoiling`]), or whose messages are rewritten on their way ([`Duel`]).
+//! digested ([`Spoiling`]), or whose messages are rewritten on their way ([`duel`]).
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,12 +14,13 @@ use crate::Error;
 use crate::batch::cut::CheckSet;
 use crate::batch::layout::Layout;
 use crate::batch::{
-    Batch, EvaluatorBytes, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
-    PreparingGarbler,
+    Batch, EvaluatorBytes, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler,
+    Plan,
 };
-use crate::io::memory::{end_of, run_through};
+use crate::io::Io;
+use crate::io::memory::{self, OnItsWay, run_two};
 use crate::message::{AbortReason, Kind};
-use crate::party::{Action, Party, Progress};
+use crate::party::OnlyPeer;
 use crate::setup::dealt;
 
 /// What is wrong with a spoilt circuit.
@@ -103,57 +104,27 @@ pub(super) enum Cheater {
     Evaluator,
 }
 
+/// Messages that were sent: kind and payload.
+pub(super) type Sent = Vec<(Kind, Vec<u8>)>;
+
 /// How a run ended.
-pub(super) struct Ended {
-    pub(super) garbler: Result<(), Error>,
-    pub(super) evaluator: Result<(), Error>,
-    /// What the garbler and the evaluator sent: kind and length.
-    pub(super) sent: [Vec<(Kind, usize)>; 2],
+pub(super) struct Ended<A, B = A> {
+    pub(super) garbler: Result<A, Error>,
+    pub(super) evaluator: Result<B, Error>,
+    /// What the garbler and the evaluator sent, and so what the other one legitimately holds.
+    sent: [Sent; 2],
 }
 
-/// Lets two parties run against each other, one of which has its messages rewritten. Whoever fails
-/// says so to the other.
-pub(super) fn duel(
-    garbler: &mut dyn Party,
-    evaluator: &mut dyn Party,
-    cheater: Cheater,
-    rewrite: Rewrite<'_>,
-) -> Ended {
-    let mut sent: [Vec<(Kind, usize)>; 2] = Default::default();
-    let mut failures = run_through([garbler, evaluator], &mut |own, _, kind, (_, payload)| {
-        if own == cheater as usize {
-            let before = sent[own].iter().filter(|(k, _)| *k == kind).count();
-            if !rewrite(kind, before, payload) {
-                return Err(Error::PeerAborted(AbortReason::Cancelled));
-            }
-        }
-        sent[own].push((kind, payload.len()));
-        Ok(())
-    });
-    let [garbler, evaluator] = [0, 1].map(|own| end_of(&mut failures, own));
-    Ended {
-        garbler,
-        evaluator,
-        sent,
+impl<A, B> Ended<A, B> {
+    /// The payloads of one kind that a party sent, one after the other.
+    pub(super) fn sent(&self, from: Cheater, kind: Kind) -> Vec<u8> {
+        of_kind(&self.sent[from as usize], kind)
     }
-}
 
-/// A party that notes what it sends and receives: what it legitimately holds, besides its secrets.
-pub(super) struct Noting<P> {
-    pub(super) party: P,
-    awaited: Option<Kind>,
-    pub(super) sent: Vec<(Kind, Vec<u8>)>,
-    pub(super) received: Vec<(Kind, Vec<u8>)>,
-}
-
-impl<P> Noting<P> {
-    pub(super) fn new(party: P) -> Self {
-        Self {
-            party,
-            awaited: None,
-            sent: Vec::new(),
-            received: Vec::new(),
-        }
+    /// The kind and the length of each message that a party sent.
+    pub(super) fn shapes(&self, from: Cheater) -> Vec<(Kind, usize)> {
+        let sent = self.sent[from as usize].iter();
+        sent.map(|(kind, payload)| (*kind, payload.len())).collect()
     }
 }
 
@@ -163,70 +134,70 @@ pub(super) fn of_kind(messages: &[(Kind, Vec<u8>)], kind: Kind) -> Vec<u8> {
     messages.flat_map(|(_, payload)| payload.clone()).collect()
 }
 
-impl<P: Party> Party for Noting<P> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let action = self.party.next(message)?;
-        match action {
-            Action::Send { kind, .. } => self.sent.push((kind, message.clone())),
-            Action::Receive { kind, .. } => self.awaited = Some(kind),
-            _ => {}
+/// Lets two parties run against each other, one of which has its messages rewritten. A party that
+/// fails says so to the other.
+fn duel<A, B>(
+    run: impl FnOnce(OnItsWay<'_, OnlyPeer>) -> memory::Ended<A, B>,
+    cheater: Cheater,
+    rewrite: Rewrite<'_>,
+) -> Ended<A, B> {
+    let mut sent: [Sent; 2] = Default::default();
+    let ended = run(&mut |own, _, kind, (_, payload)| {
+        if own == cheater as usize {
+            let before = sent[own].iter().filter(|(k, _)| *k == kind).count();
+            if !rewrite(kind, before, payload) {
+                return Err(Error::PeerAborted(AbortReason::Cancelled));
+            }
         }
-        Ok(action)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        let kind = self.awaited.expect("a message was asked for");
-        self.received.push((kind, payload.to_vec()));
-        self.party.receive(payload)
-    }
-
-    fn progress(&self) -> Progress {
-        self.party.progress()
+        sent[own].push((kind, payload.clone()));
+        Ok(())
+    });
+    let (garbler, evaluator) = ended.results;
+    Ended {
+        garbler,
+        evaluator,
+        sent,
     }
 }
 
-type Garbling<'a, 'f> = PreparingGarbler<'a, 'f, HalfGates, Vec<GarblerExecution>>;
-type Evaluating<'a, 'f> = PreparingEvaluator<'a, 'f, HalfGates, Vec<EvaluatorExecution<'static>>>;
+/// What both parties keep of a preparation.
+type Executions = (Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>);
 
-/// The honest parties of a preparation whose randomness is that of `seed`.
-pub(super) fn parties<'a, 'f>(
-    garbler: &'a Batch<'f, HalfGates>,
-    evaluator: &'a Batch<'f, HalfGates>,
+/// Prepares with a garbler whose circuits are those of `garbler`'s spoiling; the randomness of both
+/// parties is that of `seed`.
+pub(super) fn prepare_by(
+    garbler: &Batch<'_, HalfGates>,
+    evaluator: &Batch<'_, HalfGates>,
     seed: u64,
-) -> (Garbling<'a, 'f>, Evaluating<'a, 'f>) {
+    on_its_way: OnItsWay<'_, OnlyPeer>,
+) -> memory::Ended<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>> {
     let mut own = Prg::from_seed(&randomness(seed, Cheater::Garbler));
-    let (garbler_ot, evaluator_ot) = dealt(&tag(garbler.function()), &mut own);
-    let garbler = PreparingGarbler::new(garbler, garbler_ot, Vec::new(), 1, &mut own);
+    let (mut garbler_ot, mut evaluator_ot) = dealt(&tag(garbler.function()), &mut own);
+    let mut root = Zeroizing::new([0; 32]);
+    own.fill_bytes(&mut *root);
     let mut prg = Prg::from_seed(&randomness(seed, Cheater::Evaluator));
-    let evaluator = PreparingEvaluator::new(evaluator, evaluator_ot, Vec::new(), 1, &mut prg);
-    (
-        garbler.expect("a preparation"),
-        evaluator.expect("a preparation"),
-    )
+    let make = async |io: &mut Io<'_>| {
+        let prepared = garbler.prepare_as_garbler(io, &mut garbler_ot, Vec::new(), 1, &root);
+        prepared.await
+    };
+    let check = async |io: &mut Io<'_>| {
+        let (ot, kept) = (&mut evaluator_ot, Vec::new());
+        let prepared = evaluator.prepare_as_evaluator(io, ot, kept, 1, &mut prg);
+        prepared.await
+    };
+    run_two(make, check, on_its_way)
 }
 
-/// Executions of both parties after a preparation, or how it ended.
-pub(super) type Prepared =
-    Result<(Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>), Box<Ended>>;
-
-/// Prepares with a garbler whose circuits are those of `garbler`'s spoiling, and an evaluator whose
-/// randomness is that of `seed`.
+/// The same, in which the messages of one party are rewritten.
 pub(super) fn prepare(
     garbler: &Batch<'_, HalfGates>,
     evaluator: &Batch<'_, HalfGates>,
     seed: u64,
     cheater: Cheater,
     rewrite: Rewrite<'_>,
-) -> Prepared {
-    let (mut garbler, mut evaluator) = parties(garbler, evaluator, seed);
-    let ended = duel(&mut garbler, &mut evaluator, cheater, rewrite);
-    match (&ended.garbler, &ended.evaluator) {
-        (Ok(()), Ok(())) => Ok((
-            garbler.finish().expect("done"),
-            evaluator.finish().expect("done"),
-        )),
-        _ => Err(Box::new(ended)),
-    }
+) -> Ended<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>> {
+    let run = |on_its_way: OnItsWay<'_, _>| prepare_by(garbler, evaluator, seed, on_its_way);
+    duel(run, cheater, rewrite)
 }
 
 /// Executions as they are kept, which a test may take again and again.
@@ -236,14 +207,60 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn of(prepared: &(Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>)) -> Self {
+    /// Those of a preparation that ended well.
+    pub(super) fn of(
+        prepared: Ended<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>>,
+    ) -> Self {
+        let (garbler, evaluator): Executions = match (prepared.garbler, prepared.evaluator) {
+            (Ok(garbler), Ok(evaluator)) => (garbler, evaluator),
+            (garbler, evaluator) => panic!("{:?}, {:?}", garbler.err(), evaluator.err()),
+        };
         Self {
-            garbler: prepared.0.iter().map(GarblerExecution::to_bytes).collect(),
-            evaluator: prepared
-                .1
-                .iter()
-                .map(EvaluatorExecution::to_bytes)
-                .collect(),
+            garbler: garbler.iter().map(GarblerExecution::to_bytes).collect(),
+            evaluator: evaluator.iter().map(EvaluatorExecution::to_bytes).collect(),
         }
+    }
+
+    /// The garbler of execution `number`.
+    pub(super) fn garbler<'a>(
+        &self,
+        batch: &'a Batch<'a, HalfGates>,
+        number: usize,
+        inputs: &[bool],
+        seed: &'a Zeroizing<[u8; 32]>,
+    ) -> OnlineGarbler<'a, 'a, HalfGates> {
+        let execution = GarblerExecution::from_bytes(batch, &self.garbler[number]).unwrap();
+        OnlineGarbler::new(batch, execution.ready(batch, 1), inputs, seed).unwrap()
+    }
+
+    /// The evaluator's half of execution `number`.
+    pub(super) fn evaluators(
+        &self,
+        batch: &Batch<'_, HalfGates>,
+        number: usize,
+    ) -> EvaluatorExecution<'_> {
+        EvaluatorExecution::from_bytes(batch, self.evaluator[number].as_slices()).unwrap()
+    }
+
+    /// Runs execution `number`, in which the messages of one party are rewritten.
+    pub(super) fn run(
+        &self,
+        batches: [&Batch<'_, HalfGates>; 2],
+        number: usize,
+        inputs: [&[bool]; 2],
+        cheater: Cheater,
+        rewrite: Rewrite<'_>,
+    ) -> Ended<Zeroizing<Vec<bool>>> {
+        let seeds = [1, 101].map(|first| Zeroizing::new([first + number as u8; 32]));
+        let garbler = self.garbler(batches[0], number, inputs[0], &seeds[0]);
+        let execution = self.evaluators(batches[1], number);
+        let evaluator = OnlineEvaluator::new(batches[1], execution, inputs[1], 1, &seeds[1]);
+        let evaluator = evaluator.unwrap();
+        let run = |on_its_way: OnItsWay<'_, _>| {
+            let garble = async |io: &mut Io<'_>| garbler.run(io).await;
+            let evaluate = async |io: &mut Io<'_>| evaluator.run(io).await;
+            run_two(garble, evaluate, on_its_way)
+        };
+        duel(run, cheater, rewrite)
     }
 }

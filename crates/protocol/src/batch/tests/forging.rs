@@ -1,16 +1,14 @@
 //! A garbler that gives two inputs to one execution: it forges δ for what it takes W to be, from
 //! all that it has received.
 
-use super::duel::{Cheater, Noting, batch, duel, honest, of_kind, parties};
+use super::duel::{Cheater, Sent, batch, honest, of_kind, prepare, prepare_by};
 use super::function;
-use crate::Error;
 use crate::batch::Plan;
 use crate::batch::layout::Batch;
 use crate::batch::oracle::{Domain, HASH_BYTES};
 use crate::bits::bit;
 use crate::message::Kind;
-use crate::party::{Action, Party, Progress};
-use tacit_function::Recipient;
+use tacit_function::{Function, Recipient};
 use tacit_garble::HalfGates;
 
 /// Bytes of randomness with which W is committed.
@@ -24,38 +22,6 @@ const RUNS: u64 = 12;
 /// What a garbler takes the next W to be, of all that it has received.
 type Guess = fn(&Batch<'_, HalfGates>, &[(Kind, Vec<u8>)]) -> Option<Vec<u8>>;
 
-/// A garbler whose first circuit of the second execution gets another input than the others.
-struct Forger<'a, P> {
-    batch: &'a Batch<'a, HalfGates>,
-    party: Noting<P>,
-    guess: Guess,
-    forged: bool,
-}
-
-impl<P: Party> Party for Forger<'_, P> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action, Error> {
-        let action = self.party.next(message)?;
-        let opened = of_kind(&self.party.received, Kind::HalfChoices);
-        if action == Action::send(Kind::BucketCircuits) && !opened.is_empty() {
-            let choices = (self.guess)(self.batch, &self.party.received);
-            if let (Some(choices), false) = (choices, self.forged) {
-                let steps = message.len() - self.batch.steps_bytes();
-                forge(self.batch, &choices, &mut message[steps..]);
-                self.forged = true;
-            }
-        }
-        Ok(action)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.party.receive(payload)
-    }
-
-    fn progress(&self) -> Progress {
-        self.party.progress()
-    }
-}
-
 /// Adds 1 to the δ of a step; and to the sums of those halves that W hides and δ shows.
 fn forge(batch: &Batch<'_, HalfGates>, choices: &[u8], step: &mut [u8]) {
     let half = batch.chaining.half_bytes();
@@ -65,25 +31,37 @@ fn forge(batch: &Batch<'_, HalfGates>, choices: &[u8], step: &mut [u8]) {
     }
 }
 
-/// In how many preparations a garbler gets through that guesses so. Each group is one execution.
+/// The batch of these tests. Each group is one execution.
+fn in_groups_of_one(function: &Function) -> Batch<'_, HalfGates> {
+    let plan = Plan::cheapest(function, 2, SECURITY_BITS).unwrap();
+    let mut batch = batch(function, plan);
+    batch.group_bytes = 1;
+    batch
+}
+
+/// In how many preparations a garbler gets through that guesses so, and whose first circuit of the
+/// second execution gets another input than the others.
 fn passed(guess: Guess) -> u64 {
     let function = function("adder", Recipient::Evaluator);
-    let mut batch = batch(
-        &function,
-        Plan::cheapest(&function, 2, SECURITY_BITS).unwrap(),
-    );
-    batch.group_bytes = 1;
-    let batch = &batch;
+    let batch = &in_groups_of_one(&function);
     let passes = |seed: &u64| {
-        let (garbler, mut evaluator) = parties(batch, batch, *seed);
-        let mut forger = Forger {
-            batch,
-            party: Noting::new(garbler),
-            guess,
-            forged: false,
+        let (mut received, mut forged) = (Sent::new(), false);
+        let forger = &mut |own, _, kind, (_, message): &mut (u8, Vec<u8>)| {
+            if own == Cheater::Evaluator as usize {
+                received.push((kind, message.clone()));
+            } else if kind == Kind::BucketCircuits
+                && !of_kind(&received, Kind::HalfChoices).is_empty()
+                && !forged
+                && let Some(choices) = guess(batch, &received)
+            {
+                let steps = message.len() - batch.steps_bytes();
+                forge(batch, &choices, &mut message[steps..]);
+                forged = true;
+            }
+            Ok(())
         };
-        let ended = duel(&mut forger, &mut evaluator, Cheater::Garbler, &mut honest);
-        forger.forged && ended.evaluator.is_ok()
+        let ended = prepare_by(batch, batch, *seed, forger);
+        forged && ended.results.1.is_ok()
     };
     (0..RUNS).filter(passes).count() as u64
 }
@@ -125,28 +103,18 @@ fn w_is_not_found_in_its_commitment() {
 #[test]
 fn who_knows_w_forges() {
     let function = function("adder", Recipient::Evaluator);
-    let mut batch = batch(
-        &function,
-        Plan::cheapest(&function, 2, SECURITY_BITS).unwrap(),
-    );
-    batch.group_bytes = 1;
-    let (mut garbler, evaluator) = parties(&batch, &batch, 1);
-    let mut evaluator = Noting::new(evaluator);
-    duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut honest);
-    let all = of_kind(&evaluator.sent, Kind::HalfChoices);
+    let batch = in_groups_of_one(&function);
+    let told = prepare(&batch, &batch, 1, Cheater::Garbler, &mut honest);
+    let all = told.sent(Cheater::Evaluator, Kind::HalfChoices);
     let second = all[all.len() / 2 + RANDOM_BYTES..].to_vec();
-    let (mut garbler, mut evaluator) = parties(&batch, &batch, 1);
-    let mut sent = 0;
-    let mut rewrite = |kind, _, message: &mut Vec<u8>| {
-        if kind == Kind::BucketCircuits {
-            sent += 1;
+    let mut rewrite = |kind, number, message: &mut Vec<u8>| {
+        if (kind, number) == (Kind::BucketCircuits, 1) {
             let steps = message.len() - batch.steps_bytes();
-            if sent == 2 {
-                forge(&batch, &second, &mut message[steps..]);
-            }
+            forge(&batch, &second, &mut message[steps..]);
         }
         true
     };
-    let ended = duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut rewrite);
-    assert!(ended.evaluator.is_ok(), "{:?}", ended.evaluator);
+    let ended = prepare(&batch, &batch, 1, Cheater::Garbler, &mut rewrite);
+    let error = ended.evaluator.err();
+    assert!(error.is_none(), "{error:?}");
 }

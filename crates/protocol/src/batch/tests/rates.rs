@@ -6,13 +6,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use tacit_function::{Function, Recipient};
 use tacit_garble::HalfGates;
-use zeroize::Zeroizing;
 
-use super::duel::{Cheater, How, Spoiling, batch, duel, honest, prepare};
+use super::duel::{Cheater, How, Kept, Spoiling, batch, honest, prepare};
 use super::{plain, with_parameters};
 use crate::batch::cut::CheckSet;
 use crate::batch::parameters::Cut;
-use crate::batch::{Batch, OnlineEvaluator, OnlineGarbler, Plan};
+use crate::batch::{Batch, Plan};
 use crate::message::Kind;
 
 /// Two buckets of two of seven circuits.
@@ -61,27 +60,20 @@ fn count(circuits: &[u32], how: How) -> Count {
     bad.spoiling = Some(Spoiling(vec![(circuits, how)]));
     let mut count = Count::default();
     for seed in 0..RUNS {
-        match prepare(&bad, &honest_batch, seed, Cheater::Garbler, &mut honest) {
-            Err(_) => count.caught += 1,
-            Ok((garbler, evaluator)) => {
-                let pairs = garbler.into_iter().zip(evaluator);
-                let mut right = true;
-                for (garbler, evaluator) in pairs {
-                    let seed = |who| Zeroizing::new([who; 32]);
-                    let (x, y) = ([true, false], [true, true]);
-                    let ready = garbler.ready(&bad, 1);
-                    let mut garbler = OnlineGarbler::new(&bad, ready, &x, &seed(1)).unwrap();
-                    let evaluator = OnlineEvaluator::new(&honest_batch, evaluator, &y, 1, &seed(2));
-                    let mut evaluator = evaluator.unwrap();
-                    duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut honest);
-                    let result = evaluator.finish().unwrap();
-                    right &= *result == plain(&function, [&x, &y])[1];
-                }
-                match right {
-                    true => count.right += 1,
-                    false => count.wrong += 1,
-                }
-            }
+        let prepared = prepare(&bad, &honest_batch, seed, Cheater::Garbler, &mut honest);
+        if prepared.evaluator.is_err() {
+            count.caught += 1;
+            continue;
+        }
+        let (kept, inputs) = (Kept::of(prepared), [&[true, false][..], &[true, true][..]]);
+        let right = (0..CUT.executions as usize).all(|number| {
+            let batches = [&bad, &honest_batch];
+            let ended = kept.run(batches, number, inputs, Cheater::Garbler, &mut honest);
+            *ended.evaluator.unwrap() == plain(&function, inputs)[1]
+        });
+        match right {
+            true => count.right += 1,
+            false => count.wrong += 1,
         }
     }
     count
@@ -190,7 +182,8 @@ fn passed(change: impl Fn(&Batch<'_, HalfGates>, &mut [u8])) -> u64 {
             }
             true
         };
-        prepare(&batch, &batch, *seed, Cheater::Garbler, &mut rewrite).is_ok()
+        let ended = prepare(&batch, &batch, *seed, Cheater::Garbler, &mut rewrite);
+        ended.evaluator.is_ok()
     });
     runs.count() as u64
 }
@@ -259,7 +252,8 @@ fn a_forged_input_is_missed_as_often_as_w_is_guessed() {
             }
             true
         };
-        prepare(&batch, &batch, *seed, Cheater::Garbler, &mut rewrite).is_ok()
+        let ended = prepare(&batch, &batch, *seed, Cheater::Garbler, &mut rewrite);
+        ended.evaluator.is_ok()
     });
     let missed = missed.count() as u64;
     assert!(Count::is_near(missed, 0.125), "{missed} of {RUNS}");

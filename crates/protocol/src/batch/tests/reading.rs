@@ -6,90 +6,42 @@ use tacit_garble::HalfGates;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::duel::{
-    Cheater, How, Kept, Noting, Spoiling, batch, duel, foreseen, honest, of_kind, parties, prepare,
-};
+use super::duel::{Cheater, Ended, How, Kept, Spoiling, batch, foreseen, honest, prepare};
 use super::{function, plain, rates};
 use crate::batch::circuit::{CircuitSeed, Secrets, derive_output};
 use crate::batch::layout::KEY_BITS;
 use crate::batch::oracle::{Domain, HASH_BYTES};
-use crate::batch::{
-    Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
-};
+use crate::batch::{Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, Plan, messages};
 use crate::bits::{bit, pack, unpack, xor_into};
+use crate::io::Io;
+use crate::io::memory::run_both;
 use crate::malicious::commitment::{Committing, pads};
 use crate::message::Kind;
-use crate::party::{Action, Party};
 
 /// The batch of a test, of two executions.
 fn plan(function: &Function) -> Plan {
     Plan::cheapest(function, 2, 4).unwrap()
 }
 
+type Preparation = Ended<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>>;
+
+/// An honest preparation.
+fn prepared(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Preparation {
+    prepare(garbler, evaluator, 9, Cheater::Garbler, &mut honest)
+}
+
 fn kept(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Kept {
-    let prepared = prepare(garbler, evaluator, 9, Cheater::Garbler, &mut honest);
-    Kept::of(&prepared.unwrap_or_else(|ended| panic!("{:?}", ended.evaluator)))
+    Kept::of(prepared(garbler, evaluator))
 }
 
-/// The evaluator of an honest preparation with what it sent and received.
-fn noting_evaluator<'a>(batch: &'a Batch<'a, HalfGates>) -> Noting<impl Party + 'a> {
-    let (mut garbler, evaluator) = parties(batch, batch, 9);
-    let mut evaluator = Noting::new(evaluator);
-    let cheater = Cheater::Evaluator;
-    duel(&mut garbler, &mut evaluator, cheater, &mut honest);
-    evaluator
-}
-
-fn seed(byte: u8) -> Zeroizing<[u8; 32]> {
-    Zeroizing::new([byte; 32])
-}
-
-/// Both parties of execution `number`.
-struct Online<'a> {
-    garbler: OnlineGarbler<'a, 'a, HalfGates>,
-    evaluator: OnlineEvaluator<'a, 'a, HalfGates>,
-}
-
-fn online<'a>(
-    [of_garbler, of_evaluator]: [&'a Batch<'a, HalfGates>; 2],
-    kept: &'a Kept,
+/// An honest run of execution `number`.
+fn online(
+    batches: [&Batch<'_, HalfGates>; 2],
+    kept: &Kept,
     number: usize,
     inputs: [&[bool]; 2],
-) -> Online<'a> {
-    let garbler = GarblerExecution::from_bytes(of_garbler, &kept.garbler[number]).unwrap();
-    let ready = garbler.ready(of_garbler, 1);
-    let own = seed(number as u8 + 1);
-    Online {
-        garbler: OnlineGarbler::new(of_garbler, ready, inputs[0], &own).unwrap(),
-        evaluator: OnlineEvaluator::new(
-            of_evaluator,
-            evaluators(of_evaluator, kept, number),
-            inputs[1],
-            1,
-            &seed(number as u8 + 101),
-        )
-        .unwrap(),
-    }
-}
-
-fn evaluators<'k>(
-    batch: &Batch<'_, HalfGates>,
-    kept: &'k Kept,
-    number: usize,
-) -> EvaluatorExecution<'k> {
-    EvaluatorExecution::from_bytes(batch, kept.evaluator[number].as_slices()).unwrap()
-}
-
-/// What a party answers to a message.
-fn answer(party: &mut dyn Party, message: &[u8]) -> Vec<u8> {
-    let mut answer = Vec::new();
-    assert!(matches!(
-        party.next(&mut answer),
-        Ok(Action::Receive { .. })
-    ));
-    party.receive(message).unwrap();
-    assert!(matches!(party.next(&mut answer), Ok(Action::Send { .. })));
-    answer
+) -> Ended<Zeroizing<Vec<bool>>> {
+    kept.run(batches, number, inputs, Cheater::Garbler, &mut honest)
 }
 
 /// What lies under the masks of the outputs that an evaluator holds, of 0 and of 1.
@@ -100,8 +52,9 @@ fn under_masks(
     labels: &[u8],
 ) -> [Vec<Block>; 2] {
     let (first, rest) = labels.split_at(batch.chaining.half_bytes());
-    let (labels, masks) = rest[HASH_BYTES..].split_at(batch.bucket() * batch.labels_bytes());
-    let labels = labels.chunks_exact(batch.labels_bytes());
+    let labels_bytes = messages::labels_bytes(batch);
+    let (labels, masks) = rest[HASH_BYTES..].split_at(batch.bucket() * labels_bytes);
+    let labels = labels.chunks_exact(labels_bytes);
     let masks = masks.chunks_exact(2 * batch.output_bits * Block::BYTES);
     let mut under = [Vec::new(), Vec::new()];
     let circuits = execution.circuits.iter().zip(execution.positions(first));
@@ -132,20 +85,14 @@ fn under_masks(
     under
 }
 
-/// Plays an evaluator that looks for D before message 3, and then for a lock that opens: the
-/// garbler's input, where it finds one.
-fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<Vec<bool>> {
-    let batch = batch(function, plan(function));
-    let kept = kept(&batch, &batch);
-    let execution = evaluators(&batch, &kept, 0);
-    let Online {
-        mut garbler,
-        mut evaluator,
-    } = online([&batch; 2], &kept, 0, inputs);
-    let mut masked = Vec::new();
-    evaluator.next(&mut masked).unwrap();
-    let labels = answer(&mut garbler, &masked);
-    let [zeros, ones] = under_masks(&batch, &evaluator, &execution, &labels);
+/// D, where an evaluator finds it before message 3.
+fn find_key(
+    batch: &Batch<'_, HalfGates>,
+    evaluator: &OnlineEvaluator<'_, '_, HalfGates>,
+    execution: &EvaluatorExecution<'_>,
+    labels: &[u8],
+) -> Option<Block> {
+    let [zeros, ones] = under_masks(batch, evaluator, execution, labels);
     assert!(
         zeros.len() > 1 && ones.len() > 1,
         "both values among the outputs"
@@ -160,36 +107,59 @@ fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<
         let hash = batch.oracle.block(Domain::RecoveryKey, first, 0, *key);
         hash == labels[half..half + HASH_BYTES]
     };
-    let key = ones.iter().copied().chain(sums).find(is_key);
-    // e, for D where it was found.
-    let choice = pack(&execution.offset[batch.choice_bits..]);
-    let offset = Block::from_bytes(choice.try_into().unwrap());
-    let choice = key.unwrap_or_default() ^ offset;
-    let recovery = answer(&mut garbler, &choice.to_bytes());
-    let given = Block::from_bytes(*recovery.first_chunk().unwrap());
-    let choices = (choice ^ given).to_bytes();
-    let shares = recovery[Block::BYTES..]
-        .as_chunks()
-        .0
-        .chunks_exact(KEY_BITS);
-    let circuits = execution
-        .circuits
-        .iter()
-        .zip(execution.positions(&labels[..half]));
-    for ((circuit, positions), shares) in circuits.zip(shares) {
-        let shares: Vec<Block> = shares.iter().copied().map(Block::from_bytes).collect();
-        let from = batch.choice_bits;
-        let wires = evaluator
-            .open_second(circuit, from, &shares, &choices)
-            .unwrap();
-        let (opens, pairs) = evaluator.unlock(circuit, &wires);
-        if bool::from(opens) {
-            let mut x = positions;
-            xor_into(&mut x, &pairs.mask);
-            return Some(unpack(&x, function.input_bits(Role::Garbler)).to_vec());
+    ones.iter().copied().chain(sums).find(is_key)
+}
+
+/// Plays an evaluator that looks for D before message 3, and then for a lock that opens: the
+/// garbler's input, where it finds one.
+fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<Vec<bool>> {
+    let batch = batch(function, plan(function));
+    let kept = kept(&batch, &batch);
+    let execution = kept.evaluators(&batch, 0);
+    let seeds = [1, 101].map(|byte| Zeroizing::new([byte; 32]));
+    let garbler = kept.garbler(&batch, 0, inputs[0], &seeds[0]);
+    let own = kept.evaluators(&batch, 0);
+    let evaluator = OnlineEvaluator::new(&batch, own, inputs[1], 1, &seeds[1]).unwrap();
+    let read = async |io: &mut Io<'_>| {
+        let y2 = inputs[1].iter().zip(&*execution.offset);
+        *io.message() = pack(&y2.map(|(y, y1)| y ^ y1).collect::<Vec<_>>());
+        io.send(messages::masked_input(&batch))?;
+        let labels = io.receive(messages::input_labels(&batch)).await?.to_vec();
+        // e, for D where it was found.
+        let key = find_key(&batch, &evaluator, &execution, &labels);
+        let choice = pack(&execution.offset[batch.choice_bits..]);
+        let offset = Block::from_bytes(choice.try_into().unwrap());
+        let choice = key.unwrap_or_default() ^ offset;
+        *io.message() = choice.to_bytes().to_vec();
+        io.send(messages::RECOVERY_CHOICE)?;
+        let recovery = io.receive(messages::recovery_labels(&batch)).await?;
+        let given = Block::from_bytes(*recovery.first_chunk().unwrap());
+        let choices = (choice ^ given).to_bytes();
+        let shares = recovery[Block::BYTES..]
+            .as_chunks()
+            .0
+            .chunks_exact(KEY_BITS);
+        let half = batch.chaining.half_bytes();
+        let circuits = execution
+            .circuits
+            .iter()
+            .zip(execution.positions(&labels[..half]));
+        for ((circuit, positions), shares) in circuits.zip(shares) {
+            let shares: Vec<Block> = shares.iter().copied().map(Block::from_bytes).collect();
+            let from = batch.choice_bits;
+            let wires = evaluator.open_second(circuit, from, &shares, &choices)?;
+            let (opens, pairs) = evaluator.unlock(circuit, &wires);
+            if bool::from(opens) {
+                let mut x = positions;
+                xor_into(&mut x, &pairs.mask);
+                let bits = function.input_bits(Role::Garbler);
+                return Ok(Some(unpack(&x, bits).to_vec()));
+            }
         }
-    }
-    None
+        Ok(None)
+    };
+    let ended = run_both(async |io| garbler.run(io).await, read);
+    ended.unwrap().1
 }
 
 /// With R zero, or one R for all outputs, the evaluator computes D before message 3; without a
@@ -216,20 +186,10 @@ fn an_evaluator_reads_no_result_of_the_garbler() {
     let (x, y) = ([[true; 32], [false; 32]], [true; 32]);
     let mut seen = Vec::new();
     for (number, x) in x.iter().enumerate() {
-        let Online {
-            mut garbler,
-            evaluator,
-        } = online([&batch; 2], &kept, number, [x, &y]);
-        let mut evaluator = Noting::new(evaluator);
-        duel(
-            &mut garbler,
-            &mut evaluator,
-            Cheater::Evaluator,
-            &mut honest,
-        );
+        let ended = online([&batch; 2], &kept, number, [x, &y]);
         let result = plain(&function, [x, &y])[0].clone();
-        assert_eq!(*garbler.finish().unwrap(), result);
-        let returned = of_kind(&evaluator.sent, Kind::MaskedResult);
+        let returned = ended.sent(Cheater::Evaluator, Kind::MaskedResult);
+        assert_eq!(*ended.garbler.unwrap(), result);
         let returned = unpack(&returned, result.len()).to_vec();
         assert_ne!(returned, result, "it is returned in the clear");
         let sum = |a: &[bool], b: &[bool]| a.iter().zip(b).map(|(a, b)| a ^ b).collect::<Vec<_>>();
@@ -246,10 +206,8 @@ fn an_evaluator_reads_no_input_in_positions() {
     let kept = kept(&batch, &batch);
     let x = [true; 32];
     let positions = [0, 1].map(|number| {
-        let mut online = online([&batch; 2], &kept, number, [&x, &[false; 32]]);
-        let mut masked = Vec::new();
-        online.evaluator.next(&mut masked).unwrap();
-        answer(&mut online.garbler, &masked)[..4].to_vec()
+        let ended = online([&batch; 2], &kept, number, [&x, &[false; 32]]);
+        ended.sent(Cheater::Garbler, Kind::InputLabels)[..4].to_vec()
     });
     assert!(positions.iter().all(|found| *found != pack(&x)));
     assert_ne!(positions[0], positions[1], "one m for two executions");
@@ -262,10 +220,10 @@ fn an_evaluator_finds_no_half_that_is_not_opened() {
     const RANDOM_BYTES: usize = 16;
     let function = rates::tiny();
     let batch = batch(&function, plan(&function));
-    let evaluator = noting_evaluator(&batch);
-    let published = of_kind(&evaluator.received, Kind::BucketCircuits);
-    let openings = of_kind(&evaluator.received, Kind::BucketOpenings);
-    let choices = of_kind(&evaluator.sent, Kind::HalfChoices);
+    let ended = prepared(&batch, &batch);
+    let published = ended.sent(Cheater::Garbler, Kind::BucketCircuits);
+    let openings = ended.sent(Cheater::Garbler, Kind::BucketOpenings);
+    let choices = ended.sent(Cheater::Evaluator, Kind::HalfChoices);
     let sizes = batch.chaining;
     assert_eq!(sizes.half_bytes(), 1, "all halves can be tried");
     let chain = &foreseen(&batch, 9).1[0];
@@ -294,9 +252,9 @@ fn an_evaluator_finds_no_half_that_is_not_opened() {
 fn an_evaluator_reads_no_string_that_it_did_not_choose() {
     let function = function("adder", Recipient::Evaluator);
     let batch = batch(&function, plan(&function));
-    let evaluator = noting_evaluator(&batch);
-    let openings = of_kind(&evaluator.received, Kind::BucketOpenings);
-    let published = of_kind(&evaluator.received, Kind::BucketCircuits);
+    let ended = prepared(&batch, &batch);
+    let openings = ended.sent(Cheater::Garbler, Kind::BucketOpenings);
+    let published = ended.sent(Cheater::Garbler, Kind::BucketCircuits);
     let strings = &openings[batch.bucket() * batch.chaining.opening_bytes()..];
     let strings = strings[..batch.transfer_bytes()].as_chunks().0;
     let strings: Vec<Block> = strings.iter().copied().map(Block::from_bytes).collect();
@@ -330,9 +288,9 @@ fn an_evaluator_reads_no_string_that_it_did_not_choose() {
 fn an_evaluator_makes_no_circuit_that_is_not_checked() {
     let function = rates::tiny();
     let batch = batch(&function, plan(&function));
-    let evaluator = noting_evaluator(&batch);
-    let digests = of_kind(&evaluator.received, Kind::CircuitDigests);
-    let opened = of_kind(&evaluator.received, Kind::CheckedSeeds);
+    let ended = prepared(&batch, &batch);
+    let digests = ended.sent(Cheater::Garbler, Kind::CircuitDigests);
+    let opened = ended.sent(Cheater::Garbler, Kind::CheckedSeeds);
     let opened = opened.as_chunks().0;
     let of_constants = [[0; 32], [0xff; 32]];
     for number in foreseen(&batch, 9).1.concat() {
@@ -360,10 +318,8 @@ fn a_garbler_reads_no_input_in_message_1() {
     let kept = kept(&batch, &batch);
     let y: Vec<bool> = (0..32).map(|i| i % 3 == 0).collect();
     let masked = [0, 1].map(|number| {
-        let mut online = online([&batch; 2], &kept, number, [&[true; 32], &y]);
-        let mut masked = Vec::new();
-        online.evaluator.next(&mut masked).unwrap();
-        masked
+        let ended = online([&batch; 2], &kept, number, [&[true; 32], &y]);
+        ended.sent(Cheater::Evaluator, Kind::MaskedInput)
     });
     assert!(masked.iter().all(|found| *found != pack(&y)));
     assert_ne!(masked[0], masked[1], "one y1 for two executions");
@@ -380,18 +336,14 @@ fn a_garbler_does_not_see_whether_d_was_found() {
     let one = chain[..1].iter().copied().collect();
     bad.spoiling = Some(Spoiling(vec![(one, How::NegatedOutput)]));
     let kept = kept(&bad, &honest_batch);
-    let Online {
-        garbler,
-        mut evaluator,
-    } = online([&bad, &honest_batch], &kept, 0, [&[true; 32], &[false; 32]]);
-    let mut garbler = Noting::new(garbler);
-    duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut honest);
-    let e = of_kind(&garbler.received, Kind::RecoveryChoice);
-    let recovery = of_kind(&garbler.sent, Kind::RecoveryLabels);
+    let inputs: [&[bool]; 2] = [&[true; 32], &[false; 32]];
+    let ended = online([&bad, &honest_batch], &kept, 0, inputs);
+    let e = ended.sent(Cheater::Evaluator, Kind::RecoveryChoice);
+    let recovery = ended.sent(Cheater::Garbler, Kind::RecoveryLabels);
     assert_ne!(e, recovery[..Block::BYTES]);
     assert_eq!(
-        evaluator.finish().unwrap().to_vec(),
-        plain(&function, [&[true; 32], &[false; 32]])[1],
+        *ended.evaluator.unwrap(),
+        plain(&function, inputs)[1],
         "it was found"
     );
 }
@@ -401,10 +353,9 @@ fn a_garbler_does_not_see_whether_d_was_found() {
 fn a_garbler_foresees_no_cut() {
     let function = rates::tiny();
     let batch = batch(&function, plan(&function));
-    let (garbler, mut evaluator) = parties(&batch, &batch, 9);
-    let mut garbler = Noting::new(garbler);
-    duel(&mut garbler, &mut evaluator, Cheater::Garbler, &mut honest);
-    let plan = of_kind(&garbler.received, Kind::BatchPlan);
+    let ended = prepared(&batch, &batch);
+    let sent = |kind| ended.sent(Cheater::Evaluator, kind);
+    let plan = sent(Kind::BatchPlan);
     let commitments = plan[Plan::BYTES..].chunks(HASH_BYTES);
     for (domain, commitment) in [Domain::CheckSet, Domain::Buckets]
         .into_iter()
@@ -415,6 +366,6 @@ fn a_garbler_foresees_no_cut() {
             assert_ne!(guessed, *commitment, "{domain:?} of {byte}");
         }
     }
-    let [cut, buckets] = [Kind::CheckSet, Kind::Buckets].map(|k| of_kind(&garbler.received, k));
+    let [cut, buckets] = [Kind::CheckSet, Kind::Buckets].map(sent);
     assert_ne!(cut, buckets, "who knows the cut knows the buckets");
 }

@@ -7,8 +7,8 @@ use super::against_evaluator::{against, of_buckets, plan};
 use super::duel::{How, batch};
 use super::{OtSettings, function, session};
 use crate::Error;
-use crate::batch::{Caught, PreparingEvaluator, PreparingGarbler};
-use crate::io::memory::run_in_memory;
+use crate::batch::{Caught, GarblerExecution};
+use crate::io::memory::{run_both, run_two};
 use crate::setup::{EvaluatorSetup, GarblerSetup};
 
 /// Circuits that all give nothing are caught, and never taken for a result.
@@ -33,13 +33,29 @@ fn semi_honest_transfers_are_refused() {
     let batch = batch(&function, plan(&function));
     let settings = OtSettings::default();
     let tag = session().setup(Role::Garbler, settings.base, settings.extension);
-    let mut garbler = GarblerSetup::with(settings, &tag, &mut super::rng()).unwrap();
-    let mut evaluator = EvaluatorSetup::with(settings, &tag, &mut super::rng()).unwrap();
-    run_in_memory([&mut garbler, &mut evaluator]).unwrap();
-    let (garbler, evaluator) = (garbler.finish().unwrap(), evaluator.finish().unwrap());
+    let garbler = GarblerSetup::with(settings, &tag, &mut super::rng()).unwrap();
+    let evaluator = EvaluatorSetup::with(settings, &tag, &mut super::rng()).unwrap();
+    let made = run_both(
+        async |io| garbler.run(io).await?.ots(),
+        async |io| evaluator.run(io).await?.ots(),
+    );
+    let (garbler, evaluator) = made.unwrap();
     assert_eq!(garbler.security(), Security::SemiHonest);
-    let garbler = PreparingGarbler::new(&batch, garbler, Vec::new(), 1, &mut super::rng());
-    let evaluator = PreparingEvaluator::new(&batch, evaluator, Vec::new(), 1, &mut super::rng());
+    let (mut garbler, mut evaluator, seed) = (garbler, evaluator, super::seed());
+    let ended = run_two(
+        async |io| {
+            let kept: Vec<GarblerExecution> = Vec::new();
+            let prepared = batch.prepare_as_garbler(io, &mut garbler, kept, 1, &seed);
+            prepared.await.map(drop)
+        },
+        async |io| {
+            let (kept, mut rng) = (Vec::new(), super::rng());
+            let prepared = batch.prepare_as_evaluator(io, &mut evaluator, kept, 1, &mut rng);
+            prepared.await.map(drop)
+        },
+        &mut |_, _, kind, _| panic!("{kind} was sent"),
+    );
+    let (garbler, evaluator) = ended.results;
     for refused in [garbler.err(), evaluator.err()] {
         assert!(matches!(refused, Some(Error::ApiMisuse(_))), "{refused:?}");
     }

@@ -1,85 +1,113 @@
 //! What the cloud does with what it is sent: it takes what its keys open, and checks or evaluates
 //! each circuit.
 
-use core::mem;
-
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
+use super::super::chain::CloudChain;
 use super::super::copy::{Drawing, expected_selects};
 use super::super::cut::Fate;
 use super::super::judge::HeldCopy;
 use super::super::judging::{Judged, Judging};
 use super::super::majority::majority;
 use super::super::same_input::InputHash;
-use super::super::toss::SHARE_BYTES;
-use super::super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds, handed_bytes};
+use super::super::toss::{SHARE_BYTES, Share};
+use super::super::transfer::{AGREED, EVALUATED_BYTES, REFUSED, accept, blinds};
 use super::super::work::ServerRun;
-use super::super::{Cheat, cheated};
-use super::{Cloud, CloudValue, Handed, Running, Stage};
-use crate::bits::{bit, bytes_for, pack, read_block, select_bits, xor_into};
-use crate::malicious::frames::{Incoming, Pieces};
+use super::super::{Cheat, cheated, messages};
+use super::CloudValue;
+use crate::bits::{bit, bytes_for, read_block, select_bits, xor_into};
+use crate::io::Io;
+use crate::malicious::frames::Pieces;
+use crate::malicious::oracle::{Hash, Oracle};
 use crate::malicious::parallel;
-use crate::message::{Kind, exactly};
+use crate::message::Kind;
+use crate::party::Peer;
+use crate::saved::SavedCopy;
 use crate::{Error, Misbehaviour};
 
-impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
-    /// Takes a message of heads, which follow the generator's share of the toss.
-    pub(super) fn take_heads(
+/// What the cloud takes circuits with.
+pub(super) struct Taking<'t, 'f, S: Scheme<Wire = Block>> {
+    pub(super) work: &'t ServerRun<'f, S>,
+    pub(super) threads: usize,
+    pub(super) oracle: Oracle,
+    pub(super) chain: &'t CloudChain,
+    pub(super) loads: &'t [CloudValue],
+}
+
+/// What the evaluator forwarded.
+pub(super) struct EvaluatorMaterial {
+    keys: Zeroizing<Vec<Block>>,
+    /// a ⊕ p.
+    positions: Vec<u8>,
+    /// The hash of the select bits of each evaluated circuit's labels.
+    selects: Vec<Hash>,
+    encoded: Encoded,
+}
+
+/// The circuits that are evaluated, and the labels of the evaluator's encoded input to each, at
+/// first only its blinds.
+pub(super) struct Encoded {
+    copies: Zeroizing<Vec<usize>>,
+    labels: Vec<Zeroizing<Vec<Block>>>,
+}
+
+impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
+    /// Takes the generator's share of the toss, and the heads.
+    pub(super) async fn heads(
         &self,
-        mut running: Box<Running>,
-        mut incoming: Incoming,
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
-        let work = &self.work;
-        let mut whole = Vec::new();
+        io: &mut Io<'_, Peer>,
+    ) -> Result<(Box<Share>, Vec<HeldCopy>), Error> {
+        let (work, heads) = (self.work, messages::heads(self.work));
         let length = |piece| match piece {
             0 => SHARE_BYTES,
             _ => work.head_bytes(),
         };
-        incoming.receive(payload, length, &mut whole)?;
-        if let Some((0, share)) = whole.first() {
-            running.their_share.0.copy_from_slice(share);
-            whole.remove(0);
-        }
-        let (oracle, chain) = (&running.oracle, running.chain()?);
-        let heads = parallel::map(self.threads, &whole, |_, (piece, head)| {
-            let copy = piece - 1;
-            HeldCopy::open(
-                work,
-                oracle,
-                copy,
-                (&chain.keys[copy], chain.split[copy]),
-                head,
-            )
+        let mut share = Box::new(Share([0; SHARE_BYTES]));
+        // With room for all: a vector that grows would leave seeds behind.
+        let mut held = Vec::with_capacity(work.copies());
+        let take = |whole: &mut Vec<(usize, Vec<u8>)>| {
+            if let Some((0, given)) = whole.first() {
+                share.0.copy_from_slice(given);
+                whole.remove(0);
+            }
+            let opened = parallel::map(self.threads, whole, |_, (piece, head)| {
+                let copy = piece - 1;
+                let key = (&self.chain.keys[copy], self.chain.split[copy]);
+                HeldCopy::open(work, &self.oracle, copy, key, head)
+            });
+            for opened in opened {
+                held.push(opened?);
+            }
+            Ok(())
+        };
+        heads
+            .receive_pieces(io, 1 + work.copies(), length, take)
+            .await?;
+        Ok((share, held))
+    }
+
+    /// What there is of the hash of the generator's input before its decodings come: H·π of each
+    /// circuit that is checked, H·s of each that is evaluated.
+    pub(super) fn hash_inputs(&self, held: &[HeldCopy], hash: &InputHash) -> Vec<Block> {
+        let copies = held.iter().zip(self.chain.split.iter());
+        let sums = copies.map(|(held, fate)| match fate {
+            Fate::Check => Drawing::begin(&held.seed).hash_permute_bits(hash),
+            Fate::Evaluate => hash.of(0, &held.own),
         });
-        for held in heads {
-            running.copies.push(held?);
-        }
-        incoming.give_back(whole.into_iter().map(|(_, head)| head));
-        Ok(match incoming.next_bytes() {
-            0 => Stage::SendingOpening(running),
-            _ => Stage::AwaitingHeads(running, incoming),
-        })
+        sums.collect()
     }
 
     /// Checks that the generator's input to all evaluated circuits is one. `sums` are from
-    /// [`Running::hash_inputs`].
-    pub(super) fn take_decodings(
-        &self,
-        running: Box<Running>,
-        sums: &[Block],
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
-        let (work, chain) = (&self.work, running.chain()?);
-        let bytes = work.decoding_bytes();
-        exactly(Kind::InputDecodings, payload, bytes * work.copies())?;
+    /// [`hash_inputs`](Self::hash_inputs).
+    pub(super) fn check_decodings(&self, sums: &[Block], payload: &[u8]) -> Result<(), Error> {
+        let bytes = self.work.decoding_bytes();
         let mut common: Option<Vec<u8>> = None;
         for (copy, sum) in sums.iter().enumerate() {
             let given = &payload[copy * bytes..(copy + 1) * bytes];
             let sum = &sum.to_bytes()[..bytes];
-            match chain.split[copy] {
+            match self.chain.split[copy] {
                 Fate::Check if sum != given => {
                     return Err(cheated(Cheat::CheckedCopy(copy, "decoding of inputs")));
                 }
@@ -93,26 +121,23 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
                 }
             }
         }
-        let due = handed_bytes(&work.parameters, work.transfers());
-        let incoming = Incoming::new(Kind::TransferKeys, 1, due);
-        Ok(Stage::AwaitingHanded(running, incoming))
+        Ok(())
     }
 
-    /// Takes a message of what the evaluator hands on.
-    pub(super) fn take_handed(
-        &mut self,
-        mut running: Box<Running>,
-        mut incoming: Incoming,
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
-        let (work, mut whole) = (&self.work, Vec::new());
-        let due = handed_bytes(&work.parameters, work.transfers());
-        incoming.receive(payload, |_| due, &mut whole)?;
-        let Some((_, handed)) = whole.pop() else {
-            return Ok(Stage::AwaitingHanded(running, incoming));
+    /// Takes what the evaluator hands on.
+    pub(super) async fn handed(
+        &self,
+        io: &mut Io<'_, Peer>,
+        held: &[HeldCopy],
+    ) -> Result<EvaluatorMaterial, Error> {
+        let transfers = self.work.transfers();
+        let keys = messages::transfer_keys(&self.work.parameters, transfers);
+        let mut handed = Zeroizing::<Vec<u8>>::default();
+        let take = |whole: &mut Vec<(usize, Vec<u8>)>| {
+            *handed = whole.pop().map(|(_, bytes)| bytes).unwrap_or_default();
+            Ok(())
         };
-        let handed = Zeroizing::new(handed);
-        let transfers = work.transfers();
+        keys.receive_pieces(io, 1, |_| keys.bytes, take).await?;
         let (verdict, rest) = handed.split_at(1);
         match verdict {
             [AGREED] => {}
@@ -123,13 +148,27 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             }
         }
         let (keys, rest) = rest.split_at(Block::BYTES * transfers);
-        let (positions, mut rest) = rest.split_at(bytes_for(transfers));
-        let mut selects = Vec::new();
-        let chain = running.chain()?;
-        let e = work.parameters.evaluated();
-        let mut evaluated = Zeroizing::new(Vec::with_capacity(e));
-        let mut encoded = Vec::with_capacity(e);
-        for (copy, fate) in chain.split.iter().enumerate() {
+        let (positions, said) = rest.split_at(bytes_for(transfers));
+        let keys = keys.as_chunks().0.iter().map(|key| Block::from_bytes(*key));
+        let (encoded, selects) = self.said_of_circuits(held, said)?;
+        Ok(EvaluatorMaterial {
+            keys: Zeroizing::new(keys.collect()),
+            positions: positions.to_vec(),
+            selects,
+            encoded,
+        })
+    }
+
+    /// What the evaluator says of each circuit.
+    fn said_of_circuits(
+        &self,
+        held: &[HeldCopy],
+        mut rest: &[u8],
+    ) -> Result<(Encoded, Vec<Hash>), Error> {
+        let (mut selects, evaluated) = (Vec::new(), self.work.parameters.evaluated());
+        let mut copies = Zeroizing::new(Vec::with_capacity(evaluated));
+        let mut labels = Vec::with_capacity(evaluated);
+        for (copy, fate) in self.chain.split.iter().enumerate() {
             let bytes = match fate {
                 Fate::Check => Block::BYTES,
                 Fate::Evaluate => EVALUATED_BYTES,
@@ -140,117 +179,145 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             let block = read_block(block);
             match fate {
                 Fate::Check => {
-                    let drawing = Drawing::begin(&running.copies[copy].seed);
+                    let drawing = Drawing::begin(&held[copy].seed);
                     if *drawing.order != block {
                         return Err(cheated(Cheat::Order(copy)));
                     }
                 }
                 Fate::Evaluate => {
-                    evaluated.push(copy);
-                    encoded.push(blinds(&running.oracle, copy, block, transfers));
+                    copies.push(copy);
+                    labels.push(blinds(&self.oracle, copy, block, self.work.transfers()));
                     selects.extend_from_slice(hash.as_chunks().0);
                 }
             }
         }
-        let keys = keys.as_chunks().0.iter().map(|key| Block::from_bytes(*key));
-        let handed = Handed {
-            keys: Zeroizing::new(keys.collect()),
-            positions: positions.to_vec(),
-            selects,
+        Ok((Encoded { copies, labels }, selects))
+    }
+
+    /// Takes the generator's strings, and checks that labels stand for what the evaluator chose.
+    pub(super) async fn strings(
+        &self,
+        io: &mut Io<'_, Peer>,
+        mut handed: EvaluatorMaterial,
+    ) -> Result<Encoded, Error> {
+        let (strings, transfers) = (messages::strings(self.work), self.work.transfers());
+        let Encoded { copies, labels } = &mut handed.encoded;
+        let take = |whole: &mut Vec<(usize, Vec<u8>)>| {
+            for (j, strings) in whole {
+                let (key, position) = (handed.keys[*j], bit(&handed.positions, *j));
+                accept(&self.oracle, *j, key, position, strings, copies, labels);
+            }
+            Ok(())
         };
-        (running.evaluated, running.encoded) = (evaluated, encoded);
-        let due = work.string_bytes() * transfers;
-        let incoming = Incoming::new(Kind::TransferStrings, transfers, due);
-        self.after_strings(running, incoming, handed)
-    }
-
-    /// Takes a message of the generator's strings.
-    pub(super) fn take_strings(
-        &mut self,
-        mut running: Box<Running>,
-        (mut incoming, handed): (Incoming, Handed),
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
-        let mut whole = Vec::new();
-        incoming.receive(payload, |_| self.work.string_bytes(), &mut whole)?;
-        for (j, strings) in whole {
-            let position = bit(&handed.positions, j);
-            let (key, evaluated) = (handed.keys[j], &running.evaluated);
-            let labels = &mut running.encoded;
-            accept(
-                &running.oracle,
-                j,
-                key,
-                position,
-                &strings,
-                evaluated,
-                labels,
-            );
-        }
-        self.after_strings(running, incoming, handed)
-    }
-
-    /// When all strings are there, checks that labels stand for what the evaluator chose.
-    fn after_strings(
-        &mut self,
-        running: Box<Running>,
-        incoming: Incoming,
-        handed: Handed,
-    ) -> Result<Stage, Error> {
-        if incoming.next_bytes() > 0 {
-            return Ok(Stage::AwaitingStrings(running, incoming, handed));
-        }
-        let labels = running.evaluated.iter().zip(&running.encoded);
-        for ((copy, labels), due) in labels.zip(&handed.selects) {
-            let found = expected_selects(&running.oracle, *copy, &select_bits(labels));
+        let length = |_| self.work.string_bytes();
+        strings.receive_pieces(io, transfers, length, take).await?;
+        for ((copy, labels), due) in copies.iter().zip(labels).zip(&handed.selects) {
+            let found = expected_selects(&self.oracle, *copy, &select_bits(labels));
             if found != *due {
                 return Err(cheated(Cheat::ChosenValues(*copy)));
             }
         }
-        let due = self.work.body_bytes() * self.work.copies();
-        let incoming = Incoming::new(Kind::Copies, self.work.copies(), due);
-        self.after_bodies(running, incoming)
+        Ok(handed.encoded)
     }
 
-    /// Takes a message of bodies.
-    pub(super) fn take_bodies(
-        &mut self,
-        mut running: Box<Running>,
-        mut incoming: Incoming,
-        payload: &[u8],
-    ) -> Result<Stage, Error> {
-        if self.threads == 1 {
-            incoming.pass_on(payload, &mut self.bodies(&mut running))?;
-            return self.after_bodies(running, incoming);
-        }
+    /// Takes the bodies, and judges each circuit. Returns the bits that most of the evaluated ones
+    /// say, and the cloud's half of each saved value.
+    pub(super) async fn bodies(
+        &self,
+        io: &mut Io<'_, Peer>,
+        held: &[HeldCopy],
+        encoded: &Encoded,
+    ) -> Result<(Vec<bool>, Vec<CloudValue>), Error> {
         /// Bytes of bodies that wait at most, but for one body.
         const WAITING_BYTES: usize = 1 << 28;
-        let bytes = self.work.body_bytes();
+        let (work, bytes) = (self.work, self.work.body_bytes());
         let together = self.threads.min(WAITING_BYTES / bytes.max(1));
-        incoming.receive(payload, |_| bytes, &mut running.bodies)?;
-        if running.bodies.len() >= together || incoming.next_bytes() == 0 {
-            self.judge_together(&mut running)?;
-            incoming.give_back(running.bodies.drain(..).map(|(_, bytes)| bytes));
+        let bodies = messages::bodies(work);
+        let mut incoming = bodies.incoming(work.copies());
+        let mut judge = Judge {
+            work,
+            circuits: Circuits {
+                oracle: &self.oracle,
+                loads: self.loads,
+                held,
+                encoded,
+            },
+            judging: None,
+            masked: Vec::with_capacity(encoded.copies.len()),
+            saved: Vec::with_capacity(work.copies()),
+        };
+        let mut waiting = Vec::new();
+        while incoming.next_bytes() > 0 {
+            let payload = bodies.receive_next(io, &incoming).await?;
+            if self.threads == 1 {
+                incoming.pass_on(payload, &mut judge)?;
+            } else {
+                incoming.receive(payload, |_| bytes, &mut waiting)?;
+                if waiting.len() >= together || incoming.next_bytes() == 0 {
+                    judge.judge_together(self.threads, &waiting)?;
+                    incoming.give_back(waiting.drain(..).map(|(_, bytes)| bytes));
+                }
+            }
+            io.progressed(work.progress(judge.saved.len()));
         }
-        self.after_bodies(running, incoming)
+        if bytes == 0 {
+            // Nothing is sent of circuits that save constants or inputs and do nothing else.
+            incoming.pass_empty(&mut judge)?;
+        }
+        let saved = work.saved(self.chain.head.id, &self.oracle, judge.saved);
+        let results = judge.masked.iter().map(|masked| &masked[..]);
+        let masked = majority(work.all_masked_bits(), results)?;
+        Ok((masked, saved.into_iter().map(CloudValue).collect()))
     }
+}
 
-    /// Who judges circuits as their bodies come.
-    fn bodies<'c>(&'c mut self, running: &'c mut Running) -> Bodies<'c, 'f, S> {
-        Bodies {
-            work: &self.work,
-            running,
-            judging: &mut self.judging,
-            done: &mut self.done,
-        }
+/// What circuits are judged by.
+struct Circuits<'j> {
+    oracle: &'j Oracle,
+    loads: &'j [CloudValue],
+    held: &'j [HeldCopy],
+    encoded: &'j Encoded,
+}
+
+impl Circuits<'_> {
+    /// Begins to judge circuit `copy`.
+    fn begin<'f, S: Scheme<Wire = Block>>(
+        &self,
+        work: &ServerRun<'f, S>,
+        copy: usize,
+        before_tables: &[u8],
+    ) -> Judging<'f, S> {
+        let place = self.encoded.copies.binary_search(&copy).ok();
+        let encoded = place.map(|place| &self.encoded.labels[place][..]);
+        let held = &self.held[copy];
+        Judging::begin(work, self.oracle, held, encoded, self.loads, before_tables)
+    }
+}
+
+/// Judges circuits as their bodies come.
+struct Judge<'j, 'f, S: Scheme<Wire = Block>> {
+    work: &'j ServerRun<'f, S>,
+    circuits: Circuits<'j>,
+    /// The circuit that is judged as its body comes.
+    judging: Option<Box<Judging<'f, S>>>,
+    /// The results of each evaluated circuit.
+    masked: Vec<Zeroizing<Vec<bool>>>,
+    /// What each circuit saves.
+    saved: Vec<SavedCopy>,
+}
+
+impl<S: Scheme<Wire = Block>> Judge<'_, '_, S> {
+    fn keep(&mut self, judged: Judged) {
+        self.masked.extend(judged.masked);
+        self.saved.push(judged.saved);
     }
 
     /// Judges the circuits whose bodies wait, on several threads.
-    fn judge_together(&mut self, running: &mut Running) -> Result<(), Error> {
-        let (work, bodies) = (&self.work, &running.bodies);
-        let judged = parallel::map(self.threads, bodies, |_, (copy, body)| {
+    fn judge_together(&mut self, threads: usize, bodies: &[(usize, Vec<u8>)]) -> Result<(), Error> {
+        let (work, circuits) = (self.work, &self.circuits);
+        let judged = parallel::map(threads, bodies, |_, (copy, body)| {
             let (before_tables, mut rest) = body.split_at(work.before_tables_bytes());
-            let mut judging = running.judging(work, *copy, before_tables);
+            let mut judging = circuits.begin(work, *copy, before_tables);
             while let Some(bytes) = judging.next_bytes() {
                 let tables;
                 (tables, rest) = rest.split_at(bytes);
@@ -258,78 +325,14 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
             }
             judging.finish(work, rest)
         });
-        self.done += judged.len() as u64;
         judged.into_iter().try_for_each(|judged| {
-            running.keep(judged?);
+            self.keep(judged?);
             Ok(())
         })
     }
-
-    /// When all bodies are there, counts what they say.
-    fn after_bodies(
-        &mut self,
-        mut running: Box<Running>,
-        mut incoming: Incoming,
-    ) -> Result<Stage, Error> {
-        if incoming.next_bytes() > 0 {
-            return Ok(Stage::AwaitingBodies(running, incoming));
-        }
-        if self.work.body_bytes() == 0 {
-            // Nothing is sent of circuits that save constants or inputs and do nothing else.
-            incoming.pass_empty(&mut self.bodies(&mut running))?;
-        }
-        let judged = mem::take(&mut running.judged);
-        let id = running.chain()?.head.id;
-        let saved = self.work.saved(id, &running.oracle, judged).into_iter();
-        running.saved = saved.map(CloudValue).collect();
-        let results = running.masked.iter().map(|masked| &masked[..]);
-        let masked = majority(self.work.all_masked_bits(), results)?;
-        let (evaluator, generator) = masked.split_at(self.work.masked_bits[0]);
-        let results = [pack(generator), pack(evaluator)];
-        Ok(Stage::Keeping(running, results))
-    }
 }
 
-impl Running {
-    /// What there is of the hash of the generator's input before its decodings come: H·π of each
-    /// circuit that is checked, H·s of each that is evaluated.
-    pub(super) fn hash_inputs(&self, hash: &InputHash) -> Result<Vec<Block>, Error> {
-        let copies = self.copies.iter().zip(self.chain()?.split.iter());
-        let sums = copies.map(|(held, fate)| match fate {
-            Fate::Check => Drawing::begin(&held.seed).hash_permute_bits(hash),
-            Fate::Evaluate => hash.of(0, &held.own),
-        });
-        Ok(sums.collect())
-    }
-
-    /// Begins to judge circuit `copy`.
-    fn judging<'f, S: Scheme<Wire = Block>>(
-        &self,
-        work: &ServerRun<'f, S>,
-        copy: usize,
-        before_tables: &[u8],
-    ) -> Judging<'f, S> {
-        let place = self.evaluated.binary_search(&copy).ok();
-        let encoded = place.map(|place| &self.encoded[place][..]);
-        let (held, loads) = (&self.copies[copy], &self.brought.loads);
-        Judging::begin(work, &self.oracle, held, encoded, loads, before_tables)
-    }
-
-    fn keep(&mut self, judged: Judged) {
-        self.masked.extend(judged.masked);
-        self.judged.push(judged.saved);
-    }
-}
-
-/// Judges one circuit after the other as their bodies come.
-struct Bodies<'c, 'f, S: Scheme<Wire = Block>> {
-    work: &'c ServerRun<'f, S>,
-    running: &'c mut Running,
-    judging: &'c mut Option<Box<Judging<'f, S>>>,
-    done: &'c mut u64,
-}
-
-impl<S: Scheme<Wire = Block>> Pieces for Bodies<'_, '_, S> {
+impl<S: Scheme<Wire = Block>> Pieces for Judge<'_, '_, S> {
     fn next_bytes(&self) -> Option<usize> {
         let work = self.work;
         match &self.judging {
@@ -337,21 +340,23 @@ impl<S: Scheme<Wire = Block>> Pieces for Bodies<'_, '_, S> {
                 let behind = work.body_bytes() - work.tables_end();
                 Some(judging.next_bytes().unwrap_or(behind))
             }
-            None => (self.running.judged.len() < work.copies()).then(|| work.before_tables_bytes()),
+            None => (self.saved.len() < work.copies()).then(|| work.before_tables_bytes()),
         }
     }
 
     fn take(&mut self, piece: &[u8]) -> Result<(), Error> {
-        let (work, copy) = (self.work, self.running.judged.len());
         match self.judging.take() {
-            None => *self.judging = Some(Box::new(self.running.judging(work, copy, piece))),
+            None => {
+                let judging = self.circuits.begin(self.work, self.saved.len(), piece);
+                self.judging = Some(Box::new(judging));
+            }
             Some(mut judging) if judging.next_bytes().is_some() => {
                 judging.segment(piece);
-                *self.judging = Some(judging);
+                self.judging = Some(judging);
             }
             Some(judging) => {
-                self.running.keep(judging.finish(work, piece)?);
-                *self.done += 1;
+                let judged = judging.finish(self.work, piece)?;
+                self.keep(judged);
             }
         }
         Ok(())

@@ -210,8 +210,8 @@ fn a_wrong_table_of_any_segment() {
         .input("y", "u4", Role::Evaluator)
         .value("sum", "u4")
         .value("more", "u4")
-        .step("sum = add(x, y)")
-        .step("more = add(sum, y)")
+        .call(["sum"], "add", ["x", "y"])
+        .call(["more"], "add", ["sum", "y"])
         .output("more", "u4", Recipient::Both, "more");
     let function = builder.finish().expect("a function");
     let inputs = [&bits(9, 4)[..], &bits(4, 4)[..]];
@@ -220,7 +220,7 @@ fn a_wrong_table_of_any_segment() {
         let place = CheatPlace::new(&function, malicious(COPIES), &trio().cloud.split());
         let [first, end] = [place.work.before_tables_bytes(), place.work.tables_end()];
         for at in [first, end - 1] {
-            let mut trio = trio();
+            let trio = trio();
             assert_eq!(trio.cloud.split()[place.checked], Fate::Check);
             let ended = trio.run(Some(Generator), &mut |_, kind, _, message| {
                 in_body(kind, message, place.body(place.checked) + at);
@@ -263,7 +263,7 @@ fn one_circuit_gets_another_input() {
             };
             check(&strategy, &ended);
             if matches!(due, Due::Right) {
-                let evaluator = trio.evaluator.finish().expect("done");
+                let evaluator = ended.evaluator.expect("done");
                 assert_eq!(
                     number(&evaluator.outputs),
                     (x + y) % 16,
@@ -294,7 +294,7 @@ fn a_lie_about_a_key_asks_for_no_fate() {
     let function = adder(4, Recipient::Both);
     let inputs = [&bits(9, 4)[..], &bits(4, 4)[..]];
     let seen = (0..COPIES as usize).map(|copy| {
-        let mut trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
+        let trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
         let fate = trio.cloud.split()[copy];
         let ended = trio.run(Some(Generator), &mut |_, kind, _, message| {
             if kind == Kind::KeyHashes {

@@ -115,14 +115,11 @@ fn oracle_of(terms: Terms, chain: &CloudChain, own_terms: &[u8], ended: &Ended) 
     let state = SavedState::new(Some(chain.head.place()), iter::empty());
     let nonce = *own_terms.first_chunk().expect("a nonce");
     let mut meeting = Meeting::new(Cloud, terms, nonce, Some(state));
-    for _ in 0..2 {
-        meeting.next(&mut Vec::new());
-    }
     for from in [Generator, Evaluator] {
         let is_terms =
             |heard: &&(Peer, Kind, Vec<u8>)| heard.0 == from && heard.1 == Kind::OutsourcedTerms;
         let heard = ended.heard.iter().find(is_terms).expect("terms");
-        meeting.receive(&heard.2).expect("terms");
+        meeting.hear(from, &heard.2).expect("terms");
     }
     meeting.oracle().expect("all terms")
 }
@@ -146,7 +143,7 @@ fn a_cloud_that_lies_about_its_split_reads_nothing_of_the_evaluators_input() {
     let with = |fate| chain.split.iter().position(|found| *found == fate);
     let checked = with(Fate::Check).expect("a checked circuit");
     let evaluated = with(Fate::Evaluate).expect("an evaluated circuit");
-    let mut trio = Trio::new(&function, parameters, inputs, 2, past);
+    let trio = Trio::new(&function, parameters, inputs, 2, past);
     let mut own_terms = Vec::new();
     let ended = trio.run(Some(Cloud), &mut |_, kind, _, message| {
         if kind == Kind::OutsourcedTerms {

@@ -22,7 +22,7 @@ fn two_runs(pay: &Function) -> Second {
     let (open, parameters) = (opened(), malicious(COPIES));
     let inputs = [&[][..], &bits(10, 8)[..]];
     let (generator, _, cloud) = run(&open, parameters, inputs, 1, Past::default()).expect("a run");
-    let older = (generator.saved.clone(), cloud.saved.clone());
+    let older = (generator.kept.saved.clone(), cloud.saved.clone());
     let past = kept(generator, cloud);
     let inputs = [&bits(1, 8)[..], &bits(20, 8)[..]];
     let (generator, _, cloud) = run(pay, parameters, inputs, 2, past).expect("a run");
@@ -38,7 +38,7 @@ fn third(due: Due, cheater: Peer, forge: impl FnOnce(&mut Second), rewrite: Rewr
     let mut second = two_runs(&pay);
     forge(&mut second);
     let inputs = [&bits(2, 8)[..], &bits(30, 8)[..]];
-    let mut trio = Trio::new(&pay, malicious(COPIES), inputs, 3, second.past);
+    let trio = Trio::new(&pay, malicious(COPIES), inputs, 3, second.past);
     let ended = trio.run(Some(cheater), rewrite);
     let strategy = Strategy {
         name: "over a chain",
@@ -47,7 +47,7 @@ fn third(due: Due, cheater: Peer, forge: impl FnOnce(&mut Second), rewrite: Rewr
     };
     check(&strategy, &ended);
     if matches!(due, Due::Right) {
-        let evaluator = trio.evaluator.finish().expect("done");
+        let evaluator = ended.evaluator.expect("done");
         assert_eq!(number(&evaluator.outputs), 10 + 21 + 32);
     }
 }
@@ -202,7 +202,7 @@ fn a_replayed_run_is_found() {
         }
     };
     let past = two_runs(&pay).past;
-    let mut trio = Trio::new(&pay, malicious(COPIES), inputs, 4, past);
+    let trio = Trio::new(&pay, malicious(COPIES), inputs, 4, past);
     let ended = trio.run(Some(Generator), &mut replay);
     let found = ended.ends.iter().filter(|end| end.is_err()).count();
     assert_eq!(found, 3, "{:?}", ended.ends);
@@ -219,10 +219,15 @@ fn a_value_that_claims_another_chain_is_found() {
         let inputs = [&[][..], &bits(10, 8)[..]];
         let (other, ..) = run(&open, parameters, inputs, 77, Past::default()).expect("a run");
         let newer = second.past.generator.iter().map(GeneratorValue::mark);
-        let forged = other.saved.into_iter().zip(newer).map(|(mut value, mark)| {
-            (value.0.chain, value.0.mark) = (id, mark);
-            value
-        });
+        let forged = other
+            .kept
+            .saved
+            .into_iter()
+            .zip(newer)
+            .map(|(mut value, mark)| {
+                (value.0.chain, value.0.mark) = (id, mark);
+                value
+            });
         second.past.generator = forged.collect();
     };
     third(Due::Caught(Cloud, gates), Generator, forge, &mut honest);

@@ -122,7 +122,7 @@ pub(super) fn check_all(cheater: Peer, strategies: &[Strategy]) {
     for strategy in strategies {
         let ends = INPUTS.map(|[x, y]| {
             let inputs = [&bits(x, 4)[..], &bits(y, 4)[..]];
-            let mut trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
+            let trio = Trio::new(&function, malicious(COPIES), inputs, 5, Past::default());
             let place = CheatPlace::new(&function, malicious(COPIES), &trio.cloud.split());
             let mut rewrite = |to, kind, number, message: &mut Vec<u8>| {
                 if number == 0 || kind == Kind::OutsourcedTerms || kind == Kind::OutsourcedResult {
@@ -133,8 +133,8 @@ pub(super) fn check_all(cheater: Peer, strategies: &[Strategy]) {
             check(strategy, &ended);
             if matches!(strategy.due, Due::Right) {
                 let sum = (x + y) % 16;
-                let generator = trio.generator.finish().expect("done");
-                let evaluator = trio.evaluator.finish().expect("done");
+                let generator = ended.generator.expect("done");
+                let evaluator = ended.evaluator.expect("done");
                 assert_eq!(number(&generator.outputs), sum, "{}", strategy.name);
                 assert_eq!(number(&evaluator.outputs), sum, "{}", strategy.name);
             }

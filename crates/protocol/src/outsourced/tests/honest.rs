@@ -1,20 +1,20 @@
 //! Runs of honest parties.
 
 use sha2::{Digest as _, Sha256};
-use tacit_function::{Function, FunctionBuilder, Recipient, Role};
+use tacit_circuit::Type;
+use tacit_function::{Function, FunctionBuilder, Operand, Recipient, Role};
 use tacit_garble::SchemeId;
 use zeroize::Zeroizing;
 
-use super::trio::{Past, Trio, adder, bits, honest, kept, malicious, number};
-use crate::io::memory::run_in_memory;
-use crate::message::Kind;
-use crate::outsourced::{
-    CloudOutcome, Evaluator, EvaluatorOutcome, GeneratorOutcome, Parameters, Peer, Shape, Terms,
+use super::trio::{
+    GeneratorOutcome, Past, Trio, adder, bits, honest, kept, malicious, number, semi_honest_ots,
 };
+use crate::message::Kind;
+use crate::outsourced::{CloudKept, Evaluator, EvaluatorOutcome, Parameters, Peer, Shape, Terms};
 use crate::saved::StoredChain as _;
 use crate::{Error, Incompatibility};
 
-pub(super) type Outcomes = (GeneratorOutcome, EvaluatorOutcome, CloudOutcome);
+pub(super) type Outcomes = (GeneratorOutcome, EvaluatorOutcome, CloudKept);
 
 pub(super) fn run(
     function: &Function,
@@ -23,13 +23,14 @@ pub(super) fn run(
     seed: u64,
     past: Past,
 ) -> Result<Outcomes, Error> {
-    let mut trio = Trio::new(function, parameters, inputs, seed, past);
-    run_in_memory([&mut trio.generator, &mut trio.evaluator, &mut trio.cloud])?;
-    Ok((
-        trio.generator.finish()?,
-        trio.evaluator.finish()?,
-        trio.cloud.finish()?,
-    ))
+    let trio = Trio::new(function, parameters, inputs, seed, past);
+    let ended = trio.run(None, &mut honest);
+    ended.ends.into_iter().collect::<Result<(), _>>()?;
+    let outcomes = (ended.generator, ended.evaluator, ended.cloud);
+    let (Some(generator), Some(evaluator), Some(cloud)) = outcomes else {
+        unreachable!("no party has failed");
+    };
+    Ok((generator, evaluator, cloud))
 }
 
 #[test]
@@ -55,7 +56,7 @@ fn each_recipient_gets_the_sum() {
                 due(Role::Evaluator),
                 "{parameters}"
             );
-            assert_eq!(generator.chain.id(), cloud.chain.id());
+            assert_eq!(generator.kept.chain.id(), cloud.chain.id());
         }
     }
 }
@@ -66,7 +67,7 @@ pub(super) fn opened() -> Function {
     builder
         .input("deposit", "u8", Role::Evaluator)
         .save("balance", "u8", "deposit")
-        .save("rate", "u8", "3:u8");
+        .save("rate", "u8", Operand::typed(3, Type::unsigned(8)));
     instance(&mut builder)
 }
 
@@ -81,8 +82,8 @@ pub(super) fn paid() -> Function {
         .input("bonus", "u8", Role::Garbler)
         .value("sum", "u8")
         .value("more", "u8")
-        .step("more = add(deposit, bonus)")
-        .step("sum = add(balance, more)")
+        .call(["more"], "add", ["deposit", "bonus"])
+        .call(["sum"], "add", ["balance", "more"])
         .save("balance", "u8", "sum")
         .save("rate", "u8", "rate")
         .output("now", "u8", Recipient::Evaluator, "sum")
@@ -101,9 +102,9 @@ fn values_go_from_run_to_run() {
         let (open, pay) = (opened(), paid());
         let (generator, _, cloud) =
             run(&open, parameters, [&[], &bits(10, 8)], 1, Past::default()).unwrap();
-        let marks = |generator: &GeneratorOutcome, cloud: &CloudOutcome| {
+        let marks = |generator: &GeneratorOutcome, cloud: &CloudKept| {
             let theirs = cloud.saved.iter().map(|value| value.mark());
-            let ours = generator.saved.iter().map(|value| value.mark());
+            let ours = generator.kept.saved.iter().map(|value| value.mark());
             assert!(ours.eq(theirs));
         };
         marks(&generator, &cloud);
@@ -128,7 +129,7 @@ fn a_version_may_be_loaded_again() {
     let parameters = malicious(3);
     let (generator, _, cloud) =
         run(&open, parameters, [&[], &bits(10, 8)], 1, Past::default()).unwrap();
-    let (first, again) = (generator.saved.clone(), cloud.saved.clone());
+    let (first, again) = (generator.kept.saved.clone(), cloud.saved.clone());
     let past = kept(generator, cloud);
     let (generator, _, cloud) = run(&pay, parameters, [&bits(0, 8), &bits(5, 8)], 2, past).unwrap();
     let past = Past {
@@ -145,8 +146,8 @@ fn a_version_may_be_loaded_again() {
 fn a_run_without_any_gate_saves() {
     let mut blank = FunctionBuilder::new("blank");
     blank
-        .save("balance", "u8", "40:u8")
-        .save("rate", "u8", "2:u8");
+        .save("balance", "u8", Operand::typed(40, Type::unsigned(8)))
+        .save("rate", "u8", Operand::typed(2, Type::unsigned(8)));
     let (blank, pay) = (instance(&mut blank), paid());
     let parameters = malicious(3);
     let (generator, _, cloud) = run(&blank, parameters, [&[], &[]], 1, Past::default()).unwrap();
@@ -172,7 +173,7 @@ fn different_versions_stop_the_run() {
         cloud: old,
         ..kept(generator, cloud)
     };
-    let mut trio = Trio::new(&pay, parameters, [&bits(0, 8), &bits(5, 8)], 3, past);
+    let trio = Trio::new(&pay, parameters, [&bits(0, 8), &bits(5, 8)], 3, past);
     let ended = trio.run(None, &mut honest);
     for end in ended.ends {
         let found = matches!(
@@ -190,7 +191,7 @@ fn values_of_another_chain_are_refused() {
     let parameters = malicious(3);
     let start = |seed| run(&open, parameters, [&[], &bits(1, 8)], seed, Past::default()).unwrap();
     let ((generator, _, cloud), (other, ..)) = (start(1), start(2));
-    assert_ne!(generator.chain.id(), other.chain.id());
+    assert_ne!(generator.kept.chain.id(), other.kept.chain.id());
     let past = kept(generator, cloud);
     let (chain, _) = past.chains.unwrap();
     let refused = crate::outsourced::Generator::new(
@@ -199,8 +200,8 @@ fn values_of_another_chain_are_refused() {
         parameters,
         &bits(0, 8),
         crate::outsourced::GeneratorStart::Chain(chain),
-        other.saved,
-        other.with_evaluator,
+        other.kept.saved,
+        semi_honest_ots().0,
         1,
         &Zeroizing::new([0; 32]),
     );
@@ -214,7 +215,7 @@ fn messages_look_alike_for_all_inputs() {
     let function = adder(6, Recipient::Both);
     let mut shapes = [(0, 0), (63, 63), (5, 40)].into_iter().map(|(x, y)| {
         let inputs = [&bits(x, 6)[..], &bits(y, 6)[..]];
-        let mut trio = Trio::new(&function, malicious(5), inputs, 1, Past::default());
+        let trio = Trio::new(&function, malicious(5), inputs, 1, Past::default());
         let ended = trio.run(None, &mut honest);
         assert_eq!(ended.ends, [Ok(()), Ok(()), Ok(())]);
         ended.sent
@@ -230,7 +231,7 @@ fn what_is_sent_is_frozen() {
     let function = adder(6, Recipient::Both);
     let digests = Peer::ALL.map(|peer| {
         let inputs = [&bits(23, 6)[..], &bits(18, 6)[..]];
-        let mut trio = Trio::new(&function, malicious(5), inputs, 1, Past::default());
+        let trio = Trio::new(&function, malicious(5), inputs, 1, Past::default());
         let mut digest = Sha256::new();
         let mut record = |to: Peer, kind: Kind, _, message: &mut Vec<u8>| {
             digest.update([to as u8, kind.byte()]);
@@ -245,7 +246,7 @@ fn what_is_sent_is_frozen() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
-    let expected = ["d1eaa594873fb76f", "e2dac4bdbcade809", "b9d174bb93dbc988"];
+    let expected = ["9a4ce6abf4b93180", "4da877422b1215dc", "58c107308e085f2a"];
     assert_eq!(digests, expected);
 }
 
@@ -254,7 +255,7 @@ fn what_is_sent_is_frozen() {
 fn semi_honest_transfers_are_refused() {
     let function = adder(6, Recipient::Both);
     let start = |parameters| {
-        let (_, with_generator) = super::trio::semi_honest_ots();
+        let (_, with_generator) = semi_honest_ots();
         let terms = Terms {
             function: function.digest(),
             scheme: SchemeId::HALF_GATES_TWO_CALL,

@@ -25,7 +25,7 @@ fn found(
     let place = CheatPlace::new(&function, malicious(copies), &[Fate::Check, Fate::Evaluate]);
     let run = |seed| {
         let inputs = [&bits(1, 2)[..], &bits(seed % 4, 2)[..]];
-        let mut trio = Trio::new(&function, malicious(copies), inputs, seed, Past::default());
+        let trio = Trio::new(&function, malicious(copies), inputs, seed, Past::default());
         let mut rewrite = |_, kind, _, message: &mut Vec<u8>| change(&place, kind, message);
         let ended = trio.run(Some(Peer::Generator), &mut rewrite);
         let mut ends = ended.ends.iter();

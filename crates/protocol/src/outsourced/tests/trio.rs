@@ -7,13 +7,13 @@ use tacit_kernels::{Block, Construction, Prg};
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::io::memory::{end_of, run_in_memory, run_through};
+use crate::io::memory::{run_both, run_three};
 use crate::message::Kind;
 use crate::outsourced::{
-    Cloud, CloudChain, CloudOutcome, CloudStart, CloudValue, Evaluator, Generator, GeneratorChain,
-    GeneratorOutcome, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Terms,
+    Cloud, CloudChain, CloudKept, CloudStart, CloudValue, Evaluator, EvaluatorOutcome, Generator,
+    GeneratorChain, GeneratorKept, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Terms,
+    Verdict,
 };
-use crate::party::{Action, Party};
 use crate::saved::{StoredChain as _, StoredValue as _};
 use crate::session::{Hello, SessionTag};
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, dealt};
@@ -35,7 +35,7 @@ pub(in crate::outsourced) fn adder(bits: u64, to: Recipient) -> Function {
         .input("x", &ty, Role::Garbler)
         .input("y", &ty, Role::Evaluator)
         .value("sum", &ty)
-        .step("sum = add(x, y)")
+        .call(["sum"], "add", ["x", "y"])
         .output("sum", &ty, to, "sum");
     builder.finish().expect("a function")
 }
@@ -49,8 +49,9 @@ pub(super) struct Past {
 }
 
 /// The state after a run, in which all that was saved is loaded next, through its bytes.
-pub(super) fn kept(generator: GeneratorOutcome, cloud: CloudOutcome) -> Past {
+pub(super) fn kept(generator: GeneratorOutcome, cloud: CloudKept) -> Past {
     let chain = |bytes: &[u8]| GeneratorChain::from_bytes(bytes).expect("its bytes");
+    let generator = generator.kept;
     let mut chains = (
         chain(&generator.chain.to_bytes()),
         CloudChain::from_bytes(&cloud.chain.to_bytes()).expect("its bytes"),
@@ -67,6 +68,12 @@ pub(super) fn kept(generator: GeneratorOutcome, cloud: CloudOutcome) -> Past {
         generator: generators.collect::<Result<_, _>>().expect("its bytes"),
         cloud: clouds.collect::<Result<_, _>>().expect("its bytes"),
     }
+}
+
+/// What a run leaves the generator, and gives it.
+pub(super) struct GeneratorOutcome {
+    pub(super) kept: GeneratorKept,
+    pub(super) outputs: Zeroizing<Vec<bool>>,
 }
 
 /// The parties of a run.
@@ -89,13 +96,13 @@ fn session_tag(number: u8) -> crate::session::RunTag {
 pub(super) fn semi_honest_ots() -> (GarblerOt, EvaluatorOt) {
     let mut rng = UnwrapErr(getrandom::SysRng);
     let tag = session_tag(1);
-    let mut garbler = GarblerSetup::new(&tag, &mut rng).expect("a setup");
-    let mut evaluator = EvaluatorSetup::new(&tag, &mut rng).expect("a setup");
-    run_in_memory([&mut garbler, &mut evaluator]).expect("a setup");
-    (
-        garbler.finish().expect("done"),
-        evaluator.finish().expect("done"),
-    )
+    let garbler = GarblerSetup::new(&tag, &mut rng).expect("a setup");
+    let evaluator = EvaluatorSetup::new(&tag, &mut rng).expect("a setup");
+    let made = run_both(
+        async |io| garbler.run(io).await?.ots(),
+        async |io| evaluator.run(io).await?.ots(),
+    );
+    made.expect("a setup")
 }
 
 impl<'f> Trio<'f> {
@@ -161,56 +168,62 @@ impl<'f> Trio<'f> {
     }
 
     /// Runs to the end of all. `cheater`'s messages are given to `rewrite` before they leave.
-    pub(super) fn run(&mut self, cheater: Option<Peer>, rewrite: Rewrite<'_>) -> Ended {
+    pub(super) fn run(self, cheater: Option<Peer>, rewrite: Rewrite<'_>) -> Ended {
         let mut sent: [Vec<(Peer, Kind, usize)>; 3] = Default::default();
         let mut heard = Vec::new();
-        let mut evaluator = Reading {
-            party: &mut self.evaluator,
-            from: Peer::Evaluator,
-        };
-        let parties: [&mut dyn Party<Peer>; 3] =
-            [&mut self.generator, &mut evaluator, &mut self.cloud];
-        let mut failures = run_through(parties, &mut |own, to, kind, (_, payload)| {
-            if cheater == Some(Peer::ALL[own]) {
-                let before = sent[own].iter().filter(|(_, k, _)| *k == kind).count();
-                rewrite(to, kind, before, payload);
-            }
-            sent[own].push((to, kind, payload.len()));
-            if cheater == Some(to) {
-                heard.push((Peer::ALL[own], kind, payload.clone()));
-            }
-            Ok(())
-        });
-        let from = evaluator.from;
-        let mut ends = [0, 1, 2].map(|own| end_of(&mut failures, own));
-        let own = Peer::Evaluator as usize;
-        if let Err(error) = &ends[own]
-            && let Some(refusal) = self.evaluator.refusal(from, error)
+        let (mut verdict, mut from) = (Verdict::default(), None);
+        let (generator, mut evaluator, cloud) = run_three(
+            async |io| {
+                let (kept, awaited) = self.generator.make(io).await?;
+                let outputs = awaited.receive(io).await?;
+                Ok(GeneratorOutcome { kept, outputs })
+            },
+            async |io| {
+                let ended = self.evaluator.evaluate(io, &mut verdict).await;
+                from = io.from();
+                ended
+            },
+            async |io| {
+                let (kept, results) = self.cloud.judge(io).await?;
+                results.give(io)?;
+                Ok(kept)
+            },
+            &mut |own, to, kind, (_, payload)| {
+                if cheater == Some(Peer::ALL[own]) {
+                    let before = sent[own].iter().filter(|(_, k, _)| *k == kind).count();
+                    rewrite(to, kind, before, payload);
+                }
+                sent[own].push((to, kind, payload.len()));
+                if cheater == Some(to) {
+                    heard.push((Peer::ALL[own], kind, payload.clone()));
+                }
+                Ok(())
+            },
+        );
+        if let Err(error) = &evaluator
+            && let Some(refusal) = from.and_then(|from| verdict.refusal(from, error))
         {
             // What its user reads: the peers have been told without it.
-            ends[own] = Err(refusal);
+            evaluator = Err(refusal);
         }
-        Ended { ends, sent, heard }
+        let (generator, generators_end) = apart(generator);
+        let (evaluator, evaluators_end) = apart(evaluator);
+        let (cloud, clouds_end) = apart(cloud);
+        Ended {
+            ends: [generators_end, evaluators_end, clouds_end],
+            generator,
+            evaluator,
+            cloud,
+            sent,
+            heard,
+        }
     }
 }
 
-/// The evaluator, and whose message it reads, such as an abort.
-struct Reading<'a> {
-    party: &'a mut Evaluator,
-    from: Peer,
-}
-
-impl Party<Peer> for Reading<'_> {
-    fn next(&mut self, message: &mut Vec<u8>) -> Result<Action<Peer>, Error> {
-        let action = self.party.next(message)?;
-        if let Action::Receive { from, .. } = action {
-            self.from = from;
-        }
-        Ok(action)
-    }
-
-    fn receive(&mut self, payload: &[u8]) -> Result<(), Error> {
-        self.party.receive(payload)
+fn apart<T>(ended: Result<T, Error>) -> (Option<T>, Result<(), Error>) {
+    match ended {
+        Ok(outcome) => (Some(outcome), Ok(())),
+        Err(error) => (None, Err(error)),
     }
 }
 
@@ -221,10 +234,13 @@ pub(super) type Rewrite<'r> = &'r mut dyn FnMut(Peer, Kind, usize, &mut Vec<u8>)
 /// Changes nothing.
 pub(super) fn honest(_: Peer, _: Kind, _: usize, _: &mut Vec<u8>) {}
 
-/// How a run ended for generator, evaluator and cloud, what each sent, and what was sent to the
-/// cheater, whether or not its own machine had ended before.
+/// How a run ended for generator, evaluator and cloud, what it gave them, what each sent, and what
+/// was sent to the cheater, whether or not its own script had ended before.
 pub(super) struct Ended {
     pub(super) ends: [Result<(), Error>; 3],
+    pub(super) generator: Option<GeneratorOutcome>,
+    pub(super) evaluator: Option<EvaluatorOutcome>,
+    pub(super) cloud: Option<CloudKept>,
     pub(super) sent: [Vec<(Peer, Kind, usize)>; 3],
     pub(super) heard: Vec<(Peer, Kind, Vec<u8>)>,
 }

@@ -1,6 +1,8 @@
 //! Lots, sent and received.
 
 use super::*;
+use crate::io::Message;
+use crate::io::memory::run_both;
 
 /// A lot is the same on any number of threads, and each instance is what its seed garbles.
 #[test]
@@ -21,11 +23,12 @@ fn a_lot_arrives_instance_by_instance() {
                         kept.push(bytes.to_vec());
                         Ok(())
                     };
-                    let lot = GarblingLot::new(scheme, program, delta, &seeds, threads);
-                    let mut garbler = lot.expect("threads");
-                    let lot = ReceivingLot::new(scheme, program, count, keep);
-                    let mut evaluator = lot.expect("small");
-                    run_in_memory([&mut garbler, &mut evaluator]).expect("honest");
+                    let what = (scheme, program);
+                    let ended = run_both(
+                        async |io| send_lot(io, what, &delta, &seeds, threads),
+                        async |io| receive_lot(io, what, count, keep).await,
+                    );
+                    ended.expect("honest");
                     assert_eq!(kept.len(), seeds.len());
                     for (seed, kept) in seeds.iter().zip(&kept) {
                         let mut bytes = Vec::new();
@@ -58,17 +61,21 @@ fn a_lot_of_many_frames_is_what_its_seeds_garble() {
                 seed.garble(scheme, program, delta, &mut expected);
             }
             for threads in [1, 3] {
-                let lot = GarblingLot::new(scheme, program, delta, &seeds, threads);
-                let mut lot = lot.expect("threads");
-                let (mut frame, mut sent) = (Vec::new(), Vec::new());
-                while lot.next(&mut frame).expect("it waits for nothing") != Action::Done {
-                    sent.extend_from_slice(&frame);
-                }
+                let mut sent = Vec::new();
+                let ended = run_two(
+                    async |io| send_lot(io, (scheme, program), &delta, &seeds, threads),
+                    async |_| Ok(()),
+                    &mut |_, _, _, (_, frame)| {
+                        sent.append(frame);
+                        Ok(())
+                    },
+                );
+                ended.results.0.expect("it waits for nothing");
                 assert!(sent == expected, "{threads} threads");
             }
         }
     }
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         with_scheme(rung.id, Check).expect("known");
     }
 }
@@ -82,21 +89,26 @@ fn a_lot_takes_what_is_due_and_no_more() {
             let function = comparison(Recipient::Both);
             let program = function.components()[0].program();
             let size = InstanceTables::size(scheme, program) as usize;
-            let lot = || ReceivingLot::new(scheme, program, 2, |_: &[u8]| Ok(())).expect("small");
+            // A lot of two instances, of which this many bytes come.
+            let lot = |bytes: usize| {
+                let ended = run_two(
+                    async |io| {
+                        *io.message() = vec![0; bytes];
+                        io.send(Message::exactly(Kind::LotTables, bytes))
+                    },
+                    async |io| receive_lot(io, (scheme, program), 2, |_| Ok(())).await,
+                    &mut |_, _, _, _| Ok(()),
+                );
+                ended.results.1
+            };
             for bad in [0, 1, size, 2 * size - 1, 2 * size + 1] {
-                let mut lot = lot();
-                let taken = lot.receive(&vec![0; bad]);
+                let taken = lot(bad);
                 assert!(
                     matches!(taken, Err(Error::PeerMisbehaved(_))),
                     "{bad} bytes"
                 );
-                let due = lot.receive(&vec![0; 2 * size]);
-                assert!(due.is_err(), "the lot is spent");
-                assert!(lot.next(&mut Vec::new()).is_err(), "the lot is spent");
             }
-            let mut lot = lot();
-            lot.receive(&vec![0; 2 * size]).expect("due");
-            assert_eq!(lot.next(&mut Vec::new()), Ok(Action::Done));
+            lot(2 * size).expect("due");
         }
     }
     with_scheme(SchemeId::HALF_GATES_TWO_CALL, Check).expect("known");

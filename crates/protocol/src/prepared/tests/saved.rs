@@ -4,11 +4,8 @@ use tacit_garble::{HalfGates, SchemeId};
 use tacit_kernels::Construction;
 
 use super::*;
-use crate::io::memory::run_through;
 use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
-use crate::saved::{ChainId, Mark, StoredValue as _};
-
-const CHAIN: ChainId = ChainId([9; 16]);
+use crate::saved::{Mark, StoredValue as _};
 
 /// What both keep between runs.
 type Kept = (Vec<GarblerHalf>, Vec<EvaluatorHalf>);
@@ -44,15 +41,10 @@ fn run<S: Scheme>(
             loads: &kept.1,
         },
     );
-    let (mut garbler, prepared) = sides_after(scheme, function, inputs, past, seed);
-    let early = gather(&mut garbler, &prepared, &mut Vec::new());
-    let mut evaluator = prepared.evaluating(early);
-    run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
-    let (mine, mut garbler) = garbler.save(CHAIN).expect("it has stopped for that");
-    let (theirs, mut evaluator) = evaluator.save(CHAIN).expect("it has stopped for that");
-    run_in_memory([&mut garbler, &mut evaluator]).expect("both are honest");
-    let results = [garbler.finish(), evaluator.finish()].map(|bits| bits.expect("done"));
-    (results, (mine, theirs))
+    let sides = sides_after(scheme, function, inputs, past, seed);
+    let ended = sides.run(true, &mut |_, _, _, _| Ok(()));
+    let ((mine, told), (theirs, shown)) = ended.both().expect("both are honest");
+    ([told, shown], (mine, theirs))
 }
 
 /// Runs that go on from each other, under another Δ each.
@@ -126,7 +118,7 @@ fn no_result_leaves_before_what_is_saved_is_kept() {
     }
 }
 
-/// Drives both until they wait for each other or stop.
+/// Runs both up to what they save.
 fn stops_before_results(function: &Function) {
     let kept = begun();
     let past = (
@@ -140,39 +132,35 @@ fn stops_before_results(function: &Function) {
         },
     );
     let more = bits(7);
-    let (mut garbler, prepared) = sides_after(scheme(), function, [&[], &more], past, 2);
     let mut sent = Vec::new();
-    let early = gather(&mut garbler, &prepared, &mut sent);
-    let mut evaluator = prepared.evaluating(early);
-    let parties: [&mut dyn Party; 2] = [&mut garbler, &mut evaluator];
-    let failures = run_through(parties, &mut |_, _, kind, (_, payload)| {
-        let is_result = matches!(kind, Kind::Decoding | Kind::Result);
-        assert!(!is_result, "{kind} before anything is kept");
-        sent.push((kind, payload.clone()));
+    let sides = sides_after(scheme(), function, [&[], &more], past, 2);
+    let ended = sides.run(false, &mut |_, _, kind, _| {
+        sent.push(kind);
         Ok(())
     });
-    assert!(failures.is_empty(), "{failures:?}");
-    let kinds: Vec<Kind> = sent.iter().map(|sent| sent.0).collect();
+    ended.both().expect("both stop");
+    let is_result = |kind: &Kind| matches!(kind, Kind::Decoding | Kind::Result);
     assert!(
-        kinds.contains(&Kind::SavedLinks) && kinds.contains(&Kind::Unmask),
-        "{kinds:?}"
+        !sent.iter().any(is_result),
+        "{sent:?} before anything is kept"
     );
-    assert!(garbler.finish().is_err() && evaluator.finish().is_err());
+    assert!(
+        sent.contains(&Kind::SavedLinks) && sent.contains(&Kind::Unmask),
+        "{sent:?}"
+    );
 }
 
 #[test]
 fn what_does_not_fit_is_not_loaded() {
     let (function, kept) = (go_on(), begun());
     let error = |chain: Option<ChainId>, loads: &[GarblerHalf]| {
-        let (delta, shelf) = (Block::ONES, Shelf::<GarblerInstance<Block>>(Vec::new()));
-        let given = (&[][..], Past { chain, loads });
-        let ots = GarblerOts {
-            numbers: (0..8).collect(),
-            q: vec![Block::ZERO; 8],
+        let theirs = Past {
+            chain: Some(CHAIN),
+            loads: &kept.1[..],
         };
-        let (tag, seed) = (tag(&function, scheme().id()), Zeroizing::new([1; 32]));
-        let run = Garbling::new(scheme(), &function, tag, given, (delta, ots), shelf, &seed);
-        run.err()
+        let (more, past) = (bits(1), (Past { chain, loads }, theirs));
+        let sides = sides_after(scheme(), &function, [&[], &more], past, 3);
+        sides.run(true, &mut |_, _, _, _| Ok(())).results.0.err()
     };
     assert_eq!(error(Some(CHAIN), &kept.0), None);
     let other = Error::OtherChain {
@@ -222,23 +210,16 @@ fn other_schemes_keep_nothing() {
     impl SchemeVisitor for Refused<'_> {
         type Output = ();
         fn visit<S: Scheme>(self, scheme: S) {
-            let shelf = Shelf::<GarblerInstance<S::Wire>>(Vec::new());
-            let (numbers, q) = ((0..8).collect(), vec![Block::ZERO; 8]);
-            let offers = (Block::ONES, GarblerOts { numbers, q });
-            let (tag, seed) = (tag(self.0, scheme.id()), Zeroizing::new([1; 32]));
-            let inputs = bits(1);
-            let given = (&inputs[..], Past::NOTHING);
-            let run = Garbling::new(scheme, self.0, tag, given, offers, shelf, &seed);
-            assert_eq!(
-                run.is_ok(),
-                KEEPING.contains(&scheme.id()),
-                "{}",
-                scheme.id()
-            );
+            let (mine, theirs) = (bits(1), bits(2));
+            let sides = sides(scheme, self.0, [&mine, &theirs]);
+            let (garbler, evaluator) = sides.run(true, &mut |_, _, _, _| Ok(())).results;
+            let keeps = KEEPING.contains(&scheme.id());
+            assert_eq!(garbler.is_ok(), keeps, "{}", scheme.id());
+            assert_eq!(evaluator.is_ok(), keeps, "{}", scheme.id());
         }
     }
     let function = begin();
-    for rung in &LADDER {
+    for rung in &SCHEMES {
         with_scheme(rung.id, Refused(&function)).expect("on the ladder");
     }
 }

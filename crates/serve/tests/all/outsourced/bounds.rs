@@ -30,7 +30,12 @@ fn the_other_server_begins_no_more_sessions_than_clients_may() {
     (0..TIMES).for_each(|_| session().expect("a session"));
     let refused = session().err();
     assert!(
-        matches!(refused, Some(Error::PeerAborted(AbortReason::Busy))),
+        matches!(
+            refused,
+            Some(Error::Protocol(ProtocolError::PeerAborted(
+                AbortReason::Busy
+            )))
+        ),
         "{refused:?}"
     );
     let client = three.session(0, GENERATOR);

@@ -139,10 +139,7 @@ impl tacit_protocol::prepared::Instances for LeasedLot<'_> {
 }
 
 fn broken() -> Error {
-    Error::Material(
-        "what is in stock for `authenticated` is not as it was kept; run `tacit stock check`"
-            .to_owned(),
-    )
+    Error::damaged("what is in stock for authenticated is not as it was kept")
 }
 
 #[cfg(test)]
@@ -187,7 +184,7 @@ mod tests {
             own: PeerId([1; 32]),
             peer: PeerId([2; 32]),
             role: Role::Garbler,
-            scheme: tacit_stock::SchemeId(*b"test"),
+            scheme: *b"test",
         };
         let (epoch, limits) = (EpochId::generate(0).expect("randomness"), Limits::default());
         let stock = stocks.and_then(|stocks| stocks.create(id, epoch, &[], limits));

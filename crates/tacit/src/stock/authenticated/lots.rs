@@ -5,7 +5,7 @@ use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_protocol::authenticated::{
-    self, BLOCK_BYTES, Epoch, MAX_SECURITY_BITS, MakingInstances, MakingTriples, SecurityBits,
+    self, BLOCK_BYTES, Epoch, InstanceOrder, MAX_SECURITY_BITS, SecurityBits, TripleOrder,
     blocks_for, check_linked, instance_bytes,
 };
 use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
@@ -13,9 +13,10 @@ use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
 use super::leased::LotName;
 use super::prepare::{Keep, Part};
 use super::{Content, LOT_SCHEME, LotTerms, Needs, triples};
+use crate::advice::advice;
 use crate::authenticated::construction;
 use crate::cost::FromStock;
-use crate::driver::{drive, seed};
+use crate::driver::{run_script, seed};
 use crate::order::{Garbled, Order, Secured};
 use crate::scheme::default_scheme;
 use crate::{Error, Session};
@@ -103,11 +104,14 @@ impl<'w> LotPreparation<'w> {
             let bytes = instance_bytes(Role::Evaluator, component, form);
             let bytes = bytes.saturating_add(shape.record_bytes());
             if bytes > MAX_INSTANCE_BYTES {
-                return Err(Error::Material(format!(
-                    "an instance of {} takes {bytes} bytes at the evaluator, and a stock keeps at \
-                     most {MAX_INSTANCE_BYTES} of one",
-                    component.name()
-                )));
+                return Err(Error::material(
+                    format!(
+                        "an instance of {} takes {bytes} bytes at the evaluator, and a stock keeps \
+                         at most {MAX_INSTANCE_BYTES} of one",
+                        component.name()
+                    ),
+                    advice!(),
+                ));
             }
         }
         Ok(order)
@@ -224,6 +228,7 @@ impl<'w> LotPreparation<'w> {
         units: u64,
         keep: &Keep<'_>,
     ) -> Result<(), Error> {
+        let seed = seed();
         match self.task.unit {
             Unit::Instances(function) => {
                 let needs = Needs::instances(function, self.scheme_id());
@@ -235,19 +240,23 @@ impl<'w> LotPreparation<'w> {
                     *number += 1;
                     keep(place, *number - 1, instance)
                 };
-                let how = (
+                let order = InstanceOrder {
+                    components: &order,
                     security,
-                    construction(self.scheme_id())?,
-                    self.ordered_at()?,
-                );
-                let mut party = MakingInstances::new(epoch, &order, how, keep, &seed())?;
-                drive(session.channel(), &mut party, &mut self.watch)
+                    construction: construction(self.scheme_id())?,
+                    ordered_at: self.ordered_at()?,
+                };
+                run_script(session.channel(), &mut self.watch, async |io| {
+                    order.make(io, epoch, keep, &seed).await
+                })
             }
             Unit::Triples(blocks) => {
                 let blocks = units.saturating_mul(blocks);
                 let keep = |first, blocks: &[u8]| keep(0, first, blocks);
-                let mut party = MakingTriples::new(epoch, blocks, security, keep, &seed())?;
-                drive(session.channel(), &mut party, &mut self.watch)
+                let order = TripleOrder { blocks, security };
+                run_script(session.channel(), &mut self.watch, async |io| {
+                    order.make(io, epoch, keep, &seed).await
+                })
             }
         }
     }

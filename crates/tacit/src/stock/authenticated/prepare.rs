@@ -14,6 +14,7 @@ use tacit_stock::{ComponentDigest, KindMarks, LotWriter, Preparation, Shape, Spa
 use super::leased::LotName;
 use super::lots::LotPreparation;
 use super::{Content, LOT_BYTES, LOT_SCHEME, Lot, LotTerms, is_of_lot, lot_of};
+use crate::advice::advice;
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
@@ -37,7 +38,12 @@ pub(super) struct Part {
 impl Part {
     /// What an instance is in the stock, with what it says of its lot.
     fn shape(&self) -> Result<Shape, Error> {
-        let too_large = |_| Error::Material(format!("an instance of {} is too large", self.name));
+        let too_large = |_| {
+            Error::material(
+                format!("an instance of {} is too large", self.name),
+                advice!(),
+            )
+        };
         Ok(Shape {
             secret_bytes: u32::try_from(self.bytes).map_err(too_large)?,
             table_bytes: LotName::header_bytes(&self.content),
@@ -236,7 +242,7 @@ fn broken_off(kinds: &[KindMarks]) -> Vec<ComponentDigest> {
 fn make(
     order: &mut LotPreparation<'_>,
     (session, opened): (&mut Session, &mut OpenedStock),
-    mut setup: EpochSetup,
+    setup: EpochSetup,
     lot: NewLot,
     units: u64,
 ) -> Result<u8, Error> {
@@ -248,9 +254,8 @@ fn make(
         tried: Tried::Authenticated,
         unfinished: tried.as_ref().map_or(0, |tried| tried.before),
     })?;
-    session.set_up_epoch(&mut setup, tried.as_mut())?;
+    let epoch = session.set_up_epoch(setup, tried.as_mut())?.epoch()?;
     let spans: Vec<_> = lot.spans().collect();
-    let epoch = setup.finish()?;
     // Who is done may hear only when it publishes that the other found a cheat.
     let made = lot.fill(security, |keep| {
         order.make(session, epoch, security, units, keep)

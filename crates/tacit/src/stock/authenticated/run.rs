@@ -5,9 +5,7 @@ use core::ops::RangeInclusive;
 
 use tacit_function::Role;
 use tacit_garble::SchemeId;
-use tacit_protocol::authenticated::{
-    AuthenticatedParty, Evaluator, Garbler, LinkedRun, StockedTriples, Terms,
-};
+use tacit_protocol::authenticated::{LinkedRun, StockedTriples, Terms};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Lease, Span, Tried};
@@ -16,9 +14,9 @@ use zeroize::Zeroizing;
 use super::leased::LeasedLot;
 use super::{LOT_SCHEME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
 use crate::cost::{Clock, FromStock};
-use crate::driver::{drive, run_script, seed};
+use crate::driver::{run_script, seed};
 use crate::stock::failure::StockFailure;
-use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
+use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers, unit};
 use crate::{Error, Session};
@@ -83,18 +81,13 @@ impl StockedRun<'_> {
         let made_at_bits = lot.name.made_at_bits;
         let (session, watch) = (self.session, self.watch);
         let given = (self.terms, self.inputs);
-        let from_stock = match needs.places.is_empty() {
-            true => FromStock::Triples,
-            false => FromStock::Instances,
-        };
-        let ran = match (from_stock, opened.role) {
-            (FromStock::Triples, Role::Garbler) => {
-                from_triples::<Garbler<'_>>(session, given, lot, watch)
-            }
-            (FromStock::Triples, Role::Evaluator) => {
-                from_triples::<Evaluator<'_>>(session, given, lot, watch)
-            }
-            (FromStock::Instances, role) => from_instances(session, role, given, lot, watch),
+        let role = opened.role;
+        let (from_stock, ran) = if needs.places.is_empty() {
+            let ran = from_triples(session, role, given, lot, watch);
+            (FromStock::Triples, ran)
+        } else {
+            let ran = from_instances(session, role, given, lot, watch);
+            (FromStock::Instances, ran)
         };
         // Before the peer hears why: it could take more of the lot meanwhile.
         let ended = |error| after_run(opened, &name, kind, error);
@@ -163,34 +156,26 @@ fn wanted(
         let count: u64 = available.iter().sum();
         enough.extend((runs > 0).then_some((bits, count, place, runs)));
     }
-    let of_lots = |runs_of: &dyn Fn(usize) -> RangeInclusive<u64>| {
-        let lots = (0..lots.len()).map(runs_of);
-        let bounds = lots.flat_map(|runs| {
-            let each = needed.iter();
-            each.map(move |needed| needed * runs.start()..=needed * runs.end())
-        });
-        bounds.collect()
-    };
-    let Some((_, _, place, runs)) = enough.into_iter().min() else {
-        // More than there is of any, which is found to be short.
-        return Ok(of_lots(&|_| 1..=1));
-    };
-    let most = runs.min(1 + ahead);
-    Ok(of_lots(&|lot| if lot == place { 1..=most } else { 0..=0 }))
+    let chosen = enough.into_iter().min();
+    let chosen = chosen.map(|(_, _, place, runs)| (place, runs.min(1 + ahead)));
+    Ok(counts_of_one_lot(lots.len(), needed, chosen))
 }
 
 /// Runs from triples.
-fn from_triples<'a, P: AuthenticatedParty<'a>>(
+fn from_triples<'a>(
     session: &mut Session,
+    role: Role,
     (terms, inputs): (Terms<'a>, &[bool]),
     lot: LeasedLot<'a>,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Zeroizing<Vec<bool>>, Clock), Error> {
     let triples = StockedTriples::new(lot.name.id, Box::new(lot))?;
-    let mut party = P::from_stock(terms, inputs, triples, &seed())?;
-    let online = Clock::start(session);
-    drive(session.channel(), &mut party, watch)?;
-    Ok((party.finish()?.0, online))
+    let (online, seed) = (Clock::start(session), seed());
+    let outputs = run_script(session.channel(), watch, async |io| {
+        let run = terms.run_from_stock(io, role, inputs, triples, &seed);
+        run.await
+    })?;
+    Ok((outputs, online))
 }
 
 /// Runs from instances.

@@ -9,8 +9,7 @@ use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{
-    Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, PreparingEvaluator,
-    PreparingGarbler, held_bits,
+    Batch, Circuits, EvaluatorExecution, GarblerExecution, Plan, held_bits,
 };
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
@@ -18,7 +17,7 @@ use tacit_stock::{LotWriter, Span, Tried};
 use super::{
     BatchVisitor, NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape, with_batch_scheme,
 };
-use crate::driver::drive;
+use crate::driver::{run_script, seed};
 use crate::order::{Garbled, Order, Secured};
 use crate::scheme::default_scheme;
 use crate::session::{OrderTerms, OtNeed};
@@ -266,10 +265,10 @@ fn charged(
     let charged = match opened.role {
         Role::Evaluator => {
             let charged = tries::charged(bits, name.tried, tried.before)?;
-            tries::tell(session, charged)?;
+            session.exchange(async |io| tries::tell(io, charged))?;
             charged
         }
-        Role::Garbler => tries::hear(session, bits)?,
+        Role::Garbler => session.exchange(async |io| tries::hear(io, bits).await)?,
     };
     Ok((tried, charged))
 }
@@ -283,7 +282,6 @@ fn make<S: Scheme<Wire = Block>>(
     (lot, tried): (&LotWriter, &mut CountedTry),
 ) -> Result<(), Error> {
     let (threads, watch) = (order.threads.get(), &mut order.watch);
-    let mut rng = UnwrapErr(getrandom::SysRng);
     let failure = StockFailure::default();
     let keeper = Keeper {
         lot,
@@ -292,21 +290,24 @@ fn make<S: Scheme<Wire = Block>>(
         tables: Vec::new(),
         failure: &failure,
     };
-    let driven = match order.task.role {
+    let prepared = match order.task.role {
         Role::Garbler => {
-            let ot = session.offered_ots(tag, batch.ots())?;
-            let mut party = PreparingGarbler::new(batch, ot, keeper, threads, &mut rng)?;
-            let driven = drive(session.channel(), &mut party, watch);
-            driven.and_then(|()| Ok(party.finish().map(drop)?))
+            let (mut ot, seed) = (session.offered_ots(tag, batch.ots())?, seed());
+            run_script(session.channel(), watch, async |io| {
+                let prepared = batch.prepare_as_garbler(io, &mut ot, keeper, threads, &seed);
+                prepared.await.map(drop)
+            })
         }
         Role::Evaluator => {
-            let ot = session.chosen_ots(tag, batch.ots())?;
-            let mut party = PreparingEvaluator::new(batch, ot, keeper, threads, &mut rng)?;
-            let driven = drive(session.channel(), &mut party, watch);
-            driven.and_then(|()| Ok(party.finish().map(drop)?))
+            let mut ot = session.chosen_ots(tag, batch.ots())?;
+            let mut rng = UnwrapErr(getrandom::SysRng);
+            run_script(session.channel(), watch, async |io| {
+                let prepared = batch.prepare_as_evaluator(io, &mut ot, keeper, threads, &mut rng);
+                prepared.await.map(drop)
+            })
         }
     };
-    failure.or(driven)
+    failure.or(prepared)
 }
 
 /// Puts executions into a lot.

@@ -7,9 +7,9 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::batch::{
     Batch, EvaluatorBytes, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler,
-    Plan,
+    Plan, READY,
 };
-use tacit_protocol::message::Kind;
+use tacit_protocol::io::Io;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Instance, Lease, Tried};
@@ -17,9 +17,10 @@ use zeroize::Zeroizing;
 
 use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_batch_scheme};
 use crate::cost::Clock;
-use crate::driver::{drive, receive, seed, send};
+use crate::driver::{run_script, seed};
 use crate::stock::OpenedStock;
 use crate::stock::TakenNumbers;
+use crate::stock::messages;
 use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::{Error, Session};
@@ -169,21 +170,21 @@ impl BatchVisitor for Execute<'_> {
                 let execution = execution.map_err(|_| broken(function))?;
                 drop(instance);
                 let ready = execution.ready(&batch, threads);
-                let mut party = OnlineGarbler::new(&batch, ready, inputs, &seed)?;
-                send(session.channel(), Kind::ExecutionReady, &[])?;
+                let garbler = OnlineGarbler::new(&batch, ready, inputs, &seed)?;
+                session.exchange(async |io| messages::send(io, READY, &[]))?;
                 let online = Clock::start(session);
-                drive(session.channel(), &mut party, watch)?;
-                (party.finish()?, online)
+                let run = async |io: &mut Io<'_>| garbler.run(io).await;
+                (run_script(session.channel(), watch, run)?, online)
             }
             Role::Evaluator => {
                 let bytes = EvaluatorBytes { secret, published };
                 let execution = EvaluatorExecution::from_bytes(&batch, bytes);
                 let execution = execution.map_err(|_| broken(function))?;
-                let mut party = OnlineEvaluator::new(&batch, execution, inputs, threads, &seed)?;
-                receive(session.channel(), Kind::ExecutionReady, 0)?;
+                let evaluator = OnlineEvaluator::new(&batch, execution, inputs, threads, &seed)?;
+                session.exchange(async |io| io.receive(READY).await.map(drop))?;
                 let online = Clock::start(session);
-                drive(session.channel(), &mut party, watch)?;
-                (party.finish()?, online)
+                let run = async |io: &mut Io<'_>| evaluator.run(io).await;
+                (run_script(session.channel(), watch, run)?, online)
             }
         };
         Ok(BatchOutcome {
@@ -210,8 +211,8 @@ fn after_run(
 }
 
 fn broken(function: &Function) -> Error {
-    Error::Material(format!(
-        "an execution of {} in the stock is not as it was kept; run `tacit stock check`",
+    Error::damaged(format!(
+        "an execution of {} in the stock is not as it was kept",
         function.name()
     ))
 }

@@ -1,14 +1,13 @@
-//! What ends with a stock that is destroyed: chains, those in use as well, and base OTs.
+//! What ends with a stock that is destroyed: chains, those in use as well.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tacit::protocols::Protocol;
 use tacit::stock::{Preparation, Stocks};
-use tacit::{Function, Identity, Role};
-use tacit_stock::{Disk, Memory, PeerId, RootKey, SchemeId, StockId, WhichSet};
+use tacit::{Function, Role};
+use tacit_stock::Memory;
 
 use super::{BY_TWO, CHAIN, Parties, ROLES, add, begin_by, both};
 
@@ -23,7 +22,7 @@ fn a_chain_ends_with_the_stock_that_is_destroyed() {
         let names = stocks.list().expect("a list");
         let ended = names
             .iter()
-            .flat_map(|name| stocks.end_epoch(name).expect("nobody uses it").chains);
+            .flat_map(|name| stocks.end_epoch(name).expect("nobody uses it"));
         assert_eq!(ended.collect::<Vec<_>>(), [CHAIN]);
     }
     for refused in parties.add(1) {
@@ -49,65 +48,6 @@ fn a_second_run_of_a_busy_chain_waits_for_the_first() {
         });
         assert_eq!(parties.look(), 14, "{}", protocol.name());
     }
-}
-
-/// Two parties with a chain, of whom the garbler keeps base OTs with the evaluator and with
-/// somebody else; and what those it keeps are named.
-fn with_base_ots() -> (Parties, tacit_stock::Stocks, [StockId; 2]) {
-    let parties = Parties::in_folders(Protocol::Prepared);
-    both(parties.begin(10));
-    let folder = parties.folders.as_ref().expect("folders").path().join("0");
-    let [own, peer] = parties.identities.each_ref().map(Identity::fingerprint);
-    let kept = tacit_stock::Stocks::open(Arc::new(Disk), &folder, RootKey::Beside);
-    let kept = kept.expect("a folder");
-    let ids = [peer.0, [9; 32]].map(|peer| StockId {
-        own: PeerId(own.0),
-        peer: PeerId(peer),
-        role: tacit_stock::Role::Evaluator,
-        scheme: SchemeId(*b"sets"),
-    });
-    for id in &ids {
-        let set = (0, vec![7; 32].into());
-        kept.put_sets(id, [1; 16], &[set]).expect("room");
-    }
-    (parties, kept, ids)
-}
-
-/// A disk that went back has base OTs again that were used before: a peer that keeps what it saw
-/// would learn their Δ from a semi-honest run. The remedy for such a disk is a new epoch.
-#[test]
-fn a_new_epoch_forgets_base_ots_that_are_kept_with_the_peer() {
-    let (parties, kept, ids) = with_base_ots();
-    let stocks = parties.stocks(0).expect("a folder");
-    for name in stocks.list().expect("a list") {
-        let ended = stocks.end_epoch(&name).expect("nobody uses it");
-        ended.base_ots.expect("nobody uses them");
-    }
-    let left = ids.map(|id| kept.take_set(&id, WhichSet::First).expect("a disk"));
-    assert_eq!(left.map(|set| set.is_some()), [false, true]);
-}
-
-/// The user is told what ended, and what did not.
-#[test]
-fn a_new_epoch_names_chains_though_base_ots_are_in_use() {
-    let (parties, _, _) = with_base_ots();
-    let folder = parties.folders.as_ref().expect("folders").path().join("0");
-    let files = fs::read_dir(folder).expect("a folder");
-    let files = files.map(|file| file.expect("a file").path());
-    let is_lock = |file: &PathBuf| {
-        let name = file.file_name().expect("a name").to_string_lossy();
-        name.starts_with("sets-") && name.ends_with(".lock")
-    };
-    let locks = files
-        .filter(is_lock)
-        .map(|lock| File::open(lock).expect("a file"));
-    let held: Vec<File> = locks.inspect(|lock| lock.lock().expect("free")).collect();
-    let stocks = parties.stocks(0).expect("a folder");
-    let names = stocks.list().expect("a list");
-    let ended = stocks.end_epoch(&names[0]).expect("nobody uses the stock");
-    assert_eq!(ended.chains, [CHAIN]);
-    ended.base_ots.expect_err("they are in use");
-    drop(held);
 }
 
 /// A run has its chain open, so that nobody else can open it: it is killed all the same. And what a

@@ -1,7 +1,7 @@
 //! A version that a party pins.
 
 use tacit::session::Incompatibility;
-use tacit::{Error, Outcome};
+use tacit::{Error, Outcome, ProtocolError};
 
 use super::{BY_TWO, CHAIN, Parties, agreed, both, look};
 
@@ -29,7 +29,7 @@ fn a_pin_shows_that_both_went_back() {
         }
         let [_, refused] = pinned(&later);
         let error = refused.expect_err("an older version");
-        let Error::PeerIncompatible(difference) = &error else {
+        let Error::Protocol(ProtocolError::PeerIncompatible(difference)) = &error else {
             panic!("{error}");
         };
         assert!(matches!(difference, Incompatibility::Pinned { .. }));

@@ -78,7 +78,7 @@ fn stocks_that_both_restore_are_refused_and_begin_anew() {
         stocks.end_epoch(&names[0]).expect("nobody uses it");
     }
     for error in refused {
-        assert!(matches!(error, StockError::RolledBack { .. }), "{error}");
+        assert!(matches!(error, StockError::Restored { .. }), "{error}");
     }
     prepared();
 }

@@ -1,6 +1,6 @@
 //! Instances of components: any function of them takes them, from one lot, and before triples.
 
-use tacit::Recipient;
+use tacit::{Operand, Recipient};
 
 use super::*;
 
@@ -21,11 +21,19 @@ pub(super) fn richer(name: &str, more: usize) -> Function {
                 0 => party.to_owned(),
                 _ => format!("{party}{}", i - 1),
             };
-            builder.step(&format!("{party}{i} = add({from}, 3)"));
+            builder.call(
+                [&format!("{party}{i}")],
+                "add",
+                [Operand::from(&from), Operand::number(3)],
+            );
         }
     }
     builder
-        .step(&format!("_, _, a_is_richer = compare(a{more}, b{more})"))
+        .call(
+            ["_", "_", "a_is_richer"],
+            "compare",
+            [&format!("a{more}"), &format!("b{more}")],
+        )
         .output("a_is_richer", "bit", Recipient::Both, "a_is_richer");
     builder.finish().expect("a function")
 }

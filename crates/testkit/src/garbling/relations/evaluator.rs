@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use tacit_garble::{Cost, Hash, PublicRelation, Rung};
+use tacit_garble::{Cost, Hash, PublicRelation, SchemeInfo};
 use tacit_kernels::{Aes128, Block, Cpu, Tweak, Use, hash};
 use tacit_reference::Gate;
 
@@ -67,7 +67,7 @@ impl Scene {
         self.rung().hash != Hash::Prf && !row.is_multiple_of(Block::BYTES)
     }
 
-    fn rung(&self) -> &'static Rung {
+    fn rung(&self) -> &'static SchemeInfo {
         self.id.rung().expect("it is in the catalogue")
     }
 

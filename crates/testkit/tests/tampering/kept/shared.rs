@@ -2,6 +2,7 @@
 //! lost connection ends nothing.
 
 use super::*;
+use tacit::ProtocolError;
 use tacit::net::NetError;
 use tacit::protocols::ThreatModel;
 use tacit::stock::{Tried, TryName};
@@ -65,7 +66,9 @@ fn a_failed_check_ends_a_shared_chain_at_both() {
         assert_eq!(error.category(), Category::Peer, "{case}: {error}");
         let by_ots = matches!(
             error,
-            Error::PeerMisbehaved(Misbehaviour::ObliviousTransfer(_))
+            Error::Protocol(ProtocolError::PeerMisbehaved(
+                Misbehaviour::ObliviousTransfer(_)
+            ))
         );
         assert_eq!(by_ots, kind == Kind::CotExtension, "{case}: {error}");
         let has_ended = |role: Role| {

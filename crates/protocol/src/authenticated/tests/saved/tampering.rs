@@ -9,19 +9,13 @@ fn a_changed_bit_of_any_message_is_found() {
     let more = bits(9);
     let inputs: [&[bool]; 2] = [&[], &more];
     let mut run = |change: &mut Change<'_>| {
-        let (mut garbler, mut evaluator) = chains.parties(terms(&go_on, 40), inputs, &kept);
+        let terms = terms(&go_on, 40);
+        let (proven, mut sent) = chains.prove(terms, inputs, &kept, change);
         chains.forward();
-        let mut sent = Sent::new();
-        let mut noted = |from, kind, payload: &mut Vec<u8>| {
-            change(from, kind, payload);
-            sent.push((from, kind, payload.clone()));
-        };
-        exchange([&mut garbler, &mut evaluator], &mut noted)?;
-        (_, garbler) = garbler.save().unwrap();
-        (_, evaluator) = evaluator.save().unwrap();
-        exchange([&mut garbler, &mut evaluator], &mut noted)?;
-        let results = [garbler.finish().unwrap().0, evaluator.finish().unwrap().0];
-        assert_eq!(results.map(|bits| bits.to_vec()), [bits(77), bits(43)]);
+        let (mine, yours) = proven?;
+        let (results, opening) = open(mine, yours, change);
+        sent.extend(opening);
+        assert_eq!(results?, [bits(77), bits(43)]);
         Ok::<_, Failure>(sent)
     };
     let sent = run(&mut |_, _, _| ()).unwrap();

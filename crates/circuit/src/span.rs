@@ -1,0 +1,46 @@
+//! Numbers of what is prepared ahead.
+
+use core::fmt;
+
+/// Consecutive numbers of one kind of prepared material: `first .. first + count`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The first number.
+    pub first: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Span {
+    /// The number after the last.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.first.saturating_add(self.count)
+    }
+
+    /// Whether `number` is one of them.
+    #[must_use]
+    pub fn contains(&self, number: u64) -> bool {
+        (self.first..self.end()).contains(&number)
+    }
+
+    /// The numbers that are in both.
+    #[must_use]
+    pub fn common(&self, other: Self) -> Option<Self> {
+        let first = self.first.max(other.first);
+        let count = self.end().min(other.end()).checked_sub(first)?;
+        (count > 0).then_some(Self { first, count })
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.first, self.end())
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Span({self})")
+    }
+}

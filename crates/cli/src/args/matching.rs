@@ -1,0 +1,114 @@
+//! Arguments of `tacit match`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use tacit::matching::{MatchRecipient, Normalization};
+
+use super::MeetArgs;
+use super::any_run::HOW;
+use super::party::MEETING;
+use super::text::duration;
+
+/// The heading of the table.
+const TABLE: &str = "The table and its keys";
+/// The heading of results.
+const RESULT: &str = "The result";
+
+pub(super) const EXAMPLES: &str = "\
+Examples, with a party that `tacit pair` has made known:
+  tacit match customers.csv:email --with bob --normalize email
+  tacit match visitors.csv:address --with alice --normalize email
+
+  The result to one party alone, which the other says from its side:
+  tacit match customers.csv:email --with bob --to me --out common.txt
+  tacit match visitors.csv:address --with alice --to peer
+
+  Without pairing, in two terminals (identities from `tacit keygen`):
+  tacit match a.csv:id --listen 127.0.0.1:7000 --identity alice.key --peer BOBS-FINGERPRINT
+  tacit match b.csv:id --connect 127.0.0.1:7000 --identity bob.key --peer ALICES-FINGERPRINT
+
+  A table with empty cells, or with a key in several rows:
+  tacit match customers.csv:email --with bob --drop-missing --keep first
+
+The first line of a table names its columns. Each party learns how many keys the other has, and \
+whoever gets the result learns which of its own keys the other has, as they stand in its own \
+table. Nothing else is shown, as long as both parties follow the protocol: a party that does not \
+may learn more. A run answers as many keys as the other party brings, and it may have made them \
+up: decide how often you run it with whom. docs/matching.md says more.";
+
+/// Arguments of `tacit match`.
+#[derive(Debug, Args)]
+pub(crate) struct MatchArgs {
+    /// A CSV file and the name of the column with the keys; of a table of one column the file alone
+    #[arg(value_name = "FILE:COLUMN")]
+    pub(crate) table: String,
+    /// How keys are made alike before they are compared. Both parties give the same
+    #[arg(long, value_name = "HOW", default_value_t, value_parser = normalization())]
+    #[arg(help_heading = TABLE)]
+    pub(crate) normalize: Normalization,
+    /// Leave out rows whose cell is empty. Otherwise such a row is an error
+    #[arg(long, help_heading = TABLE)]
+    pub(crate) drop_missing: bool,
+    /// Which of several rows with one key is kept. Otherwise such rows are an error
+    #[arg(long, value_name = "WHICH", help_heading = TABLE)]
+    pub(crate) keep: Option<Keep>,
+    #[command(flatten)]
+    pub(crate) meet: MeetArgs,
+    /// Who gets the keys in common. Of two parties one gives me and the other peer, or both give
+    /// both
+    #[arg(long, value_name = "WHOM", default_value_t, value_parser = recipient())]
+    #[arg(help_heading = RESULT)]
+    pub(crate) to: MatchRecipient,
+    /// Write the keys in common into this new file, and not to standard output
+    #[arg(long, value_name = "FILE", help_heading = RESULT)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the cost: time, bytes, rounds, memory
+    #[arg(long, help_heading = RESULT)]
+    pub(crate) cost: bool,
+    /// Print JSON
+    #[arg(long, help_heading = RESULT)]
+    pub(crate) json: bool,
+    /// Longest time for the run, from its first message to its result, such as 10m. Default: only
+    /// each wait is bounded
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = HOW, hide_short_help = true)]
+    pub(crate) time_limit: Option<Duration>,
+    /// No TLS and no identities, on loopback addresses only: for measurements
+    #[arg(long, conflicts_with_all = ["identity", "peer"])]
+    #[arg(help_heading = MEETING, hide_short_help = true)]
+    pub(crate) plain_loopback: bool,
+}
+
+/// Which of several rows with one key is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keep {
+    /// The first in the file
+    First,
+}
+
+fn normalization() -> impl TypedValueParser<Value = Normalization> {
+    let values = Normalization::ALL.map(|one| {
+        PossibleValue::new(one.name()).help(match one {
+            Normalization::None => "Compare them as they stand in the table",
+            Normalization::Email => {
+                "Leave out spaces around them, and compare them in lower case (Unicode's; é as one \
+                 character and as two stay different)"
+            }
+        })
+    });
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Normalization>())
+}
+
+fn recipient() -> impl TypedValueParser<Value = MatchRecipient> {
+    let values = MatchRecipient::ALL.map(|one| {
+        PossibleValue::new(one.name()).help(match one {
+            MatchRecipient::Me => "This party alone",
+            MatchRecipient::Peer => "The other party alone",
+            MatchRecipient::Both => "Both parties",
+        })
+    });
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<MatchRecipient>())
+}

@@ -1,0 +1,348 @@
+//! `tacit doctor`: looks at everything that a run needs before a run needs it.
+//!
+//! Each finding is right, a warning or a failure, and the last two say what to do. Nothing is
+//! changed, but that a probe file is written into the stock's folder and removed.
+
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value as Json, json};
+use tacit::stock::Stocks;
+use tacit::{Category, Identity};
+use tacit_serve::memory;
+
+use crate::args::DoctorArgs;
+use crate::config::{self, Config, Peer};
+use crate::failure::{Failure, usage};
+use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::terminal::escaped;
+use crate::{output, party, serve, stock};
+
+/// How long a peer or a relay may take to accept a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
+/// A clock may be this much behind a file that was written earlier.
+const CLOCK_SLACK: Duration = Duration::from_secs(60);
+
+/// What was looked at, and how it is.
+struct Finding {
+    subject: String,
+    state: State,
+    told: String,
+    remedy: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Right,
+    Warning,
+    Failed(Category),
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Right => "ok",
+            Self::Warning => "warning",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+impl Finding {
+    fn right(subject: impl Into<String>, told: impl Into<String>) -> Self {
+        Self {
+            subject: subject.into(),
+            state: State::Right,
+            told: told.into(),
+            remedy: None,
+        }
+    }
+
+    fn warning(subject: impl Into<String>, told: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            state: State::Warning,
+            remedy: Some(remedy.to_owned()),
+            ..Self::right(subject, told)
+        }
+    }
+
+    fn failed(subject: impl Into<String>, failure: &Failure) -> Self {
+        let (told, remedy) = failure.parts(None);
+        Self {
+            state: State::Failed(failure.category()),
+            remedy,
+            ..Self::right(subject, told)
+        }
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "subject": self.subject,
+            "state": self.state.word(),
+            "told": self.told,
+            "remedy": self.remedy,
+        })
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The first failure that was found, once all are told.
+pub(crate) fn doctor(args: &DoctorArgs, explicit: Option<&Path>) -> Result<(), Failure> {
+    let findings = look(args, explicit);
+    let told: Vec<_> = findings.iter().map(Finding::json).collect();
+    let failed = findings.iter().find_map(|finding| match finding.state {
+        State::Failed(category) => Some(Failure::found(category, &finding.subject)),
+        _ => None,
+    });
+    match (args.json, failed) {
+        (true, None) => {
+            let told = json!({ "version": JSON_VERSION, "findings": told });
+            output::print(pretty(&told).as_bytes())
+        }
+        // A program gets one object.
+        (true, Some(failure)) => {
+            let fields = [("findings".to_owned(), Json::Array(told))];
+            Err(failure.with_fields(fields.into_iter().collect()))
+        }
+        (false, failed) => {
+            output::print(text(&findings).as_bytes())?;
+            failed.map_or(Ok(()), Err)
+        }
+    }
+}
+
+fn text(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|one| one.subject.len()).max();
+    let width = width.unwrap_or_default();
+    let lines = findings.iter().map(|finding| {
+        let (word, subject) = (finding.state.word(), &finding.subject);
+        let line = format!("{word:<7}  {subject:width$}  {}", finding.told);
+        let remedy = finding.remedy.as_ref();
+        let remedy = remedy.map(|remedy| format!("{:9}what to do: {}\n", "", escaped(remedy)));
+        // A configuration may name anything.
+        format!("{}\n{}", escaped(&line), remedy.unwrap_or_default())
+    });
+    lines.collect()
+}
+
+fn look(args: &DoctorArgs, explicit: Option<&Path>) -> Vec<Finding> {
+    let mut findings = vec![machine()];
+    let config = match configuration(explicit) {
+        Ok((config, finding)) => {
+            findings.push(finding);
+            config
+        }
+        Err(finding) => {
+            findings.push(finding);
+            return findings;
+        }
+    };
+    findings.extend(identity(&config));
+    findings.extend(peers(args, &config));
+    findings.push(stocks(args, &config));
+    if config.serve.is_some() {
+        findings.push(match serve::looked_at(explicit) {
+            Ok(told) => Finding::right("service", told),
+            Err(failure) => Finding::failed("service", &failure),
+        });
+    }
+    findings
+}
+
+/// The processors and the memory that this process may have.
+fn machine() -> Finding {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let aes = tacit::cost::aes_backend();
+    let memory = memory::allowed().map(|bytes| format!(", {} of memory", shown_bytes(bytes)));
+    let memory = memory.unwrap_or_default();
+    let told = format!("{cores} processors, AES by {aes}{memory}");
+    match aes == "portable" {
+        false => Finding::right("machine", told),
+        true => Finding::warning(
+            "machine",
+            told,
+            "this processor has no AES instructions that Tacit knows, and garbles some thirty \
+             times slower",
+        ),
+    }
+}
+
+fn configuration(explicit: Option<&Path>) -> Result<(Config, Finding), Finding> {
+    let subject = "configuration";
+    let failed = |failure: Failure| Finding::failed(subject, &failure);
+    let path = config::file(explicit).map_err(failed)?;
+    let config = Config::load(explicit).map_err(failed)?;
+    let told = match path.exists() {
+        true => path.display().to_string(),
+        false => format!("{} is not there; all of it is optional", path.display()),
+    };
+    Ok((config, Finding::right(subject, told)))
+}
+
+/// The identity, and whether the clock has gone on since it was made: certificates' times are
+/// compared with the clock.
+fn identity(config: &Config) -> Vec<Finding> {
+    let path = match party::identity_path(None, config) {
+        Ok(path) => path,
+        Err(failure) => return vec![Finding::failed("identity", &failure)],
+    };
+    if !path.exists() {
+        let told = format!("{} is not there", path.display());
+        let remedy = "`tacit pair` or `tacit keygen` makes one";
+        return vec![Finding::warning("identity", told, remedy)];
+    }
+    let finding = match Identity::load(&path) {
+        Ok(identity) => Finding::right("identity", identity.fingerprint().to_string()),
+        Err(error) => Finding::failed("identity", &tacit::Error::from(error).into()),
+    };
+    let made = path.metadata().and_then(|metadata| metadata.modified());
+    let is_behind = made.is_ok_and(|made| SystemTime::now() + CLOCK_SLACK < made);
+    let clock = match is_behind {
+        false => Finding::right("clock", "later than the identity's file"),
+        true => Finding::warning(
+            "clock",
+            "earlier than the time at which the identity was made",
+            "set this machine's clock: invitations and rates go by it",
+        ),
+    };
+    vec![finding, clock]
+}
+
+/// The peers of the configuration, or the one that was asked for, all at the same time.
+fn peers(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
+    if let Some(name) = &args.peer
+        && !config.peers.contains_key(name)
+    {
+        let unknown = usage!(
+            "tacit.toml has no peer {name}";
+            "`tacit config show` lists them, and `tacit pair` adds one"
+        );
+        return vec![Finding::failed(format!("peer {name}"), &unknown)];
+    }
+    let asked = |name: &&String| args.peer.as_ref().is_none_or(|only| only == *name);
+    let names: Vec<_> = config.peers.keys().filter(asked).collect();
+    thread::scope(|scope| {
+        let looks = names
+            .iter()
+            .map(|&name| scope.spawn(|| peer(name, &config.peers[name])));
+        let looks: Vec<_> = looks.collect();
+        let found = looks.into_iter().filter_map(|look| look.join().ok());
+        found.collect()
+    })
+}
+
+fn peer(name: &str, peer: &Peer) -> Finding {
+    let subject = format!("peer {name}");
+    let ways = (&peer.relay, &peer.listen, &peer.address);
+    let (place, found) = match ways {
+        (Some(relay), _, _) => (format!("the relay {relay}"), answers(relay)),
+        (None, Some(listen), _) => return waits(subject, listen),
+        (None, None, Some(address)) => (address.clone(), answers(address)),
+        (None, None, None) => {
+            let told = "has no address in tacit.toml";
+            let remedy = "give --listen or --connect with each command, or pair again";
+            return Finding::warning(subject, told, remedy);
+        }
+    };
+    match found {
+        Ok(time) => {
+            let milliseconds = time.as_secs_f64() * 1000.0;
+            let told = format!("{place} accepts connections, after {milliseconds:.1} ms");
+            Finding::right(subject, told)
+        }
+        Err(reason) => Finding::warning(
+            subject,
+            format!("{place} does not accept connections now: {reason}"),
+            "if the peer should be there, look at its address and at firewalls between; a peer \
+             that \
+             listens for one run alone is there only then",
+        ),
+    }
+}
+
+/// The time that a connection to this address takes.
+fn answers(address: &str) -> Result<Duration, String> {
+    let addresses = address.to_socket_addrs();
+    let addresses = addresses.map_err(|error| error.to_string())?;
+    let mut last = "its name has no address".to_owned();
+    for address in addresses {
+        let begun = Instant::now();
+        match TcpStream::connect_timeout(&address, CONNECT_TIME) {
+            Ok(_) => return Ok(begun.elapsed()),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
+}
+
+/// Whether this party can wait for a peer at `address`.
+fn waits(subject: String, address: &str) -> Finding {
+    match TcpListener::bind(address) {
+        Ok(_) => Finding::right(subject, format!("can be waited for at {address}")),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => Finding::right(
+            subject,
+            format!("is waited for at {address}, or another program listens there"),
+        ),
+        Err(error) => Finding::warning(
+            subject,
+            format!("cannot be waited for at {address}: {error}"),
+            "give an address of this machine under `listen` in tacit.toml",
+        ),
+    }
+}
+
+/// The stocks: whether their folder takes what a run writes, and what is in it.
+fn stocks(args: &DoctorArgs, config: &Config) -> Finding {
+    look_at_stocks(args, config).unwrap_or_else(|failure| Finding::failed("stock", &failure))
+}
+
+fn look_at_stocks(args: &DoctorArgs, config: &Config) -> Result<Finding, Failure> {
+    let folder = stock::folder(args.stock.as_deref(), config)?;
+    if !folder.exists() {
+        let told = format!("none yet; `tacit prepare` makes {}", folder.display());
+        return Ok(Finding::right("stock", told));
+    }
+    let stocks = stock::open_silently(&folder, config)?;
+    stocks.probe()?;
+    let (bytes, mut wrong) = contents(&stocks)?;
+    let told = format!("{} in {}", shown_bytes(bytes), folder.display());
+    if let Some(why) = stocks.why_unwitnessed() {
+        wrong.push(format!("nothing outside of it notes how far it is: {why}"));
+    }
+    if wrong.is_empty() {
+        return Ok(Finding::right("stock", told));
+    }
+    let told = format!("{told}; {}", wrong.join("; "));
+    let remedy = "`tacit stock list` and `tacit stock check` say more; `witness` under [stock] \
+                  names \
+                  the folder of notes";
+    Ok(Finding::warning("stock", told, remedy))
+}
+
+/// The bytes of all stocks, and what is wrong with some.
+fn contents(stocks: &Stocks) -> Result<(u64, Vec<String>), Failure> {
+    let (names, failures) = stocks.list_each()?;
+    let (_, of_chains) = stocks.chains_by_peer()?;
+    let failures = failures.iter().chain(&of_chains);
+    let mut wrong: Vec<_> = failures.map(ToString::to_string).collect();
+    let mut bytes = 0;
+    for name in &names {
+        match stocks.summary(name) {
+            Ok(summary) => {
+                bytes += summary.bytes;
+                let damaged: u64 = summary.kinds.iter().map(|kind| kind.withdrawn).sum();
+                if damaged > 0 {
+                    wrong.push(format!("{damaged} instances are damaged"));
+                }
+            }
+            Err(error) => wrong.push(error.to_string()),
+        }
+    }
+    Ok((bytes, wrong))
+}

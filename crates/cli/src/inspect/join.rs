@@ -1,0 +1,101 @@
+//! What `tacit inspect` tells of a join: sizes, roles, bytes and failures. All of it follows from
+//! the params and the program.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value as Json, json};
+use tacit_language::{JoinPlan, TypedFunction};
+
+/// The chance that the stage fails, or takes two keys for equal that are not, is below 2 to the
+/// minus this.
+const FAILURE_BITS: u32 = 40;
+
+/// Bytes of a message of all shards.
+fn of_shards(plan: &JoinPlan, bytes: u64) -> u64 {
+    match plan.bin_count() {
+        0 => 0,
+        _ => plan.sizes.shards * bytes,
+    }
+}
+
+/// Lines for a person.
+pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
+    let party = |owner| {
+        let signature = typed.signature();
+        signature.party_name(signature.party_of(owner))
+    };
+    let (placers, programmers) = (plan.placers(), plan.programmers());
+    let sizes = &plan.sizes;
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "join of {} and {}, by gmw alone, semi-honest",
+        plan.left.input, plan.right.input
+    );
+    let _ = writeln!(
+        text,
+        "  {} places {} keys with rows of {} bits, and has the bins; {} programs {} keys with {} \
+         bits each",
+        party(placers.owner),
+        placers.most_keys,
+        sizes.placer_bits,
+        party(programmers.owner),
+        programmers.most_keys,
+        sizes.payload_bits
+    );
+    let _ = writeln!(
+        text,
+        "  {} bins in {} shards, tags of {} bits",
+        plan.bin_count(),
+        sizes.shards,
+        sizes.tag_bits
+    );
+    let _ = writeln!(
+        text,
+        "  ask {} bytes, hint {} bytes, {} oblivious transfers for them",
+        of_shards(plan, sizes.ask_bytes()),
+        of_shards(plan, sizes.hint_bytes()),
+        of_shards(plan, sizes.vole_ots())
+    );
+    let _ = writeln!(
+        text,
+        "  fails, or pairs rows of two keys, with less than 2^-{FAILURE_BITS}"
+    );
+    if let Some(by_pair) = &plan.by_pair {
+        let _ = writeln!(
+            text,
+            "  {} has a value for each of {} rows of {}",
+            by_pair.output, by_pair.rows, placers.input
+        );
+    }
+    text
+}
+
+/// The same for a program.
+pub(super) fn json(plan: &JoinPlan) -> Json {
+    let (placers, programmers) = (plan.placers(), plan.programmers());
+    let sizes = &plan.sizes;
+    json!({
+        "placer": {
+            "input": placers.input,
+            "role": placers.owner.name(),
+            "keys": placers.most_keys,
+        },
+        "programmer": {
+            "input": programmers.input,
+            "role": programmers.owner.name(),
+            "keys": programmers.most_keys,
+        },
+        "rows_of_key": plan.most_rows_of_key,
+        "shards": sizes.shards,
+        "bins": plan.bin_count(),
+        "tag_bits": sizes.tag_bits,
+        "row_bits": sizes.placer_bits,
+        "payload_bits": sizes.payload_bits,
+        "ask_bytes": of_shards(plan, sizes.ask_bytes()),
+        "hint_bytes": of_shards(plan, sizes.hint_bytes()),
+        "oblivious_transfers": of_shards(plan, sizes.vole_ots()),
+        "failure_bits": FAILURE_BITS,
+        "threat_model": "semi-honest",
+    })
+}

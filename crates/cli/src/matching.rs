@@ -1,0 +1,211 @@
+//! `tacit match`: the keys that two parties' tables have in common.
+
+mod csv;
+mod table;
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+use tacit::matching::{Match, MatchOutcome, MatchRecipient};
+use tacit::session::ProtocolId;
+use zeroize::Zeroizing;
+
+use crate::args::MatchArgs;
+use crate::cancel;
+use crate::config::Config;
+use crate::failure::{Failure, usage};
+use crate::log::Log;
+use crate::new_file::{Readers, write_new};
+use crate::output::{self, counted};
+use crate::party::Party;
+use crate::progress::Bar;
+use crate::report::{
+    JSON_VERSION, UNAUTHENTICATED, costs_json, costs_text, pretty, security, shown_bytes,
+};
+use table::Table;
+
+/// From this many keys on at both, a table with none in common is probably a mistake.
+const LARGE_TABLE: u64 = 100;
+
+/// Runs the command. Checks everything of this party's before contacting the peer.
+///
+/// # Errors
+///
+/// Something of this party's, of the peer's or of the network's is not right.
+pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    let config = Config::load(config)?;
+    let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
+    if let Some(path) = args.out.as_deref().filter(|path| path.exists()) {
+        return Err(Failure::write_new(path, &ErrorKind::AlreadyExists.into()));
+    }
+    if args.out.is_some() && args.to == MatchRecipient::Peer {
+        return Err(usage!(
+            "--out is for the result, which goes to the peer alone"; "leave out one of the two"
+        ));
+    }
+    let reading = Bar::without_end("reading the table", !args.json);
+    let table = Table::read(args)?;
+    drop(reading);
+    for (rows, why) in [
+        (table.missing, "no key"),
+        (table.repeated, "the key of an earlier row"),
+    ] {
+        if rows > 0 {
+            eprintln!("left out {} with {why}", counted(rows, "row"));
+        }
+    }
+    let order = Match::new(table.keys())?
+        .normalized(args.normalize)
+        .to(args.to)
+        .time_limit(args.time_limit.or(config.timeouts.run));
+    let threat_model = security(order.threat_model(), None);
+    if !args.json {
+        let (link, extension) = party.known_of_ots();
+        let keys = table.len() as u64;
+        let estimate = order.estimate(keys, link, extension)?;
+        let over = if link.is_some() {
+            ""
+        } else {
+            " and what the network takes"
+        };
+        eprintln!(
+            "estimate  {} and {:.1} s{over}, if the peer has as many keys as this party, {keys}",
+            shown_bytes(estimate.bytes),
+            estimate.time.as_secs_f64()
+        );
+    }
+    let mut session = party.meet(cancel::on_signal()?, log)?;
+    let peer = session.peer();
+    if !args.json {
+        let name = peer.as_ref().and_then(|peer| config.peer_name(peer));
+        let peer = match (name, &peer) {
+            (Some(name), Some(peer)) => format!("{name}, {peer}"),
+            (None, Some(peer)) => peer.to_string(),
+            (_, None) => UNAUTHENTICATED.to_owned(),
+        };
+        let protocol = ProtocolId::Match;
+        eprintln!("protocol  {protocol}, {threat_model}\npeer      {peer}");
+    }
+    let matching = Bar::without_end("matching", !args.json);
+    let outcome = order.run(&mut session)?;
+    drop(matching);
+    // The result is here; a peer that has already left takes nothing from it.
+    if let Err(error) = session.close() {
+        log.step(format_args!("{error}"));
+    }
+    let told = Told {
+        args,
+        table: &table,
+        outcome: &outcome,
+    };
+    told.write()?;
+    if args.json {
+        told.print_json(peer.map(|peer| peer.to_string()))
+    } else {
+        told.print()
+    }
+}
+
+/// What is told of a matching.
+struct Told<'a> {
+    args: &'a MatchArgs,
+    table: &'a Table,
+    outcome: &'a MatchOutcome,
+}
+
+impl Told<'_> {
+    /// The keys in common as they stand in this party's table, if it gets them.
+    fn common(&self) -> Option<impl Iterator<Item = &str>> {
+        let common = self.outcome.common.as_ref()?;
+        Some(common.iter().map(|key| self.table.cell(*key)))
+    }
+
+    /// The keys in common, one a line.
+    fn lines(&self) -> Zeroizing<Vec<u8>> {
+        let keys = || self.common().into_iter().flatten();
+        // With all quotes, so that it never moves.
+        let most = keys().map(|key| 2 * key.len() + 3).sum();
+        let mut lines = Zeroizing::new(Vec::with_capacity(most));
+        for key in keys() {
+            let needs_quotes = key.contains([',', '"', '\n', '\r']);
+            let quote: &[u8] = if needs_quotes { b"\"" } else { b"" };
+            lines.extend_from_slice(quote);
+            for byte in key.bytes() {
+                lines.extend_from_slice(if byte == b'"' { quote } else { b"" });
+                lines.push(byte);
+            }
+            lines.extend_from_slice(quote);
+            lines.push(b'\n');
+        }
+        lines
+    }
+
+    /// Writes the file that the arguments name.
+    fn write(&self) -> Result<(), Failure> {
+        let Some(path) = self.args.out.as_deref().filter(|_| self.common().is_some()) else {
+            return Ok(());
+        };
+        write_new(path, Readers::Owner, |file| {
+            let written = file.write_all(&self.lines());
+            written.map_err(|error| Failure::write(path, &error))
+        })
+    }
+
+    fn print_json(&self, peer: Option<String>) -> Result<(), Failure> {
+        let common = self.outcome.common.as_ref();
+        let mut told = json!({
+            "version": JSON_VERSION,
+            "protocol": ProtocolId::Match.name(),
+            "threat_model": self.outcome.threat_model.to_string(),
+            "peer": peer,
+            "normalize": self.args.normalize.name(),
+            "to": self.args.to.name(),
+            "keys": { "own": self.table.len(), "peer": self.outcome.peer_keys },
+            "left_out": { "missing": self.table.missing, "repeated": self.table.repeated },
+            "count": common.map(Vec::len),
+        });
+        match &self.args.out {
+            Some(path) => told["out"] = path.to_string_lossy().into(),
+            None => {
+                told["common"] = self
+                    .common()
+                    .map(Vec::from_iter)
+                    .map_or(Json::Null, Json::from)
+            }
+        }
+        if self.args.cost {
+            told["cost"] = costs_json(std::slice::from_ref(&self.outcome.cost));
+        }
+        output::print(pretty(&told).as_bytes())
+    }
+
+    fn print(&self) -> Result<(), Failure> {
+        let (own, peers) = (self.table.len() as u64, self.outcome.peer_keys);
+        eprintln!("keys      {own} of this party, {peers} of the peer");
+        match &self.outcome.common {
+            None => eprintln!("done; the result goes to the peer"),
+            Some(common) => eprintln!("common    {}", common.len()),
+        }
+        let is_none = self.outcome.common.as_ref().is_some_and(Vec::is_empty);
+        if is_none && own.min(peers) >= LARGE_TABLE {
+            eprintln!(
+                "no key is in both tables: check that both parties named the right column, and \
+                 that both write keys alike, with the same zeros, prefixes and separators{}",
+                match self.args.normalize {
+                    tacit::matching::Normalization::None => {
+                        "; --normalize email at both leaves out spaces and compares in lower case"
+                    }
+                    tacit::matching::Normalization::Email => "",
+                }
+            );
+        }
+        if self.args.out.is_none() && self.args.to != MatchRecipient::Peer {
+            output::print(&self.lines())?;
+        }
+        if self.args.cost {
+            eprint!("{}", costs_text(std::slice::from_ref(&self.outcome.cost)));
+        }
+        Ok(())
+    }
+}

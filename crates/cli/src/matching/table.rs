@@ -1,0 +1,380 @@
+//! The keys in a column of a table, each once.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use tacit::matching::Normalization;
+use tacit_language::most_like;
+use zeroize::Zeroizing;
+
+use super::csv::Records;
+use crate::args::{Keep, MatchArgs};
+use crate::failure::{Failure, input, usage};
+
+/// How many lines an error names.
+const LINES_NAMED: usize = 5;
+
+/// Texts one after another, wiped when they are dropped.
+#[derive(Default)]
+struct Texts {
+    bytes: Zeroizing<Vec<u8>>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// Texts that are this long together, where somebody knows it.
+    fn with_room(bytes: u64) -> Self {
+        let bytes = usize::try_from(bytes).unwrap_or(0);
+        Self {
+            bytes: Zeroizing::new(Vec::with_capacity(bytes)),
+            ends: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        let needed = self.bytes.len() + text.len();
+        if needed > self.bytes.capacity() {
+            // A vector that grows by itself leaves behind what it held.
+            let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
+            larger.extend_from_slice(&self.bytes);
+            self.bytes = larger;
+        }
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.ends.push(self.bytes.len());
+    }
+
+    fn get(&self, number: usize) -> &str {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        str::from_utf8(&self.bytes[start..self.ends[number]]).unwrap_or_default()
+    }
+}
+
+/// The keys of a table, each once.
+pub(super) struct Table {
+    /// The cells of the column.
+    cells: Texts,
+    /// The same as they are compared.
+    normalized: Texts,
+    /// The rows that are matched, from 0.
+    rows: Vec<usize>,
+    /// Rows that were left out since they have no key.
+    pub(super) missing: usize,
+    /// Rows that were left out since an earlier one has their key.
+    pub(super) repeated: usize,
+}
+
+impl Table {
+    /// Reads the table that the arguments name.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, has no such column, or rows without a key or with that of an earlier one
+    /// that are not to be left out.
+    pub(super) fn read(args: &MatchArgs) -> Result<Self, Failure> {
+        let (path, column) = named(&args.table);
+        let file = File::open(path).map_err(|error| Failure::read(path, error))?;
+        let length = file.metadata().map_or(0, |file| file.len());
+        let column = Column::read(file, length, (path, column))?;
+        Self::of(column, path, args)
+    }
+
+    fn of(column: Column, path: &str, args: &MatchArgs) -> Result<Self, Failure> {
+        let Column { name, cells, lines } = column;
+        let normalized = column_as_compared(&cells, args.normalize);
+        let mut firsts = HashMap::with_capacity(lines.len());
+        let (mut rows, mut missing, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, line) in lines.iter().enumerate() {
+            let key = normalized.get(row);
+            if key.trim().is_empty() {
+                missing.push(*line);
+            } else if let Some(first) = firsts.get(key) {
+                repeated.push((*line, *first));
+            } else {
+                firsts.insert(key, *line);
+                rows.push(row);
+            }
+        }
+        drop(firsts);
+        if !missing.is_empty() && !args.drop_missing {
+            let lines = listed(&missing, |line| format!("line {line}"));
+            return Err(input!(
+                "{path}: column {name:?} has no key in {lines}";
+                "fill them in, or give --drop-missing to leave such rows out"
+            ));
+        }
+        if !repeated.is_empty() && args.keep != Some(Keep::First) {
+            let of_line = |(line, first): &_| format!("line {line} has the key of line {first}");
+            let lines = listed(&repeated, of_line);
+            return Err(input!(
+                "{path}: column {name:?} has a key in several rows: {lines}";
+                "leave one row of each key, or give --keep first"
+            ));
+        }
+        Ok(Self {
+            cells,
+            normalized,
+            rows,
+            missing: missing.len(),
+            repeated: repeated.len(),
+        })
+    }
+
+    /// How many keys there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The keys as they are compared.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|row| self.normalized.get(*row))
+    }
+
+    /// A key as it stands in the table.
+    pub(super) fn cell(&self, key: usize) -> &str {
+        self.cells.get(self.rows[key])
+    }
+}
+
+fn column_as_compared(cells: &Texts, how: Normalization) -> Texts {
+    let mut normalized = Texts::with_room(cells.bytes.len() as u64);
+    for row in 0..cells.ends.len() {
+        normalized.push(&how.apply(cells.get(row)));
+    }
+    normalized
+}
+
+/// The path of a table and the name of its column, where there is one.
+fn named(text: &str) -> (&str, Option<&str>) {
+    if Path::new(text).is_file() {
+        return (text, None);
+    }
+    // A column may have a colon in its name, and a path one behind its drive.
+    let end = text.to_ascii_lowercase().find(".csv:");
+    let end = end.map(|at| at + ".csv".len()).or_else(|| text.rfind(':'));
+    match end {
+        Some(end) if end > 0 => (&text[..end], Some(&text[end + 1..])),
+        _ => (text, None),
+    }
+}
+
+/// The first of `things` in a sentence, and how many more there are.
+fn listed<T>(things: &[T], text: impl Fn(&T) -> String) -> String {
+    let first: Vec<_> = things.iter().take(LINES_NAMED).map(text).collect();
+    match things.len() - first.len() {
+        0 => first.join(", "),
+        more => format!("{}, and {more} more", first.join(", ")),
+    }
+}
+
+/// A column of a table.
+struct Column {
+    name: String,
+    cells: Texts,
+    /// The line in which the row of each cell begins.
+    lines: Vec<u64>,
+}
+
+impl Column {
+    /// Reads the column of this name, or the only one, of the file at `path`, which has probably
+    /// this `length`.
+    fn read(
+        from: impl Read,
+        length: u64,
+        (path, column): (&str, Option<&str>),
+    ) -> Result<Self, Failure> {
+        let mut records = Records::new(from, path);
+        let names = names(&mut records, path)?;
+        let place = place(&names, column, path)?;
+        let mut read = Self {
+            name: names[place].clone(),
+            cells: Texts::with_room(length),
+            lines: Vec::new(),
+        };
+        while read.row(&mut records, (place, names.len()), path)? {}
+        Ok(read)
+    }
+
+    /// Reads a row, if there is one.
+    fn row(
+        &mut self,
+        records: &mut Records<'_, impl Read>,
+        (place, width): (usize, usize),
+        path: &str,
+    ) -> Result<bool, Failure> {
+        let empty = records.begin()?;
+        let (line, mut found) = (records.line(), 0);
+        loop {
+            let Some(is_last) = records.next_cell()? else {
+                return Ok(false);
+            };
+            // An empty line of a table of one column is a row without a key, but at the end.
+            if found == 0 && width == 1 {
+                for line in line - empty..line {
+                    self.cells.push("");
+                    self.lines.push(line);
+                }
+            }
+            if found == place {
+                let Ok(text) = str::from_utf8(records.cell()) else {
+                    return Err(input!(
+                        "{path}: the key in line {line} is not text in UTF-8";
+                        "save the table as UTF-8"
+                    ));
+                };
+                self.cells.push(text);
+                self.lines.push(line);
+            }
+            found += 1;
+            if is_last {
+                break;
+            }
+        }
+        if found != width {
+            return Err(input!(
+                "{path}: line {line} has {found} cells, and the first line {width}";
+                "put quotation marks around cells that have a comma"
+            ));
+        }
+        Ok(true)
+    }
+}
+
+/// The names in the first line.
+fn names(records: &mut Records<'_, impl Read>, path: &str) -> Result<Vec<String>, Failure> {
+    records.begin()?;
+    let mut names = Vec::new();
+    while let Some(is_last) = records.next_cell()? {
+        let name = records.cell();
+        // Some editors put a byte order mark before a text.
+        let name = if names.is_empty() {
+            name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name)
+        } else {
+            name
+        };
+        names.push(String::from_utf8_lossy(name).into_owned());
+        if is_last {
+            return Ok(names);
+        }
+    }
+    Err(input!("{path} is empty"; "give a table whose first line names its columns"))
+}
+
+/// Where the column is.
+fn place(names: &[String], column: Option<&str>, path: &str) -> Result<usize, Failure> {
+    let all = || {
+        let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+        names.join(", ")
+    };
+    let Some(column) = column else {
+        return match names {
+            [_] => Ok(0),
+            _ => Err(usage!(
+                "{path} has several columns"; "name one as in {path}:NAME, of {}", all()
+            )),
+        };
+    };
+    let mut places = (0..names.len()).filter(|place| names[*place] == column);
+    match (places.next(), places.next()) {
+        (Some(place), None) => Ok(place),
+        (Some(_), Some(_)) => Err(input!(
+            "{path} has several columns {column:?}"; "give each a name of its own"
+        )),
+        _ => {
+            let like = most_like(column, names.iter().map(String::as_str));
+            let like = like.map_or_else(String::new, |name| format!("did you mean {name:?}? "));
+            let comma = match names {
+                [only] if only.contains([';', '\t']) => {
+                    ". Columns are separated by commas: save the table so"
+                }
+                _ => "",
+            };
+            Err(input!(
+                "{path} has no column {column:?}";
+                "{like}its first line has {}{comma}", all()
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, column: Option<&str>) -> Result<(Vec<String>, Vec<u64>), String> {
+        let read = Column::read(text.as_bytes(), 0, ("t.csv", column));
+        let read = read.map_err(|failure| failure.to_string())?;
+        let cells = (0..read.lines.len()).map(|row| read.cells.get(row).to_owned());
+        Ok((cells.collect(), read.lines))
+    }
+
+    #[test]
+    fn a_column_is_read_with_its_lines() {
+        let text = "\u{feff}id,mail\r\n1,\"a\nb\"\r\n2,\r\n\r\n3,é\r\n";
+        let cells = ["a\nb", "", "é"].map(str::to_owned).to_vec();
+        assert_eq!(read(text, Some("mail")), Ok((cells, vec![2, 4, 6])));
+        let ids = ["1", "2", "3"].map(str::to_owned).to_vec();
+        assert_eq!(read(text, Some("id")), Ok((ids, vec![2, 4, 6])));
+    }
+
+    /// But the lines at the end of a file.
+    #[test]
+    fn an_empty_line_of_a_table_of_one_column_is_a_row() {
+        let cells = ["a", "", "b"].map(str::to_owned).to_vec();
+        for text in ["k\na\n\nb\n\n\n", "k\r\na\r\n\r\nb\r\n\r\n"] {
+            assert_eq!(read(text, None), Ok((cells.clone(), vec![2, 3, 4])));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, column, said) in [
+            ("", None, "t.csv is empty"),
+            (
+                "a,b\n",
+                None,
+                "several columns; name one as in t.csv:NAME, of \"a\", \"b\"",
+            ),
+            (
+                "mail,b\n",
+                Some("mial"),
+                "no column \"mial\"; did you mean \"mail\"?",
+            ),
+            ("a;b\n", Some("a"), "separated by commas"),
+            ("a,a\n", Some("a"), "several columns \"a\""),
+            (
+                "a,b\n1,2\n3\n",
+                Some("a"),
+                "line 3 has 1 cells, and the first line 2",
+            ),
+        ] {
+            let told = read(text, column).expect_err(said);
+            assert!(told.contains(said), "{told}");
+        }
+        let latin = Column::read(&b"a\nx\ny\xe9\n"[..], 0, ("t.csv", None));
+        let told = latin.err().expect("no UTF-8").to_string();
+        assert!(told.contains("line 3"), "{told}");
+    }
+
+    #[test]
+    fn a_column_is_named_behind_the_path() {
+        for (text, expected) in [
+            ("a.csv:email", ("a.csv", Some("email"))),
+            ("C:\\a.CSV:e:mail", ("C:\\a.CSV", Some("e:mail"))),
+            ("a.txt:email", ("a.txt", Some("email"))),
+            ("a.csv", ("a.csv", None)),
+        ] {
+            assert_eq!(named(text), expected);
+        }
+    }
+
+    #[test]
+    fn texts_grow() {
+        let mut texts = Texts::default();
+        for number in 0..100 {
+            texts.push(&number.to_string());
+        }
+        assert!((0..100).all(|number| texts.get(number) == number.to_string()));
+    }
+}

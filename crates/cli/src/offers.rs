@@ -1,0 +1,174 @@
+//! `tacit offers`: what a service lets this party run and order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+use tacit::session::ProtocolId;
+use tacit_serve::Offers;
+use tacit_serve::offers::{OfferedChoice, OfferedFunction, OfferedOrder};
+
+use crate::args::OffersArgs;
+use crate::config::Config;
+use crate::failure::{Failure, usage};
+use crate::log::Log;
+use crate::party::Party;
+use crate::report::{JSON_VERSION, pretty};
+use crate::terminal::escaped;
+use crate::{cancel, output};
+
+/// Most values of a parameter that are listed; of more the smallest and the largest are told.
+const LISTED: usize = 8;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// There is no service, or it does not tell.
+pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
+    let config = Config::load(config)?;
+    let mut party = Party::new(&args.meet, false, &config)?;
+    if !party.connects() {
+        return Err(usage!(
+            "a service tells what it offers to a party that connects to it";
+            "give --connect HOST:PORT, or the address of the peer in tacit.toml"
+        ));
+    }
+    let mut session = party.meet(cancel::on_signal()?, log)?;
+    let offers = Offers::ask(&mut session)?;
+    let peer = session.peer().map(|peer| peer.to_string());
+    // The answer is here, whether or not the service takes the farewell.
+    if let Err(error) = session.close() {
+        log.step(format_args!("{error}"));
+    }
+    if args.json {
+        let mut told = json!({ "version": JSON_VERSION, "peer": peer });
+        told["functions"] = json!(offers.functions);
+        told["stock"] = json!(offers.stock);
+        told["base_ot"] = json!(offers.base_ot);
+        told["ot_extension"] = json!(offers.ot_extension);
+        return output::print(pretty(&told).as_bytes());
+    }
+    // The service wrote it.
+    let lines = text(&offers);
+    let lines: Vec<_> = lines.split('\n').map(escaped).collect();
+    output::print(lines.join("\n").as_bytes())
+}
+
+fn text(offers: &Offers) -> String {
+    let mut text = String::new();
+    if offers.functions.is_empty() && offers.stock.is_empty() {
+        text.push_str("the service offers nothing to this party\n");
+    }
+    for function in &offers.functions {
+        text.push_str(&function_text(function));
+    }
+    for order in &offers.stock {
+        text.push_str(&order_text(order));
+    }
+    for (what, demanded) in [
+        ("--base-ot", &offers.base_ot),
+        ("--ot-extension", &offers.ot_extension),
+    ] {
+        if let Some(demanded) = demanded {
+            let _ = writeln!(text, "all with {what} {demanded}");
+        }
+    }
+    text
+}
+
+fn function_text(function: &OfferedFunction) -> String {
+    let mut text = format!(
+        "{}\n  role {}, protocol {}",
+        function.name,
+        function.role,
+        function.protocols.join(" or ")
+    );
+    if let Some(bits) = function.security_bits {
+        let _ = write!(text, ", s = {bits}");
+    }
+    if let Some(copies) = function.copies {
+        let _ = write!(text, ", {copies} circuits");
+    }
+    if let Some(chain) = &function.chain {
+        let _ = write!(text, ", chain {chain}");
+    }
+    if let Some(rate) = &function.rate {
+        let _ = write!(text, ", at most {rate}");
+    }
+    text.push('\n');
+    if let Some(server) = &function.other_server {
+        let _ = writeln!(text, "  the other server is {server}");
+    }
+    for (name, values) in params(&function.choices) {
+        let _ = writeln!(text, "  {name} = {}", shown_values(&values));
+    }
+    match &function.choices[..] {
+        _ if function.protocols == [ProtocolId::Gmw.name()] => {
+            if let [one] = &function.choices[..] {
+                let _ = writeln!(text, "  digest {}", one.digest);
+            }
+        }
+        [one] => {
+            let _ = writeln!(text, "  scheme {}, digest {}", one.scheme, one.digest);
+            if let Some(digest) = &one.gmw_digest {
+                let _ = writeln!(text, "  by gmw, digest {digest}");
+            }
+        }
+        choices => {
+            let schemes: BTreeSet<_> = choices.iter().map(|one| one.scheme.as_str()).collect();
+            let schemes: Vec<_> = schemes.into_iter().collect();
+            let _ = writeln!(text, "  scheme {}", schemes.join(" or "));
+        }
+    }
+    text
+}
+
+fn order_text(order: &OfferedOrder) -> String {
+    let name = order.function.as_deref().unwrap_or("triples");
+    let mut text = format!("to order: {name}\n  role {}", order.role);
+    let what = match order.function {
+        Some(_) => "--runs",
+        None => "--ands",
+    };
+    let _ = write!(
+        text,
+        ", for {}, up to {what} {}",
+        order.protocol, order.most
+    );
+    if let Some(bits) = order.security_bits {
+        let _ = write!(text, ", s = {bits}");
+    }
+    if let Some(scheme) = &order.scheme {
+        let _ = write!(text, ", scheme {scheme}");
+    }
+    text.push('\n');
+    for (name, value) in &order.params {
+        let _ = writeln!(text, "  {name} = {value}");
+    }
+    text
+}
+
+/// The values of each parameter.
+fn params(choices: &[OfferedChoice]) -> BTreeMap<&str, BTreeSet<u64>> {
+    let mut params: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for (name, value) in choices.iter().flat_map(|choice| &choice.params) {
+        params.entry(name).or_default().insert(*value);
+    }
+    params
+}
+
+fn shown_values(values: &BTreeSet<u64>) -> String {
+    match (values.first(), values.last()) {
+        (Some(first), Some(last)) if values.len() > LISTED => {
+            let is_whole = last - first == values.len() as u64 - 1;
+            let of = if is_whole { "" } else { ", some of them" };
+            format!("{first} to {last}{of}")
+        }
+        _ => {
+            let values: Vec<_> = values.iter().map(u64::to_string).collect();
+            values.join(" or ")
+        }
+    }
+}

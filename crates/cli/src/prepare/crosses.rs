@@ -1,0 +1,177 @@
+//! Crosses for `gmw`: for runs of a function, or a number of them.
+
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use tacit::protocols::{Protocol, ThreatModel};
+use tacit::stock::{CrossPreparation, Prepared, Stocks};
+use tacit::{Error, Function, Role, Session};
+
+use super::{Order, Told, Took, kinds_json, leave, runs_of};
+use crate::args::PrepareArgs;
+use crate::config::Config;
+use crate::failure::{Failure, usage};
+use crate::function;
+use crate::progress::Bar;
+use crate::report::{security, shown_bytes};
+
+/// The crosses that the arguments ask for.
+pub(super) struct CrossOrder {
+    role: Role,
+    wanted: Wanted,
+}
+
+enum Wanted {
+    /// Those of this many runs of a function.
+    Runs(Box<Function>, u64),
+    /// This many of each direction.
+    Crosses { narrow: u64, wide: u64 },
+}
+
+impl CrossOrder {
+    /// What the arguments ask for, if `gmw` can do it.
+    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+        if !args.components.is_empty() || args.ots.is_some() || args.ands.is_some() {
+            return Err(usage!(
+                "--component and --ots are of prepared, and --ands is of authenticated";
+                "for gmw, give a function with --runs N, or --crosses N"
+            ));
+        }
+        if args.security_bits.is_some() {
+            return Err(usage!(
+                "--security-bits is of batch and authenticated; gmw is semi-honest";
+                "leave it out"
+            ));
+        }
+        if let Some(scheme) = &args.scheme {
+            return Err(usage!(
+                "--scheme {scheme}: gmw garbles nothing"; "leave --scheme out"
+            ));
+        }
+        let found = args.function.as_ref();
+        let found = found.map(|name| {
+            let found = function::find(name, &args.choice)?.without_join()?;
+            found.in_form_of(Protocol::Gmw).runnable(&args.choice)
+        });
+        let runnable = found.transpose()?;
+        let role = super::role(args, runnable.as_ref(), config)?;
+        let wanted = match runnable {
+            Some(runnable) => Wanted::Runs(Box::new(runnable.function().clone()), args.runs),
+            None => Wanted::Crosses {
+                narrow: args.crosses.unwrap_or(0),
+                wide: args.wide_crosses.unwrap_or(0),
+            },
+        };
+        let order = Self { role, wanted };
+        if order.order()?.count() == 0 {
+            return Err(usage!(
+                "the function takes no crosses: each party computes its gates alone";
+                "run it without a preparation"
+            ));
+        }
+        Ok(order)
+    }
+
+    fn order(&self) -> Result<CrossPreparation<'static>, Error> {
+        match &self.wanted {
+            Wanted::Runs(function, runs) => CrossPreparation::for_runs(self.role, function, *runs),
+            Wanted::Crosses { narrow, wide } => {
+                Ok(CrossPreparation::crosses(self.role, *narrow, *wide))
+            }
+        }
+    }
+
+    fn text(&self, prepared: &Prepared, cost: &Took<'_>) -> String {
+        let stated = security(ThreatModel::SemiHonest, None);
+        let mut text = format!("protocol  gmw, {stated}\n");
+        text += &format!("{:>14} {:>14}  crosses\n", "made", "usable");
+        for kind in &prepared.kinds {
+            let (made, usable) = (kind.made, kind.available);
+            text += &format!("{made:>14} {usable:>14}  {}\n", kind.name);
+        }
+        let (made, usable) = (prepared.made(), prepared.available());
+        text += &format!("{made} crosses made, {usable} usable");
+        if let Wanted::Runs(function, _) = &self.wanted {
+            let runs = runs_of(prepared.runs.unwrap_or(0), function);
+            text += &format!(", enough for {runs}");
+        }
+        text.push('\n');
+        if let Some(extension) = prepared.ot_extension {
+            text += &format!("OTs by {extension}\n");
+        }
+        text + &format!("{cost}\n")
+    }
+
+    fn json(&self, prepared: &Prepared) -> Json {
+        let function = match &self.wanted {
+            Wanted::Runs(function, _) => json!({
+                "name": function.name(),
+                "digest": function.digest().to_string(),
+                "runs": prepared.runs,
+            }),
+            Wanted::Crosses { .. } => Json::Null,
+        };
+        json!({
+            "protocol": "gmw",
+            "threat_model": ThreatModel::SemiHonest.to_string(),
+            "role": self.role.name(),
+            "function": function,
+            "material": "crosses",
+            "made": prepared.made(),
+            "usable": prepared.available(),
+            "kinds": kinds_json(prepared),
+        })
+    }
+}
+
+impl Order for CrossOrder {
+    fn check_room(&self, limit: u64) -> Result<(), Failure> {
+        let bytes = self.order()?.disk_bytes();
+        match bytes > limit {
+            false => Ok(()),
+            true => Err(usage!(
+                "the order has {} of crosses at this party, and a stock takes at most {}",
+                shown_bytes(bytes), shown_bytes(limit);
+                "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
+            )),
+        }
+    }
+
+    fn described(&self) -> String {
+        let what = match &self.wanted {
+            Wanted::Runs(function, runs) => format!("crosses for {}", runs_of(*runs, function)),
+            Wanted::Crosses { narrow, wide } => {
+                format!("{narrow} crosses and {wide} wide ones of each direction")
+            }
+        };
+        format!("{what} by gmw as {}", self.role.name())
+    }
+
+    fn resumption(&self) -> &'static str {
+        "going on from there"
+    }
+
+    fn once(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        mut session: Session,
+        begun: Instant,
+    ) -> Result<Told, Error> {
+        let order = self.order()?;
+        let bar = Bar::new("prepare", order.count(), !args.json);
+        let prepared = order
+            .time_limit(args.time_limit)
+            .watch(move |at| bar.show(at))
+            .run(&mut session, stocks)?;
+        leave(session);
+        let cost = Took {
+            prepared: &prepared,
+            wall: begun.elapsed(),
+        };
+        Ok(Told {
+            text: self.text(&prepared, &cost),
+            json: cost.json(self.json(&prepared)),
+        })
+    }
+}

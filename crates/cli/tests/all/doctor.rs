@@ -1,0 +1,83 @@
+//! `tacit doctor`: what is right, what is not, and what it leaves as it was.
+
+use std::fs;
+use std::net::TcpListener;
+
+use serde_json::Value as Json;
+
+use crate::process::{Ended, Parties, tacit};
+
+/// Alice's configuration with a peer who is at `address`, and what else is given.
+fn looked_at(parties: &Parties, address: &str, more: &str) -> Ended {
+    let bob = parties.fingerprints()[1];
+    let config = format!(
+        "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\nwitness = \"notes\"\n\
+         [peers.bob]\nfingerprint = \"{bob}\"\naddress = \"{address}\"\n{more}"
+    );
+    parties.file("alice.toml", &config);
+    tacit(
+        parties.folder(),
+        &["doctor", "--config", "alice.toml", "--json"],
+    )
+}
+
+fn finding<'j>(told: &'j Json, subject: &str) -> &'j Json {
+    let findings = told["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|found| found["subject"] == subject);
+    found.expect("a finding")
+}
+
+#[test]
+fn what_is_right_is_told_and_left_as_it_was() {
+    let parties = Parties::new();
+    let peer = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = peer.local_addr().unwrap().to_string();
+    let told = looked_at(&parties, &address, "").json();
+    for subject in ["configuration", "identity", "clock", "peer bob", "stock"] {
+        assert_eq!(finding(&told, subject)["state"], "ok", "{told}");
+    }
+    assert_eq!(
+        finding(&told, "identity")["told"],
+        parties.fingerprints()[0]
+    );
+    assert!(!parties.folder().join("a").exists());
+    let text = tacit(
+        parties.folder(),
+        &["doctor", "--config", "alice.toml", "--with", "bob"],
+    );
+    assert!(text.succeeded().contains("ok       peer bob"));
+}
+
+#[test]
+fn a_peer_that_is_away_is_a_warning() {
+    let parties = Parties::new();
+    // Its port is free again once the listener is gone.
+    let address = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .unwrap();
+    let told = looked_at(&parties, &address.to_string(), "").json();
+    let peer = finding(&told, "peer bob");
+    assert_eq!(peer["state"], "warning", "{told}");
+    let remedy = peer["remedy"].as_str().expect("a remedy");
+    assert!(remedy.contains("firewalls"), "{remedy}");
+}
+
+#[test]
+fn what_a_run_would_fail_at_fails_here() {
+    let parties = Parties::new();
+    let served = "[serve]\nlisten = \"127.0.0.1:0\"\n[[serve.function]]\n\
+                  function = \"millionaires\"\n\
+                  role = \"garbler\"\ninput_files = { a = \"gone.csv\" }\n";
+    looked_at(&parties, "127.0.0.1:1", served).failed(3, &["service is not right"]);
+    parties.file(
+        "alice.toml",
+        "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\n",
+    );
+    let nobody = ["doctor", "--config", "alice.toml", "--with", "carol"];
+    tacit(parties.folder(), &nobody).failed(2, &["peer carol is not right"]);
+    fs::write(parties.folder().join("alice.key"), "no key").unwrap();
+    looked_at(&parties, "127.0.0.1:1", "").failed(3, &["identity is not right"]);
+    parties.file("alice.toml", "identity = 1");
+    let broken = ["doctor", "--config", "alice.toml"];
+    tacit(parties.folder(), &broken).failed(2, &["configuration is not right"]);
+}

@@ -1,0 +1,187 @@
+//! Programs that join two tables: two processes, each with a CSV file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::process::{NOBODY, Parties, tacit, words};
+
+const COMMON_SPEND: &str = "\
+parties shop, bank;
+param N: 0..=1_000 = len(customers);
+param M: 0..=1_000 = len(payments);
+struct Customer { email: text }
+struct Payment { email: text, cents: u32 }
+main(customers: [Customer; ..N] of shop, payments: [Payment; ..M] of bank,
+     pairs: join customers by email with payments by email)
+    -> (count: u<bits(N)> to both, spent: u<32 + bits(N)> to both) {
+    let mut count: u<bits(N)> = 0;
+    let mut spent: u<32 + bits(N)> = 0;
+    for p in pairs {
+        count += p.matched as u<bits(N)>;
+        spent += p.right.cents as u<32 + bits(N)>;
+    }
+    (count, spent)
+}
+";
+
+/// The shop gets for each of its customers what it paid, in the order of its table.
+const BY_CUSTOMER: &str = "\
+parties shop, bank;
+const N = 6;
+param M: 0..=20 = keys(payments);
+struct Customer { name: text, born: u16, extra: u8 }
+struct Payment { name: text, born: u16, cents: u32 }
+main(customers: [Customer; ..N] of shop, payments: [Payment; ..3 * M] of bank,
+     pairs: join customers by (name, born) with payments by (name, born) upto 3)
+    -> (paid: [u40; N] to shop) {
+    [for p in pairs {
+        p.right.items[0].cents as u40 + p.right.items[1].cents as u40
+            + p.right.items[2].cents as u40 + p.left.extra as u40
+    }]
+}
+";
+
+#[test]
+fn count_and_sum_are_those_of_a_plain_join() {
+    let parties = Parties::new();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    let emails = |range: std::ops::Range<u32>, step: u32| -> Vec<String> {
+        range
+            .map(|i| format!("p{}@example.org", step * i))
+            .collect()
+    };
+    for (shop, bank) in [
+        (emails(0..60, 2), emails(0..40, 3)),
+        (emails(0..1, 1), emails(0..1, 1)),
+        (emails(0..3, 1), emails(5..9, 1)),
+        (emails(0..0, 1), emails(0..4, 1)),
+    ] {
+        let mut customers = "name,email\n".to_owned();
+        for (row, email) in shop.iter().enumerate() {
+            let _ = writeln!(customers, "\"N, {row}\",{email}");
+        }
+        let mut payments = "email,cents\n".to_owned();
+        let mut cents = BTreeMap::new();
+        for (row, email) in bank.iter().enumerate() {
+            let amount = 100 + 7 * row as u64;
+            let _ = writeln!(payments, "{email},{amount}");
+            cents.insert(email, amount);
+        }
+        parties.file("customers.csv", &customers);
+        parties.file("payments.csv", &payments);
+        let [shop_ended, bank_ended] = parties.act(
+            &words(
+                "run common_spend.tacit --as shop --input customers=@customers.csv --json --cost",
+            ),
+            &words("run common_spend.tacit --as bank --input payments=@payments.csv --json"),
+        );
+        let common: Vec<u64> = shop
+            .iter()
+            .filter_map(|email| cents.get(email).copied())
+            .collect();
+        let expected = json!({ "count": common.len(), "spent": common.iter().sum::<u64>() });
+        for ended in [&shop_ended, &bank_ended] {
+            let told = ended.json();
+            assert_eq!(told["outputs"], expected, "{told}");
+            assert_eq!(told["protocol"], "gmw");
+            assert_eq!(told["threat_model"], "semi-honest");
+        }
+        assert!(!shop_ended.stderr.contains("example.org"), "{shop_ended:?}");
+    }
+}
+
+#[test]
+fn a_result_by_pair_is_in_the_order_of_the_placers_rows() {
+    let parties = Parties::new();
+    parties.file("by_customer.tacit", BY_CUSTOMER);
+    parties.file(
+        "customers.csv",
+        "born,name,extra\n1970,Zoë,1\n1971,Zoë,2\n1970,Ann,3\n1980,Bob,4\n",
+    );
+    parties.file(
+        "payments.csv",
+        "name,born,cents\nAnn,1970,10\nZoë,1970,5\nAnn,1970,20\nEve,1970,9\nAnn,1970,30\n",
+    );
+    let [shop, bank] = parties.act(
+        &words("run by_customer.tacit --as shop --input customers=@customers.csv --json"),
+        &words("run by_customer.tacit --as bank --input payments=@payments.csv --param M=9"),
+    );
+    assert_eq!(
+        shop.json()["outputs"],
+        json!({ "paid": [6, 0, 63, 0, 0, 0] })
+    );
+    bank.succeeded();
+    assert!(bank.stderr.contains("M = 9"), "{bank:?}");
+}
+
+/// Before anything is sent: nobody listens.
+#[test]
+fn tables_and_terms_are_checked_before_the_peer_is_met() {
+    let parties = Parties::new();
+    let [_, peer] = parties.fingerprints();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    parties.file("good.csv", "email,cents\na@x,1\nb@x,2\n");
+    parties.file("twice.csv", "email,cents\na@x,1\nb@x,2\na@x,3\n");
+    parties.file("empty.csv", "email,cents\na@x,1\n\"\",2\n");
+    parties.file("wide.csv", "email,cents\na@x,4294967296\n");
+    parties.file("short.csv", "email\na@x\n");
+    let run = |args: &str| {
+        let mut all = vec!["run", "common_spend.tacit", "--as", "bank"];
+        all.extend(words(args));
+        all.extend([
+            "--connect",
+            NOBODY,
+            "--identity",
+            "alice.key",
+            "--peer",
+            peer,
+        ]);
+        tacit(parties.folder(), &all)
+    };
+    for (args, said) in [
+        (
+            "--input payments=@twice.csv",
+            "row 3 of `payments` has the key of row 1",
+        ),
+        (
+            "--input payments=@empty.csv",
+            "row 2 of `payments` has an empty text as its key",
+        ),
+        ("--input payments=@wide.csv", "wide.csv"),
+        ("--input payments=@short.csv", "a column \"cents\""),
+        (
+            "--input payments=@good.csv --param M=1",
+            "expected at most 1 rows",
+        ),
+        ("--timeout 1s", "bank has given no value for payments"),
+        (
+            "--input payments=@good.csv --security malicious",
+            "semi-honest parties only",
+        ),
+        (
+            "--input payments=@good.csv --protocol direct",
+            "the protocol gmw alone",
+        ),
+    ] {
+        let ended = run(args);
+        assert!(ended.code == 2 || ended.code == 3, "{args}: {ended:?}");
+        assert!(ended.stderr.contains(said), "{said}: {ended:?}");
+        assert!(!ended.stderr.contains("a@x"), "{ended:?}");
+    }
+}
+
+#[test]
+fn parties_that_know_other_sizes_do_not_run() {
+    let parties = Parties::new();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    parties.file("customers.csv", "email\na@x\n");
+    parties.file("payments.csv", "email,cents\na@x,1\n");
+    let [shop, bank] = parties.act(
+        &words("run common_spend.tacit --as shop --input customers=@customers.csv --param M=5"),
+        &words("run common_spend.tacit --as bank --input payments=@payments.csv"),
+    );
+    shop.failed(5, &["M = 1, and this party was told 5"]);
+    bank.failed(5, &[]);
+}

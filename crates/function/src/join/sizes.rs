@@ -1,0 +1,301 @@
+//! The sizes of everything in a matching, from the numbers that the parties agreed on.
+//!
+//! Both parties must get the same numbers on every machine, so all of it is in integers. The tables
+//! hold, for each power of two, what keeps the chance of a failure below its bound:
+//!
+//! | what fails | with at most |
+//! |---|---|
+//! | an OKVS of n rows on `starts` places: 256 random bits at a random start each | 2^-52 |
+//! | placing n keys into bins, by Hall's theorem | 2^-42, and 2^-52 from 2^14 keys on |
+//! | two tags that are equal by chance | 2^-42 |
+//! | a shard that is too full, by Bernstein | 2^-42 |
+
+/// Columns that the band of a row spans.
+pub const BAND: u64 = 256;
+
+/// Most keys of a table.
+pub const MAX_KEYS: u64 = 1 << 26;
+
+/// Most rows of a key.
+pub const MAX_ROWS_OF_KEY: u64 = 64;
+
+/// Starts of a band for each 1,024 rows, for up to 2^8, 2^9, … 2^24 rows.
+const STARTS: [u64; 17] = [
+    241, 643, 856, 990, 1061, 1097, 1116, 1126, 1132, 1136, 1139, 1141, 1143, 1144, 1146, 1148,
+    1149,
+];
+const FIRST_STARTS: usize = 8;
+
+/// The least bins of a third for up to 2^0, 2^1, … 2^12 keys.
+const THIRD: [u64; 13] = [1, 1, 51, 82, 117, 163, 224, 306, 418, 570, 776, 1056, 1600];
+
+/// A table of more rows than 2^20 is cut into shards.
+const SHARD_BITS: u32 = 20;
+
+/// The least rows to which a shard is filled up: bins of fewer fail too often for 64 of them.
+const LEAST_SHARD: u64 = 1 << 14;
+
+/// Bits of a failure's bound for each of tags, bins and shards.
+const FAILURE_BITS: u32 = 42;
+
+/// Bits of plain intersection's tags beyond those of the number of pairs.
+const PLAIN_TAG_BITS: u32 = 40;
+
+/// The least j with n ≤ 2^j.
+#[must_use]
+pub const fn octave(n: u64) -> u32 {
+    if n <= 1 {
+        return 0;
+    }
+    u64::BITS - (n - 1).leading_zeros()
+}
+
+/// Columns of an OKVS of `rows` rows, which are at most 2^24.
+#[must_use]
+pub const fn okvs_columns(rows: u64) -> u64 {
+    if rows == 0 {
+        return 0;
+    }
+    let octave = octave(rows) as usize;
+    let starts = if octave < FIRST_STARTS {
+        STARTS[0]
+    } else {
+        STARTS[octave - FIRST_STARTS]
+    };
+    (rows * starts).div_ceil(1024) + BAND - 1
+}
+
+/// Bins for `keys` keys, in three thirds.
+#[must_use]
+pub const fn bins(keys: u64) -> u64 {
+    if keys == 0 {
+        return 0;
+    }
+    let octave = octave(keys) as usize;
+    let least = if octave < THIRD.len() {
+        THIRD[octave]
+    } else {
+        0
+    };
+    let third = (7 * keys).div_ceil(16);
+    3 * if third < least { least } else { third }
+}
+
+/// Shards of two tables, a power of two.
+#[must_use]
+pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
+    let more = if placer_keys < programmer_keys {
+        programmer_keys
+    } else {
+        placer_keys
+    };
+    1 << octave(more).saturating_sub(SHARD_BITS)
+}
+
+/// Keys to which each of `shards` shards of a table of `keys` keys is filled up.
+#[must_use]
+pub const fn shard_keys(keys: u64, shards: u64) -> u64 {
+    if shards == 1 || keys == 0 {
+        return keys;
+    }
+    let slack = 30 + octave(shards) as u64;
+    let filled = keys.div_ceil(shards) + (2 * keys * slack / shards).isqrt() + 1 + slack;
+    if filled < LEAST_SHARD {
+        LEAST_SHARD
+    } else {
+        filled
+    }
+}
+
+/// Widths of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    /// Bits of a row of the placer.
+    pub placer_bits: u32,
+    /// Bits of a row of the programmer.
+    pub programmer_bits: u32,
+}
+
+/// The sizes of a join's stage, of one shard where they differ by shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Shards.
+    pub shards: u64,
+    /// The placer's keys, to which a shard is filled up.
+    pub placer_keys: u64,
+    /// The programmer's keys, to which a shard is filled up.
+    pub programmer_keys: u64,
+    /// Bins.
+    pub bins: u64,
+    /// Columns of the ask, a block each.
+    pub ask_columns: u64,
+    /// Columns of the hint.
+    pub hint_columns: u64,
+    /// Bits of a tag.
+    pub tag_bits: u32,
+    /// Bits of the programmer's part of a bin: the number of rows, if there may be more than one,
+    /// and rows.
+    pub payload_bits: u64,
+    /// Bits of the placer's row.
+    pub placer_bits: u64,
+}
+
+/// Why there are no sizes for these numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TooLarge {
+    /// A table of too many keys.
+    #[error("a table of {found} keys, where {MAX_KEYS} is the most")]
+    Keys {
+        /// How many it has.
+        found: u64,
+    },
+    /// No rows of a key, or too many.
+    #[error("up to {found} rows of a key, where it is from 1 to {MAX_ROWS_OF_KEY}")]
+    RowsOfKey {
+        /// How many there may be.
+        found: u64,
+    },
+}
+
+fn check_keys(keys: [u64; 2]) -> Result<(), TooLarge> {
+    match keys.into_iter().find(|keys| *keys > MAX_KEYS) {
+        Some(found) => Err(TooLarge::Keys { found }),
+        None => Ok(()),
+    }
+}
+
+impl Sizes {
+    /// The sizes of a join of at most this many keys each, with `upto` rows a key of the programmer
+    /// at most.
+    ///
+    /// # Errors
+    ///
+    /// There are more than [`MAX_KEYS`] keys, or `upto` is not from 1 to [`MAX_ROWS_OF_KEY`].
+    pub fn of(
+        placer_keys: u64,
+        programmer_keys: u64,
+        upto: u64,
+        widths: Widths,
+    ) -> Result<Self, TooLarge> {
+        check_keys([placer_keys, programmer_keys])?;
+        if !(1..=MAX_ROWS_OF_KEY).contains(&upto) {
+            return Err(TooLarge::RowsOfKey { found: upto });
+        }
+        let shards = shards(placer_keys, programmer_keys);
+        let (n1, n2) = (
+            shard_keys(placer_keys, shards),
+            shard_keys(programmer_keys, shards),
+        );
+        let count_bits = if upto > 1 {
+            64 - upto.leading_zeros()
+        } else {
+            0
+        };
+        let bins = bins(n1);
+        Ok(Self {
+            shards,
+            placer_keys: n1,
+            programmer_keys: n2,
+            bins,
+            ask_columns: okvs_columns(n1),
+            hint_columns: okvs_columns(3 * n2),
+            tag_bits: FAILURE_BITS + octave(bins * shards).max(1),
+            payload_bits: u64::from(count_bits) + upto * u64::from(widths.programmer_bits),
+            placer_bits: widths.placer_bits.into(),
+        })
+    }
+
+    /// Bins of all shards together, none where a party has no keys.
+    #[must_use]
+    pub const fn all_bins(&self) -> u64 {
+        if self.placer_keys == 0 || self.programmer_keys == 0 {
+            return 0;
+        }
+        self.shards * self.bins
+    }
+
+    /// Correlated OTs of a shard's VOLE.
+    #[must_use]
+    pub const fn vole_ots(&self) -> u64 {
+        128 * self.ask_columns
+    }
+
+    /// Bytes of a shard's ask.
+    #[must_use]
+    pub const fn ask_bytes(&self) -> u64 {
+        16 * self.ask_columns
+    }
+
+    /// Bytes of a column of the hint.
+    #[must_use]
+    pub const fn hint_column_bytes(&self) -> u64 {
+        (self.tag_bits as u64 + self.payload_bits).div_ceil(8)
+    }
+
+    /// Bytes of a shard's hint.
+    #[must_use]
+    pub const fn hint_bytes(&self) -> u64 {
+        self.hint_columns * self.hint_column_bytes()
+    }
+
+    /// The price of a shard in bits, by which both parties choose who places.
+    #[must_use]
+    pub const fn price_bits(&self) -> u64 {
+        let ands = self.tag_bits as u64 - 1;
+        let opened = 4 * ands + 2 + self.placer_bits + 2 * self.payload_bits;
+        8 * (self.ask_bytes() + self.hint_bytes())
+            + self.bins * opened
+            + 3 * self.bins * (2 * ands + 2) / 4
+    }
+}
+
+/// The sizes of a plain intersection, of one shard where they differ by shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainSizes {
+    /// Shards.
+    pub shards: u64,
+    /// The placer's keys, to which a shard is filled up.
+    pub placer_keys: u64,
+    /// The programmer's keys, to which a shard is filled up.
+    pub programmer_keys: u64,
+    /// Columns of the ask, a block each.
+    pub ask_columns: u64,
+    /// Bytes of a tag: its bits are 40 more than those of the number of pairs, up to whole bytes.
+    pub tag_bytes: u32,
+}
+
+impl PlainSizes {
+    /// The sizes of an intersection of at most this many keys each.
+    ///
+    /// # Errors
+    ///
+    /// There are more than [`MAX_KEYS`] keys.
+    pub fn of(placer_keys: u64, programmer_keys: u64) -> Result<Self, TooLarge> {
+        check_keys([placer_keys, programmer_keys])?;
+        let shards = shards(placer_keys, programmer_keys);
+        let placers = shard_keys(placer_keys, shards);
+        let programmers = shard_keys(programmer_keys, shards);
+        // A key of the placer is compared with all tags of its shard, random ones too.
+        let pairs = placer_keys * programmer_keys.max(programmers);
+        Ok(Self {
+            shards,
+            placer_keys: placers,
+            programmer_keys: programmers,
+            ask_columns: okvs_columns(placers),
+            tag_bytes: (PLAIN_TAG_BITS + octave(pairs)).div_ceil(8),
+        })
+    }
+
+    /// Bytes of a shard's ask.
+    #[must_use]
+    pub const fn ask_bytes(&self) -> u64 {
+        16 * self.ask_columns
+    }
+
+    /// Bytes of a shard's tags.
+    #[must_use]
+    pub const fn tags_bytes(&self) -> u64 {
+        self.tag_bytes as u64 * self.programmer_keys
+    }
+}

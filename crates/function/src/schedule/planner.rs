@@ -1,0 +1,394 @@
+//! One walk over the calls, which gives owners, groups, steps, and where values come from.
+
+use std::collections::HashMap;
+
+use tacit_circuit::{Component, Kind, LayerOutline, Owners, Role, RowProgram, Type};
+
+use super::argument::{ArgumentSpan, Arguments, NoNumber};
+use super::walk::{Reading, Span, Walk};
+use super::{
+    Block, Constants, GroupData, InputBlock, LastRead, Limits, OutputSpan, Pattern, Schedule,
+    add_times, most_calls,
+};
+use crate::{ErrorLocation, Function, FunctionError};
+
+/// Most steps.
+const MAX_STEPS: u32 = 1 << 31;
+
+/// Calls of one pattern that are ready at one step, and of one rank if they have no layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Ready {
+    pattern: u32,
+    step: u32,
+    rank: u32,
+}
+
+/// The groups that these calls are cut into.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Groups before the last one.
+    before: u32,
+    last: u32,
+}
+
+/// The schedule; `called` is told the group of each call, and the call's instance in it.
+pub(crate) fn plan(
+    function: &Function,
+    owners_of_inputs: &[Owners],
+    limits: Limits,
+    mut called: impl FnMut(u32, u32),
+) -> Result<Schedule, FunctionError> {
+    let inputs = function.inputs();
+    assert_eq!(
+        inputs.len(),
+        owners_of_inputs.len(),
+        "owners for each input"
+    );
+    if function.has_saved_values() {
+        return Err(FunctionError::SavedValues {
+            function: function.name().to_owned(),
+        });
+    }
+    let mut planner = Planner::new(function, owners_of_inputs, limits);
+    let shapes: Vec<CallShape> = function.components().iter().map(CallShape::new).collect();
+    let mut walk = Walk::new(function, &planner.schedule.inputs);
+    let mut spans = Vec::new();
+    while let Some(operation) = walk.advance() {
+        walk.gather(operation, &mut spans, |bits| planner.constant(bits))?;
+        if let Some(component) = operation.component {
+            let shape = &shapes[component as usize];
+            let (group, instance) = planner.call(component as usize, &spans, shape)?;
+            called(group, instance);
+            spans.clear();
+            spans.push(Span {
+                bits: shape.results,
+                source: planner.places.len() as u32 - 1,
+                row: 0,
+            });
+        }
+        walk.assign(operation, &spans);
+    }
+    for output in &function.plan().outputs {
+        walk.gather(output, &mut spans, |bits| planner.constant(bits))?;
+        planner.output(&spans);
+    }
+    Ok(planner.finish())
+}
+
+/// The bits that a component's calls read and give.
+struct CallShape {
+    ports: Vec<u32>,
+    results: u32,
+}
+
+impl CallShape {
+    fn new(component: &Component) -> Self {
+        let circuit = component.circuit();
+        let ports = circuit.inputs().iter();
+        Self {
+            ports: ports.map(|port| port.ty.width() as u32).collect(),
+            results: circuit.output_bits() as u32,
+        }
+    }
+}
+
+/// Bits of an element of an input, as calls read it: as many as all steps read together, if these
+/// are whole elements of its type, and else those of an element of its type.
+fn element_bits(ty: &Type, read_together: u32) -> u32 {
+    let mut element = ty;
+    while let Kind::Array(of, _) = element.kind() {
+        element = of;
+    }
+    let width = element.width() as u32;
+    if read_together.is_multiple_of(width) {
+        read_together
+    } else {
+        width
+    }
+}
+
+struct Planner<'f> {
+    function: &'f Function,
+    schedule: Schedule,
+    /// For each element of an input, and then each call and constant, its block and instance.
+    places: Vec<(Block, u32)>,
+    /// The patterns of each component, by the owners of its ports.
+    patterns: Vec<HashMap<Box<[Owners]>, u32>>,
+    cuts: HashMap<Ready, Cut>,
+    /// The pool of constants of each width, and the last one's number among the places.
+    pools: HashMap<u32, (u32, u32)>,
+    spans: Vec<ArgumentSpan>,
+    owners: Vec<Owners>,
+}
+
+impl<'f> Planner<'f> {
+    fn new(function: &'f Function, owners_of_inputs: &[Owners], limits: Limits) -> Self {
+        let inputs = function.inputs().iter().zip(owners_of_inputs);
+        let arrays = &function.plan().arrays;
+        let inputs: Vec<InputBlock> = inputs
+            .zip(arrays)
+            .map(|((input, owners), array)| {
+                let rows = element_bits(&input.port.ty, array.granule);
+                InputBlock {
+                    owners: *owners,
+                    rows,
+                    instances: input.port.ty.width() as u32 / rows,
+                    last_read: LastRead::Never,
+                }
+            })
+            .collect();
+        let blocks = (0..).map(Block::Input).zip(&inputs);
+        let elements =
+            blocks.flat_map(|(block, input)| (0..input.instances).map(move |i| (block, i)));
+        let places = elements.collect();
+        let schedule = Schedule {
+            limits,
+            components: function.components().to_vec(),
+            inputs,
+            patterns: Vec::new(),
+            groups: Vec::new(),
+            arguments: Arguments::default(),
+            constants: Vec::new(),
+            outputs: Vec::new(),
+            output_ends: Vec::new(),
+            starts: Vec::new(),
+            steps: 0,
+            total_ots: [0; 2],
+        };
+        Self {
+            function,
+            schedule,
+            places,
+            patterns: vec![HashMap::new(); function.components().len()],
+            cuts: HashMap::new(),
+            pools: HashMap::new(),
+            spans: Vec::new(),
+            owners: Vec::new(),
+        }
+    }
+
+    fn too_many(&self, what: &'static str, limit: u64) -> FunctionError {
+        FunctionError::TooMany {
+            place: ErrorLocation::new(format!("function {}", self.function.name())),
+            what,
+            limit,
+        }
+    }
+
+    fn no_number(&self) -> FunctionError {
+        self.too_many("pieces of arguments", u64::from(u32::MAX))
+    }
+
+    /// The group of a call, and its instance there.
+    fn call(
+        &mut self,
+        component: usize,
+        arguments: &[Span],
+        shape: &CallShape,
+    ) -> Result<(u32, u32), FunctionError> {
+        let mut spans = std::mem::take(&mut self.spans);
+        spans.clear();
+        self.owners.clear();
+        let mut bits = Reading::new(arguments);
+        for (port, width) in (0..).zip(&shape.ports) {
+            let first = spans.len();
+            spans.extend(bits.take(*width).map(|span| self.argument(span, port)));
+            let owners = spans[first..].iter().map(|span| self.owners_of(span));
+            self.owners.push(owners.fold(Owners::PUBLIC, Owners::union));
+        }
+        let (pattern, has_layers) = self.pattern(component);
+        let (step, rank) = self.ready(&spans, has_layers);
+        let ready = Ready {
+            pattern,
+            step,
+            rank,
+        };
+        let place = self.put(ready, &spans)?;
+        let start = self.schedule.groups[place.0 as usize].start;
+        for span in &spans {
+            self.read(span.block, LastRead::Step(start));
+        }
+        self.places.push((Block::Group(place.0), place.1));
+        self.spans = spans;
+        Ok(place)
+    }
+
+    fn argument(&self, span: Span, port: u32) -> ArgumentSpan {
+        let (block, instance) = self.places[span.source as usize];
+        ArgumentSpan {
+            bits: span.bits,
+            block,
+            row: span.row,
+            instance,
+            port,
+        }
+    }
+
+    /// The number of a constant among the places.
+    fn constant(&mut self, bits: &[bool]) -> Result<u32, FunctionError> {
+        let (width, pools) = (bits.len() as u32, &mut self.schedule.constants);
+        let (pool, place) = self.pools.entry(width).or_insert_with(|| {
+            pools.push(Constants::new(width));
+            (pools.len() as u32 - 1, u32::MAX)
+        });
+        let number = pools[*pool as usize].put(bits.iter().copied());
+        let Some(number) = number else {
+            return Err(self.no_number());
+        };
+        let constant = (Block::Constants(*pool), number);
+        if self.places.get(*place as usize) != Some(&constant) {
+            *place = self.places.len() as u32;
+            self.places.push(constant);
+        }
+        Ok(*place)
+    }
+
+    fn owners_of(&self, span: &ArgumentSpan) -> Owners {
+        match span.block {
+            Block::Input(number) => self.schedule.inputs[number as usize].owners,
+            Block::Constants(_) => Owners::PUBLIC,
+            Block::Group(number) => {
+                let pattern = self.schedule.groups[number as usize].pattern as usize;
+                let results = self.schedule.patterns[pattern].program.owners_of_results();
+                let rows = span.row as usize..(span.row + span.bits) as usize;
+                let owners = results[rows].iter().copied();
+                owners.fold(Owners::PUBLIC, Owners::union)
+            }
+        }
+    }
+
+    /// The pattern of a call by the owners of its ports, and whether its program has layers.
+    fn pattern(&mut self, component: usize) -> (u32, bool) {
+        let Schedule {
+            patterns,
+            components,
+            limits,
+            ..
+        } = &mut self.schedule;
+        let known = &mut self.patterns[component];
+        let number = known.get(&self.owners[..]).copied().unwrap_or_else(|| {
+            let owners: Box<[Owners]> = self.owners[..].into();
+            let program = RowProgram::compile(components[component].circuit(), &owners);
+            let number = patterns.len() as u32;
+            known.insert(owners.clone(), number);
+            patterns.push(Pattern {
+                component: component as u32,
+                owners,
+                most_calls: most_calls(&program, *limits),
+                program,
+            });
+            number
+        });
+        (number, patterns[number as usize].program.depth() > 0)
+    }
+
+    /// The step at which all of this is there, and the rank of a call without layers.
+    fn ready(&self, spans: &[ArgumentSpan], has_layers: bool) -> (u32, u32) {
+        let there = spans.iter().map(|span| match span.block {
+            Block::Input(_) | Block::Constants(_) => (0, 0),
+            Block::Group(number) => {
+                let group = self.schedule.group(number);
+                let depth = group.program().depth();
+                let rank = if depth > 0 { 0 } else { group.data().rank + 1 };
+                (group.data().start + depth, rank)
+            }
+        });
+        let (step, rank) = there.max().unwrap_or_default();
+        (step, if has_layers { 0 } else { rank })
+    }
+
+    /// Puts a call into a group.
+    fn put(&mut self, ready: Ready, spans: &[ArgumentSpan]) -> Result<(u32, u32), FunctionError> {
+        let cut = self.cuts.get(&ready).copied();
+        let schedule = &mut self.schedule;
+        let pattern = &schedule.patterns[ready.pattern as usize];
+        if let Some(cut) = cut {
+            let group = &mut schedule.groups[cut.last as usize];
+            if group.calls < pattern.most_calls {
+                let instance = group.calls;
+                group.calls += 1;
+                let appended = schedule.arguments.append(group.arguments, instance, spans);
+                return match appended {
+                    Ok(()) => Ok((cut.last, instance)),
+                    Err(NoNumber) => Err(self.no_number()),
+                };
+            }
+        }
+        let before = cut.map_or(0, |cut| cut.before + 1);
+        let depth = pattern.program.depth();
+        let delay = u64::from(before / 2) * u64::from(depth);
+        let start = u64::from(ready.step) + delay;
+        if start + u64::from(depth) > u64::from(MAX_STEPS) {
+            return Err(self.too_many("steps", u64::from(MAX_STEPS)));
+        }
+        let arguments = schedule.arguments.begin(spans, &pattern.owners);
+        let Ok(arguments) = arguments else {
+            return Err(self.no_number());
+        };
+        let last = schedule.groups.len() as u32;
+        schedule.groups.push(GroupData {
+            pattern: ready.pattern,
+            calls: 1,
+            start: start as u32,
+            rank: ready.rank,
+            last_read: LastRead::Never,
+            arguments,
+        });
+        schedule.steps = schedule.steps.max(start as u32 + depth);
+        self.cuts.insert(ready, Cut { before, last });
+        Ok((last, 0))
+    }
+
+    fn read(&mut self, block: Block, when: LastRead) {
+        let last_read = match block {
+            Block::Input(number) => &mut self.schedule.inputs[number as usize].last_read,
+            Block::Group(number) => &mut self.schedule.groups[number as usize].last_read,
+            Block::Constants(_) => return,
+        };
+        *last_read = when.max(*last_read);
+    }
+
+    fn output(&mut self, spans: &[Span]) {
+        for span in spans {
+            let (block, instance) = self.places[span.source as usize];
+            self.read(block, LastRead::Outputs);
+            self.schedule.outputs.push(OutputSpan {
+                block,
+                instance,
+                row: span.row,
+                bits: span.bits,
+            });
+        }
+        let end = self.schedule.outputs.len();
+        self.schedule.output_ends.push(end);
+    }
+
+    fn finish(self) -> Schedule {
+        let mut schedule = self.schedule;
+        let mut starts: Vec<u32> = (0..schedule.group_count()).collect();
+        starts.sort_unstable_by_key(|number| {
+            let group = schedule.group(*number);
+            let has_layers = group.program().depth() > 0;
+            (group.start(), has_layers, group.data().rank, *number)
+        });
+        schedule.starts = starts;
+        let each: Vec<[u64; 2]> = schedule.patterns.iter().map(ots_of_a_call).collect();
+        for group in &schedule.groups {
+            let each = each[group.pattern as usize];
+            add_times(&mut schedule.total_ots, group.calls as usize, each);
+        }
+        schedule
+    }
+}
+
+/// OTs of a call, by their sender.
+fn ots_of_a_call(pattern: &Pattern) -> [u64; 2] {
+    let program = &pattern.program;
+    let layers = (0..=program.depth()).map(|layer| program.outline(layer));
+    layers.fold([0; 2], |mut total, LayerOutline { ots, .. }| {
+        for role in [Role::Garbler, Role::Evaluator] {
+            total[role as usize] += ots[role as usize];
+        }
+        total
+    })
+}

@@ -1,0 +1,176 @@
+//! What each granule of a function's arrays holds, in a walk over its operations.
+
+use crate::Function;
+use crate::plan::{Cursor, Operation, Piece, Plan};
+
+use super::InputBlock;
+
+/// Bits that stand behind each other in the results of a call, an element of an input or a
+/// constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) bits: u32,
+    /// The number of the call, element or constant among all of these.
+    pub(super) source: u32,
+    /// The first bit's row there.
+    pub(super) row: u32,
+}
+
+/// Where the bits of a granule stand, if behind each other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    source: u32,
+    row: u32,
+}
+
+/// The source of a granule whose bits stand apart; its row is the number of the list of them.
+const APART: u32 = u32::MAX;
+
+/// A walk over the operations of a function. It takes 8 bytes for each granule, and 12 for each
+/// span of granules whose bits stand apart.
+pub(super) struct Walk<'f> {
+    plan: &'f Plan,
+    cursor: Cursor,
+    held: Vec<Held>,
+    apart: Vec<Box<[Span]>>,
+}
+
+impl<'f> Walk<'f> {
+    /// Before the first operation. The elements of inputs have the first numbers, in order.
+    pub(super) fn new(function: &'f Function, inputs: &[InputBlock]) -> Self {
+        let plan = function.plan();
+        let mut walk = Self {
+            plan,
+            cursor: Cursor::new(),
+            held: vec![Held::default(); plan.uses.len()],
+            apart: Vec::new(),
+        };
+        let mut first = 0;
+        for (array, input) in plan.arrays.iter().zip(inputs) {
+            let element = |number| Span {
+                bits: input.rows,
+                source: first + number,
+                row: 0,
+            };
+            let elements: Vec<Span> = (0..input.instances).map(element).collect();
+            let mut bits = Reading::new(&elements);
+            let granules = (array.width / u64::from(array.granule)) as usize;
+            for granule in array.first as usize..array.first as usize + granules {
+                walk.hold(granule, bits.take(array.granule));
+            }
+            first += input.instances;
+        }
+        walk
+    }
+
+    /// Moves on to the next operation.
+    pub(super) fn advance(&mut self) -> Option<&'f Operation> {
+        self.cursor.advance(self.plan)
+    }
+
+    /// What an operation or an output reads. `constant` gives the number of a constant.
+    pub(super) fn gather<E>(
+        &self,
+        operation: &Operation,
+        spans: &mut Vec<Span>,
+        mut constant: impl FnMut(&[bool]) -> Result<u32, E>,
+    ) -> Result<(), E> {
+        spans.clear();
+        for piece in &operation.arguments {
+            match piece {
+                Piece::Constant(bits) => {
+                    let source = constant(bits)?;
+                    let bits = bits.len() as u32;
+                    spans.push(Span {
+                        bits,
+                        source,
+                        row: 0,
+                    });
+                }
+                Piece::Part(part) => {
+                    let bits = self.plan.arrays[part.array as usize].granule;
+                    for granule in self.plan.granules(part, self.cursor.counters()) {
+                        self.push(granule, bits, spans);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&self, granule: usize, bits: u32, spans: &mut Vec<Span>) {
+        let Held { source, row } = self.held[granule];
+        if source == APART {
+            spans.extend_from_slice(&self.apart[row as usize]);
+            return;
+        }
+        match spans.last_mut() {
+            Some(last) if last.source == source && last.row + last.bits == row => last.bits += bits,
+            _ => spans.push(Span { bits, source, row }),
+        }
+    }
+
+    /// Assigns what an operation gives.
+    pub(super) fn assign(&mut self, operation: &Operation, spans: &[Span]) {
+        let mut bits = Reading::new(spans);
+        for (width, part) in &operation.results {
+            let Some(part) = part else {
+                bits.take(*width as u32).for_each(drop);
+                continue;
+            };
+            let granule = self.plan.arrays[part.array as usize].granule;
+            for number in self.plan.granules(part, self.cursor.counters()) {
+                self.hold(number, bits.take(granule));
+            }
+        }
+    }
+
+    fn hold(&mut self, granule: usize, mut bits: impl Iterator<Item = Span>) {
+        let Some(first) = bits.next() else { return };
+        let mut held = Held {
+            source: first.source,
+            row: first.row,
+        };
+        if let Some(second) = bits.next() {
+            held = Held {
+                source: APART,
+                row: self.apart.len() as u32,
+            };
+            let all = [first, second].into_iter().chain(bits);
+            self.apart.push(all.collect());
+        }
+        self.held[granule] = held;
+    }
+}
+
+/// Spans of which some bits after others are taken.
+pub(super) struct Reading<'s> {
+    spans: &'s [Span],
+    /// Bits of the first span that were taken.
+    taken: u32,
+}
+
+impl<'s> Reading<'s> {
+    pub(super) fn new(spans: &'s [Span]) -> Self {
+        Self { spans, taken: 0 }
+    }
+
+    /// The next bits.
+    pub(super) fn take(&mut self, bits: u32) -> impl Iterator<Item = Span> + use<'_, 's> {
+        let mut left = bits;
+        std::iter::from_fn(move || {
+            let span = self.spans.first().filter(|_| left > 0)?;
+            let part = Span {
+                bits: left.min(span.bits - self.taken),
+                source: span.source,
+                row: span.row + self.taken,
+            };
+            left -= part.bits;
+            self.taken += part.bits;
+            if self.taken == span.bits {
+                (self.spans, self.taken) = (&self.spans[1..], 0);
+            }
+            Some(part)
+        })
+    }
+}

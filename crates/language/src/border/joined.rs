@@ -1,0 +1,262 @@
+//! The rows of a table that is joined: as many as there are, with texts of any length.
+
+use std::collections::BTreeMap;
+
+use num_traits::ToPrimitive;
+use tacit_circuit::{CircuitError, HostValue};
+use tacit_function::join::{JoinSide, KeyKind, KeyNormalization, OpenParam};
+use zeroize::Zeroizing;
+
+use super::read::Reader;
+use super::strict::Rows;
+use super::{PortValue, Signature};
+use crate::interpret::join;
+use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
+use crate::source::Symbol;
+
+/// What a table has besides the bits of its rows, which stand one after another.
+#[derive(Clone, Default)]
+pub(super) struct TableRows {
+    /// Rows.
+    pub(super) count: usize,
+    /// The fields of no length, row by row.
+    pub(super) cells: Vec<Zeroizing<Vec<u8>>>,
+}
+
+/// A row of a table that is joined, as the stage takes it. Secret.
+pub struct JoinedRow {
+    /// The parts of its key: how each is encoded, and the bytes that are. Of a text these are
+    /// normalised and have no length before them.
+    pub key: Vec<(KeyKind, Zeroizing<Vec<u8>>)>,
+    /// The bits of the fields that the function reads, in the order of
+    /// [`JoinTable::row`](tacit_function::join::JoinTable::row).
+    pub bits: Zeroizing<Vec<bool>>,
+}
+
+impl core::fmt::Debug for JoinedRow {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("JoinedRow").finish_non_exhaustive()
+    }
+}
+
+/// The bytes that bits are, the lowest bit of each first.
+fn bytes_of(bits: &[bool]) -> Zeroizing<Vec<u8>> {
+    let byte = |bits: &[bool]| {
+        let bits = bits.iter().enumerate();
+        bits.fold(0, |sum, (place, bit)| sum | u8::from(*bit) << place)
+    };
+    Zeroizing::new(bits.chunks(8).map(byte).collect())
+}
+
+/// The fields of a struct.
+fn fields(types: &TypeTable, row: TypeId) -> &[(Symbol, TypeId)] {
+    match types.kind(row) {
+        TypeKind::Struct(number) => &types.struct_type(*number).fields,
+        _ => &[],
+    }
+}
+
+impl Signature {
+    /// The type of a row and most rows, if an input is a table that is joined.
+    pub(super) fn joined_table(&self, input: &InputPort) -> Option<(TypeId, usize)> {
+        let entry = self.entry();
+        let number = self
+            .inputs()
+            .iter()
+            .position(|other| other.name == input.name)?;
+        match *self.program.types.kind(input.ty) {
+            TypeKind::Table(row, most) if entry.is_joined(number) => Some((row, most as usize)),
+            _ => None,
+        }
+    }
+
+    /// The rows that another language gives for a table that is joined.
+    pub(super) fn read_joined<'t>(
+        &'t self,
+        reader: &mut Reader<'t>,
+        input: &InputPort,
+        (row, most): (TypeId, usize),
+        given: HostValue<'_>,
+    ) -> Result<Rows, CircuitError> {
+        match given.length() {
+            Some(length) if length <= most => {
+                reader.reserve(row, length);
+                reader.elements(row, given)?;
+                reader.count(length);
+                Ok(Rows::default())
+            }
+            _ => reader.given(input.ty, given).map(|()| Rows::default()),
+        }
+    }
+
+    /// The params whose values the owners of joined tables announce, in the order in which the
+    /// program declares them.
+    #[must_use]
+    pub fn open_params(&self) -> Vec<OpenParam> {
+        let params = self.params().iter();
+        let open = params.filter_map(|param| {
+            let open = param.open.as_ref()?;
+            let input = self
+                .inputs()
+                .iter()
+                .find(|input| input.name == open.input)?;
+            Some(OpenParam {
+                name: param.name.to_string(),
+                minimum: param.minimum.to_u64()?,
+                maximum: param.maximum.to_u64()?,
+                input: open.input.to_string(),
+                owner: self.role(input.owner?),
+                counted: open.counted,
+            })
+        });
+        open.collect()
+    }
+
+    /// What an open param counts of the value of its input: rows, or different keys.
+    #[must_use]
+    pub fn counted(&self, open: &OpenParam, value: &PortValue) -> u64 {
+        use tacit_function::join::Counted;
+        let rows = value.rows.as_ref().map_or(0, |rows| rows.count) as u64;
+        match open.counted {
+            Counted::Rows => rows,
+            Counted::Keys => self.keys(&open.input, value).unwrap_or(rows),
+        }
+    }
+
+    fn keys(&self, input: &str, value: &PortValue) -> Option<u64> {
+        let entry = self.entry();
+        let join = entry.join.as_ref()?;
+        let is_it = |side: &usize| entry.inputs[join.tables[*side]].name.as_str() == input;
+        let side = [0, 1].into_iter().find(is_it)?;
+        let keys = self.rows_of(side, value)?.map(|row| {
+            let parts = row.key.into_iter();
+            parts.map(|(_, bytes)| bytes.to_vec()).collect::<Vec<_>>()
+        });
+        Some(keys.collect::<std::collections::HashSet<_>>().len() as u64)
+    }
+
+    /// The params with values for those that are open and not given: what the tables have.
+    #[must_use]
+    pub fn sizes_of_tables(&self, values: &BTreeMap<String, PortValue>) -> Vec<(String, u64)> {
+        let open = self.open_params().into_iter();
+        let sizes = open.filter_map(|open| {
+            let size = self.counted(&open, values.get(&open.input)?);
+            Some((open.name, size.max(open.minimum)))
+        });
+        sizes.collect()
+    }
+
+    /// The rows of one of the two tables that are joined, as the stage takes them; nothing where
+    /// there is no join, or the value is of another input.
+    pub fn joined_rows<'v>(
+        &'v self,
+        side: JoinSide,
+        value: &'v PortValue,
+    ) -> Option<impl ExactSizeIterator<Item = JoinedRow> + 'v> {
+        self.rows_of(Join::place(side), value)
+    }
+
+    fn rows_of<'v>(
+        &'v self,
+        side: usize,
+        value: &'v PortValue,
+    ) -> Option<impl ExactSizeIterator<Item = JoinedRow> + 'v> {
+        let types = &self.program.types;
+        let join = self.entry().join.as_ref()?;
+        let input = &self.inputs()[join.tables[side]];
+        let (row, _) = self.joined_table(input)?;
+        let rows = value.rows.as_ref()?;
+        let all = fields(types, row);
+        let width = types.width(row) as usize;
+        let open: usize = all.iter().filter(|(_, ty)| types.is_open(*ty)).count();
+        // Where each field begins: among the bits, or the cells.
+        let mut places = Vec::new();
+        let (mut bits, mut cells) = (0, 0);
+        for (_, ty) in all {
+            places.push((bits, cells));
+            match types.is_open(*ty) {
+                true => cells += 1,
+                false => bits += types.width(*ty) as usize,
+            }
+        }
+        Some((0..rows.count).map(move |number| {
+            let bits = &value.bits[number * width..][..width];
+            let cells = &rows.cells[number * open..][..open];
+            let key = join.key[side].iter().map(|part| {
+                let (at, cell) = places[part.field as usize];
+                let ty = all[part.field as usize].1;
+                let mut bytes = match types.is_open(ty) {
+                    true => cells[cell].clone(),
+                    false => bytes_of(&bits[at..][..types.width(ty) as usize]),
+                };
+                if let KeyKind::Text(how) = part.kind {
+                    let end = bytes.iter().rposition(|byte| *byte != 0);
+                    bytes.truncate(end.map_or(0, |last| last + 1));
+                    if how == KeyNormalization::Email {
+                        let text = Zeroizing::new(String::from_utf8_lossy(&bytes).into_owned());
+                        bytes = Zeroizing::new(text.trim().to_lowercase().into_bytes());
+                    }
+                }
+                (part.kind, bytes)
+            });
+            // Fields in a pair are numbered without those of no length.
+            let kept = all
+                .iter()
+                .zip(&places)
+                .filter(|((_, ty), _)| !types.is_open(*ty));
+            let kept: Vec<_> = kept.collect();
+            let read = join.read[side].iter().flat_map(|field| {
+                let ((_, ty), (at, _)) = kept[*field as usize];
+                &bits[*at..][..types.width(*ty) as usize]
+            });
+            JoinedRow {
+                key: key.collect(),
+                bits: Zeroizing::new(read.copied().collect()),
+            }
+        }))
+    }
+
+    /// A table that is joined as a value of the interpreter: the rows that it has.
+    pub(super) fn table_value(&self, row: TypeId, value: &PortValue) -> Value {
+        let types = &self.program.types;
+        let none = TableRows::default();
+        let rows = value.rows.as_ref().unwrap_or(&none);
+        let mut cells = rows.cells.iter();
+        let width = types.width(row) as usize;
+        let items = (0..rows.count).map(|number| {
+            let mut bits = &value.bits[number * width..][..width];
+            let parts = fields(types, row).iter().map(|(_, ty)| {
+                if types.is_open(*ty) {
+                    let bytes = cells.next().map_or(&[][..], |cell| &cell[..]);
+                    let bytes = bytes.iter().map(|byte| Value::Integer((*byte).into()));
+                    return Value::List(bytes.collect());
+                }
+                let (part, after) = bits.split_at(types.width(*ty) as usize);
+                bits = after;
+                types.value_of_bits(*ty, part)
+            });
+            Value::List(parts.collect())
+        });
+        let items: Vec<Value> = items.collect();
+        Value::List(vec![Value::Integer(items.len().into()), Value::List(items)])
+    }
+
+    /// Refuses keys that a join does not take: one that stands too often, an empty text, or more
+    /// than were agreed on.
+    ///
+    /// # Errors
+    ///
+    /// The row and the one before it that has its key, by their numbers from 1.
+    pub fn check_keys(&self, side: JoinSide, value: &PortValue) -> Result<(), super::BorderError> {
+        let entry = self.entry();
+        let place = Join::place(side);
+        let Some(join) = &entry.join else {
+            return Ok(());
+        };
+        let Some((row, _)) = self.joined_table(&self.inputs()[join.tables[place]]) else {
+            return Ok(());
+        };
+        let table = self.table_value(row, value);
+        join::check_table(&self.program, entry, place, &table).map_err(super::BorderError::Request)
+    }
+}

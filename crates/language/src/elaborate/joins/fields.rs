@@ -1,0 +1,128 @@
+//! Which fields of rows a `main` reads through its pairs: the others take no bits.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::program::{
+    Body, Expression, ExpressionKind, Function, LocalId, Root, Statement, StatementKind, Step,
+    TypeId, TypeKind, TypeTable, ValuePath, Visit, in_statement,
+};
+
+/// The number of the field `left` of a pair; `right` is the next one.
+const LEFT: usize = 1;
+
+/// The fields of the left and the right rows that are read, ascending.
+pub(super) fn read(
+    types: &TypeTable,
+    function: &Function,
+    pairs: LocalId,
+    rows: &[TypeId; 2],
+) -> [Vec<u32>; 2] {
+    let counts = rows.map(|row| types.fields(row).len() as u32);
+    let mut reads = Reads {
+        parts: HashMap::from([(pairs, Vec::new())]),
+        read: [BTreeSet::new(), BTreeSet::new()],
+        counts,
+        is_table: false,
+    };
+    let local = &function.locals[pairs.0 as usize];
+    if let Some((pair, _)) = types.element(local.ty) {
+        let right = types.fields(pair)[LEFT + 1];
+        reads.is_table = matches!(types.kind(right), TypeKind::Table(..)) && right != rows[1];
+    }
+    if let Body::Block(block) = &function.body {
+        reads.block(block);
+    }
+    reads.read.map(|fields| fields.into_iter().collect())
+}
+
+struct Reads {
+    /// The part of a pair that a variable was given, as the fields that lead to it.
+    parts: HashMap<LocalId, Vec<u32>>,
+    read: [BTreeSet<u32>; 2],
+    counts: [u32; 2],
+    /// Whether a pair has several right rows.
+    is_table: bool,
+}
+
+impl Reads {
+    /// The fields that lead from a pair to a place, if it is part of one.
+    fn part(&self, place: &ValuePath) -> Option<Vec<u32>> {
+        let Root::Local(local) = &place.root else {
+            return None;
+        };
+        let mut part = self.parts.get(local)?.clone();
+        part.extend(place.path.iter().filter_map(|step| match step {
+            Step::Field(field) => Some(*field),
+            _ => None,
+        }));
+        Some(part)
+    }
+
+    /// Notes that the place of these fields is read.
+    fn note(&mut self, part: &[u32]) {
+        let Some((&first, rest)) = part.split_first() else {
+            (0..2).for_each(|side| self.all(side));
+            return;
+        };
+        let Some(side) = (first as usize).checked_sub(LEFT) else {
+            return;
+        };
+        // Rows of a table are its field `items`; its `len` is no field of a row.
+        let rest = match (side == 1 && self.is_table, rest) {
+            (true, [0, ..]) => return,
+            (true, [_, rest @ ..]) => rest,
+            (_, rest) => rest,
+        };
+        match rest.first() {
+            Some(field) => _ = self.read[side].insert(*field),
+            None => self.all(side),
+        }
+    }
+
+    fn all(&mut self, side: usize) {
+        self.read[side].extend(0..self.counts[side]);
+    }
+}
+
+impl<'p> Visit<'p> for Reads {
+    fn statement(&mut self, of: &'p Statement) {
+        // A variable that is given a part of a pair stands for it.
+        if let StatementKind::Let(local, value) = &of.kind
+            && let Expression {
+                kind: ExpressionKind::Read(place),
+                ..
+            } = value
+            && let Some(part) = self.part(place)
+        {
+            self.indices(place);
+            self.parts.insert(*local, part);
+            return;
+        }
+        in_statement(self, of);
+    }
+
+    fn place(&mut self, of: &'p ValuePath) {
+        match self.part(of) {
+            Some(part) => self.note(&part),
+            None => {
+                if let Root::Value(value) = &of.root {
+                    self.expression(value);
+                }
+            }
+        }
+        self.indices(of);
+    }
+}
+
+impl Reads {
+    fn indices<'p>(&mut self, of: &'p ValuePath)
+    where
+        Self: Visit<'p>,
+    {
+        for step in &of.path {
+            if let Step::AtSecret(index) = step {
+                self.expression(index);
+            }
+        }
+    }
+}

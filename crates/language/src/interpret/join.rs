@@ -1,0 +1,308 @@
+//! A plain join: what the pairs of two tables are, in the clear. It is written apart from the stage
+//! that makes bins of them, whose oracle it is.
+
+use std::collections::HashMap;
+
+use tacit_function::join::{KeyKind, KeyNormalization};
+
+use crate::program::{Entry, Join, JoinKeyField, Program, TypeId, TypeKind, Value};
+
+/// The pairs of a join: one for each row of the placer's table, in its order, and zeros up to the
+/// number of bins. The rows of one key keep the order of their table.
+///
+/// # Errors
+///
+/// Why the tables cannot be joined, as a sentence.
+pub(crate) fn pairs(program: &Program, entry: &Entry, given: &[Value]) -> Result<Value, String> {
+    let join = entry.join.as_ref().ok_or("nothing is joined")?;
+    let tables =
+        [0, 1].map(|side| Table::new(program, entry, join, side, &given[join.tables[side]]));
+    let [left, right] = &tables;
+    left.check(join.most_rows_of(0))?;
+    right.check(join.most_rows_of(1))?;
+    let [by_left, by_right] = [left, right].map(Table::by_key);
+    let matched = |rows: [&[usize]; 2]| {
+        let row = |side: usize, number: usize| tables[side].row_in_pair(number);
+        let right = match join.most_rows_of_key {
+            1 => row(1, rows[1][0]),
+            most => {
+                let zero = || program.types.zero(join.rows[1]);
+                let mut items: Vec<Value> = rows[1].iter().map(|n| row(1, *n)).collect();
+                items.resize_with(most as usize, zero);
+                Value::List(vec![
+                    Value::Integer(rows[1].len().into()),
+                    Value::List(items),
+                ])
+            }
+        };
+        Value::List(vec![Value::Bool(true), row(0, rows[0][0]), right])
+    };
+    let zero = program.types.zero(join.pair);
+    let placers = &tables[join.placers()];
+    let mut pairs: Vec<Value> = placers
+        .keys
+        .iter()
+        .map(
+            |key| match (by_left.get(&key[..]), by_right.get(&key[..])) {
+                (Some(left), Some(right)) => matched([left, right]),
+                _ => zero.clone(),
+            },
+        )
+        .collect();
+    pairs.resize(join.sizes.all_bins() as usize, zero);
+    Ok(Value::List(pairs))
+}
+
+/// Refuses keys of a table that a join does not take.
+///
+/// # Errors
+///
+/// The first row that is wrong, as a sentence.
+pub(crate) fn check_table(
+    program: &Program,
+    entry: &Entry,
+    side: usize,
+    table: &Value,
+) -> Result<(), String> {
+    let Some(join) = &entry.join else {
+        return Ok(());
+    };
+    let table = Table::new(program, entry, join, side, table);
+    table.check(join.most_rows_of(side))
+}
+
+/// Zeros in place of the values of pairs behind the rows of the placer's table.
+pub(crate) fn without_values_behind(
+    program: &Program,
+    entry: &Entry,
+    given: &[Value],
+    result: &mut Value,
+) {
+    let Some(join) = &entry.join else {
+        return;
+    };
+    let Some(number) = join.by_pair else {
+        return;
+    };
+    let count = rows(&given[join.tables[join.placers()]]).len();
+    let values = match entry.outputs.len() {
+        1 => result,
+        _ => &mut result.as_list_mut()[number],
+    };
+    let zero = program.types.element(entry.outputs[number].ty);
+    let Some(zero) = zero.map(|(element, _)| program.types.zero(element)) else {
+        return;
+    };
+    values
+        .as_list_mut()
+        .iter_mut()
+        .skip(count)
+        .for_each(|value| *value = zero.clone());
+}
+
+/// The rows that a table has.
+fn rows(table: &Value) -> &[Value] {
+    let [length, items] = table.as_list() else {
+        return &[];
+    };
+    let items = items.as_list();
+    let length = usize::try_from(length.as_integer()).unwrap_or(items.len());
+    &items[..length.min(items.len())]
+}
+
+struct Table<'v> {
+    name: String,
+    rows: &'v [Value],
+    /// The fields of a row that a pair has.
+    kept: Vec<usize>,
+    /// The key of each row.
+    keys: Vec<Vec<u8>>,
+    /// Whether some part of a key is an empty text.
+    has_empty: Option<usize>,
+    most_keys: u64,
+}
+
+impl<'v> Table<'v> {
+    fn new(program: &Program, entry: &Entry, join: &Join, side: usize, table: &'v Value) -> Self {
+        let input = join.tables[side];
+        let rows = rows(table);
+        let types = &program.types;
+        let row_type = match *types.kind(entry.inputs[input].ty) {
+            TypeKind::Table(row, _) => row,
+            _ => join.rows[side],
+        };
+        let fields = types.fields(row_type);
+        let kept = (0..fields.len()).filter(|place| !types.is_open(fields[*place]));
+        let mut has_empty = None;
+        let keys = rows.iter().enumerate().map(|(number, row)| {
+            let mut bytes = Vec::new();
+            for part in &join.key[side] {
+                let (value, ty) = (
+                    &row.as_list()[part.field as usize],
+                    fields[part.field as usize],
+                );
+                if !push_part(program, part, (value, ty), &mut bytes) {
+                    has_empty.get_or_insert(number);
+                }
+            }
+            bytes
+        });
+        let keys = keys.collect();
+        Self {
+            name: entry.inputs[input].name.to_string(),
+            rows,
+            kept: kept.collect(),
+            keys,
+            has_empty,
+            most_keys: join.keys[side],
+        }
+    }
+
+    /// The numbers of the rows of each key, in order.
+    fn by_key(&self) -> HashMap<&[u8], Vec<usize>> {
+        let mut by_key: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (number, key) in self.keys.iter().enumerate() {
+            by_key.entry(key).or_default().push(number);
+        }
+        by_key
+    }
+
+    /// Refuses keys that a join does not take.
+    fn check(&self, most: usize) -> Result<(), String> {
+        let name = &self.name;
+        if let Some(row) = self.has_empty {
+            let row = row + 1;
+            return Err(format!(
+                "row {row} of `{name}` has an empty text as its key"
+            ));
+        }
+        let by_key = self.by_key();
+        let too_many = by_key.values().filter(|rows| rows.len() > most);
+        if let Some(rows) = too_many.min_by_key(|rows| rows[most]) {
+            let (row, first) = (rows[most] + 1, rows[0] + 1);
+            return Err(match most {
+                1 => format!("row {row} of `{name}` has the key of row {first}"),
+                _ => format!(
+                    "row {row} of `{name}` has the key of row {first} and of {} more, where a key \
+                     has {most} at most",
+                    most - 1
+                ),
+            });
+        }
+        if by_key.len() as u64 > self.most_keys {
+            let (found, most) = (by_key.len(), self.most_keys);
+            return Err(format!(
+                "`{name}` has {found} keys, where {most} were agreed on"
+            ));
+        }
+        Ok(())
+    }
+
+    fn row_in_pair(&self, number: usize) -> Value {
+        let fields = self.rows[number].as_list();
+        Value::List(
+            self.kept
+                .iter()
+                .map(|place| fields[*place].clone())
+                .collect(),
+        )
+    }
+}
+
+/// Adds the encoding of a part of a key, so that no two keys of one type have the same bytes.
+/// Whether it is no empty text.
+fn push_part(
+    program: &Program,
+    part: &JoinKeyField,
+    (value, ty): (&Value, TypeId),
+    bytes: &mut Vec<u8>,
+) -> bool {
+    if let KeyKind::Fixed { .. } = part.kind {
+        let bits = program.types.bits_of_value(ty, value);
+        bytes.extend(bits.chunks(8).map(|byte| {
+            let bits = byte.iter().enumerate();
+            bits.fold(0, |sum, (place, bit)| sum | u8::from(*bit) << place)
+        }));
+        return true;
+    }
+    let parts = value.as_list().iter();
+    let mut text: Vec<u8> = parts
+        .filter_map(|byte| u8::try_from(byte.as_integer()).ok())
+        .collect();
+    if let KeyKind::Text(how) = part.kind {
+        let end = text
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |last| last + 1);
+        text.truncate(end);
+        if how == KeyNormalization::Email {
+            text = String::from_utf8_lossy(&text)
+                .trim()
+                .to_lowercase()
+                .into_bytes();
+        }
+    }
+    bytes.extend((text.len() as u64).to_le_bytes());
+    bytes.extend(&text);
+    !text.is_empty() || part.kind == KeyKind::Bytes
+}
+
+/// What both parties have of the bins of a join whose pairs these are, an element for each: the
+/// stage's own values are random, but for tags that are equal where there is a pair.
+pub(crate) fn bins(program: &Program, join: &Join, pairs: &Value) -> [Vec<bool>; 2] {
+    let types = &program.types;
+    let (mine, other) = (join.placers(), 1 - join.placers());
+    let tag_bits = join.sizes.tag_bits;
+    let fields = |side: usize, row: &Value, bits: &mut Vec<bool>| {
+        let all = types.fields(join.rows[side]);
+        for field in &join.read[side] {
+            let field = *field as usize;
+            bits.extend(types.bits_of_value(all[field], &row.as_list()[field]));
+        }
+    };
+    let (mut placer, mut programmer) = (Vec::new(), Vec::new());
+    let mut state = 0_u64;
+    let mut drawn = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 63 == 1
+    };
+    for pair in pairs.as_list() {
+        let pair = pair.as_list();
+        let matched = pair[0].as_bool();
+        let tag: Vec<bool> = (0..tag_bits).map(|_| drawn()).collect();
+        // A row of the placer is there whether it has a pair or not.
+        let mut row = Vec::new();
+        fields(mine, &pair[1 + mine], &mut row);
+        if !matched {
+            row.iter_mut().for_each(|bit| *bit = drawn());
+        }
+        let mut payload = Vec::new();
+        match join.most_rows_of_key {
+            1 => fields(other, &pair[1 + other], &mut payload),
+            most => {
+                let [length, items] = pair[1 + other].as_list() else {
+                    continue;
+                };
+                let count = u64::try_from(length.as_integer()).unwrap_or(0);
+                let bits = u64::from(most).ilog2() + 1;
+                payload.extend((0..bits).map(|place| count >> place & 1 == 1));
+                items
+                    .as_list()
+                    .iter()
+                    .for_each(|row| fields(other, row, &mut payload));
+            }
+        }
+        let mask: Vec<bool> = payload.iter().map(|_| drawn()).collect();
+        placer.extend(&tag);
+        placer.extend(&row);
+        placer.extend(payload.iter().zip(&mask).map(|(a, b)| a ^ b));
+        programmer.extend(&tag);
+        if !matched && let Some(first) = programmer.len().checked_sub(tag_bits as usize) {
+            programmer[first] ^= true;
+        }
+        programmer.extend(&mask);
+    }
+    [placer, programmer]
+}

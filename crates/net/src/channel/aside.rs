@@ -1,0 +1,203 @@
+//! Long frames over side streams: only their headers go over the channel's own stream.
+
+use std::time::Duration;
+
+use web_time::Instant;
+
+use super::{Channel, DIRECT_BYTES, HEADER_BYTES};
+use crate::meter::WireCounter;
+use crate::sides::{ChannelSides, Direction, FrameBuffer};
+use crate::{Awaited, Interrupt, NetError, READ_AHEAD_BYTES, Wait};
+
+/// Payloads that go aside before their headers are written out.
+const ANNOUNCE_BYTES: usize = 256 * 1024;
+
+/// How often a send that waits for a side stream takes in what comes by the channel's own.
+const LOOK: Duration = Duration::from_millis(2);
+
+impl Channel {
+    /// The same channel, with side streams.
+    pub(crate) fn with_sides(self, sides: ChannelSides) -> Self {
+        Self {
+            sides: Some(Box::new(sides)),
+            ..self
+        }
+    }
+
+    /// Whether it may have side streams.
+    pub(crate) fn has_sides(&self) -> bool {
+        self.sides.is_some()
+    }
+
+    /// Whether the payload of a frame that leaves goes over a side stream.
+    pub(super) fn goes_aside(&mut self, carried: &[u8]) -> bool {
+        let Some(sides) = &mut self.sides else {
+            return false;
+        };
+        if carried.len() < DIRECT_BYTES {
+            return false;
+        }
+        sides.note(true, carried.len());
+        sides.out().is_ready()
+    }
+
+    /// Notes the payload of a frame that came, by whatever stream.
+    pub(super) fn note_received(&mut self, carried: usize) {
+        if let Some(sides) = &mut self.sides
+            && carried >= DIRECT_BYTES
+        {
+            sides.note(false, carried);
+        }
+    }
+
+    /// Gives a payload to a side stream. Its header is in the buffer.
+    pub(super) fn send_aside(&mut self, carried: &[u8]) -> Result<(), NetError> {
+        let room = self.await_aside(Awaited::Room, ChannelSides::out, Direction::await_room);
+        let Some(sides) = &mut self.sides else {
+            return room;
+        };
+        // Also where there is no room, so that no frame is torn.
+        sides.out().push(carried);
+        sides.unannounced_bytes += carried.len();
+        room?;
+        if sides.unannounced_bytes >= ANNOUNCE_BYTES {
+            sides.unannounced_bytes = 0;
+            self.write_out(&[])?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all payloads have left. Their headers are written out.
+    pub(super) fn flush_aside(&mut self) -> Result<(), NetError> {
+        let Some(sides) = &mut self.sides else {
+            return Ok(());
+        };
+        sides.unannounced_bytes = 0;
+        if !sides.out().is_ready() {
+            return Ok(());
+        }
+        self.await_aside(Awaited::Room, ChannelSides::out, Direction::await_empty)
+    }
+
+    /// Receives the payload of a frame whose header is here into `sides.lent`.
+    pub(super) fn receive_aside(&mut self, length: usize) -> Result<(), NetError> {
+        let awaited = match self.assembly.open() {
+            Some((kind, length)) => Awaited::Rest {
+                kind,
+                received: self.assembly.received(),
+                length,
+            },
+            None => Awaited::Message,
+        };
+        if let Some(sides) = &self.sides {
+            sides.inward().read_ahead(false);
+        }
+        let frame = self.await_aside(awaited, ChannelSides::inward, Direction::await_frame)?;
+        let found = frame.payload().len();
+        if let Some(sides) = &mut self.sides {
+            let before = std::mem::replace(&mut sides.lent, frame);
+            sides.inward().give_back(before);
+        }
+        if found != length {
+            let (announced, expected) = (found as u32, length);
+            return Err(NetError::WrongFrame {
+                announced,
+                expected,
+            });
+        }
+        self.incoming.consume(HEADER_BYTES);
+        Ok(())
+    }
+
+    /// Waits for something of one way's side streams.
+    fn await_aside<T>(
+        &mut self,
+        awaited: Awaited,
+        way: fn(&ChannelSides) -> &Direction,
+        ready: fn(&Direction, Duration) -> Option<Result<T, Interrupt>>,
+    ) -> Result<T, NetError> {
+        let cancel = self.cancel.clone();
+        let wait = self.wait_for_progress(&cancel);
+        let sends = matches!(awaited, Awaited::Room);
+        let begun = Instant::now();
+        let mut slice = Duration::ZERO;
+        loop {
+            let Some(sides) = &mut self.sides else {
+                return Err(NetError::Closed { awaited });
+            };
+            let direction = way(sides);
+            let before = direction.moved();
+            let found = ready(direction, slice);
+            wait.moved((direction.moved() - before) as usize);
+            if let Some(found) = found {
+                if !slice.is_zero() {
+                    sides.waiting += begun.elapsed();
+                }
+                return found.map_err(|interrupt| self.interrupted(interrupt, awaited));
+            }
+            if sends && slice.is_zero() {
+                sides.inward().read_ahead(true);
+            }
+            slice = match wait.slice() {
+                Ok(slice) => slice,
+                Err(interrupt) => return Err(self.interrupted(interrupt, awaited)),
+            };
+            if sends {
+                slice = slice.min(LOOK);
+                self.take_in(&wait)
+                    .map_err(|interrupt| self.interrupted(interrupt, awaited))?;
+            }
+        }
+    }
+
+    /// Takes in what has come by the channel's own stream, as far as there is room for it.
+    fn take_in(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
+        while self.reads_ahead() {
+            let before = self.incoming.len();
+            self.read_ahead(wait)?;
+            if self.incoming.len() == before {
+                break;
+            }
+        }
+        debug_assert!(self.incoming.len() <= READ_AHEAD_BYTES);
+        Ok(())
+    }
+
+    /// What all streams have carried, where this is what the channel's own has.
+    pub(super) fn wire_with_sides(&self, own: WireCounter) -> WireCounter {
+        let Some(sides) = &self.sides else {
+            return own;
+        };
+        let (out, into) = (sides.out().wire(), sides.inward().wire());
+        WireCounter {
+            sent_bytes: own.sent_bytes + out.sent_bytes + into.sent_bytes,
+            received_bytes: own.received_bytes + out.received_bytes + into.received_bytes,
+            waiting: own.waiting + sides.waiting,
+        }
+    }
+
+    /// Drops the memory of side streams that is not in use.
+    pub(super) fn release_aside(&mut self) {
+        if let Some(sides) = &mut self.sides {
+            sides.lent = FrameBuffer::default();
+            sides.out().release();
+            sides.inward().release();
+        }
+    }
+}
+
+#[cfg(test)]
+impl Channel {
+    pub(crate) fn sides(&self) -> Option<&ChannelSides> {
+        self.sides.as_deref()
+    }
+
+    pub(crate) fn sides_mut(&mut self) -> Option<&mut ChannelSides> {
+        self.sides.as_deref_mut()
+    }
+
+    /// Sends bytes that are no frame.
+    pub(crate) fn push_raw(&mut self, bytes: &[u8]) {
+        self.outgoing.push(bytes);
+    }
+}

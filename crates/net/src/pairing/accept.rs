@@ -1,0 +1,108 @@
+//! The accepting party.
+
+use super::exchange::Accepting;
+use super::{
+    Invitation, Ledger, Met, NONCE, OFFER, OPENING, Refusal, Route, nonce, now, receive, refuse,
+};
+use crate::relay::{self, Hello};
+use crate::tcp::{self, Reach};
+use crate::{Channel, Identity, NetError, Settings, Transport, Wait, tls};
+
+/// The accepting party: connects to where the invitation leads, as `identity`. The invitation is
+/// used up in `ledger` as soon as the inviting party answers.
+///
+/// # Errors
+///
+/// A [`Refusal`], or nobody is there.
+pub fn accept(
+    invitation: &Invitation,
+    ledger: &Ledger,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Met, NetError> {
+    if invitation.is_late(now()?) {
+        return Err(NetError::Pairing(Refusal::Late));
+    }
+    let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
+    // Before its handshake is done nothing is used up.
+    let channel = tcp::while_busy(settings, &wait, tcp::is_closed, || {
+        let transport = reach(invitation, settings, &wait)?;
+        meet_inviter(transport, invitation, identity, settings)
+    })?;
+    offer(channel, invitation, ledger, identity)
+}
+
+/// A connection to where the invitation leads.
+fn reach(
+    invitation: &Invitation,
+    settings: &Settings,
+    wait: &Wait<'_>,
+) -> Result<Transport, NetError> {
+    let address = invitation.address();
+    match invitation.way() {
+        Route::Direct => {
+            let socket = tcp::connect_within(address, Reach::Anywhere, settings, wait)?;
+            tls::transport(socket)
+        }
+        Route::Relay => {
+            let hello = Hello {
+                room: invitation.room(),
+                listens: false,
+            };
+            relay::join(address, hello, settings, settings.connect_timeout)
+        }
+    }
+}
+
+/// A channel to the party that made the invitation.
+fn meet_inviter(
+    transport: Transport,
+    invitation: &Invitation,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Channel, NetError> {
+    let channel = tls::pairing_client(transport, identity, &invitation.inviter(), settings);
+    channel.map_err(|error| match error {
+        NetError::WrongIdentity { .. } => NetError::Pairing(Refusal::OtherParty),
+        other => other,
+    })
+}
+
+/// [`accept`] over a transport that leads to the inviting party.
+///
+/// # Errors
+///
+/// As [`accept`].
+pub fn accept_over(
+    transport: Transport,
+    invitation: &Invitation,
+    ledger: &Ledger,
+    identity: &Identity,
+    settings: &Settings,
+) -> Result<Met, NetError> {
+    let channel = meet_inviter(transport, invitation, identity, settings)?;
+    offer(channel, invitation, ledger, identity)
+}
+
+/// Offers the pairing to the inviting party.
+fn offer(
+    mut channel: Channel,
+    invitation: &Invitation,
+    ledger: &Ledger,
+    identity: &Identity,
+) -> Result<Met, NetError> {
+    let own = identity.fingerprint();
+    let (state, offer) = Accepting::new(invitation, own, channel.binding(), nonce()?);
+    channel.send(OFFER, &offer)?;
+    let theirs = receive(&mut channel, NONCE)?;
+    let Some((opening, agreed)) = state.hear(&theirs) else {
+        return Err(refuse(channel, Refusal::Malformed));
+    };
+    // Who answers at its address learns the codes from the opening: for one invitation, once.
+    if !ledger.accept(&invitation.accepted_id(), invitation.expires())? {
+        return Err(refuse(channel, Refusal::Used));
+    }
+    channel.send(OPENING, &opening)?;
+    channel.flush()?;
+    Ok(Met { channel, agreed })
+}

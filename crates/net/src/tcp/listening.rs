@@ -1,0 +1,157 @@
+//! Sockets that listen.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{fmt, io, thread};
+
+use super::{LOOK_PAUSE, Reach, ended, resolve};
+use crate::sides::Expected;
+use crate::{Interrupt, NetError, Settings, Wait};
+
+/// Connections that wait for somebody who accepts peers, at most.
+const MOST_PARKED: usize = 64;
+
+/// A socket that listens.
+pub(crate) struct Listening {
+    listener: TcpListener,
+    address: SocketAddr,
+    reach: Reach,
+    /// Side streams that sessions wait for which began here.
+    expected: Expected,
+    is_attended: AtomicBool,
+    /// Connections that came for somebody who accepts peers, while nobody did.
+    parked: Mutex<VecDeque<(TcpStream, SocketAddr)>>,
+}
+
+impl fmt::Debug for Listening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listening")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Listening {
+    pub(crate) fn bind(address: &str, reach: Reach) -> Result<Self, NetError> {
+        let refused = |reason| NetError::Address {
+            address: address.to_owned(),
+            reason,
+        };
+        let candidates = resolve(address, reach)?;
+        let listener = TcpListener::bind(&candidates[..]).map_err(refused)?;
+        // Accepting cannot be given a timeout, so it never blocks and is repeated.
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        reach.check(address)?;
+        Ok(Self {
+            listener,
+            address,
+            reach,
+            expected: Expected::default(),
+            is_attended: AtomicBool::new(false),
+            parked: Mutex::default(),
+        })
+    }
+
+    /// Side streams that sessions wait for which began here.
+    pub(crate) fn expected(&self) -> &Expected {
+        &self.expected
+    }
+
+    /// Whether the caller is to take in side streams from now on, since nobody does.
+    pub(crate) fn begin_attending(&self) -> bool {
+        !self.is_attended.swap(true, Ordering::SeqCst)
+    }
+
+    /// Says that the caller takes in none any more.
+    pub(crate) fn end_attending(&self) {
+        self.is_attended.store(false, Ordering::SeqCst);
+    }
+
+    fn parked(&self) -> MutexGuard<'_, VecDeque<(TcpStream, SocketAddr)>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a connection for whoever accepts peers next. Of too many the oldest is closed.
+    pub(crate) fn park(&self, came: (TcpStream, SocketAddr)) {
+        let mut parked = self.parked();
+        parked.push_back(came);
+        if parked.len() > MOST_PARKED {
+            parked.pop_front();
+        }
+    }
+
+    /// The next connection that comes to the socket, for `time` at most; on some systems for less.
+    pub(crate) fn take_next(&self, time: Duration) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        self.wait_for_more(time);
+        self.accept_next()
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn accept(&self, settings: &Settings) -> Result<TcpStream, NetError> {
+        let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
+        loop {
+            match self.look() {
+                Ok(Some((socket, peer))) => {
+                    self.reach.check(peer)?;
+                    return Ok(socket);
+                }
+                Ok(None) => {}
+                Err(error) => return Err(ended(Interrupt::Io(error), settings)),
+            }
+            let slice = wait.slice().map_err(|over| ended(over, settings))?;
+            self.wait(slice);
+        }
+    }
+
+    /// Waits for a connection, for `time` at most; on some systems for less.
+    pub(crate) fn wait(&self, time: Duration) {
+        if self.parked().is_empty() {
+            self.wait_for_more(time);
+        }
+    }
+
+    fn wait_for_more(&self, time: Duration) {
+        #[cfg(unix)]
+        {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let mut ends = [PollFd::new(&self.listener, PollFlags::IN)];
+            let waited = Timespec::try_from(time).map(|time| poll(&mut ends, Some(&time)));
+            if let Ok(Ok(_)) = waited {
+                return;
+            }
+        }
+        thread::sleep(time.min(LOOK_PAUSE));
+    }
+
+    /// The connection that waits, if there is one, and where it is from.
+    pub(crate) fn look(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        if let Some(parked) = self.parked().pop_front() {
+            return Ok(Some(parked));
+        }
+        self.accept_next()
+    }
+
+    fn accept_next(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        match self.listener.accept() {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if passes(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether accepting again may succeed: nobody has come, or somebody came and has gone.
+fn passes(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+    matches!(
+        error.kind(),
+        WouldBlock | Interrupted | ConnectionAborted | ConnectionReset
+    )
+}

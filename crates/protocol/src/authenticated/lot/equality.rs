@@ -1,0 +1,172 @@
+//! The check that both parties have the same of a lot, and the coin that turns its layers.
+
+use tacit_function::Role;
+use tacit_kernels::Prg;
+use zeroize::Zeroizing;
+
+use super::super::bucket::CheckedLot;
+use super::super::caught::Caught;
+use super::super::epoch::Epoch;
+use super::super::leaky::{CHUNK, add_turned, correction_bits};
+use super::super::messages;
+use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
+use super::{Unchecked, pieces};
+use crate::Error;
+use crate::bits::{append_blocks, bytes_for, check_bits, xor_into};
+use crate::io::Io;
+use crate::message::{Kind, array};
+
+impl Unchecked {
+    /// Compares a lot, of which the garbler has its blocks and the evaluator has sent its own; the
+    /// coin that both have tossed then.
+    pub(super) async fn compare(
+        self,
+        io: &mut Io<'_>,
+        epoch: &mut Epoch,
+        rng: &mut Prg,
+    ) -> Result<(CheckedLot, Digest), Error> {
+        match epoch.role() {
+            Role::Garbler => self.compare_as_garbler(io, epoch, rng).await,
+            Role::Evaluator => self.compare_as_evaluator(io, epoch, rng).await,
+        }
+    }
+
+    #[cfg_attr(not(test), expect(unused_mut))]
+    async fn compare_as_garbler(
+        mut self,
+        io: &mut Io<'_>,
+        epoch: &mut Epoch,
+        rng: &mut Prg,
+    ) -> Result<(CheckedLot, Digest), Error> {
+        let leaky_ands = self.size.leaky_ands();
+        let mut turned = Vec::with_capacity(bytes_for(leaky_ands));
+        for ands in pieces(0..leaky_ands, CHUNK) {
+            let bits = correction_bits(&self.sums[ands.clone()]);
+            io.message().clear();
+            append_blocks(io.message(), &self.blocks[ands.clone()]);
+            io.message().extend_from_slice(&bits);
+            io.send(messages::garblers_blocks(ands.len()))?;
+            turned.extend_from_slice(&bits);
+        }
+        let others = io.receive(messages::leaky_bits(self.size)).await?;
+        check_bits(Kind::LeakyBits, others, leaky_ands)?;
+        xor_into(&mut turned, others);
+        let digest = self.digest(epoch, &turned);
+        let payload = io.receive(messages::EQUALITY_COMMITMENT).await?;
+        let commitment: Digest = array(Kind::EqualityCommitment, payload)?;
+        #[cfg(test)]
+        let digest = cheats::answer(&mut self, epoch, &turned, &commitment).unwrap_or(digest);
+
+        let own = random(rng);
+        write(io, [&digest, &commit_to_coin(epoch, self.number, &own)]);
+        io.send(messages::EQUALITY_DIGEST)?;
+        let [salt, others] = digests(io.receive(messages::EQUALITY_OPENING).await?)?;
+        let expected = commit_to_equality(epoch, self.number, &digest, &salt);
+        compare(&expected, &commitment, Caught::Commitment)?;
+        let lot = self.checked(epoch, turned);
+        write(io, [&*own]);
+        io.send(messages::COIN_OPENING)?;
+        // The evaluator works on the coin: it is not to wait for the openings.
+        io.breathe().await?;
+        Ok((lot, coin(&own, &others)))
+    }
+
+    async fn compare_as_evaluator(
+        mut self,
+        io: &mut Io<'_>,
+        epoch: &mut Epoch,
+        rng: &mut Prg,
+    ) -> Result<(CheckedLot, Digest), Error> {
+        let leaky_ands = self.size.leaky_ands();
+        let [mut turned, mut others] = [(); 2].map(|()| Vec::with_capacity(bytes_for(leaky_ands)));
+        for ands in pieces(0..leaky_ands, CHUNK) {
+            let payload = io.receive(messages::garblers_blocks(ands.len())).await?;
+            let (blocks, bits) = payload.split_at(payload.len() - bytes_for(ands.len()));
+            check_bits(Kind::LeakyAnds, bits, ands.len())?;
+            let sums = &mut self.sums[ands.clone()];
+            self.hash
+                .add_blocks(epoch, &self.shares, ands, blocks, sums);
+            turned.extend_from_slice(&correction_bits(sums));
+            others.extend_from_slice(bits);
+        }
+        write(io, [&turned]);
+        io.send(messages::leaky_bits(self.size))?;
+        // The garbler works on the bits: they are not to wait for the digest.
+        io.breathe().await?;
+        xor_into(&mut turned, &others);
+        let (digest, salt) = (self.digest(epoch, &turned), random(rng));
+        write(
+            io,
+            [&commit_to_equality(epoch, self.number, &digest, &salt)],
+        );
+        io.send(messages::EQUALITY_COMMITMENT)?;
+
+        let [found, commitment] = digests(io.receive(messages::EQUALITY_DIGEST).await?)?;
+        compare(&digest, &found, Caught::LeakyAnds)?;
+        let lot = self.checked(epoch, turned);
+        let own = random(rng);
+        write(io, [&*salt, &*own]);
+        io.send(messages::EQUALITY_OPENING)?;
+        let payload = io.receive(messages::COIN_OPENING).await?;
+        let garblers = array(Kind::CoinOpening, payload)?;
+        let expected = commit_to_coin(epoch, lot.number, &garblers);
+        compare(&expected, &commitment, Caught::Coin)?;
+        Ok((lot, coin(&garblers, &own)))
+    }
+
+    /// The digest of what both must have the same, with the bits by which outputs are turned.
+    fn digest(&self, epoch: &Epoch, turned: &[u8]) -> Digest {
+        let mut digest = epoch.oracle(Domain::Equality, None, self.number);
+        add_turned(epoch.delta(), &self.sums, turned, &mut digest);
+        digest.finish()
+    }
+}
+
+/// Writes the next message.
+fn write<const N: usize>(io: &mut Io<'_>, parts: [&[u8]; N]) {
+    io.message().clear();
+    for part in parts {
+        io.message().extend_from_slice(part);
+    }
+}
+
+/// Both digests of a message.
+fn digests(payload: &[u8]) -> Result<[Digest; 2], Error> {
+    let (digests, _) = payload.as_chunks::<DIGEST_BYTES>();
+    let both = digests.try_into();
+    both.map_err(|_| Error::ApiMisuse("a message of two digests"))
+}
+
+/// 32 random bytes.
+fn random(rng: &mut Prg) -> Zeroizing<Digest> {
+    let mut bytes = Zeroizing::new(Digest::default());
+    rng.fill_bytes(&mut *bytes);
+    bytes
+}
+
+/// The evaluator's commitment to what both must have the same, of which `digest` is the hash.
+///
+/// **Why the salt**: a garbler that cheated knows up to the evaluator's bits what the evaluator
+/// has. Without the salt it would try all of these against the commitment, answer with the right
+/// one and never be caught.
+fn commit_to_equality(epoch: &Epoch, lot: u64, digest: &Digest, salt: &Digest) -> Digest {
+    let mut oracle = epoch.oracle(Domain::EqualityCommitment, None, lot);
+    oracle.add_bytes(digest);
+    oracle.add_bytes(salt);
+    oracle.finish()
+}
+
+/// The garbler's commitment to its share of the coin, which hides it since it is random.
+fn commit_to_coin(epoch: &Epoch, lot: u64, share: &Digest) -> Digest {
+    let mut oracle = epoch.oracle(Domain::CoinCommitment, None, lot);
+    oracle.add_bytes(share);
+    oracle.finish()
+}
+
+/// The coin of both shares.
+fn coin(garblers: &Digest, evaluators: &Digest) -> Digest {
+    std::array::from_fn(|i| garblers[i] ^ evaluators[i])
+}
+
+#[cfg(test)]
+mod cheats;

@@ -1,0 +1,226 @@
+//! Evaluating on several threads: one receives and walks, the others evaluate.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+
+use tacit_garble::{Evaluator, Scheme};
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::super::spans::{
+    Calls, PIECE_BYTES, PIECES, ResultReceiver, ResultSender, Segments, window, work_on,
+};
+use super::Streaming;
+use crate::Error;
+use crate::io::{Io, Message, complete};
+
+/// A span for a thread.
+struct Job<'f> {
+    calls: Calls<'f, Block>,
+    tables: Receiver<Vec<u8>>,
+    results: ResultSender<Block>,
+}
+
+/// The same for the thread that receives.
+struct Span<'f> {
+    segments: Segments<'f>,
+    /// Until all tables are handed over.
+    tables: Option<SyncSender<Vec<u8>>>,
+    /// What is not handed over yet.
+    piece: Vec<u8>,
+    results: ResultReceiver<Block>,
+    /// The span itself, where this thread is to evaluate it.
+    own: Option<Job<'f>>,
+}
+
+fn ends(calls: Calls<'_, Block>) -> (Job<'_>, Span<'_>) {
+    let (tables_out, tables) = sync_channel(PIECES);
+    let (results_out, results) = channel();
+    let segments = calls.segments();
+    let job = Job {
+        calls,
+        tables,
+        results: results_out,
+    };
+    let span = Span {
+        segments,
+        tables: Some(tables_out),
+        piece: Vec::new(),
+        results,
+        own: None,
+    };
+    (job, span)
+}
+
+impl Job<'_> {
+    /// Evaluates the span. Nothing where its tables do not come any more.
+    fn evaluate<S: Scheme>(self, scheme: S, evaluator: &mut S::Evaluator) -> Option<()> {
+        let (mut piece, mut used) = (Vec::new(), 0);
+        for call in &self.calls.calls {
+            let program = call.program;
+            evaluator.begin(call.number, program, &call.arguments);
+            for segment in 0..program.segments().len() {
+                let needed = scheme.table_bytes(program, segment);
+                if needed > 0 && used == piece.len() {
+                    (piece, used) = (self.tables.recv().ok()?, 0);
+                }
+                evaluator.evaluate(program, segment, piece.get(used..used + needed)?);
+                used += needed;
+            }
+            let room = Vec::with_capacity(program.outputs().len());
+            let mut outputs = Zeroizing::new(room);
+            evaluator.finish(program, &mut outputs);
+            self.results.send((call.number, outputs)).ok()?;
+        }
+        Some(())
+    }
+}
+
+impl Span<'_> {
+    /// Hands over what is here. A thread that has ended is known by its missing results.
+    fn hand_over(&mut self) {
+        if let Some(tables) = &self.tables {
+            let next = Vec::with_capacity(self.piece.len());
+            let _ = tables.send(std::mem::replace(&mut self.piece, next));
+        }
+    }
+}
+
+/// The spans of a walk: first those whose tables are all handed over.
+struct Spans<'w, 'f, 'e, S: Scheme> {
+    streaming: &'w mut Streaming<'f, 'e, S>,
+    spans: VecDeque<Span<'f>>,
+    /// How many spans have all their tables.
+    fed: usize,
+    window: usize,
+}
+
+impl<'f, S: Scheme> Streaming<'f, '_, S> {
+    /// Evaluates the function on `threads` threads, two at least, with frames of tables from `io`,
+    /// on which no wait is pending. `another` makes an evaluator for each thread.
+    pub(super) fn evaluate_on_threads(
+        &mut self,
+        io: &mut Io<'_>,
+        frame: Message,
+        threads: usize,
+        another: impl Fn() -> Box<S::Evaluator> + Sync,
+    ) -> Result<(), Error> {
+        let scheme = self.scheme;
+        let function = self.values.function();
+        let (jobs, queue) = channel::<Job<'f>>();
+        let queue = Mutex::new(queue);
+        let work = || {
+            let mut evaluator = another();
+            work_on(&queue, |job: Job<'f>| {
+                job.evaluate(scheme, &mut evaluator);
+            });
+        };
+        let work = &work;
+        thread::scope(|scope| {
+            // Dropped at the end, after which no job can come.
+            let jobs = jobs;
+            let mut idle = threads - 1;
+            let mut hand_out = |job| {
+                if idle > 0 {
+                    idle -= 1;
+                    scope.spawn(work);
+                }
+                // The queue is there as long as this function.
+                let _ = jobs.send(job);
+            };
+            let mut spans = Spans {
+                streaming: self,
+                spans: VecDeque::new(),
+                fed: 0,
+                window: window(threads),
+            };
+            let mut is_over = spans.use_tables(&[], &mut hand_out)?;
+            while !is_over {
+                io.progressed(spans.streaming.walk.progress(function));
+                let tables = complete(io.receive(frame))?;
+                spans.streaming.begin_frame(tables)?;
+                is_over = spans.use_tables(tables, &mut hand_out)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
+    /// Goes on until the frame has been used and more tables are needed, or the function ends,
+    /// which it returns.
+    fn use_tables(
+        &mut self,
+        mut tables: &[u8],
+        hand_out: &mut dyn FnMut(Job<'f>),
+    ) -> Result<bool, Error> {
+        loop {
+            self.take_calls(hand_out);
+            if self.fed < self.spans.len() {
+                match self.feed(tables)? {
+                    Some(rest) => tables = rest,
+                    None => return Ok(false),
+                }
+            } else if let Some(span) = self.spans.pop_front() {
+                self.fed -= 1;
+                if let Some(job) = span.own {
+                    job.evaluate(self.streaming.scheme, self.streaming.evaluator);
+                }
+                for (number, labels) in &span.results {
+                    self.streaming.values.finish_ahead(number, &labels);
+                }
+            } else if tables.is_empty() {
+                return Ok(true);
+            } else {
+                return Err(self.streaming.frame_should_have(self.streaming.used));
+            }
+        }
+    }
+
+    /// Takes calls whose arguments are there.
+    fn take_calls(&mut self, hand_out: &mut dyn FnMut(Job<'f>)) {
+        while self.spans.len() < self.window {
+            let labels = &mut self.streaming.labels;
+            let constant = |_| labels.next_block();
+            let Some(calls) = Calls::next(&mut self.streaming.values, constant) else {
+                return;
+            };
+            let is_small = calls.is_small() && self.spans.is_empty();
+            let (job, mut span) = ends(calls);
+            if is_small {
+                span.own = Some(job);
+            } else {
+                hand_out(job);
+            }
+            self.spans.push_back(span);
+        }
+    }
+
+    /// Hands tables to the first span that waits for some, and returns the rest once it has all;
+    /// nothing where it needs more.
+    fn feed<'t>(&mut self, mut tables: &'t [u8]) -> Result<Option<&'t [u8]>, Error> {
+        let span = &mut self.spans[self.fed];
+        let streaming = &mut *self.streaming;
+        while let Some((program, segment)) = span.segments.peek() {
+            let needed = streaming.scheme.table_bytes(program, segment);
+            if needed > 0 && tables.is_empty() {
+                streaming.check_end_of_frame(needed)?;
+                return Ok(None);
+            }
+            let now;
+            (now, tables) = streaming.split(tables, needed)?;
+            span.piece.extend_from_slice(now);
+            streaming.walk.pass_ahead(program, segment);
+            span.segments.pass();
+            if span.piece.len() >= PIECE_BYTES {
+                span.hand_over();
+            }
+        }
+        span.hand_over();
+        span.tables = None;
+        self.fed += 1;
+        Ok(Some(tables))
+    }
+}

@@ -1,0 +1,166 @@
+//! Garbling on several threads: one walks and sends, the others garble.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+
+use tacit_garble::{Garbler, Scheme};
+use zeroize::Zeroizing;
+
+use super::super::frames::FRAME_BYTES;
+use super::super::spans::{
+    Calls, PIECE_BYTES, PIECES, ResultReceiver, ResultSender, Segments, window, work_on,
+};
+use super::Streaming;
+use crate::Error;
+use crate::io::{Io, Message};
+
+/// A span for a thread.
+struct Job<'f, S: Scheme> {
+    calls: Calls<'f, S::Wire>,
+    tables: SyncSender<Vec<u8>>,
+    results: ResultSender<S::Wire>,
+}
+
+/// The same for the thread that sends.
+struct Span<'f, S: Scheme> {
+    segments: Segments<'f>,
+    tables: Receiver<Vec<u8>>,
+    results: ResultReceiver<S::Wire>,
+}
+
+fn ends<S: Scheme>(calls: Calls<'_, S::Wire>) -> (Job<'_, S>, Span<'_, S>) {
+    let (tables_out, tables) = sync_channel(PIECES);
+    let (results_out, results) = channel();
+    let segments = calls.segments();
+    let job = Job {
+        calls,
+        tables: tables_out,
+        results: results_out,
+    };
+    let span = Span {
+        segments,
+        tables,
+        results,
+    };
+    (job, span)
+}
+
+impl<S: Scheme> Job<'_, S> {
+    /// Garbles the span. Nothing where nobody sends it any more.
+    fn garble(self, scheme: S, garbler: &mut S::Garbler) -> Option<()> {
+        let mut piece = Vec::new();
+        for call in &self.calls.calls {
+            let program = call.program;
+            garbler.begin(call.number, program, &call.arguments);
+            for segment in 0..program.segments().len() {
+                let begin = piece.len();
+                piece.resize(begin + scheme.table_bytes(program, segment), 0);
+                garbler.garble(program, segment, &mut piece[begin..]);
+                if piece.len() >= PIECE_BYTES {
+                    let next = Vec::with_capacity(piece.len());
+                    self.tables.send(std::mem::replace(&mut piece, next)).ok()?;
+                }
+            }
+            let room = Vec::with_capacity(program.outputs().len());
+            let mut outputs = Zeroizing::new(room);
+            garbler.finish(program, &mut outputs);
+            self.results.send((call.number, outputs)).ok()?;
+        }
+        self.tables.send(piece).ok()
+    }
+}
+
+impl<'f, S: Scheme> Streaming<'f, '_, S> {
+    /// Garbles the function on `threads` threads, two at least, and sends all frames but the last,
+    /// which is left in `io`. `another` makes a garbler of the same seed and Δ for each thread:
+    /// what it garbles of a call depends on nothing that it garbled before.
+    pub(super) fn garble_on_threads(
+        &mut self,
+        io: &mut Io<'_>,
+        frame: Message,
+        threads: usize,
+        another: impl Fn() -> Box<S::Garbler> + Sync,
+    ) -> Result<(), Error> {
+        let scheme = self.scheme;
+        let (jobs, queue) = channel::<Job<'f, S>>();
+        let queue = Mutex::new(queue);
+        let work = || {
+            let mut garbler = another();
+            work_on(&queue, |job: Job<'f, S>| {
+                job.garble(scheme, &mut garbler);
+            });
+        };
+        let work = &work;
+        io.message().clear();
+        thread::scope(|scope| {
+            // Dropped at the end, after which no job can come.
+            let jobs = jobs;
+            let mut idle = threads - 1;
+            let mut spans = VecDeque::new();
+            loop {
+                while spans.len() < window(threads) {
+                    let Some(calls) = self.next_calls() else {
+                        break;
+                    };
+                    let is_small = calls.is_small() && spans.is_empty();
+                    let (job, span) = ends::<S>(calls);
+                    spans.push_back(span);
+                    if is_small {
+                        job.garble(scheme, self.garbler);
+                        continue;
+                    }
+                    if idle > 0 {
+                        idle -= 1;
+                        scope.spawn(work);
+                    }
+                    // The queue is there as long as this function.
+                    let _ = jobs.send(job);
+                }
+                let Some(span) = spans.pop_front() else {
+                    self.filled = io.message().len();
+                    return Ok(());
+                };
+                self.send(io, frame, span)?;
+            }
+        })
+    }
+
+    fn next_calls(&mut self) -> Option<Calls<'f, S::Wire>> {
+        let (garbler, labels) = (&mut *self.garbler, &mut self.labels);
+        let constant = |bit| garbler.wire_with_active(labels.next_block(), bit);
+        Calls::next(&mut self.values, constant)
+    }
+
+    /// Sends the tables of a span as they come, in frames, and takes its results.
+    fn send(
+        &mut self,
+        io: &mut Io<'_>,
+        frame: Message,
+        mut span: Span<'f, S>,
+    ) -> Result<(), Error> {
+        for piece in &span.tables {
+            let mut rest = &piece[..];
+            while let Some((program, segment)) = span.segments.peek() {
+                let bytes = self.scheme.table_bytes(program, segment);
+                let Some((these, after)) = rest.split_at_checked(bytes) else {
+                    break;
+                };
+                rest = after;
+                io.message().extend_from_slice(these);
+                self.walk.pass_ahead(program, segment);
+                span.segments.pass();
+                if io.message().len() >= FRAME_BYTES {
+                    io.send(frame)?;
+                    io.message().clear();
+                    io.progressed(self.walk.progress(self.values.function()));
+                }
+            }
+        }
+        for (number, wires) in &span.results {
+            self.values.finish_ahead(number, &wires);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,411 @@
+//! Crosses: correlated OTs that are hashed to masks, without a message.
+//!
+//! The OTs of a direction have a sender S, with q and Δ, and a receiver R, with a random choice b
+//! and t = q ⊕ bΔ. A cross of width w takes one OT an instance, and the lowest w bits of its
+//! hashes:
+//!
+//! ```text
+//! S: r = H(q), α = H(q) ⊕ H(q ⊕ Δ)          R: b, ρ = H(t) = r ⊕ bα
+//! ```
+//!
+//! With d = s ⊕ b from R and e = v ⊕ α from S, s·e ⊕ ρ and r ⊕ d·α are shares of s·v. Each mask is
+//! used once: used twice, it shows the exclusive or of two secrets.
+//!
+//! H is [`CrossHash`], whose start point is the first 16 bytes of SHA-256("tacit gmw hash 1\0" ‖
+//! tag of the direction).
+//!
+//! **Cost**: two hashes an OT at S, one at R. **Memory**: 2w bits a cross and instance at S, w + 1
+//! at R, from when OTs are made to the step that takes them.
+
+use core::iter;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Role;
+use tacit_function::Schedule;
+use tacit_kernels::{Block, Cpu, CrossHash, low_bits, transpose_128, wiping_stack};
+use tacit_ot::Delta;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::queue::BitQueue;
+use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses};
+use crate::Error;
+use crate::bits::read_block;
+use crate::session::RunTag;
+
+/// Both roles, in order of their numbers.
+pub(super) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+/// OTs that are hashed at a time: their blocks stay in a cache.
+pub(super) const HASHED_OTS: usize = 1 << 12;
+
+/// The side of a square of bits.
+const SIDE: usize = 128;
+
+/// The hash of a direction that has this tag.
+pub(super) fn hash_of(direction: &RunTag) -> CrossHash {
+    let hash = Sha256::new_with_prefix(b"tacit gmw hash 1\0").chain_update(direction.as_bytes());
+    CrossHash::new(read_block(&hash.finalize()))
+}
+
+/// Hashed OTs of a direction, in order: a block each, whose lowest bits count.
+#[derive(Clone, Copy)]
+pub(super) struct HashedOts<'b> {
+    /// At the OTs' sender r. At the receiver t, of which bit 0, the choice b, counts alone.
+    pub(super) first: &'b [Block],
+    /// At the sender α, at the receiver ρ.
+    pub(super) second: &'b [Block],
+}
+
+/// What takes hashed OTs.
+pub(super) trait HashedOtSink {
+    /// The number of OTs of `sender`'s direction that it still takes.
+    fn wants(&self, sender: Role) -> u64;
+
+    /// Takes the next OTs of `sender`'s direction, no more than it wants.
+    ///
+    /// # Errors
+    ///
+    /// It can take no more: no OTs are made for it after that.
+    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error>;
+}
+
+/// Hashes OTs numbered from `number` on, at their sender, part by part.
+pub(super) fn hash_sent(
+    hash: &CrossHash,
+    number: u64,
+    (delta, q): (&Delta, &mut [Block]),
+    mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut alpha = Zeroizing::new(vec![Block::ZERO; HASHED_OTS.min(q.len())]);
+    for (number, first) in (number..).step_by(HASHED_OTS).zip(q.chunks_mut(HASHED_OTS)) {
+        let second = &mut alpha[..first.len()];
+        wiping_stack(|| hash.hash_both(number, &delta.to_block(), first, second));
+        for (one, zero) in second.iter_mut().zip(&*first) {
+            *one ^= *zero;
+        }
+        take(HashedOts { first, second })?;
+    }
+    Ok(())
+}
+
+/// Hashes OTs numbered from `number` on, at their receiver, part by part.
+pub(super) fn hash_received(
+    hash: &CrossHash,
+    number: u64,
+    t: &[Block],
+    mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut rho = Zeroizing::new(vec![Block::ZERO; HASHED_OTS.min(t.len())]);
+    for (number, first) in (number..).step_by(HASHED_OTS).zip(t.chunks(HASHED_OTS)) {
+        let second = &mut rho[..first.len()];
+        second.copy_from_slice(first);
+        wiping_stack(|| hash.hash(number, second));
+        take(HashedOts { first, second })?;
+    }
+    Ok(())
+}
+
+/// Bits that are put in their places faster one by one than by a square of bits.
+const FEW_BITS: usize = 128;
+
+/// The lowest bits of blocks as rows.
+pub(super) struct RowWriter {
+    square: Zeroizing<Vec<Block>>,
+    columns: Zeroizing<Vec<Block>>,
+    words: Zeroizing<Vec<u64>>,
+    bits: BitWriter,
+}
+
+impl RowWriter {
+    pub(super) fn new() -> Self {
+        let square = || Zeroizing::new(vec![Block::ZERO; SIDE]);
+        Self {
+            square: square(),
+            columns: square(),
+            words: Zeroizing::new(vec![0; HASHED_OTS / 64]),
+            bits: BitWriter::default(),
+        }
+    }
+
+    /// The lowest `rows` bits of each block, behind each other, and how many that are in all: the
+    /// rows of crosses of one instance.
+    fn columns(&mut self, blocks: &[Block], rows: usize) -> (&[u64], usize) {
+        let bits = blocks.len() * rows;
+        self.bits.restart(bits as u64);
+        for block in blocks {
+            let words = block.to_u128();
+            let words = [words as u64, (words >> 64) as u64];
+            self.bits.push(words.into_iter(), rows);
+        }
+        self.bits.fill_up();
+        (self.bits.words(), bits)
+    }
+
+    /// Gives `put` parts of `rows` rows, bit i of row k from bit k of block i: the row, the number
+    /// of the part's first bit in it, words and how many bits of them count. The others are zero.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`HASHED_OTS`] blocks.
+    pub(super) fn write(
+        &mut self,
+        blocks: &[Block],
+        rows: usize,
+        mut put: impl FnMut(usize, usize, &[u64], usize),
+    ) {
+        if rows == 1 {
+            low_bits(blocks, &mut self.words);
+            put(0, 0, &self.words, blocks.len());
+            return;
+        }
+        if blocks.len() * rows <= FEW_BITS && blocks.len() <= 64 {
+            for row in 0..rows {
+                let bit = |block: &Block| (block.to_u128() >> row) as u64 & 1;
+                let word = (0..).zip(blocks);
+                let word = word.fold(0, |word, (i, block)| word | bit(block) << i);
+                put(row, 0, &[word], blocks.len());
+            }
+            return;
+        }
+        for (at, part) in (0..).step_by(SIDE).zip(blocks.chunks(SIDE)) {
+            self.square[..part.len()].copy_from_slice(part);
+            self.square[part.len()..].zeroize();
+            transpose_128(Cpu::detect(), &self.square, &mut self.columns);
+            for (row, column) in self.columns[..rows].iter().enumerate() {
+                let bits = column.to_u128();
+                put(row, at, &[bits as u64, (bits >> 64) as u64], part.len());
+            }
+        }
+    }
+}
+
+/// Crosses that follow each other and stand in the queues as one.
+#[derive(Clone, Copy)]
+struct Shape {
+    width: usize,
+    /// OTs of each cross; where the width is 1, of all together.
+    instances: usize,
+    /// More than 1 only where they have one instance each.
+    crosses: usize,
+}
+
+impl Shape {
+    fn ots(self) -> usize {
+        self.instances * self.crosses
+    }
+
+    /// Takes the next crosses into this, if the rows of both follow each other as those of one.
+    fn join(&mut self, next: Self) -> bool {
+        let fit = self.ots() + next.ots() <= HASHED_OTS && self.width == next.width;
+        if fit && self.width == 1 {
+            self.instances += next.instances;
+        } else if fit && self.instances == 1 && next.instances == 1 {
+            self.crosses += next.crosses;
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+/// The crosses of a run whose OTs `sender` sends, in the order of their OTs.
+fn shapes(schedule: &Schedule, sender: Role) -> impl Iterator<Item = Shape> + Send + '_ {
+    let crosses = schedule.steps().flat_map(move |step| {
+        step.at_work.into_iter().flat_map(move |at_work| {
+            let group = schedule.group(at_work.group);
+            let instances = group.instances();
+            let widths = group.program().pieces(at_work.layer);
+            let widths = widths.map(move |piece| piece.widths[sender.other() as usize]);
+            widths.filter(|width| *width > 0).map(move |width| Shape {
+                width,
+                instances,
+                crosses: 1,
+            })
+        })
+    });
+    let mut crosses = crosses.peekable();
+    iter::from_fn(move || {
+        let mut shape = crosses.next()?;
+        while crosses.next_if(|next| shape.join(*next)).is_some() {}
+        Some(shape)
+    })
+}
+
+/// Where a cross begins: the number of its first OT, and of its first bit in both queues.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    number: u64,
+    bits: [u64; 2],
+}
+
+/// A cross of which some OTs are there.
+struct Unfinished {
+    shape: Shape,
+    bits: [u64; 2],
+    filled: usize,
+}
+
+/// A party's masks of one direction.
+struct DirectionMasks<'s> {
+    /// Whether the party sends the OTs: it then has a first row for each gate, and else one.
+    sends: bool,
+    shapes: Box<dyn Iterator<Item = Shape> + Send + 's>,
+    unfinished: Option<Unfinished>,
+    writer: RowWriter,
+    queues: [BitQueue; 2],
+    /// OTs that are still to come, and those that have come.
+    wanted: u64,
+    taken: u64,
+    /// Where the step's crosses begin, and the one that is read next.
+    step: Place,
+    next: Place,
+}
+
+impl DirectionMasks<'_> {
+    /// How many rows a cross has in both queues.
+    fn rows(&self, width: usize) -> [usize; 2] {
+        [if self.sends { width } else { 1 }, width]
+    }
+
+    fn take(&mut self, ots: HashedOts<'_>) {
+        let (mut done, length) = (0, ots.first.len());
+        self.wanted -= length as u64;
+        self.taken += length as u64;
+        while done < length {
+            let Some(mut cross) = self.unfinished.take().or_else(|| self.begin_cross()) else {
+                break;
+            };
+            let Shape { instances, .. } = cross.shape;
+            let end = length.min(done + cross.shape.ots() - cross.filled);
+            let rows = self.rows(cross.shape.width);
+            for (of, blocks) in [ots.first, ots.second].into_iter().enumerate() {
+                let (queue, blocks) = (&mut self.queues[of], &blocks[done..end]);
+                if instances == 1 && rows[of] > 1 {
+                    let first = cross.bits[of] + (cross.filled * rows[of]) as u64;
+                    let (words, bits) = self.writer.columns(blocks, rows[of]);
+                    queue.put(first, words, bits);
+                    continue;
+                }
+                let first = cross.bits[of] + cross.filled as u64;
+                self.writer.write(blocks, rows[of], |row, at, words, bits| {
+                    queue.put(first + (row * instances + at) as u64, words, bits);
+                });
+            }
+            cross.filled += end - done;
+            done = end;
+            self.unfinished = (cross.filled < cross.shape.ots()).then_some(cross);
+        }
+    }
+
+    fn begin_cross(&mut self) -> Option<Unfinished> {
+        let shape = self.shapes.next()?;
+        let rows = self.rows(shape.width);
+        let [first, second] = rows.map(|rows| (rows * shape.ots()) as u64);
+        Some(Unfinished {
+            shape,
+            bits: [self.queues[0].add(first), self.queues[1].add(second)],
+            filled: 0,
+        })
+    }
+
+    /// Goes to the crosses whose OTs have the numbers from this one on.
+    fn go_to(&mut self, number: u64, ots: u64) {
+        if number == self.step.number {
+            self.next = self.step;
+        }
+        assert_eq!(number, self.next.number, "crosses in order");
+        // Without its OTs a cross would have masks of zeros, and open shares as they are.
+        assert!(number + ots <= self.taken, "the OTs of a cross are there");
+    }
+
+    fn read_packed(&mut self, crosses: &LayerCrosses<'_>, into: [&mut BitWriter; 2]) {
+        let instances = crosses.instances as u64;
+        let ots = crosses.crosses * instances;
+        self.go_to(crosses.number, ots);
+        for (of, (into, rows)) in into.into_iter().zip(crosses.rows()).enumerate() {
+            let mut left = rows * instances;
+            while left > 0 {
+                let bits = left.min(64);
+                let mut word = [0];
+                self.queues[of].read(self.next.bits[of], bits as usize, &mut word);
+                into.push(word.into_iter(), bits as usize);
+                self.next.bits[of] += bits;
+                left -= bits;
+            }
+        }
+        self.next.number += ots;
+    }
+
+    fn read(&mut self, cross: &CrossOts, into: [&mut [u64]; 2]) {
+        self.go_to(cross.number, cross.instances as u64);
+        let words = cross.instances.div_ceil(64);
+        let rows = self.rows(cross.width);
+        for (of, into) in into.into_iter().enumerate() {
+            for row in into[..rows[of] * words].chunks_exact_mut(words) {
+                self.queues[of].read(self.next.bits[of], cross.instances, row);
+                self.next.bits[of] += cross.instances as u64;
+            }
+        }
+        self.next.number += cross.instances as u64;
+    }
+
+    /// Wipes what the step before used.
+    fn end_step(&mut self) {
+        self.step = self.next;
+        for (queue, bits) in self.queues.iter_mut().zip(self.step.bits) {
+            queue.release(bits);
+        }
+    }
+}
+
+/// A party's masks of a run, of both directions, from OTs that are made meanwhile.
+pub(super) struct MadeMasks<'s>([DirectionMasks<'s>; 2]);
+
+impl<'s> MadeMasks<'s> {
+    /// No mask of a run that follows `schedule`, for the party in `role`.
+    pub(super) fn new(schedule: &'s Schedule, role: Role) -> Self {
+        let wanted = schedule.total_ots();
+        Self(ROLES.map(|sender| DirectionMasks {
+            sends: sender == role,
+            shapes: Box::new(shapes(schedule, sender)),
+            unfinished: None,
+            writer: RowWriter::new(),
+            queues: Default::default(),
+            wanted: wanted[sender as usize],
+            taken: 0,
+            step: Place::default(),
+            next: Place::default(),
+        }))
+    }
+
+    /// Wipes the masks of the step that is done.
+    pub(super) fn end_step(&mut self) {
+        self.0.iter_mut().for_each(DirectionMasks::end_step);
+    }
+}
+
+impl HashedOtSink for MadeMasks<'_> {
+    fn wants(&self, sender: Role) -> u64 {
+        self.0[sender as usize].wanted
+    }
+
+    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error> {
+        self.0[sender as usize].take(ots);
+        Ok(())
+    }
+}
+
+impl CrossMasks for MadeMasks<'_> {
+    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
+        self.0[cross.sender as usize].read(cross, [first, second]);
+    }
+
+    fn packed_rows(
+        &mut self,
+        crosses: &LayerCrosses<'_>,
+        first: &mut BitWriter,
+        second: &mut BitWriter,
+    ) {
+        self.0[crosses.sender as usize].read_packed(crosses, [first, second]);
+    }
+}

@@ -1,0 +1,246 @@
+//! Two directions of correlated OTs, one for each sender, as they serve `gmw` alone.
+//!
+//! Each has base OTs, a Δ and a [source](tacit_ot::source) of its own, whose OTs are numbered from
+//! 0, with random choices, semi-honest. No Δ outlives its session or lot.
+//!
+//! A refill moves the messages of both sources in rounds: in each, a party first sends what its two
+//! halves have to send, then it reads what the peer's have sent, of the garbler's direction first.
+//! So both parties work at the same time, and neither sends more than two messages before it reads.
+
+use core::fmt;
+
+use tacit_circuit::Role;
+use tacit_kernels::{CrossHash, Prg};
+use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
+use zeroize::Zeroizing;
+
+use super::crosses::{HashedOtSink, HashedOts, ROLES, hash_of, hash_received, hash_sent};
+use super::messages;
+use crate::Error;
+use crate::io::{Io, boxed};
+use crate::session::{RunTag, SessionTag};
+use crate::setup::{EvaluatorSetup, GarblerSetup, Half, OtSettings};
+
+/// OTs that a source is asked for at once, so that few are held as blocks.
+pub(super) const REFILL_PART_OTS: u64 = 1 << 18;
+
+/// What two directions of OTs are made from.
+#[derive(Clone, Copy)]
+pub struct DirectionSetup {
+    /// Of this party.
+    pub role: Role,
+    /// Base OTs and extension; both parties say the same.
+    pub settings: OtSettings,
+    /// The tags of the directions, by their senders' roles.
+    tags: [RunTag; 2],
+}
+
+/// A party's halves of both directions: it sends the OTs of its own and receives the peer's.
+pub struct Directions {
+    role: Role,
+    sender: Box<SourceSender>,
+    receiver: Box<SourceReceiver>,
+    /// By the senders' roles.
+    hashes: [CrossHash; 2],
+}
+
+impl fmt::Debug for Directions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Directions({}, ..)", self.role.name())
+    }
+}
+
+impl DirectionSetup {
+    /// The directions of a session, in which the party that connected has `connecting_role`.
+    #[must_use]
+    pub fn new(
+        session: &SessionTag,
+        (role, connecting_role): (Role, Role),
+        settings: OtSettings,
+    ) -> Self {
+        let OtSettings {
+            base, extension, ..
+        } = settings;
+        let tags =
+            ROLES.map(|sender| session.gmw_setup(sender == connecting_role, base, extension));
+        Self {
+            role,
+            settings,
+            tags,
+        }
+    }
+
+    /// The directions of the lot with this number, from 0, that an order makes for the stock.
+    #[must_use]
+    pub fn of_lot(order: &RunTag, lot: u64, role: Role, settings: OtSettings) -> Self {
+        Self {
+            role,
+            settings,
+            tags: ROLES.map(|sender| order.crosses_setup(sender, lot)),
+        }
+    }
+
+    /// Runs the base OTs of both directions, the garbler's first. `seed` is random, secret and used
+    /// for this alone.
+    ///
+    /// # Errors
+    ///
+    /// The peer misbehaves, or the wire fails.
+    pub async fn run(
+        self,
+        io: &mut Io<'_>,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Directions, Error> {
+        let mut prg = Box::new(Prg::from_seed(seed));
+        let (mut sender, mut receiver) = (None, None);
+        for direction in ROLES {
+            let (settings, tag) = (self.settings, &self.tags[direction as usize]);
+            if direction == self.role {
+                let setup = GarblerSetup::with(settings, tag, &mut *prg)?;
+                sender = Some(Box::new(boxed(|| setup.run(io)).await?.source()?));
+            } else {
+                let setup = EvaluatorSetup::with(settings, tag, &mut *prg)?;
+                receiver = Some(Box::new(boxed(|| setup.run(io)).await?.source()?));
+            }
+        }
+        let (Some(sender), Some(receiver)) = (sender, receiver) else {
+            return Err(Error::ApiMisuse("a party sends in one of two directions"));
+        };
+        Ok(Directions {
+            role: self.role,
+            sender,
+            receiver,
+            hashes: self.tags.each_ref().map(hash_of),
+        })
+    }
+}
+
+impl Directions {
+    /// The party's role.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The same for runs in which the party has this role: it sends the same OTs as before, which
+    /// are then those of another direction.
+    #[must_use]
+    pub fn in_role(mut self, role: Role) -> Self {
+        if role != self.role {
+            self.role = role;
+            self.hashes.swap(0, 1);
+        }
+        self
+    }
+
+    /// Δ of the OTs that this party sends.
+    #[cfg(test)]
+    pub(super) fn delta(&self) -> tacit_kernels::Block {
+        self.sender.delta().to_block()
+    }
+
+    fn half(&mut self, sender: Role) -> &mut dyn Half {
+        if sender == self.role {
+            &mut *self.sender
+        } else {
+            &mut *self.receiver
+        }
+    }
+
+    /// The numbers of the OTs that are next, by their sender.
+    pub(super) fn next_numbers(&self) -> [u64; 2] {
+        ROLES.map(|sender| {
+            if sender == self.role {
+                self.sender.available().start
+            } else {
+                self.receiver.available().start
+            }
+        })
+    }
+
+    /// OTs that were made in all, by their sender.
+    pub(super) fn made(&self) -> [u64; 2] {
+        ROLES.map(|sender| {
+            if sender == self.role {
+                self.sender.available().end
+            } else {
+                self.receiver.available().end
+            }
+        })
+    }
+
+    /// Makes OTs until there were this many in all, by their sender, and hashes those that `sink`
+    /// wants.
+    pub(super) async fn refill(
+        &mut self,
+        io: &mut Io<'_>,
+        totals: [u64; 2],
+        rng: &mut Prg,
+        sink: &mut impl HashedOtSink,
+    ) -> Result<(), Error> {
+        loop {
+            self.hash_into(sink)?;
+            let mut turns = [Turn::Idle; 2];
+            for sender in ROLES {
+                let turn = self.next_turn(sender, totals[sender as usize], rng, io)?;
+                if turn == Turn::Send {
+                    let bytes = io.message().len();
+                    io.send(messages::refill(sender, bytes))?;
+                    // On its way before the work after it, which is most of the work.
+                    io.breathe().await?;
+                }
+                turns[sender as usize] = turn;
+            }
+            if turns == [Turn::Idle; 2] {
+                // A half may have finished its last OTs in the turn that it has nothing to do in.
+                return self.hash_into(sink);
+            }
+            for sender in ROLES {
+                if let Turn::Receive { bytes } = turns[sender as usize] {
+                    let payload = io.receive(messages::refill(sender, bytes)).await?;
+                    self.half(sender).receive(payload)?;
+                }
+            }
+        }
+    }
+
+    /// What the half of a direction does next to make this many OTs in all.
+    fn next_turn(
+        &mut self,
+        sender: Role,
+        total: u64,
+        rng: &mut Prg,
+        io: &mut Io<'_>,
+    ) -> Result<Turn, Error> {
+        let half = self.half(sender);
+        let turn = half.next(rng, io.message())?;
+        let missing = total.saturating_sub(half.made());
+        if turn != Turn::Idle || missing == 0 {
+            return Ok(turn);
+        }
+        half.refill(missing.min(REFILL_PART_OTS) as usize)?;
+        Ok(half.next(rng, io.message())?)
+    }
+
+    /// Hashes the OTs that are made and that `sink` wants.
+    pub(super) fn hash_into(&mut self, sink: &mut impl HashedOtSink) -> Result<(), Error> {
+        for sender in ROLES {
+            let count = self.half(sender).left().min(sink.wants(sender)) as usize;
+            if count == 0 {
+                continue;
+            }
+            let hash = &self.hashes[sender as usize];
+            let take = |ots: HashedOts<'_>| sink.take(sender, ots);
+            if sender == self.role {
+                let number = self.sender.available().start;
+                let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
+                hash_sent(hash, number, (&delta, &mut q), take)?;
+            } else {
+                let number = self.receiver.available().start;
+                let t = self.receiver.take(number, count)?.into_blocks();
+                hash_received(hash, number, &t, take)?;
+            }
+        }
+        Ok(())
+    }
+}

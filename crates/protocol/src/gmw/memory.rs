@@ -1,0 +1,116 @@
+//! How much memory a run takes, without running it.
+
+use std::collections::HashSet;
+
+use tacit_circuit::RowProgram;
+use tacit_function::Schedule;
+use tacit_function::schedule::LastRead;
+
+/// Bytes of a row program for a wire of its circuit, and what making the largest one takes besides:
+/// [`tacit_circuit::RowProgram`].
+const PROGRAM_BYTES: u64 = 12;
+const COMPILING_BYTES: u64 = 25;
+/// Bytes of a schedule for a group, an argument, a run, and a call or element of an input while it
+/// is made: [`Schedule`].
+const GROUP_BYTES: u64 = 32;
+const ARGUMENT_BYTES: u64 = 20;
+const RUN_BYTES: u64 = 28;
+const CALL_BYTES: u64 = 12;
+
+/// Bytes that a party takes at most for a run of this schedule: the schedule, the rows of groups at
+/// work, values that are still read, the masks of all crosses, and a step's messages. What makes
+/// OTs, and the function itself, are apart.
+#[must_use]
+pub fn memory_bytes(schedule: &Schedule) -> u64 {
+    values(schedule)
+        .saturating_add(masks(schedule))
+        .saturating_add(of_schedule(schedule))
+}
+
+/// The most that the rows of groups at work and the values that are still read take at a step.
+fn values(schedule: &Schedule) -> u64 {
+    let mut changes: Vec<(u32, i128)> = Vec::new();
+    let mut live = |from: u32, until: u32, bytes: u64| {
+        changes.push((from, bytes.into()));
+        changes.push((until, -i128::from(bytes)));
+    };
+    let end = schedule.step_count() + 1;
+    let kept_until = |last: LastRead| match last {
+        LastRead::Never => None,
+        LastRead::Step(step) => Some(step + 1),
+        LastRead::Outputs => Some(end),
+    };
+    for input in schedule.inputs() {
+        if let Some(until) = kept_until(input.last_read) {
+            let bits = u64::from(input.rows) * u64::from(input.instances);
+            live(0, until, bits.div_ceil(64) * 8);
+        }
+    }
+    for number in 0..schedule.group_count() {
+        let group = schedule.group(number);
+        let words = group.instances().div_ceil(64) as u64;
+        live(
+            group.start(),
+            group.end() + 1,
+            group.program().slots() as u64 * words * 8,
+        );
+        if let Some(until) = kept_until(group.last_read()) {
+            let bits = group.program().results().len() as u64 * group.instances() as u64;
+            live(group.end(), until.max(group.end()), bits.div_ceil(64) * 8);
+        }
+    }
+    // What starts at a step is there before what ends at it is let go.
+    changes.sort_unstable_by_key(|(step, bytes)| (*step, -bytes));
+    let mut now = 0_i128;
+    let most = changes.iter().map(|(_, bytes)| {
+        now += bytes;
+        now
+    });
+    u64::try_from(most.max().unwrap_or_default()).unwrap_or(u64::MAX)
+}
+
+/// The masks of all crosses, which may be made before the first step, and the longest messages of a
+/// step, once as bytes and once as words.
+fn masks(schedule: &Schedule) -> u64 {
+    let (mut opened, mut longest) = ([0_u64; 2], 0);
+    for step in schedule.steps() {
+        for (all, bits) in opened.iter_mut().zip(step.bits) {
+            *all = all.saturating_add(bits);
+        }
+        longest = step.bits[0].saturating_add(step.bits[1]).max(longest);
+    }
+    let ots = schedule.total_ots();
+    // A cross of width w opens w bits of its sender and one of its receiver, for each of which the
+    // sender has two bits, and the receiver w bits and one.
+    let sent = |party: usize| opened[party].saturating_sub(ots[1 - party]);
+    let of = |party: usize| 2 * sent(party) + sent(1 - party) + ots[1 - party];
+    of(0)
+        .max(of(1))
+        .div_ceil(8)
+        .saturating_add(2 * longest.div_ceil(8))
+}
+
+/// The schedule and its programs.
+fn of_schedule(schedule: &Schedule) -> u64 {
+    let (mut known, mut largest, mut bytes) = (HashSet::new(), 0, 0_u64);
+    for number in 0..schedule.group_count() {
+        let group = schedule.group(number);
+        if known.insert(std::ptr::from_ref::<RowProgram>(group.program())) {
+            let wires = group.component().circuit().wire_count() as u64;
+            largest = wires.max(largest);
+            bytes = bytes.saturating_add(PROGRAM_BYTES * wires);
+        }
+        bytes = bytes.saturating_add(GROUP_BYTES + CALL_BYTES * group.instances() as u64);
+        for argument in group.arguments() {
+            bytes =
+                bytes.saturating_add(ARGUMENT_BYTES + RUN_BYTES * argument.runs().count() as u64);
+        }
+    }
+    let elements = schedule
+        .inputs()
+        .iter()
+        .map(|input| u64::from(input.instances));
+    bytes
+        .saturating_add(CALL_BYTES * elements.sum::<u64>())
+        .saturating_add(COMPILING_BYTES * largest)
+}

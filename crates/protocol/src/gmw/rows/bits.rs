@@ -1,0 +1,252 @@
+//! Runs of bits in 64-bit words, least significant first, at any place.
+
+use core::{fmt, slice};
+
+use zeroize::Zeroizing;
+
+/// Words that hold this many bits.
+pub(super) const fn words_for(bits: usize) -> usize {
+    bits.div_ceil(64)
+}
+
+/// The lowest `bits` bits of a word, at most 64.
+const fn low(bits: usize) -> u64 {
+    if bits >= 64 {
+        u64::MAX
+    } else {
+        (1 << bits) - 1
+    }
+}
+
+/// The 64 bits from bit `at` on. What is behind the last word counts as 0.
+#[inline]
+pub(super) fn word_at(words: &[u64], at: usize) -> u64 {
+    let (word, shift) = (at / 64, at % 64);
+    let get = |word: usize| words.get(word).copied().unwrap_or_default();
+    // A shift by 64 in two steps.
+    get(word) >> shift | get(word + 1) << 1 << (63 - shift)
+}
+
+/// Bit `at`.
+#[inline]
+pub(super) fn bit(words: &[u64], at: usize) -> bool {
+    words[at / 64] >> (at % 64) & 1 == 1
+}
+
+/// The words of a byte string, the last one filled up with zeros.
+pub(super) fn words_of_bytes(bytes: &[u8]) -> Vec<u64> {
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
+}
+
+/// Copies the bits from `at` on into words that begin with them; behind the last one they may have
+/// more.
+#[inline]
+pub(super) fn read(words: &[u64], at: usize, bits: usize, into: &mut [u64]) {
+    let (first, shift) = (at / 64, at % 64);
+    let into = &mut into[..words_for(bits)];
+    if into.is_empty() {
+        return;
+    }
+    if shift == 0 {
+        into.copy_from_slice(&words[first..first + into.len()]);
+        return;
+    }
+    let whole = into.len().min(words.len() - first - 1);
+    let pairs = words[first..].iter().zip(&words[first + 1..]);
+    for (into, (low, high)) in into[..whole].iter_mut().zip(pairs) {
+        *into = low >> shift | high << (64 - shift);
+    }
+    for (i, into) in into.iter_mut().enumerate().skip(whole) {
+        *into = word_at(words, at + 64 * i);
+    }
+}
+
+/// Adds bits from `at` on to the zeros of `into` from `to` on.
+#[inline]
+pub(super) fn copy(words: &[u64], at: usize, bits: usize, into: &mut [u64], to: usize) {
+    let (mut at, mut left, mut word, shift) = (at, bits, to / 64, to % 64);
+    // First up to the end of a word of `into`.
+    let first = left.min(64 - shift);
+    into[word] |= (word_at(words, at) & low(first)) << shift;
+    (at, left, word) = (at + first, left - first, word + 1);
+    if left == 0 {
+        return;
+    }
+    let whole = left / 64;
+    read(words, at, 64 * whole, &mut into[word..]);
+    (at, left, word) = (at + 64 * whole, left % 64, word + whole);
+    if left > 0 {
+        into[word] |= word_at(words, at) & low(left);
+    }
+}
+
+/// Adds the bits at `at`, `at` + `stride`, … to the zeros of `into` from `to` on.
+#[inline]
+pub(super) fn copy_spread(
+    words: &[u64],
+    (at, stride): (usize, isize),
+    bits: usize,
+    into: &mut [u64],
+    to: usize,
+) {
+    let (mut at, mut to, mut left) = (at, to, bits);
+    while left > 0 {
+        let count = left.min(64 - to % 64);
+        let mut word = 0;
+        for i in 0..count {
+            word |= (words[at / 64] >> (at % 64) & 1) << i;
+            // Behind the last bit it may wrap around.
+            at = at.wrapping_add_signed(stride);
+        }
+        into[to / 64] |= word << (to % 64);
+        (to, left) = (to + count, left - count);
+    }
+}
+
+/// Adds a bit to `bits` zeros of `into` from `to` on.
+pub(super) fn fill(value: bool, bits: usize, into: &mut [u64], to: usize) {
+    let all = u64::from(value).wrapping_neg();
+    let (mut to, mut left) = (to, bits);
+    while left > 0 {
+        let count = left.min(64 - to % 64);
+        into[to / 64] |= (all & low(count)) << (to % 64);
+        (to, left) = (to + count, left - count);
+    }
+}
+
+/// Bits from the first word on, some at a time.
+pub(super) struct BitReader<'w> {
+    words: slice::Iter<'w, u64>,
+    /// Bits of the last word that are still to be read, and how many.
+    held: u64,
+    count: u32,
+}
+
+impl<'w> BitReader<'w> {
+    /// From bit `at` on.
+    pub(super) fn new(words: &'w [u64], at: usize) -> Self {
+        let mut reader = Self {
+            words: words.get(at / 64..).unwrap_or_default().iter(),
+            held: 0,
+            count: 0,
+        };
+        if !at.is_multiple_of(64) {
+            reader.take((at % 64) as u32);
+        }
+        reader
+    }
+
+    /// The next bits, from 1 to 64. What is behind the last word counts as 0.
+    #[inline(always)]
+    pub(super) fn take(&mut self, bits: u32) -> u64 {
+        let mask = u64::MAX >> (64 - bits);
+        if bits <= self.count {
+            let taken = self.held & mask;
+            // A shift by 64 in two steps.
+            self.held = self.held >> 1 >> (bits - 1);
+            self.count -= bits;
+            return taken;
+        }
+        let next = self.words.next().copied().unwrap_or_default();
+        let taken = (self.held | next << self.count) & mask;
+        let used = bits - self.count;
+        self.held = next >> 1 >> (used - 1);
+        self.count = 64 - used;
+        taken
+    }
+}
+
+/// Rows behind each other without gaps. Wiped when dropped.
+#[derive(Default)]
+pub struct BitWriter {
+    words: Zeroizing<Vec<u64>>,
+    /// Bits of the last word that is not among `words` yet.
+    last: u64,
+    filled: usize,
+}
+
+impl fmt::Debug for BitWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BitWriter(..)")
+    }
+}
+
+impl BitWriter {
+    /// For this many bits; with more, words would be left behind unwiped.
+    pub(super) fn with_capacity(bits: u64) -> Self {
+        Self {
+            words: Zeroizing::new(Vec::with_capacity(words_for(bits as usize))),
+            last: 0,
+            filled: 0,
+        }
+    }
+
+    /// Begins again, for this many bits.
+    pub(in crate::gmw) fn restart(&mut self, bits: u64) {
+        if self.words.capacity() < words_for(bits as usize) {
+            *self = Self::with_capacity(bits);
+        }
+        self.words.clear();
+        (self.last, self.filled) = (0, 0);
+    }
+
+    /// Appends the lowest `bits` bits of a word, from 1 to 64. The others are zero.
+    #[inline(always)]
+    pub(in crate::gmw) fn push_word(&mut self, word: u64, bits: usize) {
+        self.last |= word << self.filled;
+        if self.filled + bits >= 64 {
+            self.words.push(self.last);
+            // A shift by 64 in two steps.
+            self.last = word >> 1 >> (63 - self.filled);
+        }
+        self.filled = (self.filled + bits) % 64;
+    }
+
+    /// Fills the last word up with zeros.
+    pub(in crate::gmw) fn fill_up(&mut self) {
+        if self.filled > 0 {
+            self.words.push(self.last);
+            (self.last, self.filled) = (0, 0);
+        }
+    }
+
+    /// The words that are full.
+    pub(in crate::gmw) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Appends the first `bits` bits of a row.
+    #[inline]
+    pub(in crate::gmw) fn push(&mut self, row: impl Iterator<Item = u64>, bits: usize) {
+        let mut left = bits;
+        for word in row.take(words_for(bits)) {
+            let count = left.min(64);
+            left -= count;
+            let word = word & low(count);
+            self.push_word(word, count);
+        }
+    }
+
+    /// The words, the last one filled up with zeros.
+    pub(super) fn into_words(mut self) -> Zeroizing<Vec<u64>> {
+        if self.filled > 0 {
+            self.words.push(self.last);
+        }
+        self.words
+    }
+
+    /// The bytes, the last one filled up with zeros.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        let bytes = 8 * self.words.len() + self.filled.div_ceil(8);
+        let words = self.into_words();
+        let mut out = Vec::with_capacity(8 * words.len());
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        out.truncate(bytes);
+        out
+    }
+}

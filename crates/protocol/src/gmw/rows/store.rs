@@ -1,0 +1,248 @@
+//! The values of a run, as blocks of rows, from when they are there to their last reading.
+
+use std::collections::HashMap;
+
+use tacit_circuit::{NO_SLOT, Role};
+use tacit_function::schedule::{
+    Argument, Block, Constants, Group, InputBlock, LastRead, OutputSpan, Run, Schedule,
+};
+use zeroize::Zeroizing;
+
+use super::bits::{self, BitWriter, words_for};
+use super::group::GroupRows;
+
+/// A block's rows, behind each other.
+type Words = Zeroizing<Vec<u64>>;
+
+/// A party's shares of values.
+pub(super) struct Store<'s> {
+    schedule: &'s Schedule,
+    role: Role,
+    /// Inputs of the other party alone are left out: the shares are 0.
+    blocks: HashMap<Block, Words>,
+    /// The blocks that are read last at each step.
+    releases: HashMap<u32, Vec<Block>>,
+}
+
+impl<'s> Store<'s> {
+    /// The inputs.
+    pub(super) fn new(
+        schedule: &'s Schedule,
+        role: Role,
+        mut share: impl FnMut(usize) -> bool,
+    ) -> Self {
+        let mut store = Self {
+            schedule,
+            role,
+            blocks: HashMap::new(),
+            releases: HashMap::new(),
+        };
+        for (number, input) in schedule.inputs().iter().enumerate() {
+            if input.owners.includes(role) || input.owners.is_public() {
+                let words = transposed(input, || share(number));
+                store.put(Block::Input(number as u32), input.last_read, words);
+            }
+        }
+        store
+    }
+
+    fn put(&mut self, block: Block, last_read: LastRead, words: Words) {
+        if let LastRead::Step(step) = last_read {
+            self.releases.entry(step).or_default().push(block);
+        }
+        if last_read != LastRead::Never {
+            self.blocks.insert(block, words);
+        }
+    }
+
+    /// Wipes what nobody reads after the groups that start at this step.
+    pub(super) fn release(&mut self, step: u32) {
+        for block in self.releases.remove(&step).unwrap_or_default() {
+            self.blocks.remove(&block);
+        }
+    }
+
+    /// Keeps the results of a group.
+    pub(super) fn keep(&mut self, group: &Group<'_>, rows: &GroupRows) {
+        let last_read = group.last_read();
+        if last_read == LastRead::Never {
+            return;
+        }
+        let program = group.program();
+        let instances = rows.instances();
+        let bits = instances as u64 * program.results().len() as u64;
+        let mut block = BitWriter::with_capacity(bits);
+        for (result, owners) in program.results().iter().zip(program.owners_of_results()) {
+            let inverts = result.negated && owners.adds_public(self.role);
+            let invert = u64::from(inverts).wrapping_neg();
+            let row = rows.row(result.slot as usize).iter();
+            block.push(row.map(|word| word ^ invert), instances);
+        }
+        self.put(Block::Group(group.number()), last_read, block.into_words());
+    }
+
+    /// Fills the input rows of a group, which are zero.
+    pub(super) fn gather(&self, group: &Group<'_>, rows: &mut GroupRows) {
+        let mut slots = group.program().inputs();
+        for argument in group.arguments() {
+            let (these, after) = slots.split_at(argument.bits as usize);
+            slots = after;
+            let mut runs = argument.runs().peekable();
+            while let Some(run) = runs.next() {
+                let end = runs
+                    .peek()
+                    .map_or(rows.instances(), |next| next.first as usize);
+                self.gather_run(&argument, &run, end - run.first as usize, these, rows);
+            }
+        }
+    }
+
+    fn gather_run(
+        &self,
+        argument: &Argument<'_>,
+        run: &Run,
+        count: usize,
+        slots: &[u32],
+        rows: &mut GroupRows,
+    ) {
+        // A public bit that a port with owners reads counts for one of them.
+        let adds = argument.owners.adds_public(rows.role());
+        let Some(from) = self.source(run.block) else {
+            return;
+        };
+        for (row, slot) in (run.row..).zip(slots) {
+            let counts = adds || !self.schedule.owners(run.block, row).is_public();
+            if *slot == NO_SLOT || !counts {
+                continue;
+            }
+            if let Some(into) = rows.input(*slot) {
+                from.copy(run, row, count, into);
+            }
+        }
+    }
+
+    /// Appends this party's shares of an output; a public bit is the garbler's.
+    pub(super) fn output(&self, number: usize, shares: &mut Zeroizing<Vec<bool>>) {
+        let spans = self.schedule.output(number);
+        let bits: u32 = spans.iter().map(|span| span.bits).sum();
+        reserve(shares, bits as usize);
+        let follows = |a: &OutputSpan, b: &OutputSpan| {
+            let rows = (a.block, a.row, a.bits) == (b.block, b.row, b.bits);
+            rows && a.instance + 1 == b.instance
+        };
+        for run in spans.chunk_by(follows) {
+            self.output_run(&run[0], run.len(), shares);
+        }
+    }
+
+    /// Appends the shares of a span and of as many as follow it in the next instances.
+    fn output_run(&self, span: &OutputSpan, count: usize, shares: &mut Zeroizing<Vec<bool>>) {
+        let source = self.source(span.block);
+        let mut columns = Zeroizing::new(vec![0; span.bits as usize]);
+        for first in (0..count).step_by(64) {
+            let instances = (count - first).min(64);
+            for (row, column) in (span.row..).zip(&mut *columns) {
+                let is_public = self.schedule.owners(span.block, row).is_public();
+                let counts = !is_public || self.role == Role::Garbler;
+                *column = match &source {
+                    Some(source) if counts => source.word(row, span.instance + first as u32),
+                    _ => 0,
+                };
+            }
+            for i in 0..instances {
+                shares.extend(columns.iter().map(|column| column >> i & 1 == 1));
+            }
+        }
+    }
+
+    /// Where the bits of a block are, or nothing if all of them are 0.
+    fn source(&self, block: Block) -> Option<Source<'_>> {
+        let instances = match block {
+            Block::Constants(number) => {
+                return Some(Source::Constants(self.schedule.constants(number)));
+            }
+            Block::Input(number) => self.schedule.inputs()[number as usize].instances as usize,
+            Block::Group(number) => self.schedule.group(number).instances(),
+        };
+        let words = self.blocks.get(&block);
+        let is_group = matches!(block, Block::Group(_));
+        assert!(
+            !is_group || words.is_some(),
+            "results are kept up to their last reading"
+        );
+        words.map(|words| Source::Rows(words, instances))
+    }
+}
+
+/// Makes room for more; what was there is copied and wiped.
+fn reserve(shares: &mut Zeroizing<Vec<bool>>, more: usize) {
+    let mut room = Zeroizing::new(Vec::with_capacity(shares.len() + more));
+    room.extend_from_slice(shares);
+    *shares = room;
+}
+
+/// Where an argument comes from.
+enum Source<'s> {
+    Constants(&'s Constants),
+    /// Rows, and the number of instances of each.
+    Rows(&'s [u64], usize),
+}
+
+impl Source<'_> {
+    /// The bits of up to 64 instances from one on. Behind the last instance they may be anything.
+    fn word(&self, row: u32, instance: u32) -> u64 {
+        match self {
+            Self::Constants(constants) => {
+                let end = constants.count().min(instance.saturating_add(64));
+                let bits = (instance..end).map(|i| u64::from(constants.bit(row, i)));
+                (0..).zip(bits).fold(0, |word, (i, bit)| word | bit << i)
+            }
+            Self::Rows(words, instances) => {
+                bits::word_at(words, row as usize * instances + instance as usize)
+            }
+        }
+    }
+
+    /// Copies a row of a run.
+    fn copy(&self, run: &Run, row: u32, count: usize, into: &mut [u64]) {
+        let to = run.first as usize;
+        match self {
+            Self::Constants(constants) => {
+                let mut instance = i64::from(run.instance);
+                for i in 0..count {
+                    let value = constants.bit(row, instance as u32);
+                    bits::fill(value, 1, into, to + i);
+                    instance += i64::from(run.stride);
+                }
+            }
+            Self::Rows(words, instances) => {
+                let at = row as usize * instances + run.instance as usize;
+                match run.stride {
+                    1 => bits::copy(words, at, count, into, to),
+                    0 => bits::fill(bits::bit(words, at), count, into, to),
+                    stride => bits::copy_spread(words, (at, stride as isize), count, into, to),
+                }
+            }
+        }
+    }
+}
+
+/// The rows of an input, whose bits come element by element.
+fn transposed(input: &InputBlock, mut share: impl FnMut() -> bool) -> Words {
+    let (rows, instances) = (input.rows as usize, input.instances as usize);
+    let mut words = Zeroizing::new(vec![0; words_for(instances * rows)]);
+    let mut columns = Zeroizing::new(vec![0_u64; rows]);
+    for first in (0..instances).step_by(64) {
+        columns.fill(0);
+        let count = (instances - first).min(64);
+        for i in 0..count {
+            for column in &mut *columns {
+                *column |= u64::from(share()) << i;
+            }
+        }
+        for (row, column) in columns.iter().enumerate() {
+            bits::copy(&[*column], 0, count, &mut words, row * instances + first);
+        }
+    }
+    words
+}

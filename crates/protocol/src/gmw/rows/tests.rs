@@ -1,0 +1,164 @@
+//! Both parties' rows against the frozen messages, and against evaluation in the clear.
+
+use proptest::prelude::*;
+use tacit_circuit::Role;
+use tacit_function::Schedule;
+use tacit_function::samples::{
+    FrozenSchedule, Sample, array_sample, frozen_schedules, random_sample,
+};
+use tacit_function::schedule::StepWork;
+
+use super::{CrossMasks, CrossOts, Rows};
+use crate::bits::pack;
+
+const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+/// One party's halves of ideal OTs: those of the frozen messages' header.
+struct Dealt(Role);
+
+/// Bit `which` (r, α, b) of an OT.
+fn dealt(sender: Role, number: u64, gate: u64, which: u64) -> u64 {
+    let mixed = number.wrapping_mul(2_654_435_761)
+        + gate * 40503 * 65539
+        + which * 97003
+        + sender as u64 * 7919
+        + 12345;
+    u64::from((mixed as u32).wrapping_mul(2_246_822_519) >> 31)
+}
+
+impl CrossMasks for Dealt {
+    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
+        let words = cross.instances.div_ceil(64);
+        let sends = cross.sender == self.0;
+        assert_eq!(first.len(), words * if sends { cross.width } else { 1 });
+        assert_eq!(second.len(), words * cross.width);
+        // What is behind the last instance may be anything.
+        first.fill(u64::MAX);
+        second.fill(u64::MAX);
+        let set = |row: &mut [u64], i: usize, bit: u64| {
+            row[i / 64] = row[i / 64] & !(1 << (i % 64)) | bit << (i % 64);
+        };
+        for (i, number) in (0..cross.instances).zip(cross.number..) {
+            let b = dealt(cross.sender, number, 0, 2);
+            for gate in 0..cross.width {
+                let of = |which| dealt(cross.sender, number, gate as u64, which);
+                let rows = gate * words..(gate + 1) * words;
+                if sends {
+                    set(&mut first[rows.clone()], i, of(0));
+                    set(&mut second[rows], i, of(1));
+                } else {
+                    set(first, i, b);
+                    set(&mut second[rows], i, of(0) ^ b & of(1));
+                }
+            }
+        }
+    }
+}
+
+/// What a run sends: each step's messages, and those with the results to either party.
+struct Sent {
+    steps: Vec<(StepWork, [Vec<u8>; 2])>,
+    results: [Vec<u8>; 2],
+    /// The results of all outputs.
+    values: Vec<bool>,
+}
+
+fn run(sample: &Sample) -> Sent {
+    let schedule = Schedule::new(&sample.function, &sample.owners, sample.limits).unwrap();
+    let mut parties = ROLES.map(|role| {
+        let owners = sample.owners_of_bits();
+        let shares = sample
+            .shares
+            .iter()
+            .map(|shares| shares[role as usize])
+            .zip(owners);
+        let mine = shares.filter(|(_, owners)| owners.is_public() || owners.includes(role));
+        let mut mine = mine.map(|(share, _)| share);
+        let rows = Rows::new(&schedule, role, |_| mine.next().unwrap());
+        assert_eq!(mine.next(), None, "each share is asked for");
+        rows
+    });
+    let mut steps = Vec::new();
+    while let Some(step) = parties[0].step().cloned() {
+        let sent = ROLES.map(|role| parties[role as usize].open(&mut Dealt(role)));
+        for role in ROLES {
+            let peer = &sent[role.other() as usize];
+            parties[role as usize].absorb(&mut Dealt(role), peer);
+        }
+        steps.push((step, sent));
+    }
+    let results = ROLES.map(|role| {
+        let shares = parties[role.other() as usize].results(sample.outputs_to(role));
+        pack(&shares)
+    });
+    let all = 0..sample.function.outputs().len();
+    let [a, b] = parties.map(|party| party.results(all.clone()));
+    let values = a.iter().zip(&*b).map(|(a, b)| a ^ b).collect();
+    Sent {
+        steps,
+        results,
+        values,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    if digits.is_empty() {
+        "-".to_owned()
+    } else {
+        digits
+    }
+}
+
+#[test]
+fn messages_are_the_frozen_ones() {
+    for FrozenSchedule {
+        name,
+        sample,
+        lines,
+    } in frozen_schedules()
+    {
+        let sent = run(&sample);
+        let steps = lines.iter().filter_map(|line| line.split_once(" sent "));
+        let mut steps = steps.map(|(_, sent)| sent.to_owned());
+        for (step, [a, b]) in &sent.steps {
+            let found = format!("{} {}", hex(a), hex(b));
+            assert_eq!(Some(found), steps.next(), "{name}, step {}", step.number);
+        }
+        assert_eq!(steps.next(), None);
+        let [a, b] = &sent.results;
+        let expected = lines.last().and_then(|line| line.split_once(" results "));
+        let expected = expected.expect("messages with results").1;
+        assert_eq!(format!("{} {}", hex(a), hex(b)), expected, "{name}");
+        assert_eq!(sent.values, sample.evaluate(), "{name}");
+    }
+}
+
+#[test]
+fn elements_at_any_distance_are_gathered() {
+    for rows in [1, 1 << 23] {
+        let mut sample = array_sample();
+        sample.limits.rows = rows;
+        assert_eq!(run(&sample).values, sample.evaluate());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn both_parties_shares_are_of_the_results(seed in any::<u64>()) {
+        let sample = random_sample(seed);
+        let sent = run(&sample);
+        prop_assert_eq!(sent.values, sample.evaluate());
+        for (step, messages) in sent.steps {
+            for role in ROLES {
+                let bits = step.bits[role as usize];
+                let message = &messages[role as usize];
+                prop_assert_eq!(message.len() as u64, bits.div_ceil(8));
+                let padding = message.last().map_or(0, |byte| byte >> ((bits - 1) % 8) >> 1);
+                prop_assert_eq!(padding, 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A run: refills and layers in turn, then the results.
+
+use tacit_circuit::Role;
+use tacit_function::schedule::StepWork;
+use tacit_function::{Function, Schedule};
+use tacit_kernels::Prg;
+use zeroize::Zeroizing;
+
+use super::crosses::{MadeMasks, ROLES};
+use super::directions::Directions;
+use super::messages::{self, LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
+use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, Rows};
+use super::stock::StockedCrosses;
+use crate::bits::{check_bits, unpack, unused_are_clear};
+use crate::direct::check_without_values;
+use crate::io::{Io, boxed};
+use crate::message::Kind;
+use crate::party::Progress;
+use crate::{Error, Misbehaviour};
+
+/// Frames of a step that a party sends before it waits for the first of the peer's, and by which it
+/// is ahead of what it has read from then on. With their headers they take less than 8 MiB, which a
+/// wire has to take in while it sends.
+pub const FRAMES_AHEAD: usize = 7;
+
+/// A run on which both parties have agreed.
+#[derive(Clone, Copy)]
+pub struct Run<'f> {
+    /// The function, without saved values.
+    pub function: &'f Function,
+    /// Its schedule.
+    pub schedule: &'f Schedule,
+}
+
+/// Where a run's masks come from.
+trait MaskSource: CrossMasks {
+    /// Sees to it that the masks of a step are there.
+    async fn before(&mut self, io: &mut Io<'_>, step: &StepWork) -> Result<(), Error>;
+
+    /// The step is done.
+    fn after(&mut self);
+}
+
+/// Masks of OTs that are made meanwhile.
+struct Making<'r, 's> {
+    schedule: &'s Schedule,
+    directions: &'r mut Directions,
+    /// The numbers of the run's first OTs, by their sender.
+    first: [u64; 2],
+    /// In a box, so that it is never moved.
+    rng: Box<Prg>,
+    masks: MadeMasks<'s>,
+}
+
+impl CrossMasks for Making<'_, '_> {
+    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
+        self.masks.rows(cross, first, second);
+    }
+
+    fn packed_rows(
+        &mut self,
+        crosses: &LayerCrosses<'_>,
+        first: &mut BitWriter,
+        second: &mut BitWriter,
+    ) {
+        self.masks.packed_rows(crosses, first, second);
+    }
+}
+
+impl MaskSource for Making<'_, '_> {
+    async fn before(&mut self, io: &mut Io<'_>, step: &StepWork) -> Result<(), Error> {
+        let made = self.directions.made();
+        let made_for_run = ROLES.map(|sender| made[sender as usize] - self.first[sender as usize]);
+        let refill = self.schedule.refill(step, made_for_run);
+        let totals = ROLES.map(|sender| made[sender as usize] + refill[sender as usize]);
+        let (directions, masks) = (&mut *self.directions, &mut self.masks);
+        if refill == [0, 0] {
+            // What an earlier run left may do.
+            return directions.hash_into(masks);
+        }
+        boxed(|| directions.refill(io, totals, &mut self.rng, masks)).await
+    }
+
+    fn after(&mut self) {
+        self.masks.end_step();
+    }
+}
+
+impl MaskSource for StockedCrosses {
+    async fn before(&mut self, _io: &mut Io<'_>, _step: &StepWork) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn after(&mut self) {
+        self.end_step();
+    }
+}
+
+impl Run<'_> {
+    /// The party's side of the run, whose OTs `directions` make: its output bits, in port order.
+    /// `shares` are its input bits in port order, and where the schedule has shared or public
+    /// inputs its shares of them. `seed` is random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `shares` are not as many as the schedule asks of the party, the function has saved values,
+    /// the peer misbehaves, or the wire fails. `directions` are then of no more use.
+    pub async fn run(
+        self,
+        io: &mut Io<'_>,
+        shares: &[bool],
+        directions: &mut Directions,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let role = directions.role();
+        let making = Making {
+            schedule: self.schedule,
+            first: directions.next_numbers(),
+            directions,
+            rng: Box::new(Prg::from_seed(seed)),
+            masks: MadeMasks::new(self.schedule, role),
+        };
+        boxed(|| self.run_by(io, role, shares, making)).await
+    }
+
+    /// [`run`](Self::run) by masks from stock, which are then spent.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn run_stocked(
+        self,
+        io: &mut Io<'_>,
+        shares: &[bool],
+        masks: StockedCrosses,
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        boxed(|| self.run_by(io, masks.role(), shares, masks)).await
+    }
+
+    async fn run_by(
+        self,
+        io: &mut Io<'_>,
+        role: Role,
+        shares: &[bool],
+        mut masks: impl MaskSource,
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let mut rows = self.rows(role, shares)?;
+        while let Some(step) = rows.step() {
+            masks.before(io, step).await?;
+            let (number, bits) = (step.number, step.bits[role.other() as usize]);
+            io.progressed(self.progress(step));
+            let ours = rows.open(&mut masks);
+            let theirs = exchange(io, number, &ours, bits).await?;
+            rows.absorb(&mut masks, &theirs);
+            masks.after();
+            io.breathe().await?;
+        }
+        self.results(io, role, &rows).await
+    }
+
+    /// The party's rows before the first step.
+    fn rows(&self, role: Role, shares: &[bool]) -> Result<Rows<'_>, Error> {
+        check(self.function)?;
+        let inputs = self.schedule.inputs().iter();
+        let own = inputs.filter(|input| input.owners.is_public() || input.owners.includes(role));
+        let bits = own.map(|input| u64::from(input.rows) * u64::from(input.instances));
+        if bits.sum::<u64>() != shares.len() as u64 {
+            return Err(Error::ApiMisuse("a share of each bit that a party holds"));
+        }
+        let mut shares = shares.iter();
+        Ok(Rows::new(self.schedule, role, |_| {
+            shares.next().is_some_and(|share| *share)
+        }))
+    }
+
+    /// How far a party is before this step: gates are counted by their OTs.
+    fn progress(&self, step: &StepWork) -> Progress {
+        Progress {
+            done_ands: step.ots_before.iter().sum(),
+            total_ands: self.schedule.total_ots().iter().sum(),
+        }
+    }
+
+    /// Sends the shares of the peer's results, and adds those of the own ones.
+    async fn results(
+        &self,
+        io: &mut Io<'_>,
+        role: Role,
+        rows: &Rows<'_>,
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let of = |role: Role| {
+            let outputs = self.function.outputs().iter().enumerate();
+            outputs
+                .filter(move |(_, output)| output.recipient.includes(role))
+                .map(|(number, _)| number)
+        };
+        let theirs = rows.results(of(role.other()));
+        let mut results = rows.results(of(role));
+        let waits = receives_first(role, [theirs.len(), results.len()]);
+        if !waits {
+            send_result(io, &theirs)?;
+        }
+        if let Some(message) = messages::result(results.len()) {
+            let shares = io.receive(message).await?;
+            check_bits(Kind::ResultShares, shares, results.len())?;
+            let shares = unpack(shares, results.len());
+            for (result, share) in results.iter_mut().zip(shares.iter()) {
+                *result ^= share;
+            }
+        }
+        if waits {
+            send_result(io, &theirs)?;
+        }
+        Ok(results)
+    }
+}
+
+/// Bits of a result that a party sends before it has read the peer's: a wire takes in 8 MiB.
+const MOST_BITS_AHEAD: usize = 1 << 26;
+
+/// Whether a party receives its result before it sends the peer's: one of two does where neither
+/// wire would take in what both send.
+fn receives_first(role: Role, bits: [usize; 2]) -> bool {
+    role == Role::Evaluator && bits.iter().all(|bits| *bits > MOST_BITS_AHEAD)
+}
+
+/// Sends the peer the shares of its result, if it has one.
+fn send_result(io: &mut Io<'_>, shares: &[bool]) -> Result<(), Error> {
+    let Some(message) = messages::result(shares.len()) else {
+        return Ok(());
+    };
+    io.message().clear();
+    io.message().extend(crate::bits::pack(shares));
+    io.send(message)
+}
+
+/// Checks that `gmw` can run `function`: it keeps nothing from one run to the next.
+///
+/// # Errors
+///
+/// [`Error::SavedValue`] if the function loads or saves a value.
+pub fn check(function: &Function) -> Result<(), Error> {
+    check_without_values(function, "gmw")
+}
+
+/// Sends the party's bytes of a step, and receives the peer's, which hold this many bits.
+pub(super) async fn exchange(
+    io: &mut Io<'_>,
+    step: u32,
+    ours: &[u8],
+    bits: u64,
+) -> Result<Vec<u8>, Error> {
+    let expected = bits.div_ceil(8);
+    let frames =
+        [ours.len() as u64, expected].map(|bytes| bytes.div_ceil(LAYER_FRAME_BYTES as u64));
+    let mut theirs = Vec::new();
+    for number in 0..frames[0].max(frames[1] + FRAMES_AHEAD as u64 - 1) {
+        if number < frames[0] {
+            send_frame(io, [step, number as u32], ours)?;
+        }
+        let due = (number + 1).checked_sub(FRAMES_AHEAD as u64);
+        if let Some(due) = due.filter(|due| *due < frames[1]) {
+            let left = expected - theirs.len() as u64;
+            let frame = io.receive(messages::layer(left)).await?;
+            theirs.extend_from_slice(frame_bits(frame, [step, due as u32])?);
+        }
+    }
+    if unused_are_clear(&theirs, bits as usize) {
+        return Ok(theirs);
+    }
+    Err(invalid("padding"))
+}
+
+/// Sends the frame with this number of a step's bytes.
+fn send_frame(io: &mut Io<'_>, [step, number]: [u32; 2], bytes: &[u8]) -> Result<(), Error> {
+    let rest = &bytes[number as usize * LAYER_FRAME_BYTES..];
+    let message = messages::layer(rest.len() as u64);
+    let payload = io.message();
+    payload.clear();
+    payload.extend_from_slice(&step.to_le_bytes());
+    payload.extend_from_slice(&number.to_le_bytes());
+    payload.extend_from_slice(&rest[..message.max_bytes - LAYER_HEADER_BYTES]);
+    io.send(message)
+}
+
+/// The bits in the peer's frame with this number of a step.
+fn frame_bits(frame: &[u8], [step, number]: [u32; 2]) -> Result<&[u8], Error> {
+    let (header, bits) = frame.split_at(LAYER_HEADER_BYTES);
+    if header[..4] != step.to_le_bytes() {
+        return Err(invalid("step"));
+    }
+    if header[4..] != number.to_le_bytes() {
+        return Err(invalid("frame number"));
+    }
+    Ok(bits)
+}
+
+fn invalid(field: &'static str) -> Error {
+    let kind = Kind::Layer;
+    Misbehaviour::InvalidField { kind, field }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_party_alone_receives_first_where_both_results_are_large() {
+        let large = MOST_BITS_AHEAD + 1;
+        for (bits, first) in [
+            ([large, large], [false, true]),
+            ([large, MOST_BITS_AHEAD], [false; 2]),
+            ([0, large], [false; 2]),
+        ] {
+            assert_eq!(ROLES.map(|role| receives_first(role, bits)), first);
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Crosses that are made ahead, in blocks, and know no function.
+//!
+//! A *narrow* cross has one gate, a *wide* one up to 128. A block of a direction holds, at each
+//! party, of each of its crosses in order of their OTs (bits from the lowest of each byte on):
+//!
+//! | kind | crosses | at the OTs' sender | at their receiver |
+//! |---|---|---|---|
+//! | narrow | 2^16 | 8 KiB of r, 8 KiB of α | 8 KiB of b, 8 KiB of ρ |
+//! | wide | 4,096 | 64 KiB of H(q), 64 KiB of H(q ⊕ Δ) | 512 bytes of b, 64 KiB of H(t) |
+//!
+//! Of a wide cross with w gates the first w bits of each hash serve. No Δ, q or t is kept. A run
+//! takes all crosses from blocks or none: those of width 1 from narrow ones, others from wide ones,
+//! each kind in order, from whole blocks. What is left of a block is lost. A cross that is used
+//! twice shows the exclusive or of two secrets; so a [`CrossBlock`] cannot be copied, and a run
+//! consumes it. Who keeps blocks records durably that they are spent before the first step.
+
+use core::fmt;
+
+use tacit_circuit::Role;
+use tacit_function::Schedule;
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::crosses::{HASHED_OTS, HashedOtSink, HashedOts, ROLES, RowWriter};
+use super::directions::Directions;
+use super::queue::BitQueue;
+use super::rows::{CrossMasks, CrossOts};
+use crate::Error;
+use crate::bits::{append_blocks, bit, read_block};
+use crate::io::{Io, boxed};
+
+/// Kinds of crosses in stock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CrossKind {
+    /// Of one gate.
+    Narrow,
+    /// Of up to 128 gates.
+    Wide,
+}
+
+impl CrossKind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Narrow, Self::Wide];
+
+    /// Crosses in a block.
+    #[must_use]
+    pub const fn crosses(self) -> usize {
+        match self {
+            Self::Narrow => 1 << 16,
+            Self::Wide => 1 << 12,
+        }
+    }
+
+    /// Bytes of a block at the party that sends the OTs, or at the other one.
+    #[must_use]
+    pub const fn bytes(self, sends: bool) -> usize {
+        let crosses = self.crosses();
+        match self {
+            Self::Narrow => 2 * crosses / 8,
+            Self::Wide if sends => 2 * crosses * Block::BYTES,
+            Self::Wide => crosses / 8 + crosses * Block::BYTES,
+        }
+    }
+}
+
+/// A party's half of a block of crosses. It serves one run and cannot be copied.
+pub struct CrossBlock {
+    kind: CrossKind,
+    sends: bool,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+impl fmt::Debug for CrossBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CrossBlock({:?}, ..)", self.kind)
+    }
+}
+
+impl CrossBlock {
+    /// The block of this kind that was kept as `bytes`, by the party that sent its OTs or by the
+    /// other one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DamagedMaterial`] if there are not [`CrossKind::bytes`].
+    pub fn from_bytes(
+        kind: CrossKind,
+        sends: bool,
+        bytes: Zeroizing<Vec<u8>>,
+    ) -> Result<Self, Error> {
+        let expected = kind.bytes(sends);
+        if bytes.len() == expected {
+            return Ok(Self { kind, sends, bytes });
+        }
+        let found = bytes.len();
+        let what = format!("a block of crosses is {found} bytes long in place of {expected}");
+        Err(Error::DamagedMaterial(what))
+    }
+
+    /// Its bytes, to be kept.
+    #[must_use]
+    pub fn into_bytes(self) -> Zeroizing<Vec<u8>> {
+        self.bytes
+    }
+}
+
+/// How many blocks of each kind a run takes, or a preparation makes, by the OTs' sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrossDemand {
+    /// Blocks of narrow crosses.
+    pub narrow: [u64; 2],
+    /// Blocks of wide crosses.
+    pub wide: [u64; 2],
+}
+
+impl CrossDemand {
+    /// What a run with this schedule takes.
+    #[must_use]
+    pub fn of(schedule: &Schedule) -> Self {
+        let (mut narrow, mut wide) = ([0; 2], [0; 2]);
+        for step in schedule.steps() {
+            for sender in ROLES.map(|sender| sender as usize) {
+                narrow[sender] += step.narrow_ots[sender];
+                wide[sender] += step.ots[sender] - step.narrow_ots[sender];
+            }
+        }
+        let blocks = |crosses: u64, kind: CrossKind| crosses.div_ceil(kind.crosses() as u64);
+        Self {
+            narrow: narrow.map(|crosses| blocks(crosses, CrossKind::Narrow)),
+            wide: wide.map(|crosses| blocks(crosses, CrossKind::Wide)),
+        }
+    }
+
+    /// Blocks of one kind and direction.
+    #[must_use]
+    pub fn blocks(&self, kind: CrossKind, sender: Role) -> u64 {
+        match kind {
+            CrossKind::Narrow => self.narrow[sender as usize],
+            CrossKind::Wide => self.wide[sender as usize],
+        }
+    }
+}
+
+/// Wide crosses of a direction: of each the hashes, or at the OTs' receiver b and a hash.
+#[derive(Default)]
+struct WideCrosses {
+    first: Zeroizing<Vec<Block>>,
+    second: Zeroizing<Vec<Block>>,
+}
+
+/// A party's masks of a run, from blocks.
+pub struct StockedCrosses {
+    role: Role,
+    /// By the OTs' sender: r and α, or b and ρ.
+    narrow: [[BitQueue; 2]; 2],
+    wide: [WideCrosses; 2],
+    writer: RowWriter,
+    /// Narrow crosses that were read, by the OTs' sender.
+    read: [u64; 2],
+}
+
+impl fmt::Debug for StockedCrosses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StockedCrosses({}, ..)", self.role.name())
+    }
+}
+
+impl StockedCrosses {
+    /// The masks of a run with this schedule, of the party in `role`. `next` gives the blocks that
+    /// [`CrossDemand::of`] asks for, of one kind and OTs' sender after the other.
+    ///
+    /// # Errors
+    ///
+    /// Those of `next`, or a block of another kind.
+    pub fn new(
+        schedule: &Schedule,
+        role: Role,
+        mut next: impl FnMut(CrossKind, Role) -> Result<CrossBlock, Error>,
+    ) -> Result<Self, Error> {
+        let mut crosses = Self {
+            role,
+            narrow: Default::default(),
+            wide: Default::default(),
+            writer: RowWriter::new(),
+            read: [0; 2],
+        };
+        let demand = CrossDemand::of(schedule);
+        for sender in ROLES {
+            for kind in CrossKind::ALL {
+                let count = demand.blocks(kind, sender) as usize;
+                if kind == CrossKind::Wide {
+                    // Room for all, so that nothing is moved and left behind.
+                    let room = || Zeroizing::new(Vec::with_capacity(count * kind.crosses()));
+                    let (first, second) = (room(), room());
+                    crosses.wide[sender as usize] = WideCrosses { first, second };
+                }
+                for _ in 0..count {
+                    let block = next(kind, sender)?;
+                    if (block.kind, block.sends) != (kind, sender == role) {
+                        return Err(Error::ApiMisuse("a block of the kind that was asked for"));
+                    }
+                    crosses.add(sender, &block);
+                }
+            }
+        }
+        Ok(crosses)
+    }
+
+    fn add(&mut self, sender: Role, block: &CrossBlock) {
+        let crosses = block.kind.crosses();
+        if block.kind == CrossKind::Narrow {
+            let halves = block.bytes.chunks_exact(crosses / 8);
+            for (queue, half) in self.narrow[sender as usize].iter_mut().zip(halves) {
+                let mut at = queue.add(crosses as u64);
+                for word in half.as_chunks().0 {
+                    queue.put(at, &[u64::from_le_bytes(*word)], 64);
+                    at += 64;
+                }
+            }
+            return;
+        }
+        let WideCrosses { first, second } = &mut self.wide[sender as usize];
+        let at = second.len();
+        let blocks = |bytes: &[u8], into: &mut Vec<Block>| {
+            into.extend(bytes.chunks_exact(Block::BYTES).map(read_block));
+        };
+        if block.sends {
+            let (zeros, ones) = block.bytes.split_at(crosses * Block::BYTES);
+            blocks(zeros, first);
+            blocks(ones, second);
+            for (alpha, zero) in second[at..].iter_mut().zip(&first[at..]) {
+                *alpha ^= *zero;
+            }
+        } else {
+            let (choices, hashes) = block.bytes.split_at(crosses / 8);
+            let choice = |i| Block::from_u128(u128::from(bit(choices, i)));
+            first.extend((0..crosses).map(choice));
+            blocks(hashes, second);
+        }
+    }
+
+    /// The party's role.
+    pub(super) fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Wipes narrow crosses that the steps so far have used.
+    pub(super) fn end_step(&mut self) {
+        for (queues, read) in self.narrow.iter_mut().zip(self.read) {
+            queues.iter_mut().for_each(|queue| queue.release(read));
+        }
+    }
+}
+
+impl CrossMasks for StockedCrosses {
+    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
+        let (sender, instances) = (cross.sender as usize, cross.instances);
+        if cross.width == 1 {
+            let at = cross.number_of_kind;
+            self.narrow[sender][0].read(at, instances, first);
+            self.narrow[sender][1].read(at, instances, second);
+            self.read[sender] = self.read[sender].max(at + instances as u64);
+            return;
+        }
+        let words = instances.div_ceil(64);
+        let rows = [
+            if cross.sender == self.role {
+                cross.width
+            } else {
+                1
+            },
+            cross.width,
+        ];
+        let begin = cross.number_of_kind as usize;
+        let WideCrosses {
+            first: one,
+            second: two,
+        } = &self.wide[sender];
+        for ((into, blocks), rows) in [(first, one), (second, two)].into_iter().zip(rows) {
+            let blocks = blocks[begin..begin + instances].chunks(HASHED_OTS);
+            for (part, blocks) in (0..).step_by(HASHED_OTS).zip(blocks) {
+                self.writer.write(blocks, rows, |row, at, from, bits| {
+                    let from = &from[..bits.div_ceil(64)];
+                    let place = row * words + (part + at) / 64;
+                    into[place..place + from.len()].copy_from_slice(from);
+                });
+            }
+        }
+    }
+}
+
+/// Makes blocks of crosses for the stock, this party's half. `directions` serve nothing else and
+/// are gone afterwards, with their Δs: each lot has its own. `keep` gets each block with its kind
+/// and the sender of its OTs. `seed` is random, secret and used for this alone.
+///
+/// # Errors
+///
+/// Those of `keep`; the peer misbehaves, the base OTs are used up, or the wire fails.
+pub async fn prepare(
+    io: &mut Io<'_>,
+    mut directions: Directions,
+    demand: &CrossDemand,
+    seed: &Zeroizing<[u8; 32]>,
+    keep: impl FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if directions.made() != [0, 0] {
+        return Err(Error::ApiMisuse("directions that have made nothing yet"));
+    }
+    let mut rng = Box::new(Prg::from_seed(seed));
+    let mut maker = BlockMaker::new(directions.role(), demand, keep);
+    let totals = ROLES.map(|sender| maker.wants(sender));
+    boxed(|| directions.refill(io, totals, &mut rng, &mut maker)).await
+}
+
+/// A block that is being filled: narrow crosses as bits, wide ones as bytes.
+#[derive(Default)]
+struct OpenBlock {
+    filled: usize,
+    /// Choices, or bits of r, and bits of the second row.
+    bits: [BitQueue; 2],
+    /// Blocks of both hashes.
+    hashes: [Zeroizing<Vec<u8>>; 2],
+}
+
+/// Turns hashed OTs into blocks: of each direction first the narrow ones.
+struct BlockMaker<K> {
+    role: Role,
+    /// Blocks of each kind that are still to be made, by the OTs' sender.
+    left: [[u64; 2]; 2],
+    open: [OpenBlock; 2],
+    writer: RowWriter,
+    keep: K,
+}
+
+impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
+    fn new(role: Role, demand: &CrossDemand, keep: K) -> Self {
+        let left = |sender| CrossKind::ALL.map(|kind| demand.blocks(kind, sender));
+        Self {
+            role,
+            left: ROLES.map(left),
+            open: Default::default(),
+            writer: RowWriter::new(),
+            keep,
+        }
+    }
+
+    /// The kind of the block that is being filled.
+    fn kind(&self, sender: Role) -> CrossKind {
+        match self.left[sender as usize] {
+            [0, _] => CrossKind::Wide,
+            _ => CrossKind::Narrow,
+        }
+    }
+
+    /// Adds OTs to the block of this kind that is being filled.
+    fn add(&mut self, sender: Role, kind: CrossKind, ots: HashedOts<'_>) {
+        let sends = sender == self.role;
+        let open = &mut self.open[sender as usize];
+        let parts = [ots.first, ots.second];
+        for (of, blocks) in parts.into_iter().enumerate() {
+            if kind == CrossKind::Narrow || (of == 0 && !sends) {
+                let queue = &mut open.bits[of];
+                let begin = queue.add(blocks.len() as u64);
+                self.writer.write(blocks, 1, |_, at, words, bits| {
+                    queue.put(begin + at as u64, words, bits);
+                });
+                continue;
+            }
+            let bytes = &mut open.hashes[of];
+            if bytes.capacity() == 0 {
+                bytes.reserve_exact(kind.crosses() * Block::BYTES);
+            }
+            if of == 1 && sends {
+                // What is kept is the hash itself, not its difference from the other one.
+                let pairs = ots.first.iter().zip(ots.second);
+                pairs.for_each(|(zero, alpha)| append_blocks(bytes, &[*zero ^ *alpha]));
+            } else {
+                append_blocks(bytes, blocks);
+            }
+        }
+        open.filled += ots.first.len();
+    }
+
+    /// Hands over the block of this kind, which is full.
+    fn finish(&mut self, sender: Role, kind: CrossKind) -> Result<(), Error> {
+        let open = std::mem::take(&mut self.open[sender as usize]);
+        self.left[sender as usize][kind as usize] -= 1;
+        let sends = sender == self.role;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(kind.bytes(sends)));
+        let halves = open.bits.iter().zip(&open.hashes).enumerate();
+        for (of, (queue, hashes)) in halves {
+            if kind == CrossKind::Narrow || (of == 0 && !sends) {
+                let mut words = Zeroizing::new(vec![0; kind.crosses() / 64]);
+                queue.read(0, kind.crosses(), &mut words);
+                bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            } else {
+                bytes.extend_from_slice(hashes);
+            }
+        }
+        let block = CrossBlock::from_bytes(kind, sends, bytes)?;
+        (self.keep)(kind, sender, block)
+    }
+}
+
+impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink for BlockMaker<K> {
+    fn wants(&self, sender: Role) -> u64 {
+        let left = self.left[sender as usize];
+        let crosses = CrossKind::ALL.map(|kind| left[kind as usize] * kind.crosses() as u64);
+        crosses[0] + crosses[1] - self.open[sender as usize].filled as u64
+    }
+
+    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error> {
+        let HashedOts {
+            mut first,
+            mut second,
+        } = ots;
+        while !first.is_empty() {
+            let kind = self.kind(sender);
+            let missing = kind.crosses() - self.open[sender as usize].filled;
+            let (now, later) = first.split_at(missing.min(first.len()));
+            let (now_second, later_second) = second.split_at(now.len());
+            let ots = HashedOts {
+                first: now,
+                second: now_second,
+            };
+            self.add(sender, kind, ots);
+            (first, second) = (later, later_second);
+            if now.len() == missing {
+                self.finish(sender, kind)?;
+            }
+        }
+        Ok(())
+    }
+}

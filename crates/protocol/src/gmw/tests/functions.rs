@@ -1,0 +1,205 @@
+//! Random functions, as the executable companion of the protocol's design makes them: blocks of
+//! calls of a few random circuits, which read any bits that are there.
+
+use tacit_circuit::{Circuit, Component, Gate, Owners, Port, Role};
+use tacit_function::schedule::Limits;
+use tacit_function::{FunctionBuilder, Operand, Part};
+use tacit_kernels::Prg;
+
+use super::{Case, recipient};
+
+/// Numbers below a bound.
+pub(super) struct Draw(pub(super) Prg);
+
+impl Draw {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        (self.0.next_block().to_u128() % bound as u128) as usize
+    }
+
+    /// From the first number to before the second.
+    fn between(&mut self, from: usize, to: usize) -> usize {
+        from + self.below(to - from)
+    }
+
+    /// True `percent` times of a hundred.
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+fn bits(name: String, width: usize) -> Port {
+    Port::new(name, format!("bits[{width}]").parse().expect("a type"))
+}
+
+/// A circuit of fewer than `size` gates; with a `hub`, as many ANDs of one wire with others.
+fn random_circuit(draw: &mut Draw, size: usize, hub: usize) -> Circuit {
+    let mut widths: Vec<usize> = (0..draw.between(1, 4))
+        .map(|_| draw.between(1, 4))
+        .collect();
+    widths.extend((hub > 0).then_some(hub));
+    let inputs: usize = widths.iter().sum();
+    let ands = [0, 20, 50, 50][draw.below(4)];
+    let mut gates: Vec<Gate> = Vec::new();
+    let pick = |draw: &mut Draw, gates: &[Gate]| {
+        let wires = inputs + gates.len();
+        let least = if draw.chance(50) {
+            wires.saturating_sub(12)
+        } else {
+            0
+        };
+        draw.between(least, wires) as u32
+    };
+    for _ in 0..draw.below(size) {
+        let (x, y) = (pick(draw, &gates), pick(draw, &gates));
+        let y = if draw.chance(8) { x } else { y };
+        let kind = draw.below(100);
+        gates.push(match kind {
+            0..20 => Gate::Inv(x),
+            _ if kind < 20 + ands => Gate::And(x, y),
+            _ => Gate::Xor(x, y),
+        });
+    }
+    let x = pick(draw, &gates);
+    for y in (inputs - hub) as u32..inputs as u32 {
+        if draw.chance(20) {
+            gates.push(Gate::Inv(y));
+            gates.push(Gate::And((inputs + gates.len() - 1) as u32, x));
+        } else {
+            gates.push(Gate::And(x, y));
+        }
+    }
+    let wires = inputs + gates.len();
+    let first = (0..3).map(|_| pick(draw, &gates));
+    let last = inputs.min(9);
+    let outputs: Vec<u32> = first.chain((wires - last) as u32..wires as u32).collect();
+    let inputs = widths.iter().enumerate();
+    let inputs = inputs.map(|(number, width)| bits(format!("x{number}"), *width));
+    let ports = vec![bits("few".into(), 3), bits("last".into(), last)];
+    Circuit::new(inputs.collect(), ports, gates, outputs).expect("a circuit")
+}
+
+/// A bit that is there: a value, and the place in it.
+struct Bit {
+    value: String,
+    at: usize,
+}
+
+fn operand(bits: &[Bit], picked: &[usize]) -> Operand {
+    let mut parts = picked
+        .iter()
+        .map(|bit| Part::of(&bits[*bit].value).at(bits[*bit].at as u64));
+    let first: Operand = parts.next().expect("a bit").into();
+    parts.fold(first, Operand::then)
+}
+
+/// A function that grows.
+struct Growing {
+    builder: FunctionBuilder,
+    there: Vec<Bit>,
+    owners: Vec<Owners>,
+    circuits: Vec<Circuit>,
+    calls: usize,
+}
+
+impl Growing {
+    fn add_bits(&mut self, value: &str, width: usize) {
+        self.there.extend((0..width).map(|at| Bit {
+            value: value.to_owned(),
+            at,
+        }));
+    }
+
+    fn add_inputs(&mut self, draw: &mut Draw) {
+        let [a, b] = [Role::Garbler, Role::Evaluator].map(Owners::of);
+        for number in 0..draw.between(2, 6) {
+            let kinds = if number == 0 { 2 } else { 4 };
+            let owners = [a, b, Owners::PUBLIC, Owners::BOTH][draw.below(kinds)];
+            let (name, width) = (format!("i{number}"), draw.between(1, 4));
+            let role = [Role::Garbler, Role::Evaluator][usize::from(owners == b)];
+            self.builder.input(&name, &format!("bits[{width}]"), role);
+            self.add_bits(&name, width);
+            self.owners.push(owners);
+        }
+    }
+
+    /// A call that reads bits before number `pool`.
+    fn add_call(&mut self, draw: &mut Draw, circuit: usize, pool: usize) {
+        let arguments = self.circuits[circuit].inputs().iter().map(|port| {
+            let picked: Vec<usize> = (0..port.ty.width()).map(|_| draw.below(pool)).collect();
+            operand(&self.there, &picked)
+        });
+        let arguments: Vec<Operand> = arguments.collect();
+        let outputs = self.circuits[circuit].outputs().iter();
+        let widths: Vec<usize> = outputs.map(|port| port.ty.width()).collect();
+        let mut targets = Vec::new();
+        for (port, width) in widths.into_iter().enumerate() {
+            let name = format!("v{}_{port}", self.calls);
+            self.builder.value(&name, &format!("bits[{width}]"));
+            self.add_bits(&name, width);
+            targets.push(name);
+        }
+        let name = format!("c{circuit}");
+        self.builder.call(targets.iter(), &name, arguments);
+        self.calls += 1;
+    }
+
+    fn add_outputs(&mut self, draw: &mut Draw) {
+        let bits = self.there.len();
+        for number in 0..draw.between(1, 4) {
+            let width = draw.between(1, 20);
+            let last = bits.saturating_sub(40);
+            let picked: Vec<usize> = (0..width).map(|_| draw.between(last, bits)).collect();
+            let (name, ty) = (format!("r{number}"), format!("bits[{width}]"));
+            let (to, value) = (recipient(draw.below(3)), operand(&self.there, &picked));
+            self.builder.output(&name, &ty, to, value);
+        }
+    }
+}
+
+/// A random function, and who owns its inputs.
+pub(super) fn random_case(draw: &mut Draw) -> Case {
+    let hub = match draw.below(30) {
+        of @ 0..6 => [127, 128, 129, 150, 257, 300][of],
+        _ => 0,
+    };
+    let many = draw.chance(20);
+    let mut growing = Growing {
+        builder: FunctionBuilder::new("random"),
+        there: Vec::new(),
+        owners: Vec::new(),
+        circuits: Vec::new(),
+        calls: 0,
+    };
+    growing.add_inputs(draw);
+    for number in 0..draw.between(1, 4) {
+        let hub = if number == 0 { hub } else { 0 };
+        let circuit = random_circuit(draw, if many { 14 } else { 30 }, hub);
+        let name = format!("c{number}");
+        let component = Component::new(&name, circuit.clone());
+        growing.builder.component(&name, component);
+        growing.circuits.push(circuit);
+    }
+    for block in 0..draw.between(1, 4) {
+        let (before, chains) = (growing.there.len(), draw.chance(30));
+        let calls = match many && block == 0 {
+            true => draw.between(65, 300),
+            false => draw.between(1, 12),
+        };
+        // Of two circuits, so that groups have more than one call.
+        let of = [(); 2].map(|()| draw.below(growing.circuits.len()));
+        for _ in 0..calls {
+            let pool = if chains { growing.there.len() } else { before };
+            let circuit = of[draw.below(2)];
+            growing.add_call(draw, circuit, pool);
+        }
+    }
+    growing.add_outputs(draw);
+    Case {
+        function: growing.builder.finish().expect("a function"),
+        owners: growing.owners,
+        limits: Limits {
+            rows: [1 << 23, 1][draw.below(2)],
+            refill_ots: [1 << 28, 1, 40, 700][draw.below(4)],
+        },
+    }
+}

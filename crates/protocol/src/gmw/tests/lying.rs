@@ -1,0 +1,205 @@
+//! A peer that sends something else than the function says is told so, and what it sees in honest
+//! messages is masked.
+
+use tacit_circuit::{Circuit, Component, Gate, Port};
+use tacit_function::{FunctionBuilder, Part};
+
+use super::*;
+use crate::Misbehaviour;
+
+/// A circuit that ANDs two operands bit by bit, of this many bits.
+pub(super) fn and_circuit(bits: u32) -> Component {
+    let ty: tacit_circuit::Type = format!("bits[{bits}]").parse().expect("a type");
+    let port = |name: &str| Port::new(name, ty.clone());
+    let gates = (0..bits).map(|i| Gate::And(i, bits + i));
+    let outputs = (2 * bits..3 * bits).collect();
+    let circuit = Circuit::new(vec![port("x"), port("y")], vec![port("z")], gates, outputs);
+    Component::new("and", circuit.expect("a circuit"))
+}
+
+/// `calls` calls that each AND three bits of both parties, then one of the results by an input.
+pub(super) fn ands(calls: u64, to: Recipient) -> Function {
+    let mut builder = FunctionBuilder::new("ands");
+    let array = format!("bits[3][{calls}]");
+    builder
+        .component("and", and_circuit(3))
+        .input("x", &array, Role::Garbler)
+        .input("y", &array, Role::Evaluator)
+        .value("z", &array)
+        .value("last", "bits[3]")
+        .repeat("i", 0, calls, |each, i| {
+            let at = |name: &str| Part::of(name).at(i);
+            each.call([at("z")], "and", [at("x"), at("y")]);
+        })
+        .call(
+            ["last"],
+            "and",
+            [Part::of("z").at(0), Part::of("z").at(calls - 1)],
+        )
+        .output("z", &array, to, "z")
+        .output("last", "bits[3]", to, "last");
+    builder.finish().expect("a function")
+}
+
+/// What the party that is lied to finds, where `lie` changes the message number `which` of this
+/// kind from this party.
+fn found((from, kind, which): (usize, Kind, usize), lie: impl Fn(&mut Sent)) -> Result<(), Error> {
+    let case = Case::of(ands(5, Recipient::Both));
+    let (_, shares) = case.inputs(&mut prg(1));
+    let mut directions = directions_of(SOFT_SPOKEN, BaseOt::default(), [1, 2]);
+    let mut seen = 0;
+    let ended = run_tampered(
+        &case,
+        &shares,
+        &mut directions,
+        &mut |party, sent_kind, sent| {
+            if (party, sent_kind) == (from, kind) {
+                if seen == which {
+                    lie(sent);
+                }
+                seen += 1;
+            }
+        },
+    );
+    assert!(seen > which, "{kind} was sent {seen} times");
+    assert_eq!(ended.first_failure, Some(1 - from), "{kind}");
+    ended.both().map(drop)
+}
+
+fn misbehaved(found: Result<(), Error>) -> Misbehaviour {
+    match found {
+        Err(Error::PeerMisbehaved(misbehaviour)) => misbehaviour,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn messages_of_other_lengths_and_kinds_are_refused() {
+    for from in [0, 1] {
+        for kind in [
+            Kind::OtRefill,
+            Kind::OtRefillBack,
+            Kind::Layer,
+            Kind::ResultShares,
+        ] {
+            // SoftSpoken's refills have one message, from the OTs' receiver.
+            let sender_of_refills = [Kind::OtRefillBack, Kind::OtRefill][from];
+            if [Kind::OtRefill, Kind::OtRefillBack].contains(&kind) && kind != sender_of_refills {
+                continue;
+            }
+            let place = (from, kind, 0);
+            let longer = misbehaved(found(place, |(_, payload)| payload.push(0)));
+            assert!(matches!(longer, Misbehaviour::WrongLength { kind: of, .. } if of == kind));
+            let shorter = misbehaved(found(place, |(_, payload)| {
+                payload.truncate(payload.len() - 1)
+            }));
+            assert!(matches!(shorter, Misbehaviour::WrongLength { kind: of, .. } if of == kind));
+            let other = misbehaved(found(place, |(byte, _)| *byte = Kind::Tables.byte()));
+            assert!(matches!(other, Misbehaviour::UnexpectedMessage { .. }));
+        }
+    }
+}
+
+#[test]
+fn other_steps_and_frame_numbers_are_refused() {
+    for from in [0, 1] {
+        for which in [0, 1] {
+            for (byte, field) in [
+                (0, "step"),
+                (3, "step"),
+                (4, "frame number"),
+                (7, "frame number"),
+            ] {
+                let lie = |(_, payload): &mut Sent| payload[byte] ^= 1;
+                let kind = Kind::Layer;
+                let expected = Misbehaviour::InvalidField { kind, field };
+                assert_eq!(misbehaved(found((from, kind, which), lie)), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn set_padding_bits_are_refused() {
+    for from in [0, 1] {
+        // 15 bits in the first step, 6 in the second; 18 bits of results.
+        for (kind, which) in [(Kind::Layer, 0), (Kind::Layer, 1), (Kind::ResultShares, 0)] {
+            let lie = |(_, payload): &mut Sent| {
+                *payload.last_mut().expect("some bytes") |= 0x80;
+            };
+            let expected = Misbehaviour::InvalidField {
+                kind,
+                field: "padding",
+            };
+            assert_eq!(misbehaved(found((from, kind, which), lie)), expected);
+        }
+    }
+}
+
+#[test]
+fn results_go_to_recipients_alone() {
+    for (to, expected) in [
+        (Recipient::Garbler, [0, 1]),
+        (Recipient::Evaluator, [1, 0]),
+        (Recipient::Both, [1, 1]),
+    ] {
+        let case = Case::of(ands(5, to));
+        let inputs = case.inputs(&mut prg(1));
+        let messages = with_directions(|directions| run_honest(&case, &inputs, directions));
+        let mut sent = [0, 0];
+        for (from, kind, _) in messages.expect("honest") {
+            sent[from] += usize::from(kind == Kind::ResultShares);
+        }
+        assert_eq!(sent, expected, "{to:?}");
+    }
+}
+
+/// The evaluator looks for the exclusive or of two of the garbler's secrets in what it sent.
+#[test]
+fn no_two_messages_have_one_mask() {
+    let case = Case::of(ands(64, Recipient::Evaluator));
+    let inputs = case.inputs(&mut prg(1));
+    let messages = with_directions(|directions| {
+        let mut all = Vec::new();
+        for _ in 0..2 {
+            all.extend(run_honest(&case, &inputs, directions).expect("honest"));
+        }
+        all
+    });
+    // The row of x under b of each of three bits, in two runs.
+    let first_steps = messages
+        .iter()
+        .filter(|(from, kind, payload)| (*from, *kind) == (0, Kind::Layer) && payload[0] == 0);
+    let opened: Vec<u64> = first_steps
+        .flat_map(|(_, _, payload)| {
+            payload[8..]
+                .as_chunks()
+                .0
+                .iter()
+                .map(|row| u64::from_le_bytes(*row))
+        })
+        .collect();
+    assert_eq!(opened.len(), 6);
+    let secrets: Vec<u64> = (0..3)
+        .map(|bit| (0..64).fold(0, |row, i| row | u64::from(inputs.0[3 * i + bit]) << i))
+        .collect();
+    for (i, a) in opened.iter().enumerate() {
+        for (j, b) in opened.iter().enumerate().skip(i + 1) {
+            let both = secrets[i % 3] ^ secrets[j % 3];
+            assert_ne!(a ^ b, both, "rows {i} and {j} have one mask");
+        }
+    }
+}
+
+#[test]
+fn no_two_directions_have_one_offset() {
+    let of = |seeds| directions_of(SOFT_SPOKEN, BaseOt::default(), seeds);
+    let directions = [of([1, 2]), of([3, 4])];
+    let offsets: Vec<Block> = directions.iter().flatten().map(Directions::delta).collect();
+    for (i, offset) in offsets.iter().enumerate() {
+        assert!(
+            offsets[i + 1..].iter().all(|other| other != offset),
+            "Δ {i}"
+        );
+    }
+}

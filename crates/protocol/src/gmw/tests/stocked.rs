@@ -1,0 +1,198 @@
+//! Runs by crosses that were made ahead.
+
+use std::collections::VecDeque;
+
+use super::functions::{Draw, random_case};
+use super::lying::ands;
+use super::*;
+use crate::gmw::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, prepare};
+use crate::io::Io;
+
+/// A party's blocks, in the order in which they were made.
+type Blocks = VecDeque<(CrossKind, Role, CrossBlock)>;
+
+/// Both parties' halves of a lot.
+fn lot(demand: &CrossDemand, extension: Extension) -> [Blocks; 2] {
+    let [garbler, evaluator] = directions_of(extension, BaseOt::default(), [5, 6]);
+    let make = async |io: &mut Io<'_>, directions, seed: &Zeroizing<[u8; 32]>| {
+        let mut blocks = Blocks::new();
+        let keep = |kind, sender, block: CrossBlock| {
+            blocks.push_back((kind, sender, block));
+            Ok(())
+        };
+        prepare(io, directions, demand, seed, keep).await?;
+        Ok(blocks)
+    };
+    let seeds = fresh_seeds();
+    let made = run_both(
+        async |io| make(io, garbler, &seeds[0]).await,
+        async |io| make(io, evaluator, &seeds[1]).await,
+    );
+    let (garbler, evaluator) = made.expect("honest");
+    [garbler, evaluator]
+}
+
+/// The masks of a run, of blocks that were kept as bytes meanwhile.
+fn masks(schedule: &Schedule, role: Role, blocks: &mut Blocks) -> StockedCrosses {
+    let next = |kind, sender| {
+        let of = |block: &(CrossKind, Role, CrossBlock)| (block.0, block.1) == (kind, sender);
+        let place = blocks.iter().position(of).expect("a block");
+        let (_, _, block) = blocks.remove(place).expect("there");
+        CrossBlock::from_bytes(kind, sender == role, block.into_bytes())
+    };
+    StockedCrosses::new(schedule, role, next).expect("blocks")
+}
+
+/// Runs both parties from stock; the kinds of their messages.
+fn run_from_stock(case: &Case, prg: &mut Prg, blocks: &mut [Blocks; 2]) -> Vec<Kind> {
+    let schedule = case.schedule();
+    let run = Run {
+        function: &case.function,
+        schedule: &schedule,
+    };
+    let (clear, shares) = case.inputs(prg);
+    let [mine, yours] = ROLES.map(|role| masks(&schedule, role, &mut blocks[role as usize]));
+    let mut kinds = Vec::new();
+    let ended = run_two(
+        async |io| run.run_stocked(io, &shares[0], mine).await,
+        async |io| run.run_stocked(io, &shares[1], yours).await,
+        &mut |_, _, kind, _| {
+            kinds.push(kind);
+            Ok(())
+        },
+    );
+    let (garbler, evaluator) = ended.both().expect("honest");
+    let [for_garbler, for_evaluator] = case.results(&clear);
+    assert_eq!((&*garbler, &*evaluator), (&for_garbler, &for_evaluator));
+    kinds
+}
+
+#[test]
+fn random_functions_run_from_stock() {
+    let mut wide = 0;
+    for number in 0..12 {
+        let mut draw = Draw(prg(2000 + number));
+        let case = random_case(&mut draw);
+        let demand = CrossDemand::of(&case.schedule());
+        wide += demand.wide.iter().sum::<u64>();
+        let mut blocks = lot(&demand, SOFT_SPOKEN);
+        let kinds = run_from_stock(&case, &mut draw.0, &mut blocks);
+        assert!(
+            kinds
+                .iter()
+                .all(|kind| [Kind::Layer, Kind::ResultShares].contains(kind))
+        );
+        // All blocks are spent, whatever is left of the last ones.
+        assert!(blocks.iter().all(VecDeque::is_empty));
+    }
+    assert!(wide > 0);
+}
+
+#[test]
+fn a_run_takes_several_blocks_of_silent_crosses() {
+    let case = Case::of(ands(25_000, Recipient::Both));
+    let demand = CrossDemand::of(&case.schedule());
+    // The garbler chooses the first step's 75,000: the evaluator sends their OTs.
+    assert_eq!((demand.narrow, demand.wide), ([1, 2], [0, 0]));
+    run_from_stock(&case, &mut prg(3), &mut lot(&demand, Extension::Silent));
+}
+
+#[test]
+fn blocks_are_halves_of_crosses_and_no_two_are_alike() {
+    let demand = CrossDemand {
+        narrow: [2, 1],
+        wide: [1, 2],
+    };
+    let blocks = lot(&demand, SOFT_SPOKEN);
+    let order: Vec<_> = blocks[0]
+        .iter()
+        .map(|(kind, sender, _)| (*kind, *sender))
+        .collect();
+    let mut others = blocks[1].iter().map(|(kind, sender, _)| (*kind, *sender));
+    for (kind, sender) in &order {
+        assert_eq!(others.next(), Some((*kind, *sender)));
+    }
+    assert_eq!((order.len(), others.next()), (6, None));
+    let [garbler, evaluator] = blocks.map(Vec::from);
+    let mut seen = Vec::new();
+    for ((kind, sender, mine), (.., yours)) in garbler.into_iter().zip(evaluator) {
+        let (mine, yours) = (mine.into_bytes(), yours.into_bytes());
+        let (sent, received) = match sender {
+            Role::Garbler => (mine, yours),
+            Role::Evaluator => (yours, mine),
+        };
+        assert_eq!(sent.len(), kind.bytes(true));
+        assert_eq!(received.len(), kind.bytes(false));
+        let bits = kind.crosses() / 8;
+        let choices = &received[..bits];
+        let ones: u32 = choices.iter().map(|byte| byte.count_ones()).sum();
+        let half = kind.crosses() as u32 / 2;
+        assert!(ones.abs_diff(half) < half / 8, "{ones} choices are 1");
+        match kind {
+            CrossKind::Narrow => {
+                for (i, b) in choices.iter().enumerate() {
+                    assert_eq!(received[bits + i], sent[i] ^ b & sent[bits + i]);
+                }
+            }
+            CrossKind::Wide => {
+                let hashes = received[bits..].as_chunks::<16>().0.iter().enumerate();
+                let both = sent.as_chunks::<16>().0;
+                for (i, hash) in hashes {
+                    let one = usize::from(choices[i / 8] >> (i % 8) & 1);
+                    assert_eq!(*hash, both[i + one * kind.crosses()]);
+                }
+            }
+        }
+        let begins: [u8; 64] = sent[..64].try_into().expect("64 bytes");
+        assert!(!seen.contains(&begins));
+        seen.push(begins);
+    }
+}
+
+/// A party whose disk is full would otherwise make all other OTs of the order in vain.
+#[test]
+fn no_ots_are_made_for_blocks_that_are_not_kept() {
+    let demand = CrossDemand {
+        narrow: [16, 0],
+        wide: [0, 0],
+    };
+    let full = || Error::Material("the disk is full".to_owned());
+    let count = |fails: bool| {
+        let [garbler, evaluator] = directions_of(SOFT_SPOKEN, BaseOt::default(), [7, 8]);
+        let seeds = fresh_seeds();
+        let mut refills = 0;
+        let keep_all = |_, _, _| Ok(());
+        let keep = |_, _, _| if fails { Err(full()) } else { Ok(()) };
+        let ended = run_two(
+            async |io| prepare(io, garbler, &demand, &seeds[0], keep_all).await,
+            async |io| prepare(io, evaluator, &demand, &seeds[1], keep).await,
+            &mut |_, _, _, _| {
+                refills += 1;
+                Ok(())
+            },
+        );
+        assert_eq!(ended.results.1.is_err(), fails);
+        refills
+    };
+    let (all, few) = (count(false), count(true));
+    assert!(few < all / 2, "{few} messages of {all}");
+}
+
+#[test]
+fn blocks_of_other_lengths_and_kinds_are_refused() {
+    for kind in CrossKind::ALL {
+        for sends in [true, false] {
+            for bytes in [0, kind.bytes(sends) - 1, kind.bytes(sends) + 1] {
+                let bytes = Zeroizing::new(vec![0; bytes]);
+                let refused = CrossBlock::from_bytes(kind, sends, bytes);
+                assert!(matches!(refused, Err(Error::DamagedMaterial(_))));
+            }
+        }
+    }
+    let case = Case::of(ands(5, Recipient::Both));
+    let other = StockedCrosses::new(&case.schedule(), Role::Garbler, |kind, sender| {
+        let sends = sender == Role::Evaluator;
+        CrossBlock::from_bytes(kind, sends, Zeroizing::new(vec![0; kind.bytes(sends)]))
+    });
+    assert!(matches!(other, Err(Error::ApiMisuse(_))));
+}

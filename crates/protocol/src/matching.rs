@@ -1,0 +1,70 @@
+//! Matching the keys of two tables.
+//!
+//! Rindal, Schoppmann, "VOLE-PSI" (2021/266), over the OKVS of Bienstock, Patel, Seo, Yeo
+//! (2023/903); semi-honest. Each party learns the number of keys agreed on and its result. The
+//! *placer* encodes H(z) over the points z of its keys and sends the encoding under one half of a
+//! VOLE; then both have F(z) for the placer's points, and the programmer has it for any. To anybody
+//! but the programmer, F at another point is random.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `keys` | encodings of keys, each once |
+//! | `hashes` | the hashes, under the tag of the run |
+//! | `okvs` | encoding and decoding |
+//! | `bins` | placing keys into bins |
+//! | `vole` | the VOLE, from correlated OTs |
+//! | `asking` | the ask, and F |
+//! | `plain` | plain intersection |
+//! | `join` | a join's bins, up to their test |
+//! | `stage` | a party's table, and the bits that a join's function reads |
+//! | `telling` | sizes, told before a run is proposed |
+//!
+//! **Plain intersection.** The points are of the keys themselves. The programmer sends a part of
+//! F(y) for each of its keys as a tag, filled up with random ones, in random order; the placer
+//! finds its own among them, and returns a bit for each tag where both get the result.
+//!
+//! ```text
+//! placer                                             programmer
+//!   ◀──────── sizes: what is matched, how many keys ─────▶
+//!   ◀─────── for each sixteen shards: base OTs ──────────▶
+//!   ─────── for each shard: OTs, ask ────────────────────▶
+//!   ◀────── for each shard: tags ─────────────────────────
+//!   ─────── for each shard: matches ─────────────────────▶     (if both get the result)
+//! ```
+//!
+//! | message | kind | bytes |
+//! |---|---|---|
+//! | sizes | 116 | what is matched (32), how many sizes follow (1), 1 of plain intersection, 16 at most; each (8) |
+//! | ask | 117 | 16 a column, in frames of 2^20 bytes |
+//! | hint, of a join | 118 | [`Sizes::hint_column_bytes`] a column, in frames of 2^20 bytes |
+//! | tags | 119 | [`PlainSizes::tag_bytes`] each, in frames of whole tags, up to 2^20 bytes |
+//! | matches | 120 | bit i for tag i of the shard, then zeros |
+//!
+//! OTs are ideal, AES an ideal cipher and BLAKE3 a random oracle. A run answers, for the placer,
+//! which of as many keys of its choice the programmer has: owners decide how many runs they allow.
+//! Encoding and decoding branch on the digests of a party's own keys (`vartime` in the names), so
+//! *when* its messages leave depends on its keys, under hashes that the peer knows.
+
+mod asking;
+mod bins;
+mod hashes;
+mod join;
+mod keys;
+mod messages;
+mod okvs;
+mod plain;
+mod stage;
+mod telling;
+#[cfg(test)]
+mod tests;
+mod vole;
+
+use tacit_function::join::sizes;
+
+pub use hashes::MatchTag;
+pub use join::{BinValues, Join, PlacedBins};
+pub use keys::{DuplicateKey, KeyEncoding, Keys, TooManyRows};
+pub use plain::Plain;
+pub use stage::{JoinedTable, TableRows};
+pub use tacit_function::join::{MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
+pub use telling::{exchange_open_sizes, exchange_sizes};

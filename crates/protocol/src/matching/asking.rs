@@ -1,0 +1,305 @@
+//! The ask, and F: what plain intersection and joins have in common.
+//!
+//! The placer sends e = u ⊕ Φ, the encoding Φ of z ↦ H(z) over its points under its VOLE. The
+//! programmer has K = v ⊕ eΔ, so that F(z) = pad(⟨row 1 of z, w⟩, z) at the placer, for its points
+//! alone, is pad(⟨row 1 of z, K⟩ ⊕ ΔH(z), z) at the programmer, for any point.
+
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::hashes::{AT_ONCE, MatchTag, Row, ShardHashes};
+use super::keys::Keys;
+use super::messages::{self, FRAME_BYTES};
+use super::okvs::{Band, Decoder, Encoder, OrderedRow, Value, order_vartime};
+use super::sizes::BAND;
+use super::vole::{PlacerVole, ProgrammerVole, TimesDelta};
+use crate::Error;
+use crate::bits::{append_blocks, read_block};
+use crate::io::Io;
+use crate::session::RunTag;
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
+
+/// After how many lots of [`AT_ONCE`] rows a party gives way: some milliseconds.
+const LOTS: usize = 64;
+
+/// Shards whose OTs come from one set of base OTs. They take 2.5 · 10^9 of the 2^32 that SoftSpoken
+/// makes from a set.
+const SHARDS_OF_SET: u32 = 16;
+
+/// Where base OTs of a matching come from.
+#[derive(Clone, Copy)]
+pub(super) struct SetupTerms {
+    pub(super) settings: OtSettings,
+    /// The run's.
+    pub(super) tag: RunTag,
+}
+
+impl SetupTerms {
+    /// The set of base OTs that begins with this shard, if one does.
+    fn set(self, shard: u32) -> Option<RunTag> {
+        let begins = shard.is_multiple_of(SHARDS_OF_SET);
+        begins.then(|| self.tag.match_setup(shard / SHARDS_OF_SET))
+    }
+
+    /// Sees to it that the placer has OTs for this shard, by base OTs of its own where a set
+    /// begins.
+    pub(super) async fn place<'o>(
+        self,
+        io: &mut Io<'_>,
+        shard: u32,
+        ots: &'o mut Option<EvaluatorOt>,
+        prg: &mut Prg,
+    ) -> Result<&'o mut EvaluatorOt, Error> {
+        if let Some(tag) = self.set(shard) {
+            let setup = EvaluatorSetup::with(self.settings, &tag, prg)?;
+            *ots = Some(setup.run(io).await?.ots()?);
+        }
+        ots.as_mut().ok_or(NO_SET)
+    }
+
+    /// The same for the programmer.
+    pub(super) async fn program<'o>(
+        self,
+        io: &mut Io<'_>,
+        shard: u32,
+        ots: &'o mut Option<GarblerOt>,
+        prg: &mut Prg,
+    ) -> Result<&'o mut GarblerOt, Error> {
+        if let Some(tag) = self.set(shard) {
+            let setup = GarblerSetup::with(self.settings, &tag, prg)?;
+            *ots = Some(setup.run(io).await?.ots()?);
+        }
+        ots.as_mut().ok_or(NO_SET)
+    }
+}
+
+const NO_SET: Error = Error::ApiMisuse("shards in order");
+
+/// The keys of a shard.
+pub(super) struct Shard {
+    pub(super) hashes: ShardHashes,
+    /// Their rows in the table.
+    pub(super) rows: Vec<u32>,
+    pub(super) digests: Zeroizing<Vec<Block>>,
+}
+
+impl Shard {
+    /// The shards of a table, none of more than `most` keys.
+    pub(super) fn all(
+        keys: &Keys,
+        tag: &MatchTag,
+        count: u64,
+        most: u64,
+    ) -> Result<Vec<Self>, Error> {
+        let (digests, count) = (keys.digests(tag), count as u32);
+        // Room for all of a shard, so that no copy is left where it grew.
+        let room = digests.len().min(most as usize);
+        let shard = |number| Self {
+            hashes: ShardHashes::new(tag, number),
+            rows: Vec::new(),
+            digests: Zeroizing::new(Vec::with_capacity(room)),
+        };
+        let mut shards: Vec<Self> = (0..count).map(shard).collect();
+        let of = tag.shards_of(&digests, count);
+        for ((row, digest), shard) in (0..).zip(digests.iter()).zip(of.iter()) {
+            let shard = &mut shards[*shard as usize];
+            shard.rows.push(row);
+            shard.digests.push(*digest);
+        }
+        if shards.iter().all(|shard| shard.rows.len() as u64 <= most) {
+            return Ok(shards);
+        }
+        match count {
+            1 => Err(Error::ApiMisuse("no more keys than were agreed on")),
+            _ => Err(Error::MatchingFailed),
+        }
+    }
+}
+
+/// Points, and their rows in one of the two OKVSs.
+pub(super) struct Points<'s> {
+    hashes: &'s ShardHashes,
+    row: Row,
+    points: &'s [Block],
+    /// Their rows, in order of their starts.
+    order: Zeroizing<Vec<OrderedRow>>,
+}
+
+/// What is hashed of some points.
+struct Hashed {
+    points: Zeroizing<Vec<Block>>,
+    bands: Zeroizing<[Band; AT_ONCE]>,
+}
+
+impl<'s> Points<'s> {
+    /// The rows of these points in an OKVS of this many columns.
+    pub(super) fn new(
+        hashes: &'s ShardHashes,
+        row: Row,
+        points: &'s [Block],
+        columns: u64,
+    ) -> Self {
+        let starts = hashes.starts(row, points, columns - (BAND - 1));
+        Self {
+            hashes,
+            row,
+            points,
+            order: order_vartime(&starts),
+        }
+    }
+
+    fn hashed(&self, rows: &[OrderedRow]) -> Hashed {
+        let points = rows.iter().map(|row| self.points[row.row as usize]);
+        let mut hashed = Hashed {
+            points: Zeroizing::new(points.collect()),
+            bands: Zeroizing::new([[0; 4]; AT_ONCE]),
+        };
+        let bands = &mut hashed.bands[..rows.len()];
+        self.hashes.bands(self.row, &hashed.points, bands);
+        hashed
+    }
+
+    fn elements(&self, hashed: &Hashed) -> Zeroizing<Vec<Block>> {
+        let mut elements = Zeroizing::new(vec![Block::ZERO; hashed.points.len()]);
+        self.hashes.elements(&hashed.points, &mut elements);
+        elements
+    }
+
+    /// Columns that sum up to the value of each point, which `value` gives by its number.
+    pub(super) async fn encode<const N: usize>(
+        &self,
+        io: &mut Io<'_>,
+        columns: u64,
+        value: impl Fn(usize) -> Value<N>,
+        prg: &mut Prg,
+    ) -> Result<Zeroizing<Vec<Value<N>>>, Error> {
+        let mut encoder = Encoder::new(columns as usize, prg);
+        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
+            let hashed = self.hashed(rows);
+            for (row, band) in rows.iter().zip(hashed.bands.iter()) {
+                let pushed = encoder.push_vartime(row.start, *band, value(row.row as usize));
+                pushed.map_err(|_| Error::MatchingFailed)?;
+            }
+            rest(io, number).await?;
+        }
+        Ok(encoder.finish_vartime())
+    }
+
+    /// Calls `each` with the number of each point and the sum of its row.
+    pub(super) async fn decode<const N: usize>(
+        &self,
+        io: &mut Io<'_>,
+        columns: &[Value<N>],
+        mut each: impl FnMut(usize, Value<N>),
+    ) -> Result<(), Error> {
+        let mut decoder = Decoder::new(columns);
+        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
+            let hashed = self.hashed(rows);
+            for (row, band) in rows.iter().zip(hashed.bands.iter()) {
+                each(row.row as usize, decoder.sum_vartime(row.start, *band));
+            }
+            rest(io, number).await?;
+        }
+        Ok(())
+    }
+
+    /// Φ, which gives H(z) for each point z.
+    async fn encode_elements(
+        &self,
+        io: &mut Io<'_>,
+        columns: u64,
+        prg: &mut Prg,
+    ) -> Result<Zeroizing<Vec<Value<1>>>, Error> {
+        let mut encoder = Encoder::new(columns as usize, prg);
+        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
+            let hashed = self.hashed(rows);
+            let elements = self.elements(&hashed);
+            for (i, row) in rows.iter().enumerate() {
+                let pushed = encoder.push_vartime(row.start, hashed.bands[i], [elements[i]]);
+                pushed.map_err(|_| Error::MatchingFailed)?;
+            }
+            rest(io, number).await?;
+        }
+        Ok(encoder.finish_vartime())
+    }
+
+    /// Sends the ask of these points; w.
+    pub(super) async fn ask(
+        &self,
+        io: &mut Io<'_>,
+        columns: u64,
+        ot: &mut EvaluatorOt,
+        prg: &mut Prg,
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        let encoding = self.encode_elements(io, columns, prg).await?;
+        let vole = PlacerVole::choose(io, ot, columns as usize, prg).await?;
+        let (masked, w) = vole.mask(&encoding);
+        for columns in masked.chunks(FRAME_BYTES / Block::BYTES) {
+            io.message().clear();
+            append_blocks(io.message(), columns);
+            io.send(messages::ask(Block::BYTES * columns.len()))?;
+            io.breathe().await?;
+        }
+        Ok(w)
+    }
+
+    /// `blocks` blocks of F of each point, one point after the other. The placer gives w, the
+    /// programmer K and what adds ΔH(z).
+    pub(super) async fn evaluate(
+        &self,
+        io: &mut Io<'_>,
+        columns: &[Block],
+        times: Option<&TimesDelta>,
+        blocks: usize,
+    ) -> Result<Zeroizing<Vec<Block>>, Error> {
+        let mut all = Zeroizing::new(vec![Block::ZERO; blocks * self.points.len()]);
+        let mut pads = Zeroizing::new(vec![Block::ZERO; blocks * AT_ONCE]);
+        let mut decoder = Decoder::new(columns.as_chunks().0);
+        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
+            let hashed = self.hashed(rows);
+            let sum = |(row, band): (&OrderedRow, &Band)| {
+                let [sum]: Value<1> = decoder.sum_vartime(row.start, *band);
+                sum
+            };
+            let sums = rows.iter().zip(hashed.bands.iter()).map(sum);
+            let mut sums: Zeroizing<Vec<Block>> = Zeroizing::new(sums.collect());
+            if let Some(times) = times {
+                times.add_to(&mut sums, &self.elements(&hashed));
+            }
+            let pads = &mut pads[..blocks * rows.len()];
+            self.hashes.pads(&sums, &hashed.points, pads);
+            for (row, pad) in rows.iter().zip(pads.chunks_exact(blocks)) {
+                all[blocks * row.row as usize..][..blocks].copy_from_slice(pad);
+            }
+            rest(io, number).await?;
+        }
+        Ok(all)
+    }
+}
+
+/// Takes the ask of a shard; K, and what multiplies by Δ.
+pub(super) async fn take_ask(
+    io: &mut Io<'_>,
+    columns: u64,
+    ot: &mut GarblerOt,
+    prg: &mut Prg,
+) -> Result<(Zeroizing<Vec<Block>>, TimesDelta), Error> {
+    let vole = ProgrammerVole::offer(io, ot, columns as usize, prg).await?;
+    let mut masked = vec![Block::ZERO; columns as usize];
+    for columns in masked.chunks_mut(FRAME_BYTES / Block::BYTES) {
+        let expected = messages::ask(Block::BYTES * columns.len());
+        let frame = io.receive(expected).await?.chunks_exact(Block::BYTES);
+        for (column, bytes) in columns.iter_mut().zip(frame) {
+            *column = read_block(bytes);
+        }
+    }
+    Ok(vole.unmask(&masked))
+}
+
+/// Gives way after each [`LOTS`] lots of rows.
+async fn rest(io: &mut Io<'_>, lot: usize) -> Result<(), Error> {
+    if lot.is_multiple_of(LOTS) {
+        io.breathe().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Placing keys into bins, one key a bin, each in one of three places.
+//!
+//! A key walks: it takes a free place, or one of a key that then walks on, 60 steps at most. After
+//! that an augmenting path is searched breadth first, which finds a placement wherever there is
+//! one. There is no stash. Times depend on the places.
+
+use std::collections::{HashMap, VecDeque};
+
+use tacit_kernels::Prg;
+use zeroize::Zeroizing;
+
+/// A bin without a key.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+const STEPS: usize = 60;
+
+/// There is no placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoPlacement;
+
+/// For each of `bins` bins, which key is in it, or [`EMPTY`]. `places` has the three bins of each
+/// key.
+pub(crate) fn place_vartime(
+    places: &[[u32; 3]],
+    bins: usize,
+    prg: &mut Prg,
+) -> Result<Zeroizing<Vec<u32>>, NoPlacement> {
+    let mut table = Zeroizing::new(vec![EMPTY; bins]);
+    let mut steps = Steps {
+        prg,
+        bits: 0,
+        left: 0,
+    };
+    for key in 0..places.len() as u32 {
+        if let Some(homeless) = walk(places, &mut table, key, &mut steps) {
+            augment(places, &mut table, homeless)?;
+        }
+    }
+    Ok(table)
+}
+
+/// Random choices among three.
+struct Steps<'p> {
+    prg: &'p mut Prg,
+    bits: u128,
+    left: u32,
+}
+
+impl Steps<'_> {
+    /// 0, 1 or 2: never `not`, if that is one of them.
+    fn choose(&mut self, not: usize) -> usize {
+        if self.left == 0 {
+            (self.bits, self.left) = (self.prg.next_block().to_u128(), 64);
+        }
+        let drawn = self.bits as usize & 3;
+        self.bits >>= 2;
+        self.left -= 1;
+        match not {
+            0..3 => (not + 1 + drawn % 2) % 3,
+            _ => drawn % 3,
+        }
+    }
+}
+
+/// Places `key`, and all that it pushes on; the key that is left after all steps, if one is.
+fn walk(
+    places: &[[u32; 3]],
+    table: &mut [u32],
+    mut key: u32,
+    steps: &mut Steps<'_>,
+) -> Option<u32> {
+    let mut last = EMPTY;
+    for _ in 0..STEPS {
+        let own = &places[key as usize];
+        if let Some(free) = own.iter().find(|bin| table[**bin as usize] == EMPTY) {
+            table[*free as usize] = key;
+            return None;
+        }
+        let not = own.iter().position(|bin| *bin == last).unwrap_or(3);
+        last = own[steps.choose(not)];
+        core::mem::swap(&mut key, &mut table[last as usize]);
+    }
+    Some(key)
+}
+
+/// Places `key` by moving the keys along a shortest path to an empty bin.
+fn augment(places: &[[u32; 3]], table: &mut [u32], key: u32) -> Result<(), NoPlacement> {
+    let mut came_from: HashMap<u32, u32> = HashMap::new();
+    let mut queue = VecDeque::new();
+    for bin in places[key as usize] {
+        if came_from.insert(bin, EMPTY).is_none() {
+            queue.push_back(bin);
+        }
+    }
+    while let Some(mut bin) = queue.pop_front() {
+        if table[bin as usize] == EMPTY {
+            while came_from[&bin] != EMPTY {
+                let from = came_from[&bin];
+                table[bin as usize] = table[from as usize];
+                bin = from;
+            }
+            table[bin as usize] = key;
+            return Ok(());
+        }
+        for next in places[table[bin as usize] as usize] {
+            came_from.entry(next).or_insert_with(|| {
+                queue.push_back(next);
+                bin
+            });
+        }
+    }
+    Err(NoPlacement)
+}

@@ -1,0 +1,193 @@
+//! The hashes of a matching: each with a key of its own, under the tag of the run.
+//!
+//! | what | how |
+//! |---|---|
+//! | T, of a join of a run | SHA-256("tacit match 1\0" ‖ run tag ‖ number of the join (4)) |
+//! | T_s, of a shard | SHA-256("tacit match shard 1\0" ‖ T ‖ number of the shard (4)) |
+//! | k_i | the first 16 bytes of SHA-256("tacit match key 1\0" ‖ T_s ‖ i (1)) |
+//! | E_i(x) | AES under k_i of x, ⊕ x |
+//! | digest d of a key | 16 bytes of BLAKE3, keyed with T, of its encoding |
+//! | shard | the low bits of E_1(d), whose k_1 is from T in place of T_s |
+//! | places | from h_0 h_1 = E_2(d), and h_2, the low half of E_3(d) |
+//! | point | z = E_4(d ⊕ bin), or E_4(d) without bins |
+//! | row 1 of z, row 2 of z | start from E_5(z), band E_6(z) ‖ E_7(z); E_9, E_10 and E_11 |
+//! | element | H(z) = E_8(z) |
+//! | pad(v, z), block j | AES_κ(σ(v) ⊕ j) ⊕ σ(v) ⊕ j with κ = E_12(z) |
+//!
+//! AES is an ideal cipher, BLAKE3 a random oracle. Each point has a key of its own for its pad, so
+//! that many points give no more targets for Δ. Blocks are little-endian integers.
+
+use sha2::{Digest as _, Sha256};
+use tacit_kernels::{Aes128, Block, Cpu, encrypt_each};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::okvs::Band;
+
+/// Points that are hashed at once: their blocks stay in the first cache.
+pub(crate) const AT_ONCE: usize = 256;
+
+/// T: what the hashes of one join of a run are bound to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MatchTag([u8; 32]);
+
+impl MatchTag {
+    /// The tag of this join of the run with this tag.
+    #[must_use]
+    pub fn new(run_tag: &[u8; 32], join: u32) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit match 1\0")
+            .chain_update(run_tag)
+            .chain_update(join.to_le_bytes());
+        Self(hash.finalize().into())
+    }
+
+    /// The digest of a key with this encoding.
+    pub(crate) fn digest(&self, encoding: &[u8]) -> Block {
+        let hash = blake3::keyed_hash(&self.0, encoding);
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hash.as_bytes()[..16]);
+        Block::from_bytes(digest)
+    }
+
+    /// T_s.
+    fn shard(&self, shard: u32) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit match shard 1\0")
+            .chain_update(self.0)
+            .chain_update(shard.to_le_bytes());
+        Self(hash.finalize().into())
+    }
+
+    /// E_i.
+    fn cipher(&self, cpu: Cpu, number: u8) -> Aes128 {
+        let hash = Sha256::new_with_prefix(b"tacit match key 1\0")
+            .chain_update(self.0)
+            .chain_update([number])
+            .finalize();
+        let mut key = [0; 16];
+        key.copy_from_slice(&hash[..16]);
+        Aes128::new(cpu, Block::from_bytes(key))
+    }
+
+    /// The shard of each digest, of a power of two of them.
+    pub(crate) fn shards_of(&self, digests: &[Block], shards: u32) -> Zeroizing<Vec<u32>> {
+        let cipher = self.cipher(Cpu::detect(), 1);
+        let mut hashes = Zeroizing::new(vec![Block::ZERO; digests.len()]);
+        hash(&cipher, digests, &mut hashes);
+        let low = |hash: &Block| hash.to_u128() as u32 & (shards - 1);
+        Zeroizing::new(hashes.iter().map(low).collect())
+    }
+}
+
+/// x ↦ AES(x) ⊕ x of each block.
+fn hash(cipher: &Aes128, blocks: &[Block], hashes: &mut [Block]) {
+    hashes.copy_from_slice(blocks);
+    cipher.encrypt_blocks(hashes);
+    for (hash, block) in hashes.iter_mut().zip(blocks) {
+        *hash ^= *block;
+    }
+}
+
+/// The low half of `word` as a fraction of 2^64, times `range`.
+fn scaled(word: u64, range: u64) -> u32 {
+    ((u128::from(word) * u128::from(range)) >> 64) as u32
+}
+
+/// Which of the two OKVSs a row is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Row {
+    /// Of the ask.
+    Ask = 5,
+    /// Of the hint.
+    Hint = 9,
+}
+
+/// The hashes of one shard.
+pub(crate) struct ShardHashes {
+    cpu: Cpu,
+    /// E_2 to E_12.
+    ciphers: [Aes128; 11],
+}
+
+impl ShardHashes {
+    pub(crate) fn new(tag: &MatchTag, shard: u32) -> Self {
+        let (cpu, tag) = (Cpu::detect(), tag.shard(shard));
+        Self {
+            cpu,
+            ciphers: core::array::from_fn(|i| tag.cipher(cpu, i as u8 + 2)),
+        }
+    }
+
+    fn hash(&self, number: usize, blocks: &[Block], hashes: &mut [Block]) {
+        hash(&self.ciphers[number - 2], blocks, hashes);
+    }
+
+    /// E_i of each block.
+    fn hashed(&self, number: usize, blocks: &[Block]) -> Zeroizing<Vec<Block>> {
+        let mut hashes = Zeroizing::new(vec![Block::ZERO; blocks.len()]);
+        self.hash(number, blocks, &mut hashes);
+        hashes
+    }
+
+    /// The three places of each digest among `bins` bins, one in each third.
+    pub(crate) fn places(&self, digests: &[Block], bins: u64) -> Zeroizing<Vec<[u32; 3]>> {
+        let (first, last) = (self.hashed(2, digests), self.hashed(3, digests));
+        let third = bins / 3;
+        let places = |(first, last): (&Block, &Block)| {
+            let (first, last) = (first.to_u128(), last.to_u128());
+            let words = [first as u64, (first >> 64) as u64, last as u64];
+            core::array::from_fn(|j| j as u32 * third as u32 + scaled(words[j], third))
+        };
+        Zeroizing::new(first.iter().zip(last.iter()).map(places).collect())
+    }
+
+    /// The points of digests, each of which has its bin added already where there are bins.
+    pub(crate) fn points(&self, digests: &[Block]) -> Zeroizing<Vec<Block>> {
+        self.hashed(4, digests)
+    }
+
+    /// The start of each point's row among `starts` starts.
+    pub(crate) fn starts(&self, row: Row, points: &[Block], starts: u64) -> Zeroizing<Vec<u32>> {
+        let hashes = self.hashed(row as usize, points);
+        let start = |hash: &Block| scaled(hash.to_u128() as u64, starts);
+        Zeroizing::new(hashes.iter().map(start).collect())
+    }
+
+    /// The bands of up to [`AT_ONCE`] points' rows.
+    pub(crate) fn bands(&self, row: Row, points: &[Block], bands: &mut [Band]) {
+        let mut hashes = Zeroizing::new([[Block::ZERO; AT_ONCE]; 2]);
+        for (i, hashes) in hashes.iter_mut().enumerate() {
+            self.hash(row as usize + 1 + i, points, &mut hashes[..points.len()]);
+        }
+        for (i, band) in bands.iter_mut().enumerate() {
+            let [low, high] = [hashes[0][i].to_u128(), hashes[1][i].to_u128()];
+            *band = [low, low >> 64, high, high >> 64].map(|word| word as u64);
+        }
+    }
+
+    /// H of each point.
+    pub(crate) fn elements(&self, points: &[Block], elements: &mut [Block]) {
+        self.hash(8, points, elements);
+    }
+
+    /// Writes `blocks` blocks of pad(v, z) for each point z, one point after the other. Those of a
+    /// point are pseudorandom to whoever does not know all of v.
+    pub(crate) fn pads(&self, values: &[Block], points: &[Block], pads: &mut [Block]) {
+        let blocks = pads.len() / points.len().max(1);
+        let point_keys = self.hashed(12, points);
+        let mut keys = Zeroizing::new(vec![Block::ZERO; pads.len()]);
+        for (i, (value, key)) in values.iter().zip(point_keys.iter()).enumerate() {
+            let mut value = value.to_u128();
+            let high = value >> 64;
+            value = (high ^ (value & u128::from(u64::MAX))) << 64 | high;
+            for j in 0..blocks {
+                pads[i * blocks + j] = Block::from_u128(value ^ j as u128);
+                keys[i * blocks + j] = *key;
+            }
+            value.zeroize();
+        }
+        let inputs = Zeroizing::new(pads.to_vec());
+        encrypt_each(self.cpu, &keys, pads);
+        for (pad, input) in pads.iter_mut().zip(inputs.iter()) {
+            *pad ^= *input;
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! A join's bins: ask and hint, up to the test and the mask of `gmw`.
+//!
+//! The placer has each key in a bin. In each bin b both then have a tag and a payload: the
+//! programmer r_b and p_b, which it drew, the placer o_b and p'_b. If the programmer has the bin's
+//! key, then o_b = r_b, and p'_b ⊕ p_b are its rows; else o_b and p'_b are random. Neither party
+//! sees which.
+//!
+//! | bits of a bin's value | what |
+//! |---|---|
+//! | the lowest ℓ | tag |
+//! | bits(D), if D > 1 | number of rows |
+//! | D rows | rows in the table's order, missing ones zero |
+//!
+//! Each of a key's three points has its bin in it, so that the placer has F at no other place of
+//! its keys: without that it would learn which pairs of its rows both matched.
+
+use tacit_kernels::{Block, Prg};
+use zeroize::Zeroizing;
+
+use super::asking::{Points, SetupTerms, Shard, take_ask};
+use super::bins::{EMPTY, place_vartime};
+use super::hashes::{MatchTag, Row};
+use super::keys::Keys;
+use super::messages::{self, FRAME_BYTES};
+use super::okvs::Value;
+use super::sizes::Sizes;
+use super::stage::JoinedTable;
+use crate::Error;
+use crate::io::{Io, boxed};
+use crate::session::RunTag;
+use crate::setup::{EvaluatorOt, GarblerOt, OtSettings};
+
+/// Most blocks of values that are encoded at once.
+const WIDEST: usize = 4;
+
+/// A join on which both parties have agreed: [`place`](Self::place) is the placer's side of it,
+/// [`program`](Self::program) the programmer's.
+#[derive(Clone, Copy)]
+pub struct Join {
+    sizes: Sizes,
+    tag: RunTag,
+    settings: OtSettings,
+}
+
+/// What the placer has of the bins of all shards.
+pub struct PlacedBins {
+    /// For each bin the placer's row in it.
+    pub rows: Zeroizing<Vec<Option<u32>>>,
+    /// For each bin o ‖ p'.
+    pub values: BinValues,
+}
+
+/// A value of each bin: tag and payload, of a whole number of blocks each, bits above them zero.
+/// Secret.
+pub struct BinValues {
+    value_blocks: usize,
+    blocks: Zeroizing<Vec<Block>>,
+}
+
+impl BinValues {
+    /// The value of each bin.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &[Block]> {
+        self.blocks.chunks_exact(self.value_blocks)
+    }
+}
+
+/// Runs `$body` with the constant `$N` for `$blocks` blocks, 1 to [`WIDEST`].
+macro_rules! of_width {
+    ($blocks:expr, $N:ident => $body:expr) => {
+        match $blocks {
+            1 => {
+                const $N: usize = 1;
+                $body
+            }
+            2 => {
+                const $N: usize = 2;
+                $body
+            }
+            3 => {
+                const $N: usize = 3;
+                $body
+            }
+            _ => {
+                const $N: usize = WIDEST;
+                $body
+            }
+        }
+    };
+}
+
+impl Join {
+    /// The join of tables of these sizes. `tag` is bound to the run alone, and to all that the
+    /// parties agreed on.
+    #[must_use]
+    pub fn new(sizes: Sizes, tag: RunTag, settings: OtSettings) -> Self {
+        Self {
+            sizes,
+            tag,
+            settings,
+        }
+    }
+
+    fn setup(&self) -> SetupTerms {
+        SetupTerms {
+            settings: self.settings,
+            tag: self.tag,
+        }
+    }
+
+    fn value_bits(&self) -> usize {
+        self.sizes.tag_bits as usize + self.sizes.payload_bits as usize
+    }
+
+    fn value_blocks(&self) -> usize {
+        self.value_bits().div_ceil(128)
+    }
+
+    /// Clears the bits above each value.
+    fn trim(&self, values: &mut [Block]) {
+        let mask = Block::from_u128(u128::MAX >> (128 * self.value_blocks() - self.value_bits()));
+        for value in values.chunks_exact_mut(self.value_blocks()) {
+            value[value.len() - 1] = value[value.len() - 1] & mask;
+        }
+    }
+
+    /// This many random values.
+    fn drawn(&self, count: usize, prg: &mut Prg) -> Zeroizing<Vec<Block>> {
+        let mut values = Zeroizing::new(vec![Block::ZERO; count * self.value_blocks()]);
+        prg.fill_blocks(&mut values);
+        self.trim(&mut values);
+        values
+    }
+
+    /// The shards of a table, none if a table has no keys.
+    fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
+        let tag = MatchTag::new(self.tag.as_bytes(), 0);
+        let shards = Shard::all(keys, &tag, self.sizes.shards, most)?;
+        if self.sizes.placer_keys == 0 || self.sizes.programmer_keys == 0 {
+            return Ok(Vec::new());
+        }
+        Ok(shards)
+    }
+
+    /// The placer's side: the bins of all shards. `seed` is random, secret and used for this run
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// There are more keys than agreed, the programmer misbehaves, the wire fails, or the keys have
+    /// no bins or no encoding under this tag, as happens with 2^-40.
+    pub async fn place(
+        self,
+        io: &mut Io<'_>,
+        keys: &Keys,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<PlacedBins, Error> {
+        let mut prg = Prg::from_seed(seed);
+        let shards = self.shards(keys, self.sizes.placer_keys)?;
+        let mut rows = Zeroizing::new(Vec::new());
+        let mut blocks = Zeroizing::new(Vec::new());
+        let count = shards.len() * self.sizes.bins as usize;
+        rows.reserve_exact(count);
+        blocks.reserve_exact(count * self.value_blocks());
+        let mut ots = None;
+        for (number, shard) in (0..).zip(shards) {
+            let ot = self.setup().place(io, number, &mut ots, &mut prg).await?;
+            let (table, values) = self.place_shard(io, &shard, ot, &mut prg).await?;
+            let row = |key: u32| shard.rows.get(key as usize).copied();
+            rows.extend(table.iter().copied().map(row));
+            blocks.extend_from_slice(&values);
+        }
+        let value_blocks = self.value_blocks();
+        let values = BinValues {
+            value_blocks,
+            blocks,
+        };
+        Ok(PlacedBins { rows, values })
+    }
+
+    /// For each bin of a shard its key or [`EMPTY`], and o ‖ p'.
+    async fn place_shard(
+        &self,
+        io: &mut Io<'_>,
+        shard: &Shard,
+        ot: &mut EvaluatorOt,
+        prg: &mut Prg,
+    ) -> Result<(Zeroizing<Vec<u32>>, Zeroizing<Vec<Block>>), Error> {
+        let places = shard.hashes.places(&shard.digests, self.sizes.bins);
+        let table = place_vartime(&places, self.sizes.bins as usize, prg)
+            .map_err(|_| Error::MatchingFailed)?;
+        let taken = (0..table.len() as u32).filter(|bin| table[*bin as usize] != EMPTY);
+        let taken: Zeroizing<Vec<u32>> = Zeroizing::new(taken.collect());
+        let in_bin = |bin: &u32| in_bin(shard.digests[table[*bin as usize] as usize], *bin);
+        let digests: Zeroizing<Vec<Block>> = Zeroizing::new(taken.iter().map(in_bin).collect());
+        let points = shard.hashes.points(&digests);
+        let columns = self.sizes.ask_columns;
+        let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
+        let w = asked.ask(io, columns, ot, prg).await?;
+        let evaluated = asked.evaluate(io, &w, None, self.value_blocks()).await?;
+        drop(asked);
+
+        let hint = self.receive_hint(io).await?;
+        let points = Points::new(&shard.hashes, Row::Hint, &points, self.sizes.hint_columns);
+        let mut values = self.drawn(table.len(), prg);
+        let width = self.value_blocks();
+        for (number, evaluated) in evaluated.chunks_exact(width).enumerate() {
+            values[taken[number] as usize * width..][..width].copy_from_slice(evaluated);
+        }
+        for first in (0..width).step_by(WIDEST) {
+            of_width!(width - first, N => {
+                let part = part::<N>(&hint, width, first);
+                let add = |number: usize, sum: Value<N>| {
+                    let at = taken[number] as usize * width + first;
+                    for (value, sum) in values[at..].iter_mut().zip(sum) {
+                        *value ^= sum;
+                    }
+                };
+                points.decode(io, &part, add).await?;
+            });
+        }
+        self.trim(&mut values);
+        Ok((table, values))
+    }
+
+    /// The programmer's side: r ‖ p of the bins of all shards. `payloads` has a payload for each
+    /// key, in whole blocks: the number of rows, if there may be more than one, and the rows, bits
+    /// above them zero. `seed` is random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// `payloads` are not as many, or those of [`place`](Self::place), of the other party.
+    pub async fn program(
+        self,
+        io: &mut Io<'_>,
+        (keys, payloads): (&Keys, &[Block]),
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<BinValues, Error> {
+        if payloads.len() != keys.len() * self.payload_blocks() {
+            return Err(Error::ApiMisuse("one payload for each key"));
+        }
+        let mut prg = Prg::from_seed(seed);
+        let shards = self.shards(keys, self.sizes.programmer_keys)?;
+        let value_blocks = self.value_blocks();
+        let bins = self.sizes.bins as usize;
+        let blocks = self.drawn(shards.len() * bins, &mut prg);
+        let masks = blocks.chunks_exact((bins * value_blocks).max(1));
+        let mut ots = None;
+        for (number, (shard, masks)) in (0..).zip(shards.iter().zip(masks)) {
+            let ot = self.setup().program(io, number, &mut ots, &mut prg).await?;
+            let given = (payloads, masks);
+            self.program_shard(io, shard, given, ot, &mut prg).await?;
+        }
+        Ok(BinValues {
+            value_blocks,
+            blocks,
+        })
+    }
+
+    /// The stage at the placer: the bits of its input of the function, and which key each bin has.
+    /// `seed` is random, secret and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`place`](Self::place), or a row has other than as many bits as agreed.
+    pub async fn placer_input(
+        self,
+        io: &mut Io<'_>,
+        table: &JoinedTable,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<(Zeroizing<Vec<bool>>, Zeroizing<Vec<Option<u32>>>), Error> {
+        if table.payload_bits() as u64 != self.sizes.placer_bits {
+            return Err(Error::ApiMisuse("rows of as many bits as were agreed on"));
+        }
+        let placed = boxed(|| self.place(io, table.keys(), seed)).await?;
+        Ok((placed.input_bits(&self.sizes, table), placed.rows))
+    }
+
+    /// The stage at the programmer: the bits of its input of the function. `seed` is random, secret
+    /// and used for this run alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`program`](Self::program), or a key brings other than as many bits as agreed.
+    pub async fn programmer_input(
+        self,
+        io: &mut Io<'_>,
+        table: &JoinedTable,
+        seed: &Zeroizing<[u8; 32]>,
+    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        if table.payload_bits() as u64 != self.sizes.payload_bits {
+            return Err(Error::ApiMisuse("rows of as many bits as were agreed on"));
+        }
+        let given = (table.keys(), table.payloads());
+        let values = boxed(|| self.program(io, given, seed)).await?;
+        Ok(values.input_bits(&self.sizes))
+    }
+
+    fn payload_blocks(&self) -> usize {
+        (self.sizes.payload_bits as usize).div_ceil(128)
+    }
+
+    /// Takes a shard's ask and sends its hint, for these payloads of all keys and r ‖ p of the
+    /// shard's bins.
+    async fn program_shard(
+        &self,
+        io: &mut Io<'_>,
+        shard: &Shard,
+        (payloads, masks): (&[Block], &[Block]),
+        ot: &mut GarblerOt,
+        prg: &mut Prg,
+    ) -> Result<(), Error> {
+        let (columns, width) = (self.sizes.ask_columns, self.value_blocks());
+        let places = shard.hashes.places(&shard.digests, self.sizes.bins);
+        let places = places.as_flattened();
+        let in_bins = places.iter().enumerate();
+        let in_bins = in_bins.map(|(number, bin)| in_bin(shard.digests[number / 3], *bin));
+        let points = shard
+            .hashes
+            .points(&Zeroizing::new(in_bins.collect::<Vec<_>>()));
+        let (k, times) = take_ask(io, columns, ot, prg).await?;
+        let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
+        let mut values = asked.evaluate(io, &k, Some(&times), width).await?;
+        drop((asked, k));
+
+        let size = self.payload_blocks();
+        for (number, value) in values.chunks_exact_mut(width).enumerate() {
+            let row = shard.rows[number / 3] as usize;
+            let mask = &masks[places[number] as usize * width..][..width];
+            for (value, mask) in value.iter_mut().zip(mask) {
+                *value ^= *mask;
+            }
+            add_shifted(value, &payloads[row * size..][..size], self.sizes.tag_bits);
+        }
+        self.trim(&mut values);
+        let columns = self.sizes.hint_columns;
+        let programmed = Points::new(&shard.hashes, Row::Hint, &points, columns);
+        let mut hint = vec![Block::ZERO; columns as usize * width];
+        for first in (0..width).step_by(WIDEST) {
+            of_width!(width - first, N => {
+                let value = |number: usize| {
+                    let value = &values[number * width + first..][..N];
+                    core::array::from_fn::<_, N, _>(|i| value[i])
+                };
+                let part = programmed.encode::<N>(io, columns, value, prg).await?;
+                for (column, part) in hint.chunks_exact_mut(width).zip(part.iter()) {
+                    column[first..first + N].copy_from_slice(part);
+                }
+            });
+        }
+        self.trim(&mut hint);
+        self.send_hint(io, &hint).await
+    }
+
+    /// Sends columns of the hint, of as many bytes as hold a value's bits.
+    async fn send_hint(&self, io: &mut Io<'_>, hint: &[Block]) -> Result<(), Error> {
+        let size = self.sizes.hint_column_bytes() as usize;
+        let mut all = Vec::with_capacity(self.sizes.hint_bytes() as usize);
+        for column in hint.chunks_exact(self.value_blocks()) {
+            let bytes = column.iter().flat_map(|block| block.to_bytes());
+            all.extend(bytes.take(size));
+        }
+        for frame in all.chunks(FRAME_BYTES) {
+            io.message().clear();
+            io.message().extend(frame);
+            io.send(messages::hint(frame.len()))?;
+            io.breathe().await?;
+        }
+        Ok(())
+    }
+
+    async fn receive_hint(&self, io: &mut Io<'_>) -> Result<Vec<Block>, Error> {
+        let (size, width) = (self.sizes.hint_column_bytes() as usize, self.value_blocks());
+        let mut all = vec![0; self.sizes.hint_bytes() as usize];
+        for frame in all.chunks_mut(FRAME_BYTES) {
+            let expected = messages::hint(frame.len());
+            frame.copy_from_slice(io.receive(expected).await?);
+        }
+        let mut hint = Vec::with_capacity(self.sizes.hint_columns as usize * width);
+        for column in all.chunks_exact(size) {
+            for part in column.chunks(Block::BYTES) {
+                let mut block = [0; Block::BYTES];
+                block[..part.len()].copy_from_slice(part);
+                hint.push(Block::from_bytes(block));
+            }
+        }
+        Ok(hint)
+    }
+}
+
+/// d ⊕ bin.
+fn in_bin(digest: Block, bin: u32) -> Block {
+    digest ^ Block::from_u128(bin.into())
+}
+
+/// `N` blocks from block `first` on of each column of `width` blocks.
+fn part<const N: usize>(columns: &[Block], width: usize, first: usize) -> Vec<Value<N>> {
+    let columns = columns.chunks_exact(width);
+    columns
+        .map(|column| core::array::from_fn(|i| column[first + i]))
+        .collect()
+}
+
+/// Adds `payload` to `value`, `shift` bits up, as far as there are blocks.
+fn add_shifted(value: &mut [Block], payload: &[Block], shift: u32) {
+    for (i, payload) in payload.iter().enumerate() {
+        let payload = payload.to_u128();
+        value[i] ^= Block::from_u128(payload << shift);
+        if let Some(next) = value.get_mut(i + 1) {
+            *next ^= Block::from_u128(payload >> (128 - shift));
+        }
+    }
+}

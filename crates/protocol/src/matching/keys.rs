@@ -1,0 +1,203 @@
+//! The keys of a table: encoded, each once.
+
+use std::collections::HashMap;
+
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::hashes::MatchTag;
+
+/// The encoding of one key, equal on both sides and different for different keys of one type.
+/// Private: it is wiped, and `Debug` prints none of it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct KeyEncoding(Zeroizing<Vec<u8>>);
+
+impl std::fmt::Debug for KeyEncoding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeyEncoding").finish_non_exhaustive()
+    }
+}
+
+impl KeyEncoding {
+    /// Adds text, or bytes, of no fixed length: the length, then the bytes.
+    #[must_use]
+    pub fn text(mut self, bytes: &[u8]) -> Self {
+        extend_wiping(&mut self.0, &(bytes.len() as u64).to_le_bytes());
+        extend_wiping(&mut self.0, bytes);
+        self
+    }
+
+    /// Adds a value of a type of `bits` bits: its ⌈bits/8⌉ bytes, little-endian.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` are not as many.
+    #[must_use]
+    pub fn fixed(mut self, bytes: &[u8], bits: usize) -> Self {
+        assert_eq!(
+            bytes.len(),
+            bits.div_ceil(8),
+            "as many bytes as hold the bits"
+        );
+        extend_wiping(&mut self.0, bytes);
+        self
+    }
+}
+
+/// Adds bytes. Memory that they grow out of is wiped.
+fn extend_wiping(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
+    let length = into.len() + bytes.len();
+    if into.capacity() < length {
+        let mut grown = Zeroizing::new(Vec::with_capacity(length.max(2 * into.capacity())));
+        grown.extend_from_slice(into);
+        *into = grown;
+    }
+    into.extend_from_slice(bytes);
+}
+
+/// The keys of a table, each once, in the table's order. Private: `Debug` prints how many there
+/// are.
+pub struct Keys {
+    encodings: Zeroizing<Vec<u8>>,
+    /// Where each encoding ends.
+    ends: Vec<usize>,
+}
+
+/// Two rows of a table have one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("row {row} has the key of row {first}")]
+pub struct DuplicateKey {
+    /// The later row, from 0.
+    pub row: usize,
+    /// The earlier row, from 0.
+    pub first: usize,
+}
+
+/// A key has more rows than it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooManyRows {
+    /// A second one.
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateKey),
+    /// More than some.
+    #[error(
+        "row {row} is one more than the {most} rows that a key may have, and has the key of row \
+         {first}"
+    )]
+    Rows {
+        /// The row, from 0.
+        row: usize,
+        /// The first one with this key, from 0.
+        first: usize,
+        /// How many there may be.
+        most: u64,
+    },
+}
+
+impl TooManyRows {
+    /// The row that is one too many and the first one with its key, from 0.
+    #[must_use]
+    pub fn rows(&self) -> [usize; 2] {
+        match *self {
+            Self::Duplicate(DuplicateKey { row, first }) | Self::Rows { row, first, .. } => {
+                [row, first]
+            }
+        }
+    }
+}
+
+impl Keys {
+    /// The keys with these encodings, each once, in the order in which they come first; and the
+    /// number of the key of each row.
+    ///
+    /// # Errors
+    ///
+    /// More than `most_rows` rows have one key.
+    pub(super) fn grouped(
+        rows: Vec<KeyEncoding>,
+        most_rows: u64,
+    ) -> Result<(Self, Zeroizing<Vec<u32>>), TooManyRows> {
+        let mut key_of_row = Zeroizing::new(Vec::with_capacity(rows.len()));
+        let mut is_first = vec![false; rows.len()];
+        let mut known: HashMap<&[u8], (u32, usize, u64)> = HashMap::with_capacity(rows.len());
+        for (row, encoding) in rows.iter().enumerate() {
+            let next = known.len() as u32;
+            let (key, first, count) = known.entry(&encoding.0).or_insert((next, row, 0));
+            *count += 1;
+            let first = *first;
+            if *count > most_rows {
+                return Err(match most_rows {
+                    0 | 1 => DuplicateKey { row, first }.into(),
+                    most => TooManyRows::Rows { row, first, most },
+                });
+            }
+            is_first[row] = first == row;
+            key_of_row.push(*key);
+        }
+        drop(known);
+        let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
+        for (key, is_first) in rows.iter().zip(is_first) {
+            if is_first {
+                extend_wiping(&mut encodings, &key.0);
+                ends.push(encodings.len());
+            }
+        }
+        Ok((Self { encodings, ends }, key_of_row))
+    }
+
+    /// The keys with these encodings.
+    ///
+    /// # Errors
+    ///
+    /// A key stands there twice.
+    pub fn new(keys: impl IntoIterator<Item = KeyEncoding>) -> Result<Self, DuplicateKey> {
+        let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
+        for key in keys {
+            extend_wiping(&mut encodings, &key.0);
+            ends.push(encodings.len());
+        }
+        let keys = Self { encodings, ends };
+        let mut rows = HashMap::with_capacity(keys.len());
+        for (row, encoding) in keys.encodings().enumerate() {
+            if let Some(first) = rows.insert(encoding, row) {
+                return Err(DuplicateKey { row, first });
+            }
+        }
+        drop(rows);
+        Ok(keys)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    fn encodings(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins
+            .zip(&self.ends)
+            .map(|(begin, end)| &self.encodings[begin..*end])
+    }
+
+    /// The digest of each key.
+    pub(crate) fn digests(&self, tag: &MatchTag) -> Zeroizing<Vec<Block>> {
+        Zeroizing::new(
+            self.encodings()
+                .map(|encoding| tag.digest(encoding))
+                .collect(),
+        )
+    }
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Keys({})", self.len())
+    }
+}

@@ -1,0 +1,33 @@
+//! The messages of a matching, each stated once.
+
+use crate::io::Message;
+use crate::message::Kind;
+
+/// Most bytes of a frame of an ask, a hint or tags.
+pub(super) const FRAME_BYTES: usize = 1 << 20;
+
+/// Most sizes that a party tells.
+pub(super) const MAX_SIZES: usize = 16;
+
+/// From both: what is matched, how many sizes follow, and these.
+pub(super) const SIZES: Message = Message::up_to(Kind::MatchSizes, 32 + 1 + 8 * MAX_SIZES);
+
+/// From the placer: columns of its encoding.
+pub(super) const fn ask(bytes: usize) -> Message {
+    Message::exactly(Kind::MatchAsk, bytes)
+}
+
+/// From the programmer: columns of its hint.
+pub(super) const fn hint(bytes: usize) -> Message {
+    Message::exactly(Kind::MatchHint, bytes)
+}
+
+/// From the programmer: tags of its keys.
+pub(super) const fn tags(bytes: usize) -> Message {
+    Message::exactly(Kind::MatchTags, bytes)
+}
+
+/// From the placer: a bit for each tag.
+pub(super) const fn matches(bytes: usize) -> Message {
+    Message::exactly(Kind::Matches, bytes)
+}

@@ -1,0 +1,211 @@
+//! What the stage of a join gives the function: the bits of its two inputs.
+//!
+//! The order of the bits is that of [`tacit_function::join`].
+
+use tacit_kernels::Block;
+use zeroize::Zeroizing;
+
+use super::join::{BinValues, PlacedBins};
+use super::keys::{KeyEncoding, Keys, TooManyRows};
+use super::sizes::Sizes;
+
+/// The rows of a party's table, as they are read: the key and the bits of each. Private: it is
+/// wiped, and `Debug` prints how many there are.
+pub struct TableRows {
+    keys: Vec<KeyEncoding>,
+    row_bits: usize,
+    /// ⌈row bits / 128⌉ blocks a row, bits above it zero.
+    rows: Zeroizing<Vec<Block>>,
+}
+
+/// A party's table in a join: each key once, in the table's order, with what it brings into its
+/// bin. Private: it is wiped, and `Debug` prints how many keys there are.
+pub struct JoinedTable {
+    keys: Keys,
+    row_count: usize,
+    payload_bits: usize,
+    /// ⌈payload bits / 128⌉ blocks a key, bits above it zero.
+    payloads: Zeroizing<Vec<Block>>,
+}
+
+impl std::fmt::Debug for TableRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TableRows({})", self.len())
+    }
+}
+
+impl std::fmt::Debug for JoinedTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "JoinedTable({} keys)", self.keys.len())
+    }
+}
+
+impl TableRows {
+    /// No rows yet, of this many bits each beside their keys.
+    #[must_use]
+    pub fn new(row_bits: usize) -> Self {
+        Self {
+            keys: Vec::new(),
+            row_bits,
+            rows: Zeroizing::new(Vec::new()),
+        }
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    ///
+    /// If there are other than as many bits as a row has.
+    pub fn push(&mut self, key: KeyEncoding, bits: &[bool]) {
+        assert_eq!(bits.len(), self.row_bits, "as many bits as a row has");
+        self.keys.push(key);
+        let blocks = self.row_bits.div_ceil(128);
+        if self.rows.capacity() < self.rows.len() + blocks {
+            // What it grows out of is wiped.
+            let room = (self.rows.len() + blocks).max(2 * self.rows.capacity());
+            let mut grown = Zeroizing::new(Vec::with_capacity(room));
+            grown.extend_from_slice(&self.rows);
+            self.rows = grown;
+        }
+        let packed = bits.chunks(128).map(|bits| {
+            let bit = |block, bit: &bool| block << 1 | u128::from(*bit);
+            Block::from_u128(bits.iter().rev().fold(0, bit))
+        });
+        self.rows.extend(packed);
+    }
+
+    /// The table, in which a key may have up to `most_rows` rows.
+    ///
+    /// # Errors
+    ///
+    /// A key has more.
+    pub fn by_key(self, most_rows: u64) -> Result<JoinedTable, TooManyRows> {
+        let row_count = self.keys.len();
+        let (keys, key_of_row) = Keys::grouped(self.keys, most_rows)?;
+        let count_bits = match most_rows {
+            0 | 1 => 0,
+            most_rows => (64 - most_rows.leading_zeros()) as usize,
+        };
+        let payload_bits = count_bits + most_rows.max(1) as usize * self.row_bits;
+        let (size, row_size) = (payload_bits.div_ceil(128), self.row_bits.div_ceil(128));
+        let mut payloads = Zeroizing::new(vec![Block::ZERO; keys.len() * size]);
+        let mut counts = vec![0_u64; keys.len()];
+        for (row, key) in key_of_row.iter().enumerate() {
+            let key = *key as usize;
+            let at = count_bits + counts[key] as usize * self.row_bits;
+            counts[key] += 1;
+            let bits = &self.rows[row * row_size..][..row_size];
+            add_at(&mut payloads[key * size..][..size], at, bits);
+        }
+        if count_bits > 0 {
+            for (payload, count) in payloads.chunks_exact_mut(size).zip(counts) {
+                payload[0] ^= Block::from_u128(count.into());
+            }
+        }
+        Ok(JoinedTable {
+            keys,
+            row_count,
+            payload_bits,
+            payloads,
+        })
+    }
+}
+
+impl JoinedTable {
+    /// The keys, in the order of their first rows.
+    #[must_use]
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// Bits that a key brings into its bin.
+    #[must_use]
+    pub fn payload_bits(&self) -> usize {
+        self.payload_bits
+    }
+
+    /// What each key brings into its bin, as [`Join::program`](super::Join::program) takes it.
+    pub(super) fn payloads(&self) -> &[Block] {
+        &self.payloads
+    }
+
+    fn payload(&self, key: usize) -> &[Block] {
+        let size = self.payload_bits.div_ceil(128);
+        &self.payloads[key * size..][..size]
+    }
+}
+
+impl PlacedBins {
+    /// The bits of the placer's input: for each bin o, the row in it, and p'.
+    #[must_use]
+    pub fn input_bits(&self, sizes: &Sizes, table: &JoinedTable) -> Zeroizing<Vec<bool>> {
+        let (tag, row) = (sizes.tag_bits as usize, sizes.placer_bits as usize);
+        let value_bits = tag + sizes.payload_bits as usize;
+        let mut bits = Zeroizing::new(Vec::with_capacity(self.rows.len() * (value_bits + row)));
+        for (key, value) in self.rows.iter().zip(self.values.values()) {
+            bits.extend((0..tag).map(|i| bit(value, i)));
+            match key {
+                Some(key) => {
+                    let payload = table.payload(*key as usize);
+                    bits.extend((0..row).map(|i| bit(payload, i)));
+                }
+                None => bits.extend(std::iter::repeat_n(false, row)),
+            }
+            bits.extend((tag..value_bits).map(|i| bit(value, i)));
+        }
+        bits
+    }
+}
+
+impl BinValues {
+    /// The bits of the programmer's input: for each bin r and p.
+    #[must_use]
+    pub fn input_bits(&self, sizes: &Sizes) -> Zeroizing<Vec<bool>> {
+        let value_bits = sizes.tag_bits as usize + sizes.payload_bits as usize;
+        let values = self.values();
+        let mut bits = Zeroizing::new(Vec::with_capacity(values.len() * value_bits));
+        for value in values {
+            bits.extend((0..value_bits).map(|i| bit(value, i)));
+        }
+        bits
+    }
+}
+
+/// Bit `i` of a value.
+fn bit(value: &[Block], i: usize) -> bool {
+    value[i / 128].to_u128() >> (i % 128) & 1 == 1
+}
+
+/// Adds `bits` to `to`, from bit `at` on, as far as there are blocks.
+fn add_at(to: &mut [Block], at: usize, bits: &[Block]) {
+    let (first, shift) = (at / 128, at % 128);
+    for (i, block) in bits.iter().enumerate() {
+        let block = block.to_u128();
+        if let Some(to) = to.get_mut(first + i) {
+            *to ^= Block::from_u128(block << shift);
+        }
+        if let Some(to) = to.get_mut(first + i + 1)
+            && shift > 0
+        {
+            *to ^= Block::from_u128(block >> (128 - shift));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The tags of a session, of its runs, and of what is set up for either.
+
+use sha2::{Digest as _, Sha256};
+use tacit_function::Role;
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
+
+use super::{Hello, Proposal, Version, base_ot_byte, role_byte};
+use crate::saved::SavedState;
+
+/// What a session is bound to; both parties compute the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SessionTag([u8; 32]);
+
+impl SessionTag {
+    /// The tag with these bytes: for values that do not change with the version of the wire.
+    #[cfg(test)]
+    pub(crate) const fn of_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The tag of a session over a channel with this `binding` (the TLS exporter's value) between
+    /// these identities (their fingerprints; zero where the channel has none), after these
+    /// greetings.
+    #[must_use]
+    pub fn new(
+        binding: &[u8; 32],
+        connecting: (&[u8; 32], &Hello),
+        listening: (&[u8; 32], &Hello),
+    ) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit session 1\0")
+            .chain_update(Version::CURRENT.0.to_le_bytes())
+            .chain_update(binding)
+            .chain_update(connecting.0)
+            .chain_update(connecting.1.nonce)
+            .chain_update(listening.0)
+            .chain_update(listening.1.nonce);
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of what a session does once between two roles: its base OTs, and what is made of
+    /// them.
+    #[must_use]
+    pub fn setup(&self, connecting_role: Role, base_ot: BaseOt, extension: Extension) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit setup 2\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(connecting_role), base_ot_byte(base_ot)])
+            .chain_update([extension.id()]);
+        RunTag(hash.finalize().into())
+    }
+
+    /// The tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends: each
+    /// direction has a tag of its own.
+    #[must_use]
+    pub fn authenticated_setup(
+        &self,
+        connecting_role: Role,
+        sender: Role,
+        base_ot: BaseOt,
+        extension: Extension,
+    ) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit authenticated setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(connecting_role), role_byte(sender)])
+            .chain_update([base_ot_byte(base_ot), extension.id()]);
+        RunTag(hash.finalize().into())
+    }
+
+    /// The tag of the OTs of `gmw` that the connecting party sends, or the other one: each
+    /// direction has a tag of its own.
+    #[must_use]
+    pub fn gmw_setup(
+        &self,
+        connecting_party_sends: bool,
+        base_ot: BaseOt,
+        extension: Extension,
+    ) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit gmw setup 1\0")
+            .chain_update(self.0)
+            .chain_update([u8::from(!connecting_party_sends)])
+            .chain_update([base_ot_byte(base_ot), extension.id()]);
+        RunTag(hash.finalize().into())
+    }
+
+    /// The tag of a run that the connecting party proposed thus.
+    #[must_use]
+    pub fn run(&self, proposal: &Proposal) -> RunTag {
+        let hash = Sha256::new_with_prefix(b"tacit run 1\0")
+            .chain_update(self.0)
+            .chain_update(proposal.to_bytes());
+        RunTag(hash.finalize().into())
+    }
+}
+
+/// What every message and hash of one run, or of a session's setup, is bound to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RunTag([u8; 32]);
+
+impl RunTag {
+    /// The tag of the base OTs of a lot of `authenticated`, of triples or instances, that this
+    /// order makes for the stock, for OTs that `sender` sends: each direction has a tag of its own.
+    #[must_use]
+    pub fn triples_setup(&self, sender: Role) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(sender)]);
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of the base OTs of a lot of crosses that this order makes for the stock: of the lot
+    /// with this number, from 0, for OTs that `sender` sends. Each direction has a tag of its own.
+    #[must_use]
+    pub fn crosses_setup(&self, sender: Role, lot: u64) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit crosses setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(sender)])
+            .chain_update(lot.to_le_bytes());
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of the base OTs of the chain of `authenticated` that this run begins, and of the OTs
+    /// that a run of a chain makes from them, for OTs that `sender` sends: each direction has a tag
+    /// of its own.
+    #[must_use]
+    pub fn chain_setup(&self, sender: Role) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit chain setup 1\0")
+            .chain_update(self.0)
+            .chain_update([role_byte(sender)]);
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of a set of base OTs of this run's matching, whose OTs serve its VOLE and nothing
+    /// else. Sets are numbered from 0.
+    #[must_use]
+    pub fn match_setup(&self, set: u32) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit match setup 1\0").chain_update(self.0);
+        let hash = if set > 0 {
+            hash.chain_update(set.to_le_bytes())
+        } else {
+            hash
+        };
+        Self(hash.finalize().into())
+    }
+
+    /// The tag of the same run from this state of saved values on: the chain, its version and
+    /// attempt, and what is loaded.
+    #[must_use]
+    pub fn on(&self, state: &SavedState) -> Self {
+        let hash = Sha256::new_with_prefix(b"tacit run on saved values 1\0")
+            .chain_update(self.0)
+            .chain_update(state.to_bytes());
+        Self(hash.finalize().into())
+    }
+
+    /// The tag's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}

@@ -1,0 +1,90 @@
+"""The ids that two parties have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _columns, _progress, _tacit
+from ._session import Session
+from ._table import Table
+from .errors import InputError
+
+
+class Common:
+    """The ids in common, and what finding them took."""
+
+    def __init__(self, ids: list[Any], found: _tacit.Common) -> None:
+        rows = found["rows"]
+        self.rows: Any = None
+        """At which places of this party's ids those in common are, from 0 and ascending, such as
+        for `frame.iloc[common.rows]`: an array of integers; None where the result goes to the other
+        party alone."""
+        self.ids: list[Any] | None = None
+        """The ids in common, as they were given."""
+        if rows is not None:
+            self.rows = np.array(rows, np.int64)
+            self.ids = [ids[row] for row in rows]
+        self.peer_ids = found["peer_ids"]
+        """How many ids the other party has."""
+        self.asked = found["asked"]
+        """Whether this party is the one that asked, and not the one that answered."""
+        self.security = found["security"]
+        """Against whom it was secure: always `semi-honest`."""
+        heads = ("phase", "seconds", "bytes_sent", "bytes_received", "rounds")
+        self.cost = Table([dict(zip(heads, phase)) for phase in found["phases"]])
+        """Time and bytes of each phase, on this side."""
+
+    def __repr__(self) -> str:
+        whose = f"the other party has {self.peer_ids}"
+        if self.ids is None:
+            return f"Common(the result goes to the other party; {whose})"
+        return f"Common({len(self.ids)} ids; {whose})"
+
+
+def common(
+    session: Session,
+    ids: Any,
+    *,
+    to: Literal["both", "me", "peer"] = "both",
+    normalize: Literal["none", "email"] = "none",
+    timeout: float | None = None,
+    progress: _progress.Progress | bool | None = None,
+) -> Common:
+    """Finds the ids that this party and the other one have in common; the other one gives its own.
+
+    `ids` is a list, array or column of texts, integers or bytes, or of tuples of these, all of one
+    type, which is that of the other party's. A frame of several columns is one of tuples. Each id
+    is there once. A text is never an integer: "7" and 7 do not match.
+
+    `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
+    `normalize="email"` leaves out spaces around texts, and compares them in lower case; both
+    parties say the same. `timeout` bounds all of it, in seconds.
+
+    It is secure where both parties follow the protocol. Each learns how many ids the other has.
+    The command `tacit match` of the other party can be at the other end, with ids that are texts.
+    """
+    # Tuples of the rows of a frame.
+    listed = _columns.items(ids)
+    if listed is None:
+        raise InputError(
+            f"ids is of the class {type(ids).__name__}; give a list, an array or a column"
+        )
+    keys = [_key(f"ids[{row}]", id) for row, id in enumerate(listed)]
+    with _progress.listener(progress) as hears:
+        terms: _tacit.CommonTerms = {
+            "to": to,
+            "normalize": normalize,
+            "timeout": timeout,
+            "progress": hears,
+        }
+        return Common(listed, session._native.common(keys, terms))
+
+
+def _key(at: str, id: Any) -> Any:
+    """An id as the native module takes it."""
+    if not isinstance(id, (tuple, list)):
+        return _columns.plain(_columns.present(at, id))
+    parts = enumerate(id)
+    return tuple(_columns.plain(_columns.present(f"{at}[{part}]", of)) for part, of in parts)

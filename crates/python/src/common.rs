@@ -1,0 +1,130 @@
+//! The keys that two parties' tables have in common.
+
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
+use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalization};
+use zeroize::Zeroizing;
+
+use crate::error;
+use crate::party::seconds;
+use crate::session::{PhaseRow, phases};
+
+/// How a matching is to be done, as Python says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct CommonTerms {
+    to: String,
+    normalize: String,
+    timeout: Option<f64>,
+    pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// What a matching gave.
+#[derive(IntoPyObject)]
+pub(crate) struct Common {
+    rows: Option<Vec<usize>>,
+    peer_ids: u64,
+    asked: bool,
+    security: String,
+    phases: Vec<PhaseRow>,
+}
+
+/// A part of a key.
+enum OwnedPart {
+    Text(Zeroizing<String>),
+    Bytes(Zeroizing<Vec<u8>>),
+    Integer(Zeroizing<i128>),
+}
+
+impl OwnedPart {
+    fn lent(&self) -> KeyPart<'_> {
+        match self {
+            Self::Text(text) => KeyPart::Text(text),
+            Self::Bytes(bytes) => KeyPart::Bytes(bytes),
+            Self::Integer(integer) => KeyPart::Integer(**integer),
+        }
+    }
+}
+
+/// The matching of these keys, which are texts, bytes, integers, or tuples of these, and its time
+/// limit.
+///
+/// # Errors
+///
+/// A key is of another class, of another type than the first, or there twice; or a term is unknown.
+pub(crate) fn order(
+    keys: &Bound<'_, PyList>,
+    terms: &CommonTerms,
+) -> PyResult<(Match, Option<Duration>)> {
+    let py = keys.py();
+    let said = |name: &str, error: String| error::usage(py, &format!("{name}: {error}"));
+    let to: MatchRecipient = terms.to.parse().map_err(|error| said("to", error))?;
+    let how = terms.normalize.parse();
+    let how: Normalization = how.map_err(|error| said("normalize", error))?;
+    let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
+    let limit = limit.transpose()?;
+    let mut parts = Vec::with_capacity(keys.len());
+    for (row, key) in keys.iter().enumerate() {
+        parts.push(key_of(&format!("ids[{row}]"), &key, how)?);
+    }
+    let lent = parts
+        .iter()
+        .map(|key| -> Vec<KeyPart<'_>> { key.iter().map(OwnedPart::lent).collect() });
+    let order = Match::of_parts(lent).map_err(|error| error::raise(py, error))?;
+    Ok((order.normalized(how).to(to).time_limit(limit), limit))
+}
+
+fn key_of(at: &str, key: &Bound<'_, PyAny>, how: Normalization) -> PyResult<Vec<OwnedPart>> {
+    match key.cast::<PyTuple>() {
+        Ok(parts) => {
+            let parts = parts.iter().enumerate();
+            let parts = parts.map(|(number, part)| part_of(&format!("{at}[{number}]"), &part, how));
+            parts.collect()
+        }
+        Err(_) => Ok(vec![part_of(at, key, how)?]),
+    }
+}
+
+fn part_of(at: &str, part: &Bound<'_, PyAny>, how: Normalization) -> PyResult<OwnedPart> {
+    let py = part.py();
+    let refused = |why: &str| Err(error::input(py, &format!("{at} {why}")));
+    if let Ok(text) = part.cast::<PyString>() {
+        let Ok(text) = text.to_str() else {
+            return refused("has half of a surrogate pair, which is no character; leave it out");
+        };
+        let text = how.apply(text);
+        return match text.trim().is_empty() {
+            true => refused("is an empty text; fill it, or leave its row out"),
+            false => Ok(OwnedPart::Text(text)),
+        };
+    }
+    if let Ok(bytes) = part.cast::<PyBytes>() {
+        return Ok(OwnedPart::Bytes(Zeroizing::new(bytes.as_bytes().to_vec())));
+    }
+    if part.is_instance_of::<PyInt>() && !part.is_instance_of::<PyBool>() {
+        return match part.extract::<i128>() {
+            Ok(integer) => Ok(OwnedPart::Integer(Zeroizing::new(integer))),
+            Err(_) => refused("is an integer of more than 128 bits; give texts"),
+        };
+    }
+    let class = part.get_type().name()?;
+    refused(&format!(
+        "has the class {class}, and ids are texts, integers, bytes, or tuples of these; give \
+         texts, \
+         by str()"
+    ))
+}
+
+impl Common {
+    pub(crate) fn new(outcome: MatchOutcome) -> Self {
+        Self {
+            rows: outcome.common,
+            peer_ids: outcome.peer_keys,
+            asked: outcome.asked,
+            security: outcome.threat_model.to_string(),
+            phases: phases(&outcome.cost),
+        }
+    }
+}

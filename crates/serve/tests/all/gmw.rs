@@ -1,0 +1,113 @@
+//! Runs by `gmw`: a function has another form there, no scheme, and a bound of memory.
+
+use tacit::session::{AbortReason, OtExtension, ProtocolId};
+use tacit::{Error, Function, Job, ProtocolError, Role, Session};
+use tacit_serve::{Limits, Offer, Offers, Policy};
+
+use crate::scene::{Scene, millionaires};
+
+/// `millionaires`, of which the one of 16 bits stands for the form for `gmw`.
+fn both_forms(scene: &Scene) -> Offer {
+    Offer {
+        protocols: vec![ProtocolId::Direct, ProtocolId::Gmw],
+        shallow: vec![millionaires(16)],
+        ..scene.offer(vec![millionaires(8)])
+    }
+}
+
+fn by_gmw(session: &mut Session, function: &Function, b: u32) -> Result<bool, Error> {
+    let job = Job::new(function, Role::Evaluator).gmw().input("b", b);
+    Ok(job.run(session)?.outputs["a_is_richer"].to_text() == "1")
+}
+
+#[track_caller]
+fn is_refused<T: std::fmt::Debug>(result: Result<T, Error>) {
+    match result {
+        Err(Error::Protocol(
+            ProtocolError::PeerAborted(AbortReason::NotAllowed)
+            | ProtocolError::PeerIncompatible(_),
+        )) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_peer_runs_each_form_by_its_protocols_and_by_no_other() {
+    let scene = Scene::new(1);
+    let policy = scene.policy(vec![both_forms(&scene)], vec![], Scene::limits());
+    let service = scene.start(policy);
+    let (small, shallow) = (millionaires(8), millionaires(16));
+    let mut session = scene.session(&service, 0).expect("a session");
+    for _ in 0..2 {
+        assert!(by_gmw(&mut session, &shallow, 40).expect("a run"));
+        assert!(!by_gmw(&mut session, &shallow, 42).expect("a run"));
+        assert!(scene.richer(&mut session, &small, 40).expect("a run"));
+    }
+    drop(session);
+    let mut session = scene.session(&service, 0).expect("a session");
+    is_refused(by_gmw(&mut session, &small, 40));
+    let mut session = scene.session(&service, 0).expect("a session");
+    is_refused(scene.richer(&mut session, &shallow, 40));
+    let metrics = service.metrics();
+    assert!(metrics.contains("protocol=\"gmw\""), "{metrics}");
+}
+
+#[test]
+fn what_is_the_same_in_both_forms_is_offered_once() {
+    let scene = Scene::new(1);
+    let offer = Offer {
+        shallow: vec![millionaires(8)],
+        ..both_forms(&scene)
+    };
+    let service = scene.start(scene.policy(vec![offer], vec![], Scene::limits()));
+    let mut session = scene.session(&service, 0).expect("a session");
+    let function = millionaires(8);
+    assert!(by_gmw(&mut session, &function, 40).expect("a run"));
+    assert!(scene.richer(&mut session, &function, 40).expect("a run"));
+    let offers = Offers::ask(&mut session).expect("an answer");
+    let [offered] = &offers.functions[..] else {
+        panic!("{offers:?}");
+    };
+    assert_eq!(offered.protocols, ["direct", "gmw"]);
+    assert_eq!(offered.choices[0].gmw_digest, None);
+}
+
+/// Without a scheme nothing tells two offers apart.
+#[test]
+fn two_offers_of_gmw_for_a_function_are_refused_whatever_their_schemes() {
+    let scene = Scene::new(1);
+    let offer = |name: &str, scheme: &str| Offer {
+        name: name.to_owned(),
+        scheme: Some(scheme.parse().expect("a scheme")),
+        shallow: Vec::new(),
+        ..both_forms(&scene)
+    };
+    let offers = vec![offer("one", "prf"), offer("other", "half-gates/two-call")];
+    let policy = Policy::new(scene.peer_list(), offers, vec![], Scene::limits(), None);
+    let error = policy.err().expect("they cannot be told apart");
+    assert!(error.to_string().contains("the same function"), "{error}");
+}
+
+/// Rows, masks and what makes OTs count, and silent OTs are kept for both directions.
+#[test]
+fn memory_of_gmw_is_bounded() {
+    let scene = Scene::new(1);
+    let policy = |memory_mib, extension| {
+        let limits = Limits {
+            memory_mib,
+            ..Scene::limits()
+        };
+        let offers = vec![both_forms(&scene)];
+        let policy = Policy::new(scene.peer_list(), offers, vec![], limits, None);
+        policy.and_then(|policy| policy.ot_extension(extension))
+    };
+    let told = |refused: Result<Policy, tacit_serve::policy::Error>| {
+        refused.err().expect("too little").to_string()
+    };
+    let little = told(policy(16, None));
+    assert!(little.contains("millionaires by gmw"), "{little}");
+    assert!(policy(17, None).is_ok());
+    let silent = told(policy(100, Some(OtExtension::Silent)));
+    assert!(silent.contains("millionaires by gmw"), "{silent}");
+    assert!(policy(200, Some(OtExtension::Silent)).is_ok());
+}

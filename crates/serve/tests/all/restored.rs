@@ -1,0 +1,70 @@
+//! A service whose stock was restored from a copy.
+
+use std::fs;
+use std::path::Path;
+
+use tacit::stock::Stocks;
+use tacit::{Job, Role};
+use tacit_serve::Event;
+
+use crate::scene::{Scene, aes};
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("room");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        match entry.file_type().expect("a type").is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).expect("room")),
+        }
+    }
+}
+
+/// The peer has done nothing, and would be blocked for what it cannot mend.
+#[test]
+fn a_stock_that_this_party_restored_is_not_held_against_the_peer() {
+    let scene = Scene::new(1);
+    let [own, backup, notes] =
+        ["own", "backup", "notes"].map(|name| scene.folder.path().join(name));
+    let open = || Stocks::open_witnessed(&own, 1 << 30, &notes).expect("a folder");
+    let offers = || vec![scene.offer(vec![aes()])];
+    let policy = || scene.policy(offers(), vec![scene.level(0, 3)], Scene::limits());
+    let theirs = scene.stocks("peer0", 1 << 30);
+    let service = scene.start_on(policy(), open());
+    let mut session = scene.session(&service, 0).expect("a session");
+    scene.prepare(&mut session, &theirs, 3).expect("a stock");
+    session.close().expect("in order");
+    drop(service);
+    copy(&own, &backup);
+    let service = scene.start_on(policy(), open());
+    let mut session = scene.session(&service, 0).expect("a session");
+    scene.encrypt(&mut session, &theirs);
+    session.close().expect("in order");
+    drop(service);
+    fs::remove_dir_all(&own).expect("unlocked");
+    fs::rename(&backup, &own).expect("a name that is free");
+
+    let service = scene.start_on(policy(), open());
+    let mut session = scene.session(&service, 0).expect("a session");
+    let function = aes();
+    let job = Job::new(&function, Role::Evaluator).prepared(&theirs);
+    let block = scene.block();
+    job.input("block", block)
+        .run(&mut session)
+        .expect_err("old");
+    scene.event(|event| {
+        matches!(event, Event::RunFailed { reason, .. } if reason.contains("restored from an old"))
+    });
+    // What is held against the peer is told before that.
+    let is_held = |event: &Event| {
+        matches!(
+            event,
+            Event::Refused {
+                what: "behaviour",
+                ..
+            }
+        )
+    };
+    assert!(!scene.events().iter().any(is_held), "{:?}", scene.events());
+}

@@ -1,0 +1,123 @@
+//! The record of a chain of runs.
+
+use super::Records;
+use crate::codec::{Fields, Malformed};
+use crate::storage::Entry;
+use crate::witness::ChainChange;
+use crate::{Policy, StockError};
+
+/// A chain of runs that share kept values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChainRecord {
+    pub(crate) id: [u8; 16],
+    /// Attempts to run that were started.
+    pub(crate) attempt: u64,
+    /// The version up to which both parties have every value; 0 before the first.
+    pub(crate) latest: u64,
+    /// The version that is durable here and may be at the peer; 0 where there is none.
+    pub(crate) pending: u64,
+    /// Why it was killed.
+    pub(crate) killed: Option<String>,
+    pub(crate) policy: Policy,
+    /// The program whose runs may use the chain; without one, functions of none.
+    pub(crate) program: Option<[u8; 32]>,
+    /// How often the record has changed.
+    pub(crate) changes: u64,
+}
+
+impl ChainRecord {
+    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut fields = Fields::of(bytes);
+        let id = fields.array()?;
+        let (attempt, latest, pending) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let is_killed = match fields.u8()? {
+            0 => false,
+            1 => true,
+            _ => return Err(Malformed::Value("state")),
+        };
+        let length = usize::from(fields.u16()?);
+        let reason = String::from_utf8(fields.bytes(length)?.to_vec());
+        let reason = reason.map_err(|_| Malformed::Value("reason"))?;
+        let policy = Policy::parse(&mut fields)?;
+        let program = match fields.u8()? {
+            0 => None,
+            1 => Some(fields.array()?),
+            _ => return Err(Malformed::Value("program")),
+        };
+        let changes = fields.later_u64()?;
+        fields.end()?;
+        Ok(Self {
+            id,
+            attempt,
+            latest,
+            pending,
+            killed: is_killed.then_some(reason),
+            policy,
+            program,
+            changes,
+        })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let reason = self.killed.as_deref().unwrap_or_default();
+        [
+            &self.id[..],
+            &self.attempt.to_le_bytes(),
+            &self.latest.to_le_bytes(),
+            &self.pending.to_le_bytes(),
+            &[u8::from(self.killed.is_some())],
+            &(reason.len() as u16).to_le_bytes(),
+            reason.as_bytes(),
+            &self.policy.to_bytes(),
+            &[u8::from(self.program.is_some())],
+            self.program.as_ref().map_or(&[], |program| &program[..]),
+            &self.changes.to_le_bytes(),
+        ]
+        .concat()
+    }
+}
+
+fn key(chain: &str) -> Vec<u8> {
+    [b"c", chain.as_bytes()].concat()
+}
+
+impl Records<'_> {
+    pub(crate) fn chain(&self, chain: &str) -> Result<Option<ChainRecord>, StockError> {
+        self.get(&key(chain), ChainRecord::parse)
+    }
+
+    pub(crate) fn put_chain(
+        &mut self,
+        chain: &str,
+        record: &ChainRecord,
+    ) -> Result<(), StockError> {
+        let mut record = record.clone();
+        record.changes += 1;
+        let change = ChainChange::Changed(record.changes);
+        self.chains.push((record.id, change));
+        self.put(&key(chain), &record.to_bytes())
+    }
+
+    pub(crate) fn remove_chain(&mut self, chain: &str) -> Result<(), StockError> {
+        if let Some(record) = self.chain(chain)? {
+            let never_was = record.latest == 0 && record.killed.is_none();
+            let change = if never_was {
+                ChainChange::NeverWas
+            } else {
+                ChainChange::Ended
+            };
+            self.chains.push((record.id, change));
+        }
+        self.remove(&key(chain))
+    }
+
+    /// All chains by name.
+    pub(crate) fn chains(&self) -> Result<Vec<(String, ChainRecord)>, StockError> {
+        let parse = |(key, value): Entry| {
+            let record = self.parsed(&key, &value, ChainRecord::parse)?;
+            let name = key.get(1..).unwrap_or_default();
+            Ok((String::from_utf8_lossy(name).into_owned(), record))
+        };
+        self.scan(b"c")?.into_iter().map(parse).collect()
+    }
+}

@@ -1,0 +1,325 @@
+//! What a user can do about an error, in a library's terms.
+//!
+//! An error's text says what happened. Its [`Advice`] is a sentence in which each [`Remedy`] stands
+//! as a value: the command names it by its flags and subcommands, Python by arguments, and
+//! [`Display`](fmt::Display) by what the library calls it, which is what pages show.
+
+mod network;
+mod protocol;
+mod stock;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::Error;
+use crate::session::DifferingParameter;
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $setting:ident $name:literal)*) => {
+        /// What both parties may be asked to give alike, or one to give otherwise.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Setting { $($(#[$doc])* $setting,)* }
+
+        impl Setting {
+            /// What the library calls it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$setting => $name,)* }
+            }
+        }
+    };
+}
+settings! {
+    /// The values of a function's parameters.
+    Params "parameters"
+    /// Public inputs.
+    Public "public values"
+    /// The run of a program.
+    Entry "entry"
+    /// Who gives which input of a circuit file.
+    Owners "owners"
+    /// Who gets which result of a circuit file.
+    Recipients "recipients"
+    /// Types of a circuit file's ports.
+    Types "types"
+    /// How a circuit file numbers the bits of numbers.
+    BitOrder "bit order"
+    /// The role or party that this side is.
+    Role "role"
+    /// The garbling scheme.
+    Scheme "scheme"
+    /// The protocol.
+    Protocol "protocol"
+    /// The threat model.
+    Security "threat model"
+    /// The statistical security parameter.
+    SecurityBits "statistical security"
+    /// What base OTs rest on.
+    BaseOt "kind of base OTs"
+    /// How OTs are extended.
+    OtExtension "OT extension"
+    /// Circuits of an outsourced run.
+    Copies "number of circuits"
+    /// How many runs to prepare.
+    Runs "number of runs"
+    /// Components to prepare.
+    Components "components"
+    /// OTs to prepare.
+    Ots "number of OTs"
+    /// AND gates to prepare.
+    Ands "number of AND gates"
+    /// How often a session runs.
+    Repeat "number of runs"
+    /// The chain of saved values.
+    Chain "chain"
+    /// Who may use a chain's values.
+    Policy "policy"
+    /// Leave to replace a kept value.
+    Replace "leave to replace values"
+    /// TCP without TLS.
+    PlainTcp "plain TCP"
+    /// The server that garbles.
+    Generator "generator"
+    /// The server that evaluates.
+    Cloud "cloud"
+}
+
+/// What a user can do or give. Each front end has a name for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// These settings.
+    Settings(&'static [Setting]),
+    /// A setting with this value.
+    Set(Setting, String),
+    /// A new epoch with the peer, which drops all that was prepared with it.
+    NewEpoch,
+    /// Removes a chain of saved values, of this name if it is known.
+    DropChain(Option<String>),
+    /// Moves the chain of this name to another program.
+    AdoptChain(String),
+    /// Drops prepared material that cannot be used.
+    DropStock,
+    /// Finds and withdraws what is damaged.
+    CheckStock,
+    /// Lists what is prepared.
+    ListStock,
+    /// Gives back the room of what is used.
+    CompactStock,
+    /// The most bytes that a stock may have.
+    StockLimit,
+    /// Prepares material ahead of runs.
+    Prepare,
+    /// Prepares checked executions of the function of this name, for runs at this s.
+    PrepareBatch(String, u8),
+    /// Clears the count of tries that did not end.
+    ClearTries,
+    /// Makes an identity.
+    MakeIdentity,
+    /// Invites a party to pair.
+    Invite,
+    /// Shows what a function is, with its digest.
+    Inspect,
+    /// Lists what a service offers to this party.
+    ListOffers,
+    /// The functions that a service offers.
+    OfferedFunctions,
+    /// The orders that a service keeps in stock.
+    OfferedStock,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Settings(settings) => return f.write_str(&listed(settings, Setting::name)),
+            Self::Set(setting, value) => return write!(f, "{} {value}", setting.name()),
+            Self::NewEpoch => "a new epoch",
+            Self::DropChain(_) => "`drop_chain`",
+            Self::AdoptChain(_) => "`adopt`",
+            Self::DropStock | Self::ListStock => "the list of what is in stock",
+            Self::CheckStock => "a check of the stock",
+            Self::CompactStock => "compacting the stock",
+            Self::StockLimit => "the limit of the stock",
+            Self::Prepare => "a preparation",
+            Self::PrepareBatch(..) => "a preparation of a batch",
+            Self::ClearTries => "`clear_tries`",
+            Self::MakeIdentity => "a new identity",
+            Self::Invite => "a new invitation",
+            Self::Inspect => "the digest",
+            Self::ListOffers => "its offers",
+            Self::OfferedFunctions => "the functions that it offers",
+            Self::OfferedStock => "what it keeps in stock",
+        })
+    }
+}
+
+/// The names of settings for a sentence.
+#[must_use]
+pub fn listed(settings: &[Setting], name: impl Fn(Setting) -> &'static str) -> String {
+    let names: Vec<_> = settings.iter().map(|setting| name(*setting)).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A part of an [`Advice`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Words(Cow<'static, str>),
+    Remedy(Remedy),
+}
+
+/// A sentence that says what to do about an error; empty if there is nothing to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advice(pub(crate) Vec<Part>);
+
+impl Advice {
+    /// What to do about an error of what is in stock.
+    #[must_use]
+    pub fn of_stock(error: &tacit_stock::StockError) -> Self {
+        stock::advice(error)
+    }
+
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What can be done or given, in the order in which the sentence names it.
+    pub fn remedies(&self) -> impl Iterator<Item = &Remedy> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Words(_) => None,
+            Part::Remedy(remedy) => Some(remedy),
+        })
+    }
+
+    /// The sentence in which each remedy is called as `name` says.
+    #[must_use]
+    pub fn in_words(&self, name: impl Fn(&Remedy) -> String) -> String {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Remedy(remedy) => name(remedy).into(),
+        });
+        parts.collect()
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_words(Remedy::to_string))
+    }
+}
+
+/// An [`Advice`] of words, remedies in parentheses, settings in brackets and texts in braces.
+macro_rules! advice {
+    (@part $words:literal) => { Part::Words($words.into()) };
+    (@part {$text:expr}) => { Part::Words($text.into()) };
+    (@part ($remedy:expr)) => { Part::Remedy($remedy) };
+    (@part [$($setting:ident),+]) => { Part::Remedy(Remedy::Settings(&[$(Setting::$setting),+])) };
+    (= $advice:expr) => { $advice };
+    ($($part:tt)*) => {{
+        #[allow(unused_imports)]
+        use $crate::advice::{Advice, Part, Remedy, Remedy::*, Setting};
+        Advice(vec![$($crate::advice::advice!(@part $part)),*])
+    }};
+}
+pub(crate) use advice;
+
+/// The [`advice`] for each case of an error; after `=`, an expression that gives it.
+macro_rules! advices {
+    ($error:expr; $($case:pat => ($($part:tt)*)),* $(,)?) => {
+        match $error { $($case => $crate::advice::advice!($($part)*),)* }
+    };
+}
+use advices;
+
+/// Two parties have different functions.
+fn same_function() -> Advice {
+    advice!(
+        "give both the same function or file, "
+        [Params, Public, Entry, Owners, Recipients, Types, BitOrder]
+        ", and compare " (Inspect)
+        " at both: of a program names and the order of variants count, too"
+    )
+}
+
+/// Two parties gave these parameters different values.
+fn same_parameters(differing: &[DifferingParameter]) -> Advice {
+    let mut advice = advice!("give both the same ");
+    for (number, parameter) in differing.iter().enumerate() {
+        let more = advice!({ if number == 0 { "" } else { ", " } }(Set(
+            Setting::Params,
+            parameter.name.clone()
+        )));
+        advice.0.extend(more.0);
+    }
+    advice
+}
+
+impl Error {
+    /// What a user can do about it, and in the words of each front end
+    /// ([`in_words`](Advice::in_words)).
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        advices! { self;
+            Self::Protocol(error) => (= protocol::advice(error)),
+            Self::Network(error) => (= network::advice(error)),
+            Self::Stock(error) => (= stock::advice(error)),
+            Self::OfParty { error, .. } => (= protocol::advice_of_three(error)),
+            Self::Material { advice, .. } | Self::ChainsDiffer { advice, .. } => (= advice.clone()),
+            Self::StockDestroyed { left: None, .. } => ("have the peer drop its half with "
+                (NewEpoch) ", and prepare with it again only if you know why it failed"),
+            Self::StockDestroyed { left: Some(_), .. } => ("before anything else drop what is "
+                "left here with " (NewEpoch) ", have the peer do the same, and prepare with it "
+                "again only if you know why it failed"),
+            Self::OtherFunction { differing, .. } => (= match &differing[..] {
+                [] => same_function(),
+                differing => same_parameters(differing),
+            }),
+            Self::JoinsNot { .. } => ("give both parties "
+                (Set(Setting::Protocol, "gmw".to_owned()))),
+            Self::OtherSize { .. } => ("give both parties the same " [Params] ", or none"),
+            Self::SessionOver { .. } => ("give both sides the same " [Repeat] ", or open a new "
+                "session for more"),
+            Self::NothingChecked { function, statistical_security_bits: bits } => ("both parties "
+                "prepare some with " (PrepareBatch(function.clone(), *bits))),
+            Self::StockLacks { .. } => ("both prepare some with " (Prepare) ", or let the run "
+                "make what is missing"),
+            Self::TooManyTries { .. } => ("find out why they did not end, and then clear the "
+                "count with " (ClearTries)),
+            Self::ExecutionTooLarge { enough: Some(count), .. } => ("prepare more of them "
+                "together, which takes fewer circuits for each: "
+                (Set(Setting::Runs, count.to_string())) " at both parties is enough"),
+            Self::ExecutionTooLarge { enough: None, .. } => ("no larger batch makes it small "
+                "enough: cut the function into smaller ones, and run these one after the other"),
+            Self::SchemeNotForBatch { .. } => ("choose half-gates or three-halves at both parties"),
+            Self::SchemeNotForAuthenticated { .. } => ("choose half-gates with either hash at "
+                "both parties"),
+            Self::SchemeNotForOutsourced { .. } => ("choose half-gates with either hash at all "
+                "three parties"),
+            Self::ChainBaseOt { .. } => ("leave out " [BaseOt] " at both, or begin another chain "
+                "with it"),
+            Self::OtherProgram { chain } => ("run the program that began the chain, with the "
+                "same " [Params] ", or move the chain to this one: " (AdoptChain(chain.clone()))
+                " at both that keep it"),
+            Self::Replaces { .. } => ("if that is meant, both that keep it give " [Replace] ", "
+                "or replace = true for a function of a service"),
+            Self::NoProtocol { .. } => ("ask for one of these, if your peer can be relied on for "
+                "it, and do not run otherwise"),
+            Self::Input(_) | Self::Circuit(_) | Self::Function(_) | Self::Library(_) => (),
+            Self::Randomness(_) | Self::ApiMisuse(_) => (),
+        }
+    }
+
+    /// The error with what to do about it, as the library calls it.
+    #[must_use]
+    pub fn with_advice(&self) -> String {
+        let advice = self.advice();
+        let separator = if advice.is_empty() { "" } else { "; " };
+        format!("{self}{separator}{advice}")
+    }
+}

@@ -1,0 +1,202 @@
+//! A run of `authenticated`: in a chain, from the stock, or from nothing.
+
+use tacit_function::Function;
+use tacit_ot::Security;
+use tacit_protocol::authenticated::{self, LotSize, SecurityBits, Terms};
+use tacit_protocol::session::RunTag;
+
+use super::{AgreedRun, Job, ProtocolRun, Ran, SecurityScope};
+use crate::authenticated::{ChainedOutcome, ChainedRun, construction, planned_at};
+use crate::cost::{Clock, Phase};
+use crate::driver::{run_script, seed};
+use crate::kept::ChainPlace;
+use crate::protocols::{Protocol, StatisticalSecurity};
+use crate::session::{CountedEpoch, OtNeed};
+use crate::stock::{StockedOutcome, StockedRun, Stocks};
+use crate::{Error, Session};
+
+pub(super) struct Authenticated;
+
+impl ProtocolRun for Authenticated {
+    fn protocol(&self) -> Protocol {
+        Protocol::Authenticated
+    }
+
+    fn check(&self, job: &Job<'_>) -> Result<(), Error> {
+        authenticated::check(job.task.function)?;
+        construction(job.scheme_id())?;
+        job.security.of_lots()?;
+        Ok(())
+    }
+
+    /// Those of a lot, each way.
+    fn ot_need(&self, job: &Job<'_>) -> OtNeed {
+        let ands = job.task.function.and_gates();
+        let ots = |security| LotSize::cheapest(ands, security).ots() as u64;
+        OtNeed {
+            count: job.security.of_lots().map_or(0, ots),
+            security: Security::Malicious,
+            is_bulk: true,
+        }
+    }
+
+    fn held_bits(&self, _function: &Function, asked: StatisticalSecurity) -> Option<u8> {
+        asked.of_lots().ok().map(SecurityBits::held_bits)
+    }
+
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+        let stocks = job.task.stocks.clone();
+        let stocks = stocks.as_ref();
+        if let Some(place) = stocks.and_then(|stocks| job.chain_place(stocks)) {
+            return job.run_in_chain(&place, agreed);
+        }
+        let AgreedRun {
+            session,
+            tag,
+            inputs,
+        } = agreed;
+        if let Some(ran) = job.run_from_stock(session, stocks, tag, inputs)? {
+            return Ok(ran);
+        }
+        if job.task.needs_stock {
+            return Err(Error::stock_lacks(job.task.function));
+        }
+        let bits = job.security.bits();
+        let (counted, setup) = session.take_epoch((job.task.role, bits), stocks)?;
+        let CountedEpoch {
+            epoch,
+            tried,
+            charge_bits,
+        } = counted;
+        let security = planned_at(bits, charge_bits, tried.as_ref())?;
+        let clock = Clock::start(session);
+        let terms = Terms {
+            security,
+            ..job.terms_of(tag)?
+        };
+        let seed = seed();
+        let ran = run_script(session.channel(), &mut job.watch, async |io| {
+            terms.run(io, inputs, epoch, &seed).await
+        });
+        if let (Err(error), Some(tried)) = (&ran, &tried) {
+            tried.note_cheat(error)?;
+        }
+        let (outputs, epoch) = ran?;
+        let security_scope = match tried {
+            None => SecurityScope::ThisRun,
+            Some(_) => SecurityScope::AllRuns {
+                made_at_bits: security.get(),
+            },
+        };
+        session.keep_epoch(CountedEpoch {
+            epoch,
+            tried,
+            charge_bits,
+        });
+        let run = clock.stop(Phase::Run, session);
+        Ok(Ran {
+            outputs,
+            phases: setup.into_iter().chain([run]).collect(),
+            security_scope: Some(security_scope),
+            makes_ots: true,
+            ..Ran::default()
+        })
+    }
+}
+
+impl<'f> Job<'f> {
+    /// The terms of the run, at the s that it is asked for at.
+    fn terms_of(&self, tag: RunTag) -> Result<Terms<'f>, Error> {
+        Ok(Terms {
+            function: self.task.function,
+            tag,
+            security: self.security.of_lots()?,
+            construction: construction(self.scheme_id())?,
+        })
+    }
+
+    /// The run in a chain, whose Δ serve it alone: it makes its own triples.
+    fn run_in_chain(&mut self, place: &ChainPlace, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+        let AgreedRun {
+            session,
+            tag,
+            inputs,
+        } = agreed;
+        let run = ChainedRun {
+            session,
+            terms: self.terms_of(tag)?,
+            inputs,
+            place,
+            watch: &mut self.watch,
+        };
+        let ChainedOutcome {
+            outputs,
+            chain,
+            made_at_bits,
+            phases,
+        } = run.run(self.task.role)?;
+        Ok(Ran {
+            outputs,
+            chain: Some(chain),
+            phases,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            makes_ots: true,
+            ..Ran::default()
+        })
+    }
+
+    /// The run from instances or triples in stock, where both parties have enough.
+    fn run_from_stock(
+        &mut self,
+        session: &mut Session,
+        stocks: Option<&Stocks>,
+        tag: RunTag,
+        inputs: &[bool],
+    ) -> Result<Option<Ran>, Error> {
+        if self.task.function.has_saved_values() {
+            return Ok(None);
+        }
+        let (role, security, scheme) = (self.task.role, self.security, self.scheme_id());
+        let (runs, preparation) = ((Protocol::Authenticated, role), Clock::start(session));
+        let are_there = |session: &Session| match stocks {
+            Some(stocks) => stocks.has_lot(session, role, (self.task.function, scheme), security),
+            None => Ok(false),
+        };
+        let (true, Some(stocks)) = (session.takes_from_stock(runs, are_there)?, stocks) else {
+            return Ok(None);
+        };
+        let mut opened = StockedRun::open(session, stocks, role)?;
+        let run = StockedRun {
+            session,
+            opened: &mut opened,
+            terms: self.terms_of(tag)?,
+            scheme,
+            inputs,
+            leases: self.task.lease_order(),
+            watch: &mut self.watch,
+        };
+        let ran = run.run()?;
+        session.keep_stock(opened);
+        let Some(StockedOutcome {
+            outputs,
+            online,
+            made_at_bits,
+            from_stock,
+        }) = ran
+        else {
+            session.end_of_stock(runs);
+            return Ok(None);
+        };
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        Ok(Some(Ran {
+            outputs,
+            phases,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            from_stock: Some(from_stock),
+            ..Ran::default()
+        }))
+    }
+}

@@ -1,0 +1,67 @@
+//! A run of `batch`.
+
+use tacit_function::Function;
+use tacit_protocol::batch::held_bits;
+
+use super::{AgreedRun, Job, ProtocolRun, Ran, SecurityScope};
+use crate::Error;
+use crate::cost::{Clock, Phase};
+use crate::protocols::{Protocol, StatisticalSecurity};
+use crate::session::OtNeed;
+use crate::stock::{BatchOutcome, BatchRun, OpenedStock, check_scheme};
+
+pub(super) struct Batch;
+
+impl ProtocolRun for Batch {
+    fn protocol(&self) -> Protocol {
+        Protocol::Batch
+    }
+
+    /// Of functions only what can be run is ever in stock.
+    fn check(&self, job: &Job<'_>) -> Result<(), Error> {
+        check_scheme(job.scheme_id())
+    }
+
+    fn ot_need(&self, _job: &Job<'_>) -> OtNeed {
+        OtNeed::NONE
+    }
+
+    fn held_bits(&self, function: &Function, asked: StatisticalSecurity) -> Option<u8> {
+        Some(held_bits(asked.bits(), function))
+    }
+
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+        let AgreedRun {
+            session, inputs, ..
+        } = agreed;
+        let stocks = job.stocks()?;
+        let preparation = Clock::start(session);
+        let mut opened = OpenedStock::open(session, &stocks, job.task.role, job.scheme_id())?;
+        let run = BatchRun {
+            session,
+            opened: &mut opened,
+            function: job.task.function,
+            inputs,
+            statistical_security_bits: job.security.bits(),
+            threads: job.threads.get(),
+            leases: job.task.lease_order(),
+            watch: &mut job.watch,
+        };
+        let BatchOutcome {
+            outputs,
+            online,
+            made_at_bits,
+        } = run.run()?;
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        session.keep_stock(opened);
+        Ok(Ran {
+            outputs,
+            phases,
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            ..Ran::default()
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! A run of `gmw`: by crosses from the stock, or from nothing.
+
+use tacit_function::Schedule;
+use tacit_ot::Security;
+use tacit_protocol::gmw::{self, Run};
+
+use super::{AgreedRun, Job, ProtocolRun, Ran};
+use crate::cost::{Clock, FromStock, Phase};
+use crate::driver::{run_script, seed};
+use crate::ports;
+use crate::protocols::Protocol;
+use crate::session::OtNeed;
+use crate::stock::lease_crosses;
+use crate::{Error, Session};
+
+pub(super) struct Gmw;
+
+impl ProtocolRun for Gmw {
+    fn protocol(&self) -> Protocol {
+        Protocol::Gmw
+    }
+
+    fn check(&self, job: &Job<'_>) -> Result<(), Error> {
+        if job.names_scheme() {
+            return Err(Error::ApiMisuse("`gmw` garbles nothing; name no scheme"));
+        }
+        Ok(gmw::check(job.task.function)?)
+    }
+
+    /// An OT each way for each AND gate, at most, and those of a join's stage.
+    fn ot_need(&self, job: &Job<'_>) -> OtNeed {
+        let plan = job.task.join.as_ref().map(|join| join.plan);
+        let of_stage = plan.filter(|plan| plan.bin_count() > 0).map_or(0, |plan| {
+            plan.sizes.shards.saturating_mul(plan.sizes.vole_ots())
+        });
+        OtNeed {
+            count: job.task.function.and_gates().saturating_add(of_stage),
+            security: Security::SemiHonest,
+            is_bulk: true,
+        }
+    }
+
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+        let AgreedRun {
+            session,
+            inputs,
+            tag,
+        } = agreed;
+        let (role, function) = (job.task.role, job.task.function);
+        let mut phases = Vec::new();
+        let (mut staged, mut keys_of_bins) = (None, None);
+        if let Some(join) = &job.task.join
+            && let Some(made) = join.input_of(role)
+        {
+            let clock = Clock::start(session);
+            let (bits, keys) = join.run(session, (role, tag), &mut job.watch)?;
+            staged = Some(ports::with_made(function, role, inputs, (made, &bits)));
+            keys_of_bins = keys;
+            phases.push(clock.stop(Phase::Match, session));
+        }
+        let inputs = staged.as_ref().map_or(inputs, |bits| &bits[..]);
+        let schedule = &function.schedule()?;
+        if let Some(mut ran) = job.run_from_crosses(session, schedule, inputs)? {
+            phases.append(&mut ran.phases);
+            return Ok(Ran {
+                phases,
+                keys_of_bins,
+                ..ran
+            });
+        }
+        if job.task.needs_stock && schedule.total_ots() != [0, 0] {
+            return Err(Error::stock_lacks(function));
+        }
+        let (mut directions, setup) = session.take_directions(role)?;
+        phases.extend(setup);
+        let clock = Clock::start(session);
+        let (run, seed) = (Run { function, schedule }, seed());
+        let outputs = run_script(session.channel(), &mut job.watch, async |io| {
+            run.run(io, inputs, &mut directions, &seed).await
+        })?;
+        session.keep_directions(directions);
+        phases.push(clock.stop(Phase::Run, session));
+        Ok(Ran {
+            outputs,
+            phases,
+            makes_ots: true,
+            keys_of_bins,
+            ..Ran::default()
+        })
+    }
+}
+
+impl Job<'_> {
+    /// The run by crosses in stock, where both parties have enough.
+    fn run_from_crosses(
+        &mut self,
+        session: &mut Session,
+        schedule: &Schedule,
+        inputs: &[bool],
+    ) -> Result<Option<Ran>, Error> {
+        let preparation = Clock::start(session);
+        let (function, role) = (self.task.function, self.task.role);
+        let stocks = self.task.stocks.clone();
+        let leases = self.task.lease_order();
+        let Some(masks) = lease_crosses(session, stocks.as_ref(), (role, schedule), leases)? else {
+            return Ok(None);
+        };
+        let (run, online) = (Run { function, schedule }, Clock::start(session));
+        let outputs = run_script(session.channel(), &mut self.watch, async |io| {
+            run.run_stocked(io, inputs, masks).await
+        })?;
+        Ok(Some(Ran {
+            outputs,
+            phases: vec![
+                preparation.until(Phase::Preparation, &online),
+                online.stop(Phase::Run, session),
+            ],
+            from_stock: Some(FromStock::Crosses),
+            ..Ran::default()
+        }))
+    }
+}

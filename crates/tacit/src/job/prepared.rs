@@ -1,0 +1,66 @@
+//! A run of `prepared`.
+
+use tacit_garble::with_scheme;
+use tacit_ot::Security;
+use tacit_protocol::prepared;
+
+use super::{AgreedRun, Job, NOT_OFFERED, ProtocolRun, Ran};
+use crate::Error;
+use crate::cost::{Clock, Phase};
+use crate::protocols::Protocol;
+use crate::session::OtNeed;
+use crate::stock::{OpenedStock, PreparedRun};
+
+pub(super) struct Prepared;
+
+impl ProtocolRun for Prepared {
+    fn protocol(&self) -> Protocol {
+        Protocol::Prepared
+    }
+
+    fn check(&self, job: &Job<'_>) -> Result<(), Error> {
+        Ok(prepared::check(job.task.function, job.scheme_id())?)
+    }
+
+    /// They are in stock, or all of them are made.
+    fn ot_need(&self, job: &Job<'_>) -> OtNeed {
+        job.task.ots_of_inputs(Security::Malicious)
+    }
+
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+        let AgreedRun {
+            session,
+            tag,
+            inputs,
+        } = agreed;
+        let stocks = job.stocks()?;
+        let preparation = Clock::start(session);
+        let scheme = job.scheme_id();
+        let mut opened = OpenedStock::open(session, &stocks, job.task.role, scheme)?;
+        let place = job.chain_place(&stocks);
+        let visitor = PreparedRun {
+            session,
+            opened: &mut opened,
+            function: job.task.function,
+            tag,
+            inputs,
+            place: place.as_ref(),
+            leases: job.task.lease_order(),
+            watch: &mut job.watch,
+        };
+        let outcome = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
+        let online = outcome.online;
+        let phases = vec![
+            preparation.until(Phase::Preparation, &online),
+            online.stop(Phase::Run, session),
+        ];
+        session.keep_stock(opened);
+        Ok(Ran {
+            outputs: outcome.outputs,
+            chain: outcome.chain,
+            phases,
+            and_gates_on_the_spot: outcome.ands_on_the_spot,
+            ..Ran::default()
+        })
+    }
+}

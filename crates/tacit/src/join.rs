@@ -1,0 +1,268 @@
+//! Joins: two tables that a function reads by their pairs.
+//!
+//! A program with a `join` is lowered to a function and a [`JoinPlan`]. A [`Job`](crate::Job) by
+//! `gmw` that is given the plan and this party's [`JoinedTable`] first runs the
+//! [stage](tacit_protocol::matching) that makes the function's two inputs of the tables, and then
+//! the function. What the messages show depends on the plan alone.
+//!
+//! | step | what |
+//! |---|---|
+//! | [`TableRows`] | a table's rows, as they are read: each a [`KeyEncoding`] and bits |
+//! | [`Session::tell_sizes`](crate::Session::tell_sizes) | of a program that leaves sizes open: each party tells those of its table |
+//! | [`TableRows::by_key`] | the table, in which no key has too many rows |
+//! | [`Job::join`](crate::Job::join) | the run |
+//!
+//! The digest on which the parties agree is SHA-256 of "tacit join run 1\0" ‖ the function's digest
+//! (32) ‖ for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0
+//! garbler, 1 evaluator), parts of a key (8), of each the field's name, its kind (1: 1 text, 2 text
+//! as an address of mail, 3 bytes, 4 a number of bits) and bits (8), fields of a row (8), of each
+//! its name and bits (8) ‖ most rows of a key (8) ‖ who places (1: 0 left, 1 right) ‖ bits of an
+//! element and number of elements of the result by pair (8, 8), zeros without one. A name is the
+//! number of its bytes (8) and these. The tables are no ports of the function, so that its own
+//! digest does not say which columns are joined and read.
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::{Digest, Type, Value};
+use tacit_function::{Function, Role};
+use tacit_protocol::matching::Join;
+use tacit_protocol::session::RunTag;
+use zeroize::Zeroizing;
+
+pub use tacit_function::join::{
+    Counted, JoinPlan, JoinSide, JoinTable, KeyKind, KeyNormalization, KeyPart, OpenParam,
+    ResultByPair, RowField,
+};
+pub use tacit_protocol::matching::{JoinedTable, KeyEncoding, TableRows, TooManyRows};
+
+use crate::driver::{run_script, seed};
+use crate::matching::Normalization;
+use crate::{Error, Progress, Session};
+
+/// Which of the placer's keys is in each bin.
+pub(crate) type KeyOfBin = Zeroizing<Vec<Option<u32>>>;
+
+/// A join of a run, with this party's table.
+pub(crate) struct JoinOfRun<'f> {
+    pub(crate) plan: &'f JoinPlan,
+    pub(crate) table: &'f JoinedTable,
+}
+
+/// Checks that `role` may give this table.
+///
+/// # Errors
+///
+/// It has more rows or keys than agreed, or its rows have other bits.
+pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(), Error> {
+    let side = side_of(plan, role);
+    let agreed = plan.table(side);
+    let found = [
+        (table.row_count() as u64, agreed.most_rows, "rows"),
+        (
+            table.keys().len() as u64,
+            agreed.most_keys,
+            "different keys",
+        ),
+    ];
+    for (found, most, what) in found {
+        if found > most {
+            return Err(Error::Input(format!(
+                "{} has {found} {what}, and {most} are the most that the parties agreed on",
+                agreed.input
+            )));
+        }
+    }
+    let bits = if side == plan.placer {
+        plan.sizes.placer_bits
+    } else {
+        plan.sizes.payload_bits
+    };
+    match table.payload_bits() as u64 == bits {
+        true => Ok(()),
+        false => Err(Error::ApiMisuse("a table's rows have the bits of the plan")),
+    }
+}
+
+/// Adds a part to a key's encoding. `bytes` are those of a text in UTF-8, of `bytes`, or the
+/// value's, lowest first, with zeros above it.
+///
+/// # Errors
+///
+/// A text is none, or empty; or there are other than as many bytes as the value has.
+pub fn with_part(key: KeyEncoding, kind: KeyKind, bytes: &[u8]) -> Result<KeyEncoding, Error> {
+    let wrong = |what: &str| Error::Input(what.to_owned());
+    match kind {
+        KeyKind::Text(normalization) => {
+            let text = str::from_utf8(bytes).map_err(|_| wrong("a key is no text in UTF-8"))?;
+            let how = match normalization {
+                KeyNormalization::None => Normalization::None,
+                KeyNormalization::Email => Normalization::Email,
+            };
+            let text = how.apply(text.trim_end_matches('\0'));
+            if text.is_empty() {
+                return Err(wrong("a key is an empty text"));
+            }
+            Ok(key.text(text.as_bytes()))
+        }
+        KeyKind::Bytes => Ok(key.text(bytes)),
+        KeyKind::Fixed { bits } if bytes.len() == (bits as usize).div_ceil(8) => {
+            Ok(key.fixed(bytes, bits as usize))
+        }
+        KeyKind::Fixed { .. } => Err(wrong("a part of a key has other bits than its type")),
+    }
+}
+
+/// The side whose table `role` owns.
+#[must_use]
+pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
+    if plan.left.owner == role {
+        JoinSide::Left
+    } else {
+        JoinSide::Right
+    }
+}
+
+/// What both parties agree on.
+pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
+    let mut hash = Sha256::new_with_prefix(b"tacit join run 1\0");
+    hash.update(function.digest().0);
+    let number = |hash: &mut Sha256, number: u64| hash.update(number.to_le_bytes());
+    let name = |hash: &mut Sha256, name: &str| {
+        number(hash, name.len() as u64);
+        hash.update(name);
+    };
+    for table in [&plan.left, &plan.right] {
+        name(&mut hash, &table.input);
+        number(&mut hash, table.most_rows);
+        number(&mut hash, table.most_keys);
+        hash.update([u8::from(table.owner == Role::Evaluator)]);
+        number(&mut hash, table.key.len() as u64);
+        for part in &table.key {
+            let (kind, bits) = match part.kind {
+                KeyKind::Text(KeyNormalization::None) => (1, 0),
+                KeyKind::Text(KeyNormalization::Email) => (2, 0),
+                KeyKind::Bytes => (3, 0),
+                KeyKind::Fixed { bits } => (4, bits),
+            };
+            name(&mut hash, &part.field);
+            hash.update([kind]);
+            number(&mut hash, bits.into());
+        }
+        number(&mut hash, table.row.len() as u64);
+        for field in &table.row {
+            name(&mut hash, &field.field);
+            number(&mut hash, field.bits);
+        }
+    }
+    number(&mut hash, plan.most_rows_of_key);
+    hash.update([u8::from(plan.placer == JoinSide::Right)]);
+    let by_pair = plan.by_pair.as_ref();
+    for of_result in by_pair.map_or([0, 0], |one| [one.element_bits, one.rows]) {
+        number(&mut hash, of_result);
+    }
+    Digest(hash.finalize().into())
+}
+
+impl JoinOfRun<'_> {
+    /// The name of the input that the stage makes for `role`, if there is a stage.
+    pub(crate) fn input_of(&self, role: Role) -> Option<&str> {
+        if self.plan.bin_count() == 0 {
+            return None;
+        }
+        Some(if self.places(role) {
+            &self.plan.placer_input
+        } else {
+            &self.plan.programmer_input
+        })
+    }
+
+    fn places(&self, role: Role) -> bool {
+        self.plan.placers().owner == role
+    }
+
+    /// Checks that the function has the plan's inputs, and the two parties a table each.
+    pub(crate) fn check(&self, function: &Function, role: Role) -> Result<(), Error> {
+        let plan = self.plan;
+        check_table(plan, role, self.table)?;
+        if plan.left.owner == plan.right.owner {
+            return Err(Error::ApiMisuse("the tables of a join are of two parties"));
+        }
+        if plan.bin_count() == 0 {
+            return Ok(());
+        }
+        let inputs = [
+            (
+                &plan.placer_input,
+                plan.placers(),
+                plan.placer_element_bits(),
+            ),
+            (
+                &plan.programmer_input,
+                plan.programmers(),
+                plan.programmer_element_bits(),
+            ),
+        ];
+        for (name, table, element_bits) in inputs {
+            let mut found = function.inputs().iter();
+            let found = found.find(|input| input.port.name == *name);
+            let is_right = found.is_some_and(|input| {
+                input.owner == table.owner
+                    && input.port.ty.width() as u64 == plan.bin_count() * element_bits
+            });
+            if !is_right {
+                return Err(Error::ApiMisuse(
+                    "a function of a join has the inputs of its plan",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the stage: the bits of this party's input, and at the placer which key each bin has.
+    pub(crate) fn run(
+        &self,
+        session: &mut Session,
+        (role, tag): (Role, RunTag),
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<(Zeroizing<Vec<bool>>, Option<KeyOfBin>), Error> {
+        let join = Join::new(self.plan.sizes, tag, session.ot_settings());
+        let (table, seed) = (self.table, seed());
+        let channel = session.channel();
+        if self.places(role) {
+            let (bits, keys) = run_script(channel, watch, async |io| {
+                join.placer_input(io, table, &seed).await
+            })?;
+            return Ok((bits, Some(keys)));
+        }
+        let bits = run_script(channel, watch, async |io| {
+            join.programmer_input(io, table, &seed).await
+        })?;
+        Ok((bits, None))
+    }
+
+    /// The result by pair in the order of the placer's rows, of the one by bins; nothing if it has
+    /// no elements.
+    pub(crate) fn by_row(
+        by_pair: &ResultByPair,
+        keys: Option<&KeyOfBin>,
+        by_bin: Option<&Value>,
+    ) -> Result<Option<Value>, Error> {
+        let bits = by_pair.element_bits as usize;
+        if by_pair.rows == 0 || bits == 0 {
+            return Ok(None);
+        }
+        let mut ordered = Zeroizing::new(vec![false; by_pair.rows as usize * bits]);
+        let element = by_bin.and_then(|value| value.elements().first().map(|one| one.ty().clone()));
+        if let (Some(value), Some(keys)) = (by_bin, keys) {
+            let by_bin = value.to_bits();
+            for (key, pair) in keys.iter().zip(by_bin.chunks_exact(bits)) {
+                let row = key.map(|key| key as usize);
+                if let Some(row) = row.filter(|row| *row < by_pair.rows as usize) {
+                    ordered[row * bits..][..bits].copy_from_slice(pair);
+                }
+            }
+        }
+        let element = element.unwrap_or_else(|| Type::bits(bits));
+        let ty = element.array(by_pair.rows as usize);
+        Ok(Some(Value::from_bits(&ty, &ordered)?))
+    }
+}

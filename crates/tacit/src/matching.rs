@@ -1,0 +1,319 @@
+//! Matching: the keys that two parties' tables have in common.
+//!
+//! A [`Match`] is a run of [plain intersection](tacit_protocol::matching), semi-honest. Before it
+//! the parties tell each other what they match and how many keys they have; then they agree on it
+//! by a proposal, as on every run. One of the two *asks*, and learns which of its keys the other
+//! has. That is the party that alone gets the result, else the one with fewer keys, else the one
+//! that connected. No role is given.
+//!
+//! | digest | SHA-256 of |
+//! |---|---|
+//! | what is matched | "tacit match meaning 1\0" ‖ how keys are normalised (1) ‖ who gets the result: 1 the party that connected, 2 the one that listened, 3 both (1) ‖ for keys that are not one text each, the type of each part: 1 text, 2 bytes, 3 integer (1 each) |
+//! | the run, in its proposal | "tacit match run 1\0" ‖ what is matched (32) ‖ keys of the party that connected (8) ‖ of the one that listened (8) |
+
+mod estimate;
+mod meaning;
+#[cfg(test)]
+mod tests;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Digest;
+use tacit_function::Role;
+use tacit_garble::SchemeId;
+use tacit_ot::Security;
+use tacit_protocol::matching::{KeyEncoding, Keys, MAX_KEYS, Plain, PlainSizes, exchange_sizes};
+use tacit_protocol::session::{ProtocolId, RunTag};
+use tacit_protocol::{Error as ProtocolError, Incompatibility};
+
+use crate::cost::{BaseOtSource, Clock, Cost, Phase, peak_memory_bytes};
+use crate::driver::seed;
+use crate::order::Order;
+use crate::protocols::ThreatModel;
+use crate::session::{OrderTerms, OtNeed, Side, wants_another};
+use crate::{Error, Session};
+use meaning::{Meaning, PartType, in_words};
+
+pub use estimate::MatchEstimate;
+pub use meaning::{KeyPart, MatchRecipient, Normalization};
+
+/// Most parts of a key.
+pub const MAX_KEY_PARTS: usize = 16;
+
+/// A matching of this party's keys with the peer's, which gives its own.
+///
+/// ```no_run
+/// use tacit::matching::{Match, Normalization};
+/// # fn matched(session: &mut tacit::Session) -> Result<(), tacit::Error> {
+/// let addresses = ["ann@example.org", "bob@example.org"];
+/// let order = Match::new(addresses)?.normalized(Normalization::Email);
+/// for common in order.run(session)?.common.unwrap_or_default() {
+///     println!("{}", addresses[common]);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub type Match = Order<'static, Intersection>;
+
+/// An intersection of keys. [`Match`] orders one.
+pub struct Intersection {
+    keys: Keys,
+    meaning: Meaning,
+}
+
+/// What a matching gave.
+#[derive(Debug)]
+pub struct MatchOutcome {
+    /// The numbers of this party's keys that the peer has too, from 0 and ascending, if this party
+    /// gets the result.
+    pub common: Option<Vec<usize>>,
+    /// How many keys the peer has.
+    pub peer_keys: u64,
+    /// Whether this party asked.
+    pub asked: bool,
+    /// Against whom the matching was secure: both parties are assumed to follow the protocol.
+    pub threat_model: ThreatModel,
+    /// What it took on this side.
+    pub cost: Cost,
+}
+
+impl Match {
+    /// A matching of these keys, with the result to both. They are compared byte by byte, so they
+    /// are normalised before.
+    ///
+    /// # Errors
+    ///
+    /// A key stands there twice, or there are more than 2^26.
+    pub fn new(keys: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Self, Error> {
+        let keys = keys.into_iter();
+        let encodings = keys.map(|key| KeyEncoding::default().text(key.as_ref()));
+        Self::of_encodings(encodings, Vec::new())
+    }
+
+    /// A matching of keys of some parts each, with the result to both. The parts of all keys have
+    /// the same types, on which both parties must agree: keys of one text each are those of
+    /// [`new`](Self::new), and so are no keys at all.
+    ///
+    /// # Errors
+    ///
+    /// A key stands there twice, has other types than the first one, has no parts or more than
+    /// [`MAX_KEY_PARTS`], or there are more than 2^26.
+    pub fn of_parts<'k>(
+        keys: impl IntoIterator<Item = impl AsRef<[KeyPart<'k>]>>,
+    ) -> Result<Self, Error> {
+        let mut types: Option<Vec<PartType>> = None;
+        let mut encodings = Vec::new();
+        for (row, key) in keys.into_iter().enumerate() {
+            let parts = key.as_ref();
+            if !(1..=MAX_KEY_PARTS).contains(&parts.len()) {
+                let found = parts.len();
+                return Err(Error::Input(format!(
+                    "the key of row {row} has {found} parts; give from 1 to {MAX_KEY_PARTS}"
+                )));
+            }
+            let own: Vec<_> = parts.iter().map(KeyPart::part_type).collect();
+            let first = types.get_or_insert_with(|| own.clone());
+            if own != *first {
+                let (first, own) = (in_words(first), in_words(&own));
+                return Err(Error::Input(format!(
+                    "the key of row {row} has the type {own}, and that of row 0 {first}; give \
+                     keys of one type"
+                )));
+            }
+            let begin = KeyEncoding::default();
+            encodings.push(
+                parts
+                    .iter()
+                    .fold(begin, |key, part| part.encoded_behind(key)),
+            );
+        }
+        let types = types.unwrap_or_default();
+        let is_text = types == [PartType::Text];
+        Self::of_encodings(encodings, if is_text { Vec::new() } else { types })
+    }
+
+    fn of_encodings(
+        encodings: impl IntoIterator<Item = KeyEncoding>,
+        types: Vec<PartType>,
+    ) -> Result<Self, Error> {
+        let keys = Keys::new(encodings).map_err(|twice| Error::Input(twice.to_string()))?;
+        if keys.len() as u64 > MAX_KEYS {
+            let found = keys.len();
+            return Err(Error::Input(format!(
+                "{found} keys are more than a matching takes; give at most {MAX_KEYS}"
+            )));
+        }
+        let meaning = Meaning {
+            types,
+            normalization: Normalization::None,
+            to: MatchRecipient::Both,
+        };
+        Ok(Self::of(Intersection { keys, meaning }))
+    }
+
+    /// Says how the keys were normalised, in which the peer's must agree.
+    #[must_use]
+    pub fn normalized(mut self, how: Normalization) -> Self {
+        self.task.meaning.normalization = how;
+        self
+    }
+
+    /// Says who gets the result: the peer says the same from its side.
+    #[must_use]
+    pub fn to(mut self, recipient: MatchRecipient) -> Self {
+        self.task.meaning.to = recipient;
+        self
+    }
+
+    /// Against whom a matching is secure.
+    #[must_use]
+    pub const fn threat_model(&self) -> ThreatModel {
+        ThreatModel::SemiHonest
+    }
+
+    /// Runs the matching over `session`; the peer runs its own.
+    ///
+    /// # Errors
+    ///
+    /// Whatever ends the run; the session is then spent.
+    pub fn run(self, session: &mut Session) -> Result<MatchOutcome, Error> {
+        session.greeted()?;
+        session.guarded_within(self.time_limit, |session| self.task.run(session))
+    }
+}
+
+/// Sizes on which both parties have agreed, and who asks.
+#[derive(Clone, Copy)]
+struct Agreed {
+    asks: bool,
+    sizes: PlainSizes,
+    digest: Digest,
+}
+
+impl Intersection {
+    fn run(&self, session: &mut Session) -> Result<MatchOutcome, Error> {
+        let threat_model = ThreatModel::SemiHonest;
+        let mut clock = Clock::start(session);
+        let own_keys = self.keys.len() as u64;
+        let meaning = self.meaning.digest(session.side());
+        let told = session.script(async |io| exchange_sizes(io, meaning, own_keys).await);
+        let peer_keys = told.map_err(|error| self.named(error, session.side()))?;
+        let agreed = self.agreed(session.side(), peer_keys)?;
+        let tag = session.agree(&agreed.terms(session.side()))?;
+        let mut phases = vec![clock.stop(Phase::Agreement, session)];
+        clock = Clock::start(session);
+        let common = self.intersect(session, agreed, tag)?;
+        phases.push(clock.stop(Phase::Run, session));
+        let has_ots = own_keys > 0 && peer_keys > 0;
+        let numbers = |common: Vec<bool>| {
+            let common = common.into_iter().enumerate();
+            common
+                .filter_map(|(key, is_common)| is_common.then_some(key))
+                .collect()
+        };
+        Ok(MatchOutcome {
+            common: common.map(numbers),
+            peer_keys,
+            asked: agreed.asks,
+            threat_model,
+            cost: Cost {
+                phases,
+                and_gates: 0,
+                and_gates_on_the_spot: 0,
+                ot_extension: has_ots.then(|| session.ot_extension()),
+                from_stock: None,
+                base_ots: has_ots.then_some(BaseOtSource::Fresh),
+                peak_memory_bytes: peak_memory_bytes(),
+            },
+        })
+    }
+
+    /// What both parties compute from both numbers of keys.
+    fn agreed(&self, side: Side, peer_keys: u64) -> Result<Agreed, Error> {
+        let own_keys = self.keys.len() as u64;
+        let asks = match self.meaning.to {
+            MatchRecipient::Me => true,
+            MatchRecipient::Peer => false,
+            MatchRecipient::Both if own_keys == peer_keys => side == Side::Connecting,
+            MatchRecipient::Both => own_keys < peer_keys,
+        };
+        let [placer, programmer] = in_order(asks, own_keys, peer_keys);
+        let sizes = PlainSizes::of(placer, programmer);
+        let sizes = sizes.map_err(|error| Error::Input(error.to_string()))?;
+        let [connecting, listening] = in_order(side == Side::Connecting, own_keys, peer_keys);
+        let digest = Sha256::new_with_prefix(b"tacit match run 1\0")
+            .chain_update(self.meaning.digest(side).0)
+            .chain_update(connecting.to_le_bytes())
+            .chain_update(listening.to_le_bytes());
+        Ok(Agreed {
+            asks,
+            sizes,
+            digest: Digest(digest.finalize().into()),
+        })
+    }
+
+    /// For each of this party's keys whether the peer has it, if this party is told.
+    fn intersect(
+        &self,
+        session: &mut Session,
+        agreed: Agreed,
+        tag: RunTag,
+    ) -> Result<Option<Vec<bool>>, Error> {
+        let to_both = self.meaning.to == MatchRecipient::Both;
+        let plain = Plain::new(agreed.sizes, tag, session.ot_settings(), to_both);
+        let (keys, seed) = (&self.keys, seed());
+        if agreed.asks {
+            return session.script(async |io| plain.place(io, keys, &seed).await.map(Some));
+        }
+        session.script(async |io| plain.program(io, keys, &seed).await)
+    }
+
+    /// The error of an exchange of sizes, which says what the peer was told where that is known.
+    fn named(&self, error: Error, side: Side) -> Error {
+        let ours = self.meaning.text();
+        let theirs = match error {
+            Error::Protocol(ProtocolError::PeerIncompatible(Incompatibility::Matching {
+                ref theirs,
+                ..
+            })) => {
+                let mut known = Meaning::all(&self.meaning.types);
+                let known = known.find(|known| theirs.ends_with(&known.digest(side).to_string()));
+                known.map_or_else(|| theirs.clone(), |known| known.text())
+            }
+            // Nothing was said yet that could be wrong, but that this is a matching.
+            error if wants_another(&error) => "to do something other than matching".to_owned(),
+            error => return error,
+        };
+        Incompatibility::Matching { ours, theirs }.into()
+    }
+}
+
+impl Agreed {
+    fn terms(self, side: Side) -> OrderTerms {
+        OrderTerms {
+            protocol: ProtocolId::Match,
+            // The side: who asks, both know.
+            role: match side {
+                Side::Connecting => Role::Evaluator,
+                Side::Listening => Role::Garbler,
+            },
+            statistical_security_bits: 0,
+            // There is none, and both say the same.
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            function: self.digest,
+            ots: OtNeed {
+                count: 128 * self.sizes.ask_columns * self.sizes.shards,
+                security: Security::SemiHonest,
+                is_bulk: true,
+            },
+        }
+    }
+}
+
+/// Own and peer's, the own first where that is so.
+fn in_order(is_own_first: bool, own: u64, peers: u64) -> [u64; 2] {
+    if is_own_first {
+        [own, peers]
+    } else {
+        [peers, own]
+    }
+}

@@ -1,0 +1,97 @@
+//! What a matching will probably take, before anything is sent.
+
+use std::time::Duration;
+
+use tacit_net::Link;
+use tacit_ot::Security;
+use tacit_ot::source::{self, Choice};
+
+use super::{Intersection, Match, MatchRecipient};
+use crate::Error;
+use crate::session::{OtExtension, Side};
+
+/// Nanoseconds of work on a key of the party that asks, OTs apart: its digest, encoding it,
+/// evaluating it and looking it up. As are those of OTs, of a server's core; others take up to
+/// twice as long.
+const ASKED_KEY_NS: u64 = 700;
+
+/// Nanoseconds of work on a key of the other party: its digest, evaluating it and looking it up.
+const ANSWERED_KEY_NS: u64 = 500;
+
+/// A link that nobody waits for.
+const NO_LINK: source::Link = source::Link {
+    round_trip: Duration::ZERO,
+    bits_per_s: u64::MAX,
+};
+
+/// What a matching will probably take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchEstimate {
+    /// Bytes that both parties send together, without agreement and base OTs, which take a few
+    /// kilobytes.
+    pub bytes: u64,
+    /// Time from the agreement to the result.
+    pub time: Duration,
+}
+
+impl Match {
+    /// What the matching will probably take with a peer that has this many keys: over this link, or
+    /// without one that anybody waits for, and by this extension, or the one that a session chooses
+    /// which is told none.
+    ///
+    /// # Errors
+    ///
+    /// The peer has more keys than a matching takes.
+    pub fn estimate(
+        &self,
+        peer_keys: u64,
+        link: Option<Link>,
+        extension: Option<OtExtension>,
+    ) -> Result<MatchEstimate, Error> {
+        self.task.estimate(peer_keys, link, extension)
+    }
+}
+
+impl Intersection {
+    fn estimate(
+        &self,
+        peer_keys: u64,
+        link: Option<Link>,
+        extension: Option<OtExtension>,
+    ) -> Result<MatchEstimate, Error> {
+        let agreed = self.agreed(Side::Connecting, peer_keys)?;
+        let (sizes, need) = (agreed.sizes, agreed.terms(Side::Connecting).ots);
+        if sizes.placer_keys == 0 || sizes.programmer_keys == 0 {
+            return Ok(MatchEstimate {
+                bytes: 0,
+                time: Duration::ZERO,
+            });
+        }
+        let extension = extension.unwrap_or_else(|| need.extension_over(link));
+        let link = link.map_or(NO_LINK, |link| source::Link {
+            round_trip: 2 * link.one_way_delay(),
+            bits_per_s: link.rate_bits_per_s(),
+        });
+        let count = usize::try_from(need.count).unwrap_or(usize::MAX);
+        let ots = Choice::told(extension, link, Security::SemiHonest, count);
+        let matches = match self.meaning.to {
+            MatchRecipient::Both => sizes.programmer_keys.div_ceil(8),
+            MatchRecipient::Me | MatchRecipient::Peer => 0,
+        };
+        let own_bytes = sizes.shards * (sizes.ask_bytes() + sizes.tags_bytes() + matches);
+        let sending_ns = u128::from(own_bytes) * 8_000_000_000 / u128::from(link.bits_per_s.max(1));
+        let keys_ns = sizes.shards
+            * (ASKED_KEY_NS * sizes.placer_keys + ANSWERED_KEY_NS * sizes.programmer_keys);
+        let ns = u64::try_from(sending_ns).unwrap_or(u64::MAX);
+        // Ask, tags and matches, each in half a round trip.
+        let waits = link.round_trip * 2;
+        Ok(MatchEstimate {
+            bytes: own_bytes + ots.cost.sender_bytes + ots.cost.receiver_bytes,
+            time: ots
+                .time
+                .saturating_add(Duration::from_nanos(ns))
+                .saturating_add(Duration::from_nanos(keys_ns))
+                .saturating_add(waits),
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! What both parties must match alike: the types of keys, how they are normalised, and who gets the
+//! result.
+
+use core::fmt;
+use core::str::FromStr;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Digest;
+use tacit_protocol::matching::KeyEncoding;
+use zeroize::Zeroizing;
+
+use crate::session::Side;
+
+/// How keys are made alike before they are compared, at both parties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normalization {
+    /// They are compared byte by byte.
+    #[default]
+    None,
+    /// Addresses of mail: without spaces around them, in lower case.
+    Email,
+}
+
+impl Normalization {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::None, Self::Email];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Email => "email",
+        }
+    }
+
+    /// The key as it is compared. Spaces and lower case are those of Unicode. Unicode's other ways
+    /// to write one text, such as é of two characters, are not made alike.
+    #[must_use]
+    pub fn apply(self, key: &str) -> Zeroizing<String> {
+        Zeroizing::new(match self {
+            Self::None => key.to_owned(),
+            Self::Email => key.trim().to_lowercase(),
+        })
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::None => "keys as they are",
+            Self::Email => "keys normalised as email",
+        }
+    }
+}
+
+impl fmt::Display for Normalization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Normalization {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|one| one.name() == text);
+        known.ok_or_else(|| format!("{text:?} is not known; write none or email"))
+    }
+}
+
+/// Who gets the keys in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchRecipient {
+    /// This party alone.
+    Me,
+    /// The peer alone.
+    Peer,
+    /// Both parties.
+    #[default]
+    Both,
+}
+
+impl MatchRecipient {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Me, Self::Peer, Self::Both];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Me => "me",
+            Self::Peer => "peer",
+            Self::Both => "both",
+        }
+    }
+
+    /// Its byte at a party on this side of the connection.
+    fn byte(self, side: Side) -> u8 {
+        match (self, side) {
+            (Self::Both, _) => 3,
+            (Self::Me, Side::Connecting) | (Self::Peer, Side::Listening) => 1,
+            (Self::Me, Side::Listening) | (Self::Peer, Side::Connecting) => 2,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Me => "with the result to this party",
+            Self::Peer => "with the result to the peer",
+            Self::Both => "with the result to both",
+        }
+    }
+}
+
+impl fmt::Display for MatchRecipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for MatchRecipient {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|one| one.name() == text);
+        known.ok_or_else(|| format!("{text:?} is nobody; write me, peer or both"))
+    }
+}
+
+/// A key of one part, or a part of one. Two keys match if they have the same parts, whose types
+/// both parties must agree on: a text is never an integer.
+#[derive(Clone, Copy)]
+pub enum KeyPart<'k> {
+    /// A text, compared byte by byte.
+    Text(&'k str),
+    /// Bytes.
+    Bytes(&'k [u8]),
+    /// An integer.
+    Integer(i128),
+}
+
+/// The type of a part of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartType {
+    Text = 1,
+    Bytes = 2,
+    Integer = 3,
+}
+
+impl fmt::Debug for KeyPart<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyPart({}, ..)", self.part_type().name())
+    }
+}
+
+impl KeyPart<'_> {
+    pub(super) fn part_type(&self) -> PartType {
+        match self {
+            Self::Text(_) => PartType::Text,
+            Self::Bytes(_) => PartType::Bytes,
+            Self::Integer(_) => PartType::Integer,
+        }
+    }
+
+    /// The encoding of a key with this part behind those of `encoding`.
+    pub(super) fn encoded_behind(&self, encoding: KeyEncoding) -> KeyEncoding {
+        match self {
+            Self::Text(text) => encoding.text(text.as_bytes()),
+            Self::Bytes(bytes) => encoding.text(bytes),
+            Self::Integer(integer) => {
+                encoding.fixed(&*Zeroizing::new(integer.to_le_bytes()), i128::BITS as usize)
+            }
+        }
+    }
+}
+
+impl PartType {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Bytes => "bytes",
+            Self::Integer => "integer",
+        }
+    }
+}
+
+/// The types of a key's parts, in words.
+pub(super) fn in_words(types: &[PartType]) -> String {
+    let names: Vec<_> = types.iter().map(|one| one.name()).collect();
+    match names[..] {
+        [name] => name.to_owned(),
+        _ => format!("({})", names.join(", ")),
+    }
+}
+
+/// What both parties must match alike, as this one sees it.
+#[derive(Clone)]
+pub(super) struct Meaning {
+    /// Of the parts of a key; of a text alone none.
+    pub(super) types: Vec<PartType>,
+    pub(super) normalization: Normalization,
+    pub(super) to: MatchRecipient,
+}
+
+impl Meaning {
+    /// Every meaning for keys of one part, and of these types.
+    pub(super) fn all(types: &[PartType]) -> impl Iterator<Item = Self> {
+        let mut of_types = vec![Vec::new(), vec![PartType::Bytes], vec![PartType::Integer]];
+        if !of_types.iter().any(|known| known == types) {
+            of_types.push(types.to_vec());
+        }
+        of_types.into_iter().flat_map(|types| {
+            Normalization::ALL
+                .into_iter()
+                .flat_map(move |normalization| {
+                    let types = types.clone();
+                    MatchRecipient::ALL.map(|to| Self {
+                        types: types.clone(),
+                        normalization,
+                        to,
+                    })
+                })
+        })
+    }
+
+    pub(super) fn digest(&self, side: Side) -> Digest {
+        let normalization = match self.normalization {
+            Normalization::None => 0,
+            Normalization::Email => 1,
+        };
+        let types: Vec<u8> = self.types.iter().map(|one| *one as u8).collect();
+        let hash = Sha256::new_with_prefix(b"tacit match meaning 1\0")
+            .chain_update([normalization, self.to.byte(side)])
+            .chain_update(types);
+        Digest(hash.finalize().into())
+    }
+
+    pub(super) fn text(&self) -> String {
+        let (keys, to) = (self.normalization.text(), self.to.text());
+        match &self.types[..] {
+            [] => format!("to match {keys} {to}"),
+            types => format!(
+                "to match {keys}, each of the type {}, {to}",
+                in_words(types)
+            ),
+        }
+    }
+}

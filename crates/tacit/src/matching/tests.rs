@@ -1,0 +1,85 @@
+//! Digests, who asks, and how keys are made alike.
+
+use super::*;
+
+fn intersection(keys: u8, to: MatchRecipient) -> Intersection {
+    let order = Match::new((0..keys).map(|key| [key])).expect("different keys");
+    order.normalized(Normalization::Email).to(to).task
+}
+
+/// The digests, as other code computed them.
+#[test]
+fn digests_are_known() {
+    let agreed = intersection(3, MatchRecipient::Me).agreed(Side::Connecting, 5);
+    let [meaning, run] = [
+        intersection(3, MatchRecipient::Me)
+            .meaning
+            .digest(Side::Connecting),
+        agreed.expect("sizes").digest,
+    ];
+    assert_eq!(
+        meaning.to_string(),
+        "babc5f2002372e3913d1abbb92ae94987816cb404ed3346b8293cf1c540a9a98"
+    );
+    assert_eq!(
+        run.to_string(),
+        "7967f6eb80432b07e5add02d0fc0fc05ee98ec560ec57991582846403c5c4e57"
+    );
+}
+
+/// The two parties, each from its side: the party that connected first.
+#[test]
+fn both_parties_see_one_matching_and_one_of_them_asks() {
+    use MatchRecipient::{Both, Me, Peer};
+    for (keys, to, first_asks) in [
+        ([3, 5], [Both, Both], true),
+        ([5, 3], [Both, Both], false),
+        ([4, 4], [Both, Both], true),
+        ([3, 5], [Peer, Me], false),
+        ([5, 3], [Me, Peer], true),
+    ] {
+        let agreed = [(0, Side::Connecting), (1, Side::Listening)].map(|(party, side)| {
+            let own = intersection(keys[party], to[party]);
+            own.agreed(side, keys[1 - party].into()).expect("sizes")
+        });
+        assert_eq!(agreed.map(|one| one.asks), [first_asks, !first_asks]);
+        assert_eq!(agreed[0].sizes, agreed[1].sizes);
+        assert_eq!(agreed[0].digest, agreed[1].digest);
+    }
+}
+
+#[test]
+fn every_matching_has_a_digest_of_its_own() {
+    let digest = |keys, peer_keys, to| {
+        let agreed = intersection(keys, to).agreed(Side::Connecting, peer_keys);
+        agreed.expect("sizes").digest.0
+    };
+    let mut digests: Vec<_> = MatchRecipient::ALL
+        .into_iter()
+        .flat_map(|to| [digest(3, 5, to), digest(5, 3, to), digest(3, 4, to)])
+        .collect();
+    digests.sort_unstable();
+    digests.dedup();
+    assert_eq!(digests.len(), 9);
+    let pair = [PartType::Text, PartType::Integer];
+    let mut meanings: Vec<_> = Meaning::all(&pair)
+        .map(|meaning| meaning.digest(Side::Listening).0)
+        .collect();
+    meanings.sort_unstable();
+    meanings.dedup();
+    assert_eq!(meanings.len(), 24);
+}
+
+#[test]
+fn addresses_are_compared_without_spaces_and_in_lower_case() {
+    let email = |key| Normalization::Email.apply(key).to_string();
+    assert_eq!(email(" Ann@Example.ORG\u{a0}\r"), "ann@example.org");
+    assert_eq!(email("JÜRGEN@x"), "jürgen@x");
+    assert_eq!(*Normalization::None.apply(" A "), " A ");
+    for known in Normalization::ALL {
+        assert_eq!(known.name().parse(), Ok(known));
+    }
+    for known in MatchRecipient::ALL {
+        assert_eq!(known.name().parse(), Ok(known));
+    }
+}

@@ -1,0 +1,168 @@
+//! A function by `gmw`: on XOR shares, with a message each way a step.
+//!
+//! Steps, messages and bytes are exact ([`tacit_protocol::gmw::outline`]), of a session that has
+//! its base OTs and has made none yet. The work on rows is measured, on shares of zeros and for a
+//! millisecond or two; that of OTs is by what [`tacit_ot`] takes for an extension.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tacit_function::{Function, Role, Schedule};
+use tacit_garble::Assumption;
+use tacit_ot::Security;
+use tacit_ot::source::{Choice, Link};
+use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, Rows};
+use tacit_protocol::gmw::{self, Outline};
+
+use super::alternative::seconds;
+use super::course::MeasuredLink;
+use super::{Alternative, Offline, PlannedTimes, PlannedTraffic};
+use crate::Error;
+use crate::protocols::Protocol;
+use crate::session::OtExtension;
+
+/// What the hash of crosses rests on.
+pub(super) const HASH_ASSUMPTION: Assumption = Assumption::IdealCipher;
+/// How long the work on rows is tried out.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// Seconds to hash an OT and to bring its masks into rows: `docs/protocols/gmw.md`, less what the
+/// OTs take in `docs/benchmarks.md`.
+const HASH_S: f64 = 5e-9;
+
+/// The function in the form for `gmw`, and what is the same over all links.
+pub(super) struct Shared {
+    function: Arc<Function>,
+    schedule: Schedule,
+    /// Seconds that a run takes to make the schedule.
+    scheduling: f64,
+    /// Seconds of a party for the rows of all steps.
+    rows: f64,
+}
+
+impl Shared {
+    /// Of a function in its shallow form.
+    ///
+    /// # Errors
+    ///
+    /// `gmw` cannot run it.
+    pub(super) fn new(function: Arc<Function>) -> Result<Self, Error> {
+        gmw::check(&function)?;
+        let begun = Instant::now();
+        let schedule = function.schedule()?;
+        let scheduling = begun.elapsed().as_secs_f64();
+        let rows = seconds_of_rows(&schedule);
+        Ok(Self {
+            function,
+            schedule,
+            scheduling,
+            rows,
+        })
+    }
+
+    /// A run by OTs of this extension.
+    ///
+    /// # Errors
+    ///
+    /// `gmw` cannot run it.
+    pub(super) fn alternative(
+        &self,
+        extension: OtExtension,
+        way: &MeasuredLink,
+    ) -> Result<Alternative, Error> {
+        let outline = gmw::outline(&self.function, &self.schedule, Some(extension))?;
+        let bytes = outline.bytes();
+        let online = self.seconds(&outline, extension, way);
+        Ok(Alternative {
+            protocol: Protocol::Gmw,
+            rung: None,
+            ot_extension: Some(extension),
+            function: Arc::clone(&self.function),
+            traffic: PlannedTraffic {
+                garbler_early_bytes: 0,
+                garbler_late_bytes: bytes[Role::Garbler as usize],
+                evaluator_bytes: bytes[Role::Evaluator as usize],
+            },
+            times: PlannedTimes {
+                online: seconds(online),
+                from_agreement: seconds(way.round_trip() + online),
+                floor_known: seconds(online),
+                floor_unknown: seconds(online),
+                evaluation: seconds(self.rows),
+            },
+            needs: Vec::new(),
+            offline: Offline::default(),
+            runs_in_stock: None,
+            online_round_trips: u32::try_from(outline.trips().div_ceil(2)).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// Seconds of a run: OTs are made while their messages go over the link. Of a step the parties
+    /// send at once, and work before and after.
+    fn seconds(&self, outline: &Outline, extension: OtExtension, way: &MeasuredLink) -> f64 {
+        let [steps, refills, results] = [
+            outline.layer_bytes,
+            outline.refill_bytes,
+            outline.result_bytes,
+        ]
+        .map(|bytes| bytes[0].max(bytes[1]));
+        let ots: f64 = outline
+            .ots
+            .map(|count| ot_seconds(extension, count))
+            .iter()
+            .sum();
+        let last = outline.trips() - outline.refill_trips - u64::from(outline.steps);
+        self.scheduling
+            + way.exchanges(outline.refill_trips, refills).max(ots)
+            + way.exchanges(outline.steps.into(), steps)
+            + self.rows
+            + way.exchanges(last, results)
+    }
+}
+
+/// Seconds of a party for this many OTs of one direction, hashed.
+fn ot_seconds(extension: OtExtension, count: u64) -> f64 {
+    if count == 0 {
+        return 0.0;
+    }
+    let no_link = Link {
+        round_trip: Duration::ZERO,
+        bits_per_s: u64::MAX,
+    };
+    let made = usize::try_from(count).unwrap_or(usize::MAX);
+    let choice = Choice::told(extension, no_link, Security::SemiHonest, made);
+    choice.time.as_secs_f64() + HASH_S * count as f64
+}
+
+/// Seconds of a party for the rows of a run, from its first steps.
+fn seconds_of_rows(schedule: &Schedule) -> f64 {
+    let begun = Instant::now();
+    let mut rows = Rows::new(schedule, Role::Garbler, |_| false);
+    let all: u64 = schedule.steps().map(|step| weight(step.bits)).sum();
+    let mut done = 0;
+    while let Some(step) = rows.step() {
+        if done > 0 && begun.elapsed() > PATIENCE {
+            break;
+        }
+        done += weight(step.bits);
+        let theirs = vec![0; step.bits[Role::Evaluator as usize].div_ceil(8) as usize];
+        std::hint::black_box(rows.open(&mut NoMasks));
+        rows.absorb(&mut NoMasks, &theirs);
+    }
+    let share = all as f64 / done.max(1) as f64;
+    begun.elapsed().as_secs_f64() * share.max(1.0)
+}
+
+/// A step without bits takes something, too.
+fn weight(bits: [u64; 2]) -> u64 {
+    1 + bits[0] + bits[1]
+}
+
+/// Masks of zeros: nothing here is anybody's secret.
+struct NoMasks;
+
+impl CrossMasks for NoMasks {
+    fn rows(&mut self, _cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
+        first.fill(0);
+        second.fill(0);
+    }
+}

@@ -1,0 +1,88 @@
+//! A peer asks what the party that listens offers it, before a run or between two.
+
+use tacit_circuit::Digest;
+use tacit_function::Role;
+use tacit_garble::SchemeId;
+use tacit_ot::base::BaseOt;
+use tacit_ot::source::Extension;
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::admit;
+use tacit_protocol::session::{Proposal, ProtocolId};
+use tacit_protocol::{Error as ProtocolError, Incompatibility, Misbehaviour};
+
+use super::{Session, Side};
+use crate::Error;
+use crate::driver::{flush, send};
+
+/// Most bytes of an answer.
+pub const MAX_OFFERS_BYTES: usize = 8 << 20;
+
+impl Session {
+    /// Asks what the peer offers, if this party connected. `read` takes the answer, which is JSON
+    /// of at most [`MAX_OFFERS_BYTES`], or `None` where it is none. This is no run: it costs no
+    /// oblivious transfer.
+    ///
+    /// # Errors
+    ///
+    /// The peer is no service, refuses to answer or answers nonsense; the session is then spent.
+    pub fn ask_offers<T>(&mut self, read: impl FnOnce(&[u8]) -> Option<T>) -> Result<T, Error> {
+        if self.side == Side::Listening {
+            return Err(Error::ApiMisuse("it is the connecting party that asks"));
+        }
+        self.guarded(|session| {
+            let question = session.question();
+            send(&mut session.channel, Kind::Propose, &question.to_bytes())?;
+            flush(&mut session.channel)?;
+            session.tag()?;
+            let frame = session.channel.receive(MAX_OFFERS_BYTES)?;
+            // A party that is no service says what it runs.
+            if frame.kind == Kind::Accept.byte() {
+                let theirs = Proposal::parse(Kind::Accept, frame.payload)?.protocol;
+                let ours = ProtocolId::Offers;
+                let difference = Incompatibility::Protocol { ours, theirs };
+                return Err(ProtocolError::from(difference).into());
+            }
+            admit(Kind::Offers, MAX_OFFERS_BYTES, frame.kind, frame.payload)?;
+            let field = "JSON";
+            let kind = Kind::Offers;
+            read(frame.payload).ok_or(Misbehaviour::InvalidField { kind, field }.into())
+        })
+    }
+
+    /// Answers a peer that has asked what this party offers: [`next_request`](Self::next_request)
+    /// gave [`ProtocolId::Offers`].
+    ///
+    /// # Errors
+    ///
+    /// The peer has not asked, `offers` is longer than [`MAX_OFFERS_BYTES`], or the peer has left;
+    /// the session is then spent.
+    pub fn tell_offers(&mut self, offers: &[u8]) -> Result<(), Error> {
+        self.guarded(|session| {
+            let asked = session.asked.take();
+            if asked.is_none_or(|asked| asked.protocol != ProtocolId::Offers) {
+                return Err(Error::ApiMisuse("nobody has asked what is offered"));
+            }
+            if offers.len() > MAX_OFFERS_BYTES {
+                return Err(Error::ApiMisuse(
+                    "these offers are too long for one message",
+                ));
+            }
+            send(&mut session.channel, Kind::Offers, offers)?;
+            flush(&mut session.channel)
+        })
+    }
+
+    /// The proposal that asks. Of its fields the protocol alone says something.
+    fn question(&self) -> Proposal {
+        Proposal {
+            protocol: ProtocolId::Offers,
+            role: Role::Evaluator,
+            statistical_security_bits: 0,
+            base_ot: BaseOt::default(),
+            ot_extension: Extension::default(),
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            run: self.runs,
+            function: Digest([0; 32]),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The session's OTs, lent to runs.
+
+use tacit_protocol::setup::{EvaluatorOt, GarblerOt};
+
+use crate::Error;
+use crate::session::Session;
+
+const NOT_SET_UP: Error = Error::ApiMisuse("set up before running");
+
+impl Session {
+    /// Takes the garbler's OTs for a run, which gives them back if it succeeds.
+    pub(crate) fn take_garbler_ot(&mut self) -> Result<GarblerOt, Error> {
+        self.transfers.garbler.take().ok_or(NOT_SET_UP)
+    }
+
+    /// Takes the evaluator's OTs for a run, which gives them back if it succeeds.
+    pub(crate) fn take_evaluator_ot(&mut self) -> Result<EvaluatorOt, Error> {
+        self.transfers.evaluator.take().ok_or(NOT_SET_UP)
+    }
+
+    /// Keeps the garbler's OTs for the next run.
+    pub(crate) fn keep_garbler_ot(&mut self, ot: GarblerOt) {
+        self.transfers.garbler = Some(ot);
+    }
+
+    /// Keeps the evaluator's OTs for the next run.
+    pub(crate) fn keep_evaluator_ot(&mut self, ot: EvaluatorOt) {
+        self.transfers.evaluator = Some(ot);
+    }
+}

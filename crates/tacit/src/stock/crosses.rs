@@ -1,0 +1,244 @@
+//! Crosses for `gmw` in stock: made before anybody knows a function, and used once by any.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `order` | an order for crosses, and the lots that it makes |
+//! | `run` | leases what a run takes at both parties, and reads it |
+//!
+//! A kind has narrow or wide crosses, of OTs that one of the parties sends, whose base OTs rest on
+//! one assumption. An instance is a [block](CrossBlock). A block depends on no other and holds no
+//! Δ, so a run takes blocks of several lots, and a kind's numbers go on from one lot to the next.
+//!
+//! All kinds lie in the stock of [`LOT_SCHEME`]: crosses are of no garbling scheme.
+//!
+//! [`CrossBlock`]: tacit_protocol::gmw::CrossBlock
+
+mod order;
+mod run;
+
+use std::collections::BTreeMap;
+
+use tacit_function::{Function, Role};
+use tacit_ot::base::BaseOt;
+use tacit_protocol::gmw::{self, CrossDemand, CrossKind};
+use tacit_stock::{ComponentDigest, Shape};
+
+use super::authenticated::LOT_SCHEME;
+use super::{StockName, Stocks};
+use crate::{Error, Session};
+
+pub use order::{CrossPreparation, Crosses};
+pub(crate) use run::lease_crosses;
+
+/// Both roles, in order of their numbers.
+const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+
+/// Kinds of blocks that a run takes together.
+const SHELF_KINDS: usize = ROLES.len() * CrossKind::ALL.len();
+
+/// What blocks of a kind are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockKind {
+    crosses: CrossKind,
+    /// Who sends their OTs.
+    sender: Role,
+    /// On what the base OTs rest.
+    base_ot: BaseOt,
+}
+
+impl BlockKind {
+    /// The kinds of blocks that are made from such base OTs, in the order in which a run takes
+    /// them.
+    fn shelf(base_ot: BaseOt) -> [Self; SHELF_KINDS] {
+        std::array::from_fn(|place| Self {
+            crosses: CrossKind::ALL[place % CrossKind::ALL.len()],
+            sender: ROLES[place / CrossKind::ALL.len()],
+            base_ot,
+        })
+    }
+
+    /// What the stock calls it.
+    pub(super) fn digest(self) -> ComponentDigest {
+        let crosses = match self.crosses {
+            CrossKind::Narrow => "narrow",
+            CrossKind::Wide => "wide",
+        };
+        let (sender, base_ot) = (self.sender.name(), self.base_ot);
+        ComponentDigest::of_kind(&format!("{crosses} crosses, {sender}, {base_ot}"))
+    }
+
+    /// The kind of this digest, if it is of crosses.
+    pub(super) fn of(digest: &ComponentDigest) -> Option<Self> {
+        let all = BaseOt::ALL.into_iter().flat_map(Self::shelf);
+        all.into_iter().find(|kind| kind.digest() == *digest)
+    }
+
+    /// What people call it.
+    pub(super) fn name(self) -> String {
+        let crosses = match self.crosses {
+            CrossKind::Narrow => "crosses",
+            CrossKind::Wide => "wide crosses",
+        };
+        let name = format!("{crosses} sent by the {}", self.sender.name());
+        match self.base_ot {
+            BaseOt::Ristretto255 => name,
+            base_ot => format!("{name} from {base_ot}"),
+        }
+    }
+
+    /// Crosses in a block.
+    pub(super) fn unit(self) -> u64 {
+        self.crosses.crosses() as u64
+    }
+
+    /// What a block is at the party in `role`.
+    fn shape(self, role: Role) -> Shape {
+        Shape {
+            secret_bytes: self.crosses.bytes(self.sender == role) as u32,
+            table_bytes: 0,
+        }
+    }
+
+    /// Its place on its shelf.
+    fn place(crosses: CrossKind, sender: Role) -> usize {
+        CrossKind::ALL.len() * sender as usize + crosses as usize
+    }
+}
+
+/// Blocks of each kind of a shelf, in its order.
+type Blocks = [u64; SHELF_KINDS];
+
+/// What `demand` says of each kind of a shelf.
+fn blocks_of(demand: &CrossDemand) -> Blocks {
+    BlockKind::shelf(BaseOt::default()).map(|kind| demand.blocks(kind.crosses, kind.sender))
+}
+
+/// What is asked of a preparation to make these blocks.
+fn demand_of(blocks: &Blocks) -> CrossDemand {
+    let of = |crosses| ROLES.map(|sender| blocks[BlockKind::place(crosses, sender)]);
+    CrossDemand {
+        narrow: of(CrossKind::Narrow),
+        wide: of(CrossKind::Wide),
+    }
+}
+
+/// The blocks that a run of `function` takes.
+///
+/// # Errors
+///
+/// `gmw` cannot run it.
+fn needs(function: &Function) -> Result<Blocks, Error> {
+    gmw::check(function)?;
+    Ok(blocks_of(&CrossDemand::of(&function.schedule()?)))
+}
+
+/// The number of runs that these blocks are enough for, where a run takes `needed`.
+fn runs(available: &Blocks, needed: &Blocks) -> u64 {
+    let kinds = available.iter().zip(needed);
+    let runs = kinds.filter_map(|(available, needed)| available.checked_div(*needed));
+    runs.min().unwrap_or(u64::MAX)
+}
+
+impl Stocks {
+    /// The number of runs of `function` by `gmw`, whose OTs are to rest on `base_ot`, for which a
+    /// stock has crosses, whatever the scheme of `name`. Without the stock it is zero. A function
+    /// that takes no crosses has enough for `u64::MAX` runs.
+    ///
+    /// # Errors
+    ///
+    /// `gmw` cannot run the function, or the stock cannot be read.
+    pub fn gmw_runs_left(
+        &self,
+        name: &StockName,
+        function: &Function,
+        base_ot: BaseOt,
+    ) -> Result<u64, Error> {
+        let kinds = self.lot_kinds(name)?;
+        let needed = needs(function)?;
+        let left = shelves(base_ot).map(|shelf| runs(&on_shelf(&shelf, &kinds), &needed));
+        Ok(left.fold(0, u64::saturating_add))
+    }
+
+    /// Whether this party has crosses for a run with the peer of `session` that takes `needed`.
+    fn has_crosses(&self, session: &Session, role: Role, needed: &Blocks) -> Result<bool, Error> {
+        let Some((own, peer)) = session.own().zip(session.peer()) else {
+            return Ok(false);
+        };
+        let kinds = self.lot_kinds(&StockName {
+            own,
+            peer,
+            role,
+            scheme: LOT_SCHEME,
+        })?;
+        let mut shelves = shelves(session.base_ot());
+        Ok(shelves.any(|shelf| runs(&on_shelf(&shelf, &kinds), needed) > 0))
+    }
+}
+
+/// The kinds of which a run takes, where its OTs are to rest on `asked`.
+fn shelves(asked: BaseOt) -> impl Iterator<Item = [ComponentDigest; SHELF_KINDS]> {
+    let serving = BaseOt::ALL.into_iter();
+    let serving = serving.filter(move |base_ot| base_ot.serves(asked));
+    serving.map(|base_ot| BlockKind::shelf(base_ot).map(BlockKind::digest))
+}
+
+/// How many of each kind of a shelf there are.
+fn on_shelf(
+    shelf: &[ComponentDigest; SHELF_KINDS],
+    kinds: &BTreeMap<ComponentDigest, u64>,
+) -> Blocks {
+    shelf.map(|kind| kinds.get(&kind).copied().unwrap_or_default())
+}
+
+/// Both kinds of crosses that the evaluator sends, from the usual base OTs.
+#[cfg(test)]
+pub(super) fn kinds_of_evaluator() -> [ComponentDigest; 2] {
+    CrossKind::ALL.map(|crosses| {
+        let (sender, base_ot) = (Role::Evaluator, BaseOt::default());
+        let kind = BlockKind {
+            crosses,
+            sender,
+            base_ot,
+        };
+        kind.digest()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// A block that is taken for one of another kind is opened by masks that the peer does not
+    /// have, or that another direction uses.
+    #[test]
+    fn each_kind_is_known_by_a_digest_of_its_own() {
+        let mut seen = BTreeSet::new();
+        for base_ot in BaseOt::ALL {
+            for (place, kind) in BlockKind::shelf(base_ot).into_iter().enumerate() {
+                assert_eq!(BlockKind::place(kind.crosses, kind.sender), place);
+                assert_eq!(BlockKind::of(&kind.digest()), Some(kind));
+                assert!(seen.insert(kind.digest()), "{}", kind.name());
+            }
+        }
+        assert_eq!(seen.len(), 2 * SHELF_KINDS);
+        assert_eq!(BlockKind::of(&ComponentDigest([7; 32])), None);
+    }
+
+    #[test]
+    fn demands_go_round() {
+        let demand = CrossDemand {
+            narrow: [1, 2],
+            wide: [3, 4],
+        };
+        assert_eq!(demand_of(&blocks_of(&demand)), demand);
+    }
+
+    #[test]
+    fn runs_are_bound_by_the_kind_that_is_used_up_first() {
+        assert_eq!(runs(&[9, 0, 4, 5], &[2, 0, 2, 0]), 2);
+        assert_eq!(runs(&[9, 0, 4, 5], &[2, 1, 2, 0]), 0);
+        assert_eq!(runs(&[0; 4], &[0; 4]), u64::MAX);
+    }
+}

@@ -1,0 +1,328 @@
+//! Orders for crosses, and the lots that they make.
+
+use std::thread;
+
+use sha2::{Digest as _, Sha256};
+use tacit_circuit::Digest;
+use tacit_function::{Function, Role};
+use tacit_ot::Security;
+use tacit_protocol::gmw::{self, CrossBlock, CrossKind, DirectionSetup};
+use tacit_protocol::party::Progress;
+use tacit_protocol::session::{ProtocolId, RunTag};
+use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Span};
+
+use super::{BlockKind, Blocks, SHELF_KINDS, demand_of, needs};
+use crate::driver::seed;
+use crate::order::Order;
+use crate::session::{OrderTerms, OtNeed};
+use crate::stock::authenticated::LOT_SCHEME;
+use crate::stock::failure::StockFailure;
+use crate::stock::meeting::RIGHT_PAUSE;
+use crate::stock::order::{StockOrder, Stocked};
+use crate::stock::{OpenedStock, PreparedKind};
+use crate::{Error, Session};
+
+/// An order for crosses, which any run by `gmw` takes. Both parties give the same, each in its
+/// role.
+///
+/// What is in stock counts. Crosses that were made before an error stay.
+///
+/// ```no_run
+/// # use tacit::stock::{CrossPreparation, Stocks};
+/// # use tacit::{Error, Function, Role, Session};
+/// # fn prepare(session: &mut Session, stocks: &Stocks, function: &Function) -> Result<(), Error> {
+/// let order = CrossPreparation::for_runs(Role::Garbler, function, 20)?;
+/// let prepared = order.run(session, stocks)?;
+/// println!("{} crosses", prepared.available());
+/// # Ok(())
+/// # }
+/// ```
+pub type CrossPreparation<'w> = Order<'w, Crosses>;
+
+/// Crosses that are to be in stock. [`CrossPreparation`] orders them.
+pub struct Crosses {
+    role: Role,
+    /// Blocks of each kind.
+    levels: Blocks,
+    /// Of how many runs of one function they are.
+    runs: Option<u64>,
+}
+
+/// Most blocks of a lot, of each kind: 2^26 OTs of narrow crosses, and 256 MiB of wide ones. Base
+/// OTs are made for each lot.
+const fn most_blocks(crosses: CrossKind) -> u64 {
+    match crosses {
+        CrossKind::Narrow => 1 << 10,
+        CrossKind::Wide => 1 << 11,
+    }
+}
+
+impl CrossPreparation<'_> {
+    /// An order that there be enough crosses for `runs` runs of `function` by `gmw`, of a party in
+    /// this role.
+    ///
+    /// # Errors
+    ///
+    /// `gmw` cannot run the function.
+    pub fn for_runs(role: Role, function: &Function, runs: u64) -> Result<Self, Error> {
+        Ok(Self::of(Crosses {
+            role,
+            levels: needs(function)?.map(|blocks| blocks.saturating_mul(runs)),
+            runs: Some(runs),
+        }))
+    }
+
+    /// An order that there be this many crosses of each direction, rounded up to whole blocks: one
+    /// of each for an AND gate of bits that both parties share. `narrow` ones serve gates that
+    /// share no operand, and `wide` ones up to 128 gates each that share one.
+    #[must_use]
+    pub fn crosses(role: Role, narrow: u64, wide: u64) -> Self {
+        let levels = BlockKind::shelf(Default::default()).map(|kind| {
+            let wanted = match kind.crosses {
+                CrossKind::Narrow => narrow,
+                CrossKind::Wide => wide,
+            };
+            wanted.div_ceil(kind.unit())
+        });
+        Self::of(Crosses {
+            role,
+            levels,
+            runs: None,
+        })
+    }
+
+    /// Crosses of the whole order, of both directions.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.sum(BlockKind::unit)
+    }
+
+    /// Bytes that the whole order takes on the disk of this party.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.sum(|kind| kind.shape(self.task.role).record_bytes())
+    }
+
+    /// The sum over all blocks.
+    fn sum(&self, of: impl Fn(BlockKind) -> u64) -> u64 {
+        let kinds = BlockKind::shelf(Default::default());
+        let kinds = kinds.into_iter().zip(self.task.levels);
+        let each = kinds.map(|(kind, blocks)| blocks.saturating_mul(of(kind)));
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// What both parties compare before they prepare: their orders' digests are the same.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut hash = Sha256::new_with_prefix(b"tacit crosses order 1\0");
+        for blocks in self.task.levels {
+            hash.update(blocks.to_le_bytes());
+        }
+        Digest(hash.finalize().into())
+    }
+}
+
+impl StockOrder for CrossPreparation<'_> {
+    fn terms(&self) -> Result<OrderTerms, Error> {
+        if self.task.levels == [0; SHELF_KINDS] {
+            return Err(Error::ApiMisuse(
+                "an order for no crosses: the function takes none, or none were asked for",
+            ));
+        }
+        Ok(OrderTerms {
+            protocol: ProtocolId::Prepare,
+            role: self.task.role,
+            statistical_security_bits: 0,
+            scheme: LOT_SCHEME,
+            function: self.digest(),
+            ots: OtNeed {
+                count: self.count(),
+                security: Security::SemiHonest,
+                is_bulk: true,
+            },
+        })
+    }
+
+    fn fill(
+        &mut self,
+        session: &mut Session,
+        opened: &mut OpenedStock,
+        tag: RunTag,
+    ) -> Result<Stocked, Error> {
+        let kinds = BlockKind::shelf(session.base_ot());
+        let made = self.make_missing(session, opened, (tag, &kinds))?;
+        let ordered = kinds.into_iter().zip(made).zip(self.task.levels);
+        let ordered = ordered.filter(|(_, level)| *level > 0);
+        let there = ordered.map(|((kind, made), _)| {
+            Ok(PreparedKind {
+                name: kind.name(),
+                made: made.saturating_mul(kind.unit()),
+                available: opened.stock.available(&kind.digest())? * kind.unit(),
+                and_gates: 0,
+            })
+        });
+        Ok(Stocked {
+            kinds: there.collect::<Result<_, Error>>()?,
+            runs: self.task.runs,
+            made_at_bits: None,
+            plan: None,
+            makes_ots: made != [0; SHELF_KINDS],
+        })
+    }
+}
+
+impl CrossPreparation<'_> {
+    /// Makes what is missing of these kinds, lot by lot; the blocks that were made.
+    fn make_missing(
+        &mut self,
+        session: &mut Session,
+        opened: &mut OpenedStock,
+        (tag, kinds): (RunTag, &[BlockKind; SHELF_KINDS]),
+    ) -> Result<Blocks, Error> {
+        let levels = self.task.levels;
+        let room = |opened: &OpenedStock, place: usize| {
+            levels[place].saturating_sub(opened.agreed(&kinds[place].digest()))
+        };
+        let mut right = opened.meet_to_prepare(session)?;
+        let mut missing: Blocks = std::array::from_fn(|place| room(opened, place));
+        check_room(&right, kinds, &missing)?;
+        let mut made: Blocks = [0; SHELF_KINDS];
+        for number in 0.. {
+            let blocks: Blocks = std::array::from_fn(|place| {
+                let most = most_blocks(kinds[place].crosses);
+                most.min(missing[place] - made[place])
+            });
+            if blocks == [0; SHELF_KINDS] {
+                break;
+            }
+            let lot = NewLot::begin(opened, &right, kinds, &blocks)?;
+            let settings = session.ot_settings();
+            let setup = DirectionSetup::of_lot(&tag, number, self.task.role, settings);
+            let (done, total) = (crosses(&made), crosses(&missing));
+            let mut watch = |crosses: u64| {
+                (self.watch)(Progress {
+                    done_ands: done + crosses,
+                    total_ands: total,
+                });
+            };
+            lot.make(session, setup, &blocks, &mut watch)?
+                .publish(session, opened)?;
+            made = std::array::from_fn(|place| made[place] + blocks[place]);
+            if made != missing {
+                drop(right);
+                // A run that waits for the right takes it now.
+                thread::sleep(3 * RIGHT_PAUSE);
+                right = opened.meet_to_prepare(session)?;
+                // What others make meanwhile counts, and what they take is not made again.
+                missing = std::array::from_fn(|place| {
+                    made[place] + room(opened, place).min(missing[place] - made[place])
+                });
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// Crosses in these blocks.
+fn crosses(blocks: &Blocks) -> u64 {
+    let kinds = BlockKind::shelf(Default::default()).into_iter().zip(blocks);
+    kinds.map(|(kind, blocks)| kind.unit() * blocks).sum()
+}
+
+/// Checks that there is room for all that is missing, so that nothing is begun in vain.
+fn check_room(
+    right: &Right,
+    kinds: &[BlockKind; SHELF_KINDS],
+    missing: &Blocks,
+) -> Result<(), Error> {
+    let role = right.stock().id().role;
+    let lots = kinds.iter().zip(missing).map(|(kind, count)| {
+        let (first, count) = (0, *count);
+        (kind.shape(role), Span { first, count })
+    });
+    Ok(right.check_room(&lots.collect::<Vec<_>>())?)
+}
+
+/// A lot that is made under two Δs of its own.
+struct NewLot {
+    /// Of each kind, where it has some.
+    writers: [Option<LotWriter>; SHELF_KINDS],
+}
+
+impl NewLot {
+    /// The lot with these blocks of each kind, from where the kinds' numbers go on.
+    fn begin(
+        opened: &OpenedStock,
+        right: &Right,
+        kinds: &[BlockKind; SHELF_KINDS],
+        blocks: &Blocks,
+    ) -> Result<Self, Error> {
+        let has_some = |place: &usize| blocks[*place] > 0;
+        let places: Vec<_> = (0..SHELF_KINDS).filter(has_some).collect();
+        let lots: Vec<_> = places
+            .iter()
+            .map(|place| {
+                let (kind, count) = (kinds[*place], blocks[*place]);
+                let (digest, shape) = (kind.digest(), kind.shape(opened.role));
+                let first = opened.next_number(&digest);
+                (digest, shape, Span { first, count })
+            })
+            .collect();
+        let mut writers = [const { None }; SHELF_KINDS];
+        for (place, writer) in places.into_iter().zip(right.begin_lots(&lots)?) {
+            writers[place] = Some(writer);
+        }
+        Ok(Self { writers })
+    }
+
+    /// Makes its blocks and keeps them. Calls `watch` with the number of crosses so far.
+    fn make(
+        self,
+        session: &mut Session,
+        setup: DirectionSetup,
+        blocks: &Blocks,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<MadeLot, Error> {
+        let (failure, demand) = (StockFailure::default(), demand_of(blocks));
+        let (mut next, mut crosses) = (self.writers.each_ref().map(first_number), 0);
+        let keep = |kind: CrossKind, sender: Role, block: CrossBlock| {
+            let place = BlockKind::place(kind, sender);
+            let writer = self.writers[place].as_ref();
+            let writer = writer.ok_or_else(|| failure.note(NOT_ORDERED))?;
+            failure.noted(writer.put(next[place], &block.into_bytes(), &[]))?;
+            next[place] += 1;
+            crosses += kind.crosses() as u64;
+            watch(crosses);
+            Ok(())
+        };
+        let seeds = [seed(), seed()];
+        let made = session.script(async |io| {
+            let directions = setup.run(io, &seeds[0]).await?;
+            gmw::prepare(io, directions, &demand, &seeds[1], keep).await
+        });
+        failure.or(made)?;
+        Ok(MadeLot(self.writers.into_iter().flatten().collect()))
+    }
+}
+
+const NOT_ORDERED: Error = Error::ApiMisuse("a block of a kind that was not ordered");
+
+fn first_number(writer: &Option<LotWriter>) -> u64 {
+    writer.as_ref().map_or(0, |writer| writer.span().first)
+}
+
+/// A lot whose blocks are all written.
+struct MadeLot(Vec<LotWriter>);
+
+impl MadeLot {
+    /// Makes it durable at both parties, and part of the stock.
+    fn publish(self, session: &mut Session, opened: &mut OpenedStock) -> Result<(), Error> {
+        let spans = self.0.iter().map(|writer| (writer.kind(), writer.span()));
+        let spans: Vec<(ComponentDigest, Span)> = spans.collect();
+        opened.publish(session, self.0)?;
+        for (kind, span) in spans {
+            opened.note_published(&kind, span);
+        }
+        Ok(())
+    }
+}

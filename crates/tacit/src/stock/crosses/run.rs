@@ -1,0 +1,131 @@
+//! What a run by `gmw` takes of the crosses in stock: leased at both parties before the run's
+//! first byte.
+
+use tacit_function::{Role, Schedule};
+use tacit_protocol::gmw::{CrossBlock, CrossDemand, StockedCrosses};
+use tacit_protocol::prepared::MAX_RUNS_AHEAD;
+use tacit_stock::{ComponentDigest, Lease, Span};
+use zeroize::Zeroizing;
+
+use super::{BlockKind, Blocks, SHELF_KINDS, blocks_of, runs, shelves};
+use crate::protocols::Protocol;
+use crate::stock::authenticated::LOT_SCHEME;
+use crate::stock::failure::StockFailure;
+use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
+use crate::stock::{OpenedStock, Stocks, TakenNumbers};
+use crate::{Error, Session};
+
+/// The masks of a run with this schedule, from blocks that both parties have leased; nothing where
+/// not both have enough, or the run takes none. `stocks` are this party's, if it has some.
+///
+/// # Errors
+///
+/// Those of the stock and the network. What was leased is then lost.
+pub(crate) fn lease_crosses(
+    session: &mut Session,
+    stocks: Option<&Stocks>,
+    (role, schedule): (Role, &Schedule),
+    order: LeaseOrder<'_>,
+) -> Result<Option<StockedCrosses>, Error> {
+    let needed = blocks_of(&CrossDemand::of(schedule));
+    if needed == [0; SHELF_KINDS] {
+        return Ok(None);
+    }
+    let are_there = |session: &Session| match stocks {
+        Some(stocks) => stocks.has_crosses(session, role, &needed),
+        None => Ok(false),
+    };
+    let takes = session.takes_from_stock((Protocol::Gmw, role), are_there)?;
+    let (true, Some(stocks)) = (takes, stocks) else {
+        return Ok(None);
+    };
+    let mut opened = OpenedStock::open(session, stocks, role, LOT_SCHEME)?;
+    let leases = lease(session, &mut opened, &needed, order)?;
+    session.keep_stock(opened);
+    let Some(leases) = leases else {
+        session.end_of_stock((Protocol::Gmw, role));
+        return Ok(None);
+    };
+    read(role, schedule, leases).map(Some)
+}
+
+/// Leases at both parties what a run takes, and as much for as many more as the evaluator wants
+/// ahead.
+fn lease(
+    session: &mut Session,
+    opened: &mut OpenedStock,
+    needed: &Blocks,
+    order: LeaseOrder<'_>,
+) -> Result<Option<Vec<Lease>>, Error> {
+    let agreed = |kind| opened.agreed(&kind);
+    let lots = shelves(session.base_ot());
+    let lots = lots.filter(|shelf| runs(&shelf.map(agreed), needed) > 0);
+    let lots: Vec<_> = lots.map(Vec::from).collect();
+    if lots.is_empty() {
+        return Ok(None);
+    }
+    let most = order.ahead.min(MAX_RUNS_AHEAD).saturating_add(1);
+    let wanted = |opened: &OpenedStock| {
+        let chosen = first_with_enough(opened, &lots, needed)?;
+        let chosen = chosen.map(|(place, runs)| (place, runs.min(most)));
+        Ok(counts_of_one_lot(lots.len(), needed, chosen))
+    };
+    let leases = lease_of_one_lot(session, opened, &lots, needed, wanted)?;
+    for lease in leases.iter().flatten() {
+        tell(lease, order.watch);
+    }
+    Ok(leases)
+}
+
+/// The first lot with blocks for a run, and for how many it has some.
+fn first_with_enough(
+    opened: &OpenedStock,
+    lots: &[Vec<ComponentDigest>],
+    needed: &Blocks,
+) -> Result<Option<(usize, u64)>, Error> {
+    for (place, lot) in lots.iter().enumerate() {
+        let mut available = [0; SHELF_KINDS];
+        for (available, kind) in available.iter_mut().zip(lot) {
+            *available = opened.stock.available(kind)?;
+        }
+        match runs(&available, needed) {
+            0 => {}
+            runs => return Ok(Some((place, runs))),
+        }
+    }
+    Ok(None)
+}
+
+/// Tells which numbers a run takes.
+fn tell(lease: &Lease, watch: &mut dyn FnMut(&TakenNumbers)) {
+    let digest = lease.kind();
+    let Some(kind) = BlockKind::of(&digest).filter(|_| lease.count() > 0) else {
+        return;
+    };
+    let spans = lease.spans().map(|span| Span {
+        first: span.first * kind.unit(),
+        count: span.count * kind.unit(),
+    });
+    watch(&TakenNumbers {
+        name: kind.name(),
+        digest,
+        spans: spans.collect(),
+    });
+}
+
+const MORE_THAN_LEASED: Error = Error::ApiMisuse("a run reads no more than it leased");
+
+/// Reads the blocks of a run.
+fn read(role: Role, schedule: &Schedule, leases: Vec<Lease>) -> Result<StockedCrosses, Error> {
+    let failure = StockFailure::default();
+    let mut kinds: Vec<_> = leases.into_iter().map(Lease::instances).collect();
+    let masks = StockedCrosses::new(schedule, role, |crosses, sender| {
+        let instances = kinds.get_mut(BlockKind::place(crosses, sender));
+        let block = instances.and_then(Iterator::next);
+        let block = failure.noted(block.ok_or(MORE_THAN_LEASED))?;
+        let block = failure.noted(block)?;
+        let bytes = Zeroizing::new(block.secret().to_vec());
+        CrossBlock::from_bytes(crosses, sender == role, bytes)
+    });
+    failure.or(masks.map_err(Error::from))
+}

@@ -1,0 +1,250 @@
+//! How the two parties' records of a stock meet, and how a lot comes to be published at both:
+//! scripts over a party's disk.
+//!
+//! The evaluator speaks first, so that two long records never wait for each other. A party takes
+//! the right to meet before it reads its record, and gives it back at the end: no other meeting of
+//! the same stocks comes between.
+
+mod own;
+
+use tacit_function::Role;
+use tacit_protocol::io::Io;
+use tacit_protocol::message::Kind;
+use tacit_protocol::{Error, Misbehaviour};
+use tacit_stock::{Agreement, EpochId, Marks, StockError};
+
+use super::messages::{self, LOT_STORED, MARKS, MET, NEW_EPOCH};
+use crate::advice::advice;
+
+pub(crate) use own::{OwnLots, OwnMeetings, OwnRecord, Patience, RIGHT_PAUSE};
+
+/// No honest party comes to this many epochs.
+const MAX_EPOCH: u64 = 1 << 48;
+
+/// A party's right to meet the other.
+pub(super) trait RightToMeet {
+    /// The right, which is given back when it is dropped.
+    type Right;
+
+    /// Takes the right; nothing while another session of this party has it.
+    fn try_meet(&mut self) -> Result<Option<Self::Right>, Error>;
+}
+
+/// A party's record of a stock, as a meeting changes it. A change is durable when it returns.
+pub(super) trait RecordIo: RightToMeet {
+    /// The record, where there is one.
+    fn marks(&mut self) -> Result<Option<Marks>, Error>;
+
+    /// Brings the stock to what both parties have.
+    fn reconcile(&mut self, theirs: &Marks) -> Result<Agreement, Error>;
+
+    /// Notes that the peer has recorded a meeting.
+    fn confirm(&mut self, meeting: u64) -> Result<(), Error>;
+
+    /// The name of an epoch after the one with the number `last`.
+    fn name_epoch(&mut self, last: u64) -> Result<EpochId, Error>;
+
+    /// Begins an epoch, in place of the one that there may be.
+    fn begin_epoch(&mut self, epoch: EpochId) -> Result<(), Error>;
+
+    /// Notes why the parties cannot meet, and gives the error that ends the script.
+    fn refuse(&self, why: crate::Error) -> Error;
+}
+
+/// Lots of a party that are written.
+pub(super) trait LotIo: RightToMeet {
+    /// Makes the lots durable.
+    fn finish(&mut self) -> Result<(), Error>;
+
+    /// Publishes them: the peer has them durable, too.
+    fn publish(&mut self) -> Result<(), Error>;
+}
+
+/// Lets the records meet. Where the parties are not in the same epoch and nothing was ever
+/// published in either's, the garbler names another and both begin it.
+pub(super) async fn meet(
+    io: &mut Io<'_>,
+    role: Role,
+    own: &mut impl RecordIo,
+) -> Result<Agreement, Error> {
+    let (_right, ours, theirs) = begin(io, role, own).await?;
+    let theirs = match (&ours, theirs) {
+        (Some(ours), Some(theirs)) if ours.epoch == theirs.epoch => theirs,
+        (_, theirs) => {
+            may_begin(own, ours.as_ref(), theirs.as_ref())?;
+            let records = ours.iter().chain(&theirs);
+            let last = records.map(|marks| marks.epoch.number).max().unwrap_or(0);
+            begin_epoch(io, role, own, last).await?;
+            let theirs = match role {
+                Role::Evaluator => {
+                    send_marks(io, own.marks()?.as_ref())?;
+                    receive_marks(io, own).await?
+                }
+                Role::Garbler => {
+                    let theirs = receive_marks(io, own).await?;
+                    send_marks(io, own.marks()?.as_ref())?;
+                    theirs
+                }
+            };
+            theirs.ok_or_else(|| own.refuse(one_sided(true)))?
+        }
+    };
+    settle(io, own, &theirs).await
+}
+
+/// Lets the records of a stock that both parties have meet.
+pub(super) async fn meet_again(
+    io: &mut Io<'_>,
+    role: Role,
+    own: &mut impl RecordIo,
+) -> Result<Agreement, Error> {
+    let (_right, _, theirs) = begin(io, role, own).await?;
+    let theirs = theirs.ok_or_else(|| own.refuse(one_sided(true)))?;
+    settle(io, own, &theirs).await
+}
+
+/// Publishes lots at both parties, while no records of theirs meet: what one has published the
+/// other's record always has. The garbler publishes first, so that the evaluator can name all that
+/// it sees.
+pub(super) async fn publish(
+    io: &mut Io<'_>,
+    role: Role,
+    own: &mut impl LotIo,
+) -> Result<(), Error> {
+    match role {
+        Role::Evaluator => {
+            let _right = right_to_meet(io, own).await?;
+            own.finish()?;
+            messages::send(io, LOT_STORED, &[])?;
+            io.receive(LOT_STORED).await?;
+            own.publish()
+        }
+        Role::Garbler => {
+            own.finish()?;
+            io.receive(LOT_STORED).await?;
+            let _right = right_to_meet(io, own).await?;
+            own.publish()?;
+            messages::send(io, LOT_STORED, &[])
+        }
+    }
+}
+
+/// The beginning of a meeting: the right to it, this party's record and the peer's.
+async fn begin<R: RecordIo>(
+    io: &mut Io<'_>,
+    role: Role,
+    own: &mut R,
+) -> Result<(R::Right, Option<Marks>, Option<Marks>), Error> {
+    let heard = match role {
+        Role::Evaluator => None,
+        Role::Garbler => Some(receive_marks(io, own).await?),
+    };
+    let right = right_to_meet(io, own).await?;
+    let ours = own.marks()?;
+    send_marks(io, ours.as_ref())?;
+    let theirs = match heard {
+        Some(theirs) => theirs,
+        None => receive_marks(io, own).await?,
+    };
+    Ok((right, ours, theirs))
+}
+
+/// Waits while another session of this party has the right.
+async fn right_to_meet<R: RightToMeet>(io: &mut Io<'_>, own: &mut R) -> Result<R::Right, Error> {
+    loop {
+        if let Some(right) = own.try_meet()? {
+            return Ok(right);
+        }
+        io.breathe().await?;
+    }
+}
+
+/// The end of a meeting: each party records it, and then that the other has.
+async fn settle(
+    io: &mut Io<'_>,
+    own: &mut impl RecordIo,
+    theirs: &Marks,
+) -> Result<Agreement, Error> {
+    let agreement = own.reconcile(theirs)?;
+    messages::send(io, MET, &[])?;
+    io.receive(MET).await?;
+    own.confirm(agreement.meeting)?;
+    Ok(agreement)
+}
+
+/// Begins an epoch at both parties, after the one with the number `last`.
+async fn begin_epoch(
+    io: &mut Io<'_>,
+    role: Role,
+    own: &mut impl RecordIo,
+    last: u64,
+) -> Result<(), Error> {
+    let invalid = |kind, field| Error::from(Misbehaviour::InvalidField { kind, field });
+    if last >= MAX_EPOCH {
+        return Err(invalid(Kind::StockMarks, "epoch"));
+    }
+    let epoch = match role {
+        Role::Garbler => {
+            let epoch = own.name_epoch(last)?;
+            let name = [&epoch.number.to_le_bytes()[..], &epoch.nonce].concat();
+            messages::send(io, NEW_EPOCH, &name)?;
+            epoch
+        }
+        Role::Evaluator => {
+            let name = io.receive(NEW_EPOCH).await?;
+            let (number, nonce) = name.split_at(size_of::<u64>());
+            let invalid = |field| invalid(Kind::NewEpoch, field);
+            let number = number.try_into().map_err(|_| invalid("length"))?;
+            let nonce = nonce.try_into().map_err(|_| invalid("length"))?;
+            let number = u64::from_le_bytes(number);
+            if number != last + 1 {
+                return Err(invalid("number"));
+            }
+            EpochId { number, nonce }
+        }
+    };
+    own.begin_epoch(epoch)
+}
+
+fn send_marks(io: &mut Io<'_>, ours: Option<&Marks>) -> Result<(), Error> {
+    messages::send(io, MARKS, &ours.map(Marks::to_bytes).unwrap_or_default())
+}
+
+async fn receive_marks(io: &mut Io<'_>, own: &impl RecordIo) -> Result<Option<Marks>, Error> {
+    let payload = io.receive(MARKS).await?;
+    let marks = (!payload.is_empty()).then(|| Marks::parse(payload));
+    marks.transpose().map_err(|error| own.refuse(error.into()))
+}
+
+/// Only epochs in which nothing was ever published may be ended unasked.
+fn may_begin(
+    own: &impl RecordIo,
+    ours: Option<&Marks>,
+    theirs: Option<&Marks>,
+) -> Result<(), Error> {
+    let records = ours.into_iter().chain(theirs);
+    let mut kinds = records.flat_map(|marks| &marks.kinds);
+    if kinds.all(|kind| kind.published == 0) {
+        return Ok(());
+    }
+    Err(own.refuse(match (ours, theirs) {
+        (Some(ours), Some(theirs)) => StockError::UnknownEpoch {
+            own: ours.epoch,
+            peer: theirs.epoch,
+        }
+        .into(),
+        _ => one_sided(ours.is_some()),
+    }))
+}
+
+fn one_sided(ours: bool) -> crate::Error {
+    let [has, lacks] = ["this party", "the other party"];
+    let (has, lacks) = if ours { (has, lacks) } else { (lacks, has) };
+    crate::Error::material(
+        format!(
+            "{has} has a stock with this peer, role and scheme, and {lacks} has none: one was \
+             removed or is in another folder"
+        ),
+        advice!("use the folder that it was prepared in, or drop both halves with "(NewEpoch)),
+    )
+}

@@ -1,0 +1,206 @@
+//! A party's disk, as meetings and preparations change it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand_core::UnwrapErr;
+use tacit_function::Role;
+use tacit_ot::Delta;
+use tacit_protocol::Error;
+use tacit_stock::{
+    Agreement, ComponentDigest, EpochId, LotWriter, Marks, Meeting, Preparation, Stock, StockError,
+    StockId,
+};
+use zeroize::Zeroizing;
+
+use super::{LotIo, RecordIo, RightToMeet};
+use crate::stock::Stocks;
+use crate::stock::failure::StockFailure;
+
+/// How long a session pauses before it tries again for what another has.
+pub(crate) const RIGHT_PAUSE: Duration = Duration::from_millis(2);
+
+/// How long a session waits for what another has.
+pub(crate) struct Patience {
+    at_most: Duration,
+    end: Instant,
+    pause: Duration,
+}
+
+impl Patience {
+    /// A wait of this time at most, from now.
+    pub(crate) fn new(at_most: Duration) -> Self {
+        Self {
+            at_most,
+            end: Instant::now() + at_most,
+            pause: RIGHT_PAUSE,
+        }
+    }
+
+    /// Pauses, longer from one time to the next.
+    ///
+    /// # Errors
+    ///
+    /// `busy`, where the time is over.
+    pub(crate) fn pause(&mut self, busy: StockError) -> Result<(), StockError> {
+        if Instant::now() >= self.end {
+            return Err(busy);
+        }
+        thread::sleep(self.pause);
+        self.pause = (8 * RIGHT_PAUSE).min(2 * self.pause);
+        Ok(())
+    }
+}
+
+/// The meetings of a stock, of which a party has one at a time.
+pub(crate) struct OwnMeetings<'a> {
+    pub(crate) stocks: &'a Stocks,
+    pub(crate) id: StockId,
+    pub(crate) patience: Patience,
+    /// What the stock fails with.
+    pub(crate) failure: &'a StockFailure,
+}
+
+impl OwnMeetings<'_> {
+    fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
+        let stocks = &self.stocks.stocks;
+        let right = self.failure.noted(stocks.try_meet(&self.id))?;
+        if right.is_none() {
+            let file = stocks.meeting_lock(&self.id);
+            self.pause(StockError::Busy { file })?;
+        }
+        Ok(right)
+    }
+
+    fn pause(&mut self, busy: StockError) -> Result<(), Error> {
+        self.failure.noted(self.patience.pause(busy))
+    }
+}
+
+/// A party's record of a stock.
+pub(crate) struct OwnRecord<'a> {
+    pub(crate) meetings: OwnMeetings<'a>,
+    /// The stock, once it is open.
+    pub(crate) stock: Option<Stock>,
+    /// Whether the party takes the right to prepare before it meets, and keeps it.
+    pub(crate) prepares: bool,
+    /// The right to prepare, once it is taken.
+    pub(crate) right: Option<Preparation>,
+}
+
+impl OwnRecord<'_> {
+    fn open(&self) -> Result<&Stock, Error> {
+        let none = Error::ApiMisuse("a stock is opened before its record is changed");
+        self.stock.as_ref().ok_or(none)
+    }
+}
+
+impl RightToMeet for OwnRecord<'_> {
+    type Right = Meeting;
+
+    fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
+        if self.prepares && self.right.is_none() {
+            match self.open()?.prepare() {
+                Ok(right) => self.right = Some(right),
+                Err(busy @ StockError::Busy { .. }) => {
+                    self.meetings.pause(busy)?;
+                    return Ok(None);
+                }
+                Err(error) => return Err(self.meetings.failure.note(error)),
+            }
+            self.meetings.patience = Patience::new(self.meetings.patience.at_most);
+        }
+        self.meetings.try_meet()
+    }
+}
+
+impl RecordIo for OwnRecord<'_> {
+    fn marks(&mut self) -> Result<Option<Marks>, Error> {
+        let (stocks, failure) = (self.meetings.stocks, self.meetings.failure);
+        if self.stock.is_none() {
+            self.stock = match stocks.stocks.stock(self.meetings.id, stocks.limits) {
+                Err(StockError::Missing { .. }) => return Ok(None),
+                opened => Some(failure.noted(opened)?),
+            };
+        }
+        let marks = match &self.right {
+            Some(right) => right.marks(),
+            None => self.open()?.marks(),
+        };
+        failure.noted(marks).map(Some)
+    }
+
+    fn reconcile(&mut self, theirs: &Marks) -> Result<Agreement, Error> {
+        let agreed = match &self.right {
+            Some(right) => right.reconcile(theirs),
+            None => self.open()?.reconcile(theirs),
+        };
+        self.meetings.failure.noted(agreed)
+    }
+
+    fn confirm(&mut self, meeting: u64) -> Result<(), Error> {
+        self.meetings.failure.noted(self.open()?.confirm(meeting))
+    }
+
+    fn name_epoch(&mut self, last: u64) -> Result<EpochId, Error> {
+        self.meetings.failure.noted(EpochId::generate(last))
+    }
+
+    fn begin_epoch(&mut self, epoch: EpochId) -> Result<(), Error> {
+        let OwnMeetings {
+            stocks,
+            id,
+            failure,
+            ..
+        } = self.meetings;
+        let secret = match id.role {
+            Role::Garbler => {
+                let delta = Delta::random(&mut UnwrapErr(getrandom::SysRng));
+                let delta = Zeroizing::new(delta.to_block().to_bytes());
+                Zeroizing::new(delta.to_vec())
+            }
+            Role::Evaluator => Zeroizing::default(),
+        };
+        let begun = match self.stock.take() {
+            Some(old) => old.new_epoch(epoch, &secret),
+            None => stocks.stocks.create(id, epoch, &secret, stocks.limits),
+        };
+        self.stock = Some(failure.noted(begun)?);
+        Ok(())
+    }
+
+    fn refuse(&self, why: crate::Error) -> Error {
+        self.meetings.failure.note(why)
+    }
+}
+
+/// Lots that a party has written.
+pub(crate) struct OwnLots<'a> {
+    pub(crate) meetings: OwnMeetings<'a>,
+    pub(crate) stock: &'a Stock,
+    pub(crate) written: Vec<LotWriter>,
+    /// Kind and first number of those that are durable.
+    pub(crate) durable: Vec<(ComponentDigest, u64)>,
+}
+
+impl RightToMeet for OwnLots<'_> {
+    type Right = Meeting;
+
+    fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
+        self.meetings.try_meet()
+    }
+}
+
+impl LotIo for OwnLots<'_> {
+    fn finish(&mut self) -> Result<(), Error> {
+        let lots = self.written.iter();
+        self.durable = lots.map(|lot| (lot.kind(), lot.span().first)).collect();
+        let finished = LotWriter::finish_all(std::mem::take(&mut self.written));
+        self.meetings.failure.noted(finished)
+    }
+
+    fn publish(&mut self) -> Result<(), Error> {
+        let published = self.stock.publish_all(&self.durable);
+        self.meetings.failure.noted(published)
+    }
+}

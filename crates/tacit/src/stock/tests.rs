@@ -1,0 +1,396 @@
+//! Both parties' stocks in memory, from the first meeting to leases: each party has a disk in
+//! memory, and scripts of [`meeting`](super::meeting) and [`leases`](super::leases) over it.
+//!
+//! A party may lie in each message. Power cuts, lost messages and dropped scripts end a session at
+//! every point; both parties then start again on what their disks have, and no number is ever
+//! leased twice.
+
+mod lying;
+
+use std::collections::BTreeSet;
+use std::future::{Future, poll_fn};
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tacit_function::Role;
+use tacit_garble::SchemeId;
+use tacit_net::Fingerprint;
+use tacit_protocol::Error;
+use tacit_protocol::io::Io;
+use tacit_protocol::io::memory::run_two;
+use tacit_protocol::message::Kind;
+use tacit_protocol::party::OnlyPeer;
+use tacit_stock::{
+    Agreement, ComponentDigest, Lease, LeasePool, LeaseRequest, Memory, Preparation, Shape, Span,
+    Stock,
+};
+
+use super::failure::StockFailure;
+use super::leases::{Attempt, LeaseIo, LeaseTerms, OwnLeases, Unanswered, follow, name};
+use super::meeting::{self, OwnLots, OwnMeetings, OwnRecord, Patience};
+use super::{StockName, Stocks, crosses};
+
+/// Two kinds that a session prepares.
+type Kinds = [ComponentDigest; 2];
+
+const KINDS: Kinds = [ComponentDigest([7; 32]), ComponentDigest([9; 32])];
+/// Instances of each kind that a session prepares.
+const LOT: u64 = 8;
+/// What an exchange leases of each kind, at most.
+const MOST: u64 = 3;
+const SHAPE: Shape = Shape {
+    secret_bytes: 16,
+    table_bytes: 0,
+};
+
+/// A party: its disk, and every number of an epoch and kind that it was ever given.
+struct Party {
+    role: Role,
+    kinds: Kinds,
+    disk: Memory,
+    given: BTreeSet<([u8; 16], ComponentDigest, u64)>,
+}
+
+/// A party's process.
+struct Process<'p> {
+    disk: Memory,
+    stocks: Stocks,
+    name: StockName,
+    kinds: Kinds,
+    stock: Option<Stock>,
+    held: LeasePool,
+    failure: StockFailure,
+    given: &'p mut BTreeSet<([u8; 16], ComponentDigest, u64)>,
+    /// What the lots of this session have in them, at both parties.
+    tag: u64,
+}
+
+impl Party {
+    fn new(role: Role, kinds: Kinds) -> Self {
+        Self {
+            role,
+            kinds,
+            disk: Memory::new(),
+            given: BTreeSet::new(),
+        }
+    }
+
+    fn pair() -> [Self; 2] {
+        Self::pair_with(KINDS)
+    }
+
+    fn pair_with(kinds: Kinds) -> [Self; 2] {
+        [Role::Garbler, Role::Evaluator].map(|role| Self::new(role, kinds))
+    }
+
+    /// A process that starts on what the one before left. Both parties' have the same tag.
+    fn start(&mut self, tag: u64) -> Process<'_> {
+        self.disk = self.disk.restart();
+        let disk = self.disk.clone();
+        let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20);
+        let (own, peer) = match self.role {
+            Role::Garbler => (Fingerprint([1; 32]), Fingerprint([2; 32])),
+            Role::Evaluator => (Fingerprint([2; 32]), Fingerprint([1; 32])),
+        };
+        Process {
+            disk,
+            stocks: stocks.expect("a disk"),
+            name: StockName {
+                own,
+                peer,
+                role: self.role,
+                scheme: SchemeId::HALF_GATES_TWO_CALL,
+            },
+            kinds: self.kinds,
+            stock: None,
+            held: LeasePool::new(),
+            failure: StockFailure::default(),
+            given: &mut self.given,
+            tag,
+        }
+    }
+}
+
+impl Process<'_> {
+    fn stock(&self) -> &Stock {
+        self.stock.as_ref().expect("the parties have met")
+    }
+
+    fn meetings(&self) -> OwnMeetings<'_> {
+        OwnMeetings {
+            stocks: &self.stocks,
+            id: self.name.id(),
+            patience: Patience::new(Duration::ZERO),
+            failure: &self.failure,
+        }
+    }
+
+    async fn meet(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
+        let mut own = OwnRecord {
+            meetings: self.meetings(),
+            stock: None,
+            prepares: false,
+            right: None,
+        };
+        meeting::meet(io, self.name.role, &mut own).await?;
+        let stock = own.stock.take();
+        self.stock = stock;
+        Ok(())
+    }
+
+    async fn prepare(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
+        let role = self.name.role;
+        let mut own = OwnRecord {
+            meetings: self.meetings(),
+            stock: self.stock.clone(),
+            prepares: true,
+            right: None,
+        };
+        let agreed = meeting::meet_again(io, role, &mut own).await?;
+        let right = own.right.take().expect("the right to prepare");
+        let mut own = OwnLots {
+            meetings: self.meetings(),
+            stock: self.stock(),
+            written: self.write(&right, &agreed)?,
+            durable: Vec::new(),
+        };
+        meeting::publish(io, role, &mut own).await
+    }
+
+    /// A lot of each kind.
+    fn write(
+        &self,
+        right: &Preparation,
+        agreed: &Agreement,
+    ) -> Result<Vec<tacit_stock::LotWriter>, Error> {
+        let next = |kind| {
+            let agreed = agreed.kinds.iter().find(|agreed| agreed.kind == kind);
+            agreed.map_or(0, |agreed| agreed.next_number)
+        };
+        let lots = self.kinds.map(|kind| {
+            let (first, count) = (next(kind), LOT);
+            (kind, SHAPE, Span { first, count })
+        });
+        let lots = self.failure.noted(right.begin_lots(&lots))?;
+        for lot in &lots {
+            for number in lot.span().first..lot.span().end() {
+                let secret = [self.tag.to_le_bytes(), number.to_le_bytes()].concat();
+                self.failure.noted(lot.put(number, &secret, &[]))?;
+            }
+        }
+        Ok(lots)
+    }
+
+    async fn attempt(&mut self, io: &mut Io<'_>) -> Result<Attempt, Error> {
+        let kinds = self.kinds;
+        let terms = |least| LeaseTerms {
+            kinds: &kinds,
+            counts: vec![least..=MOST; 2],
+            runs: 1,
+        };
+        match self.name.role {
+            Role::Evaluator => name(io, self, &terms(1)).await,
+            Role::Garbler => follow(io, self, &terms(0), |_| true).await,
+        }
+    }
+
+    async fn lease(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
+        while self.attempt(io).await? != Attempt::Leased {}
+        Ok(())
+    }
+
+    /// A session: meets, prepares, and leases.
+    async fn session(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
+        self.meet(io).await?;
+        self.prepare(io).await?;
+        self.lease(io).await
+    }
+
+    fn held(&self) -> [u64; 2] {
+        self.kinds.map(|kind| self.held.count(&kind))
+    }
+
+    /// The numbers and secrets that it holds, which it gives up.
+    fn take(&mut self) -> Vec<(u64, Vec<u8>)> {
+        let kinds = self.kinds;
+        let leases = kinds.map(|kind| self.held.take(&kind, self.held.count(&kind)));
+        let leases = leases.map(|lease| lease.expect("all of them"));
+        let instances = leases.into_iter().flat_map(Lease::instances);
+        let instances = instances.map(|instance| instance.expect("as it was written"));
+        let halves = instances.map(|one| (one.number(), one.secret().to_vec()));
+        halves.collect()
+    }
+
+    fn own(&mut self) -> OwnLeases<'_> {
+        OwnLeases {
+            stock: self.stock.as_ref().expect("the parties have met"),
+            held: &mut self.held,
+            failure: &self.failure,
+        }
+    }
+
+    fn note(&mut self, kind: ComponentDigest, spans: &[Span]) {
+        let epoch = self.stock().epoch().nonce;
+        for number in spans.iter().flat_map(|span| span.first..span.end()) {
+            let is_new = self.given.insert((epoch, kind, number));
+            assert!(is_new, "{:?} leases {number} twice", self.name.role);
+        }
+    }
+}
+
+impl LeaseIo for Process<'_> {
+    fn lease_next(&mut self, wanted: &[LeaseRequest]) -> Result<Option<Unanswered>, Error> {
+        let leases = self.own().lease_next(wanted)?;
+        let named = leases.iter().flat_map(Unanswered::named).zip(self.kinds);
+        named.for_each(|(spans, kind)| self.note(kind, &spans));
+        Ok(leases)
+    }
+
+    fn lease_named(
+        &mut self,
+        named: &[(ComponentDigest, &[Span])],
+    ) -> Result<Option<Vec<Lease>>, Error> {
+        let leases = self.own().lease_named(named)?;
+        for lease in leases.iter().flatten() {
+            self.note(lease.kind(), &lease.spans().collect::<Vec<_>>());
+        }
+        Ok(leases)
+    }
+
+    fn marks(&mut self, kinds: &[ComponentDigest]) -> Result<Vec<u64>, Error> {
+        self.own().marks(kinds)
+    }
+
+    fn raise_marks(&mut self, marks: &[(ComponentDigest, u64)]) -> Result<(), Error> {
+        self.own().raise_marks(marks)
+    }
+
+    fn hold(&mut self, leases: Vec<Lease>) -> Result<(), Error> {
+        self.own().hold(leases)
+    }
+}
+
+/// Where a party stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    Never,
+    /// The power goes at this point of the session's work on the disk.
+    Disk(Role, u64),
+    /// Before its message of this number leaves.
+    Message(Role, u64),
+    /// Where it waits for a message for this time.
+    Wait(Role, u64),
+}
+
+impl Stop {
+    /// It, if it is of the party in `role`.
+    fn of(self, role: Role) -> Self {
+        match self {
+            Self::Disk(of, _) | Self::Message(of, _) | Self::Wait(of, _) if of == role => self,
+            _ => Self::Never,
+        }
+    }
+}
+
+/// Runs a script until it waits with `waits` waits before that, and drops it there.
+async fn until<T>(
+    waits: Option<u64>,
+    script: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let mut script = pin!(script);
+    let mut left = waits;
+    poll_fn(|context| match script.as_mut().poll(context) {
+        Poll::Pending if left == Some(0) => Poll::Ready(Err(Error::Wire)),
+        Poll::Pending => {
+            left = left.map(|left| left - 1);
+            Poll::Pending
+        }
+        ready => ready,
+    })
+    .await
+}
+
+/// Runs a script of both parties, which ends early where it is said to. `lie` may change each
+/// message on its way.
+fn both<T>(
+    [garbler, evaluator]: [&mut Process<'_>; 2],
+    stop: Stop,
+    lie: &mut dyn FnMut(Kind, &mut Vec<u8>),
+    script: impl AsyncFn(&mut Process<'_>, &mut Io<'_>) -> Result<T, Error>,
+) -> [Result<T, Error>; 2] {
+    let waits = |role| match stop.of(role) {
+        Stop::Wait(_, waits) => Some(waits),
+        _ => None,
+    };
+    let mut sent = [0; 2];
+    let mut on_its_way = |sender: usize, _: OnlyPeer, kind, message: &mut (u8, Vec<u8>)| {
+        let role = [Role::Garbler, Role::Evaluator][sender];
+        sent[sender] += 1;
+        if stop == Stop::Message(role, sent[sender] - 1) {
+            return Err(Error::Wire);
+        }
+        lie(kind, &mut message.1);
+        Ok(())
+    };
+    let ended = run_two(
+        async |io| until(waits(Role::Garbler), script(garbler, io)).await,
+        async |io| until(waits(Role::Evaluator), script(evaluator, io)).await,
+        &mut on_its_way,
+    );
+    ended.results.into()
+}
+
+/// As it is.
+fn honest(_: Kind, _: &mut Vec<u8>) {}
+
+/// Stops a party in one of three sessions, and compares what both lease in the others. Whether
+/// that one went to its end.
+fn stopped_in(kinds: Kinds, session: u64, at: Stop) -> bool {
+    let [mut garbler, mut evaluator] = Party::pair_with(kinds);
+    let mut is_whole = true;
+    for tag in 1..=3 {
+        let stop = if tag == session { at } else { Stop::Never };
+        let (mut garbler, mut evaluator) = (garbler.start(tag), evaluator.start(tag));
+        for Process { name, disk, .. } in [&garbler, &evaluator] {
+            if let Stop::Disk(_, at) = stop.of(name.role) {
+                disk.lose_power_at(disk.points() + at, at);
+            }
+        }
+        let ended = both(
+            [&mut garbler, &mut evaluator],
+            stop,
+            &mut honest,
+            async |process, io| process.session(io).await,
+        );
+        if matches!(stop, Stop::Never) {
+            assert!(ended.iter().all(Result::is_ok), "{at:?}: {ended:?}");
+            assert_eq!(garbler.take(), evaluator.take());
+        } else {
+            is_whole = ended.iter().all(Result::is_ok);
+        }
+    }
+    is_whole
+}
+
+/// A party that forgets what it has leased would give the numbers again, under the same Δ.
+#[test]
+fn no_number_is_leased_twice_wherever_a_party_stops() {
+    // At how many points of a session each can stop, at least.
+    type At = fn(Role, u64) -> Stop;
+    let stops: [(At, usize); 3] = [(Stop::Disk, 20), (Stop::Message, 6), (Stop::Wait, 4)];
+    let all = [KINDS, crosses::kinds_of_evaluator()].into_iter();
+    let all = all.flat_map(|kinds| [Role::Garbler, Role::Evaluator].map(|role| (kinds, role)));
+    for (kinds, role) in all {
+        for (stop, least) in stops {
+            // The first session begins an epoch, and the second finds one.
+            for session in [1, 2] {
+                let stopped = (0..).take_while(|at| !stopped_in(kinds, session, stop(role, *at)));
+                let points = stopped.count();
+                assert!(points >= least, "{role:?} stops at {points} points");
+            }
+        }
+    }
+}

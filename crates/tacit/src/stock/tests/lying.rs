@@ -1,0 +1,143 @@
+//! A party that lies, in memory.
+
+use tacit_protocol::prepared::LeasesAnswer;
+
+use super::*;
+
+/// Processes of both parties that have met and prepared.
+fn prepared([garbler, evaluator]: &mut [Party; 2]) -> [Process<'_>; 2] {
+    let (mut garbler, mut evaluator) = (garbler.start(1), evaluator.start(1));
+    let ended = both(
+        [&mut garbler, &mut evaluator],
+        Stop::Never,
+        &mut honest,
+        async |process, io| {
+            process.meet(io).await?;
+            process.prepare(io).await
+        },
+    );
+    assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    [garbler, evaluator]
+}
+
+/// One exchange of leases.
+fn attempt<'p>(
+    garbler: &mut Process<'p>,
+    evaluator: &mut Process<'p>,
+    lie: &mut dyn FnMut(Kind, &mut Vec<u8>),
+) -> [Result<Attempt, Error>; 2] {
+    let script = async |process: &mut Process<'_>, io: &mut Io<'_>| process.attempt(io).await;
+    both([garbler, evaluator], Stop::Never, lie, script)
+}
+
+/// An evaluator that names spent numbers again would have labels of them twice.
+#[test]
+fn numbers_that_are_named_again_are_not_leased() {
+    let mut parties = Party::pair();
+    let [mut garbler, mut evaluator] = prepared(&mut parties);
+    let mut first = None;
+    let ended = attempt(&mut garbler, &mut evaluator, &mut |kind, message| {
+        if kind == Kind::Leases {
+            first = Some(message.clone());
+        }
+    });
+    assert_eq!(ended, [Ok(Attempt::Leased), Ok(Attempt::Leased)]);
+    let first = first.expect("the evaluator names numbers");
+    let before = garbler.held();
+    let ended = attempt(&mut garbler, &mut evaluator, &mut |kind, message| {
+        if kind == Kind::Leases {
+            message.clone_from(&first);
+        }
+    });
+    assert_eq!(ended, [Ok(Attempt::Behind), Ok(Attempt::Behind)]);
+    assert_eq!(garbler.held(), before);
+    // Nor does the evaluator keep what the garbler has not leased, and both go on alike.
+    assert_eq!(evaluator.held(), before);
+    let ended = attempt(&mut garbler, &mut evaluator, &mut honest);
+    assert_eq!(ended, [Ok(Attempt::Leased), Ok(Attempt::Leased)]);
+    assert_eq!(garbler.take(), evaluator.take());
+}
+
+/// A garbler that says that it is behind has the evaluator give up numbers and never use one of
+/// them; one that says so of numbers that nobody can have come to is caught.
+#[test]
+fn a_garbler_that_claims_to_be_behind_gets_later_numbers_or_is_caught() {
+    let mut parties = Party::pair();
+    let [mut garbler, mut evaluator] = prepared(&mut parties);
+    let mut claim = |mark: u64| {
+        let [_, ended] = attempt(&mut garbler, &mut evaluator, &mut |kind, message| {
+            if kind == Kind::LeasesAnswered {
+                LeasesAnswer::Behind(vec![mark; 2]).write(message);
+            }
+        });
+        assert_eq!(evaluator.held(), [0; 2]);
+        ended
+    };
+    for mark in [0, 5] {
+        assert_eq!(claim(mark), Ok(Attempt::Behind));
+    }
+    let caught = claim(u64::MAX);
+    let noted = evaluator.failure.or(caught.map_err(crate::Error::from));
+    let noted = noted.expect_err("no party has come so far");
+    assert_eq!(noted.category(), crate::Category::Peer, "{noted}");
+}
+
+/// A party that is restored from an old copy would lease what it has leased since.
+#[test]
+fn a_party_that_went_back_is_refused_by_the_other() {
+    for role in [Role::Garbler, Role::Evaluator] {
+        let [mut garbler, mut evaluator] = Party::pair();
+        let mut old = None;
+        for tag in 1..4 {
+            for party in [&mut garbler, &mut evaluator] {
+                if party.role == role && tag == 2 {
+                    old = Some(party.disk.copy());
+                } else if party.role == role && tag == 3 {
+                    party.disk = old.take().expect("a copy");
+                }
+            }
+            let (mut garbler, mut evaluator) = (garbler.start(tag), evaluator.start(tag));
+            let ended = both(
+                [&mut garbler, &mut evaluator],
+                Stop::Never,
+                &mut honest,
+                async |process, io| match process.tag {
+                    1 => process.session(io).await,
+                    // No lot shows that the party is of another day: the meetings alone do.
+                    _ => {
+                        process.meet(io).await?;
+                        process.lease(io).await
+                    }
+                },
+            );
+            assert_eq!(
+                ended.iter().all(Result::is_ok),
+                tag < 3,
+                "{role:?} {ended:?}"
+            );
+        }
+    }
+}
+
+/// A garbler that names an epoch again, whose Δ it may know of old.
+#[test]
+fn an_epoch_has_the_number_after_the_last_one() {
+    for number in [0, 2, u64::MAX] {
+        let [mut garbler, mut evaluator] = Party::pair();
+        let (mut garbler, mut evaluator) = (garbler.start(1), evaluator.start(1));
+        let mut lie = |kind, message: &mut Vec<u8>| {
+            if kind == Kind::NewEpoch {
+                message[..8].copy_from_slice(&u64::to_le_bytes(number));
+            }
+        };
+        let [_, ended] = both(
+            [&mut garbler, &mut evaluator],
+            Stop::Never,
+            &mut lie,
+            async |process, io| process.meet(io).await,
+        );
+        assert!(matches!(ended, Err(Error::PeerMisbehaved(_))), "{ended:?}");
+        let stocks = &evaluator.stocks.stocks;
+        assert!(stocks.list().expect("a folder").is_empty());
+    }
+}

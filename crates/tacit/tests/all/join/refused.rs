@@ -1,0 +1,174 @@
+//! What a join refuses, and what its parties tell each other before it.
+
+use super::*;
+
+#[test]
+fn tables_are_checked_before_anything_is_sent() {
+    let plan = plan([3, 2], 2, JoinSide::Left);
+    let told = |party, rows: &[Row]| {
+        let error = table(&plan, party, rows).expect_err("a wrong table");
+        assert_eq!(error.category(), Category::Input);
+        error.to_string()
+    };
+    let twice = told(0, &[(4, 0), (5, 0), (4, 1)]);
+    assert_eq!(twice, "row 2 has the key of row 0");
+    let thrice = told(1, &[(4, 0), (4, 0), (5, 0), (4, 1)]);
+    assert!(
+        thrice.contains("row 3") && thrice.contains("key of row 0"),
+        "{thrice}"
+    );
+    let keys = told(1, &[(1, 0), (2, 0), (3, 0)]);
+    assert!(keys.contains("3 different keys, and 2"), "{keys}");
+    let rows = told(0, &[(1, 0), (2, 0), (3, 0), (4, 0)]);
+    assert!(rows.contains("4 rows, and 3"), "{rows}");
+
+    let text = KeyKind::Text(tacit::join::KeyNormalization::None);
+    for (kind, bytes) in [
+        (text, &b""[..]),
+        (text, b"\xff"),
+        (KeyKind::Fixed { bits: 9 }, b"1"),
+    ] {
+        assert!(with_part(KeyEncoding::default(), kind, bytes).is_err());
+    }
+    assert!(with_part(KeyEncoding::default(), KeyKind::Bytes, b"").is_ok());
+}
+
+#[test]
+fn other_protocols_run_no_join() {
+    let plan = plan([3, 3], 1, JoinSide::Left);
+    let function = function(&plan);
+    let table = table(&plan, 1, &[]).expect("a table");
+    let refused = job(&function, &plan, 1, &table).authenticated().check();
+    let refused = refused.expect_err("no join");
+    assert_eq!(refused.category(), Category::Usage);
+    assert!(
+        refused
+            .to_string()
+            .contains("gmw alone, and not by authenticated"),
+        "{refused}"
+    );
+    assert!(matches!(
+        refused,
+        Error::JoinsNot {
+            protocol: Protocol::Authenticated
+        }
+    ));
+    let none = Job::new(&millionaires(8), Role::Garbler).gmw().check();
+    assert!(none.is_ok());
+}
+
+/// Parties that mean different joins do not begin: here which keys are equal.
+#[test]
+fn a_peer_with_another_plan_is_refused() {
+    let changes: [fn(&mut JoinPlan); 4] = [
+        |plan| plan.left.key[0].kind = KeyKind::Bytes,
+        // Columns of the same types, of which one party meant others.
+        |plan| plan.right.key[0].field.push('2'),
+        |plan| plan.right.row[0].field.push('2'),
+        |plan| plan.left.input.push('2'),
+    ];
+    for change in changes {
+        let ours = plan([3, 3], 1, JoinSide::Left);
+        let mut theirs = ours.clone();
+        change(&mut theirs);
+        let function = function(&ours);
+        let ended = in_memory(|party, session| {
+            let plan = [&ours, &theirs][party];
+            let table = table(plan, party, &[])?;
+            job(&function, plan, party, &table).run(session)
+        });
+        for ended in ended {
+            let refused = ended.expect_err("two plans");
+            assert_eq!(refused.category(), Category::Incompatible, "{refused}");
+        }
+    }
+}
+
+fn params() -> Vec<OpenParam> {
+    let param = |name: &str, party: usize| OpenParam {
+        name: name.to_owned(),
+        minimum: 0,
+        maximum: 100,
+        input: ["left", "right"][party].to_owned(),
+        owner: ROLES[party],
+        counted: Counted::Rows,
+    };
+    vec![param("N", 0), param("M", 1)]
+}
+
+/// What each party then knows of all sizes.
+fn told(
+    meanings: [u8; 2],
+    known: [&[(&str, u64)]; 2],
+) -> [Result<BTreeMap<String, u64>, Error>; 2] {
+    in_memory(|party, session: &mut Session| {
+        let known = known[party].iter();
+        let known = known
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect();
+        let meaning = Digest([meanings[party]; 32]);
+        session.tell_sizes(meaning, &params(), ROLES[party], &known)
+    })
+}
+
+#[test]
+fn each_party_announces_the_sizes_of_its_table() {
+    let all = BTreeMap::from([("N".to_owned(), 7), ("M".to_owned(), 100)]);
+    for known in [
+        [&[("N", 7)][..], &[("M", 100)]],
+        [&[("N", 7), ("M", 100)], &[("M", 100)]],
+    ] {
+        for values in told([1, 1], known) {
+            assert_eq!(values.expect("values"), all);
+        }
+    }
+    let other = told([1, 1], [&[("N", 7), ("M", 9)], &[("M", 100)]]);
+    let refused = other[0].as_ref().expect_err("another size");
+    assert_eq!(refused.category(), Category::Incompatible);
+    assert!(
+        refused
+            .to_string()
+            .contains("M = 100, and this party was told 9"),
+        "{refused}"
+    );
+    for refused in told([1, 2], [&[("N", 7)], &[("M", 3)]]) {
+        assert_eq!(
+            refused.expect_err("two programs").category(),
+            Category::Incompatible
+        );
+    }
+    let own = told([1, 1], [&[("N", 101)], &[("M", 3)]]);
+    let refused = own[0].as_ref().expect_err("out of its range");
+    assert_eq!(refused.category(), Category::Input);
+    assert!(refused.to_string().contains("N is 101"), "{refused}");
+}
+
+/// One waits for sizes and the other for a proposal, or the other way round.
+#[test]
+fn a_peer_whose_run_has_no_tables_is_told_apart() {
+    let function = millionaires(32);
+    for joining in [0, 1] {
+        let ended = in_memory(|party, session| {
+            if party == joining {
+                let known = BTreeMap::from([(["N", "M"][party].to_owned(), 1)]);
+                let told = session.tell_sizes(Digest([1; 32]), &params(), ROLES[party], &known);
+                return told.map(drop);
+            }
+            let (name, value) = [("a", 41_u32), ("b", 40)][party];
+            let job = Job::new(&function, ROLES[party]).input(name, value);
+            job.run(session).map(drop)
+        });
+        let differences = ended.map(|ended| match ended.expect_err("no agreement") {
+            Error::Protocol(ProtocolError::PeerIncompatible(difference)) => difference,
+            error => panic!("{error}"),
+        });
+        assert!(matches!(
+            differences[joining],
+            Incompatibility::MatchesNoTables
+        ));
+        assert!(matches!(
+            differences[1 - joining],
+            Incompatibility::MatchesTables
+        ));
+    }
+}

@@ -1,0 +1,242 @@
+//! Matchings: results against sets, who asks, and parties that want different ones.
+
+use tacit::cost::Phase;
+use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalization};
+use tacit::session::{Incompatibility, OtExtension};
+use tacit::{Category, Error, Job, ProtocolError, Session};
+
+use crate::pair::{Both, ROLES, in_memory, millionaires};
+
+/// Keys of this party: 0 connects.
+fn order(keys: &[u32]) -> Match {
+    Match::new(keys.iter().map(|key| key.to_le_bytes())).expect("different keys")
+}
+
+/// Both parties' outcomes of tables with these keys, each with the result to whom it says.
+fn matched(keys: [&[u32]; 2], to: [MatchRecipient; 2]) -> Both<MatchOutcome> {
+    in_memory(|party, session| order(keys[party]).to(to[party]).run(session))
+}
+
+#[test]
+fn both_get_the_keys_in_common_and_the_smaller_table_asks() {
+    let large: Vec<u32> = (0..300).map(|i| 7 * i).collect();
+    for (keys, asked, common) in [
+        (
+            [&[21, 5, 0, 14][..], &large],
+            [true, false],
+            [vec![0, 2, 3], vec![0, 2, 3]],
+        ),
+        (
+            [&large, &[21, 5, 0, 14]],
+            [false, true],
+            [vec![0, 2, 3], vec![0, 2, 3]],
+        ),
+        ([&[1, 2], &[2, 3]], [true, false], [vec![1], vec![0]]),
+        ([&[1, 2], &[3, 4]], [true, false], [vec![], vec![]]),
+        ([&[], &[3, 4]], [true, false], [vec![], vec![]]),
+        ([&[9], &[]], [false, true], [vec![], vec![]]),
+    ] {
+        let ended = matched(keys, [MatchRecipient::Both; 2]).map(|ended| ended.expect("a result"));
+        for (party, outcome) in ended.into_iter().enumerate() {
+            assert_eq!(outcome.common.as_ref(), Some(&common[party]), "{keys:?}");
+            assert_eq!(outcome.asked, asked[party], "{keys:?}");
+            assert_eq!(outcome.peer_keys, keys[1 - party].len() as u64);
+            assert_eq!(outcome.threat_model.to_string(), "semi-honest");
+            let phases: Vec<_> = outcome.cost.phases.iter().map(|one| one.phase).collect();
+            assert_eq!(phases, [Phase::Agreement, Phase::Run]);
+        }
+    }
+}
+
+/// The one that gets the result asks, whatever the sizes: the other is told nothing.
+#[test]
+fn the_result_goes_to_whom_both_say() {
+    use MatchRecipient::{Me, Peer};
+    let keys: [&[u32]; 2] = [&[1, 2, 3, 4], &[4, 2]];
+    for (to, common) in [
+        ([Me, Peer], [Some(vec![1, 3]), None]),
+        ([Peer, Me], [None, Some(vec![0, 1])]),
+    ] {
+        let ended = matched(keys, to).map(|ended| ended.expect("a result"));
+        let asked = ended.each_ref().map(|outcome| outcome.asked);
+        assert_eq!(asked, to.map(|to| to == Me));
+        assert_eq!(ended.map(|outcome| outcome.common), common);
+    }
+}
+
+fn differs(ended: &Result<MatchOutcome, Error>, words: [&str; 2]) {
+    let error = ended.as_ref().expect_err("no agreement");
+    assert_eq!(error.category(), Category::Incompatible, "{error}");
+    let Error::Protocol(ProtocolError::PeerIncompatible(Incompatibility::Matching {
+        ours,
+        theirs,
+    })) = error
+    else {
+        panic!("{error}");
+    };
+    assert!(
+        ours.contains(words[0]) && theirs.contains(words[1]),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("function"), "{error}");
+    assert!(!error.advice().to_string().contains("function"), "{error}");
+}
+
+/// A party that wants a result that the other does not mean to give it gets none.
+#[test]
+fn parties_that_want_different_matchings_are_told_in_what_they_differ() {
+    use MatchRecipient::{Both, Me, Peer};
+    for (to, words) in [
+        ([Me, Me], [["to this party", "to the peer"]; 2]),
+        (
+            [Both, Peer],
+            [["to both", "to this party"], ["to the peer", "to both"]],
+        ),
+        (
+            [Both, Me],
+            [["to both", "to the peer"], ["to this party", "to both"]],
+        ),
+    ] {
+        let ended = matched([&[1, 2], &[2, 3]], to);
+        differs(&ended[0], words[0]);
+        differs(&ended[1], words[1]);
+    }
+    let ended = in_memory(|party, session| {
+        let how = [Normalization::None, Normalization::Email][party];
+        order(&[1]).normalized(how).run(session)
+    });
+    differs(&ended[0], ["as they are", "as email"]);
+    differs(&ended[1], ["as email", "as they are"]);
+}
+
+/// The party that matches says so; the other hears something that it did not wait for.
+#[test]
+fn a_peer_that_runs_a_function_is_told_apart() {
+    let function = millionaires(32);
+    for matching in [0, 1] {
+        let ended = in_memory(|party, session| {
+            if party == matching {
+                return order(&[1]).run(session).map(Some);
+            }
+            let (name, value) = [("a", 41_u32), ("b", 40)][party];
+            let job = Job::new(&function, ROLES[party]).input(name, value);
+            job.run(session).map(|_| None)
+        });
+        let error = ended[matching].as_ref().expect_err("no agreement");
+        assert_eq!(error.category(), Category::Incompatible, "{error}");
+        assert!(error.to_string().contains("other than matching"), "{error}");
+        let error = ended[1 - matching].as_ref().expect_err("no agreement");
+        assert_eq!(error.category(), Category::Incompatible, "{error}");
+        assert!(error.to_string().contains("match tables"), "{error}");
+    }
+}
+
+/// A session does several things, and takes silent OT if it is told to.
+#[test]
+fn matchings_and_runs_share_a_session() {
+    let function = millionaires(32);
+    let keys = [[1, 2, 3], [3, 4, 5]];
+    for extension in [None, Some(OtExtension::Silent)] {
+        let work = |party: usize, session: &mut Session| {
+            if let Some(extension) = extension {
+                session.set_ot_extension(extension)?;
+            }
+            let first = order(&keys[party]).run(session)?;
+            let (name, value) = [("a", 41_u32), ("b", 40)][party];
+            let job = Job::new(&function, ROLES[party]).input(name, value);
+            assert_eq!(job.run(session)?.outputs["a_is_richer"].to_text(), "1");
+            let second = order(&keys[party]).run(session)?;
+            assert_eq!(first.common, second.common);
+            Ok(first)
+        };
+        let ended = in_memory(work).map(|ended| ended.expect("results"));
+        let silent = extension.is_some();
+        for (outcome, common) in ended.into_iter().zip([vec![2], vec![0]]) {
+            assert_eq!(outcome.common, Some(common));
+            let used = outcome.cost.ot_extension.expect("OTs");
+            assert_eq!(used == OtExtension::Silent, silent, "{used}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_refused() {
+    let refused = Match::new(["a", "b", "a"]).err().expect("a key twice");
+    assert_eq!(refused.category(), Category::Input);
+    assert!(
+        refused.to_string().contains("row 2 has the key of row 0"),
+        "{refused}"
+    );
+}
+
+/// Parts are told apart: ("ab", "c") is not ("a", "bc"), and the text "7" not the integer 7.
+#[test]
+fn keys_of_several_parts_match_part_by_part() {
+    use KeyPart::{Bytes, Integer, Text};
+    let tables = [
+        [
+            [Text("ab"), Text("c"), Integer(-1)],
+            [Text("x"), Text(""), Integer(5)],
+        ],
+        [
+            [Text("a"), Text("bc"), Integer(-1)],
+            [Text("x"), Text(""), Integer(5)],
+        ],
+    ];
+    let ended = in_memory(|party, session| Match::of_parts(tables[party])?.run(session));
+    for outcome in ended {
+        assert_eq!(outcome.expect("a result").common, Some(vec![1]));
+    }
+    let ended = in_memory(|party, session| {
+        let keys = [[Text("7")], [Integer(7)]];
+        Match::of_parts([keys[party]])?.run(session)
+    });
+    differs(&ended[0], ["as they are with", "the type integer"]);
+    differs(&ended[1], ["the type integer", "as they are with"]);
+    let ended = in_memory(|party, session| match party {
+        0 => Match::new(["a", "b"])?.run(session),
+        _ => Match::of_parts([[Text("b")], [Text("c")]])?.run(session),
+    });
+    let ended = ended.map(|ended| ended.expect("a result").common);
+    assert_eq!(ended, [Some(vec![1]), Some(vec![0])]);
+
+    let mixed = Match::of_parts([vec![Bytes(b"7")], vec![Integer(7)]]).err();
+    let told = mixed.expect("keys of two types").to_string();
+    assert!(
+        told.contains("row 1 has the type integer, and that of row 0 bytes"),
+        "{told}"
+    );
+    assert!(Match::of_parts([[Integer(7); 0]]).is_err());
+}
+
+/// What a run sends in its phase "run", but for base OTs and headers.
+#[test]
+fn an_estimate_has_the_bytes_that_are_sent() {
+    use MatchRecipient::{Both, Me, Peer};
+    let keys = [0..3000, 1000..5000].map(|range| range.collect::<Vec<u32>>());
+    for (to, extension) in [
+        ([Both, Both], None),
+        ([Me, Peer], Some("softspoken-8")),
+        ([Peer, Me], Some("silent")),
+    ] {
+        let extension = extension.and_then(OtExtension::from_name);
+        let told = |party: usize| order(&keys[party]).to(to[party]);
+        let estimate = told(0)
+            .estimate(4000, None, extension)
+            .expect("an estimate");
+        let ended = in_memory(|party, session| {
+            if let Some(extension) = extension {
+                session.set_ot_extension(extension)?;
+            }
+            told(party).run(session)
+        });
+        let outcome = ended.map(|ended| ended.expect("a result"));
+        let phase = &outcome[0].cost.phases[1];
+        let sent = phase.traffic.sent.bytes + phase.traffic.received.bytes;
+        let slack = 20_000 + estimate.bytes / 50;
+        assert!(
+            (estimate.bytes..estimate.bytes + slack).contains(&sent),
+            "{sent} bytes, of an estimate of {estimate:?}"
+        );
+    }
+}

@@ -1,0 +1,262 @@
+// The package in Chromium: how calls end, and how much a page holds.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  Gate,
+  browse,
+  isAccessible,
+  open,
+  person,
+  serveProgram,
+  serveBare,
+  servePages,
+  site,
+  stopAll,
+  until,
+} from "./scene.mjs";
+
+let address;
+let browser;
+let context;
+
+before(async () => {
+  address = await servePages(site);
+  browser = await browse();
+  context = await person(browser);
+});
+
+after(async () => {
+  await browser?.close();
+  await stopAll();
+});
+
+const RICHER = `parties alice, bob;
+
+main(a: u32 of alice, b: u32 of bob) -> (richer: bool to both) {
+    a > b
+}
+`;
+
+/** A check of this takes longer than anybody waits. */
+const ENDLESS = `parties alice, bob;
+
+main(a: u32 of alice, b: u32 of bob) -> (sum: u32 to both) {
+    let mut sum = a;
+    for i in 0..50_000 { sum = sum * b; }
+    sum
+}
+`;
+
+/** A page of the site with nothing in it, but what tells what each of some promises came to. */
+async function blank() {
+  const page = await open(context, `${address}style.css`);
+  await page.evaluate(() => {
+    globalThis.settled = async (promises) => {
+      const all = await Promise.allSettled(promises);
+      return all.map(({ value, reason: error }) => {
+        return error
+          ? { kind: error.kind, reason: error.reason, message: error.message }
+          : { value };
+      });
+    };
+  });
+  return page;
+}
+
+test("a page that is served without its headers says so at once", async () => {
+  const bare = await serveBare(site);
+  for (const page of ["playground", "friend-finder"]) {
+    const opened = await (await person(browser)).newPage();
+    await opened.goto(`${bare}${page}/`);
+    const alert = opened.getByRole("alert");
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /cannot start.*Cross-Origin-Opener-Policy/);
+    await isAccessible(opened, `bare-${page}`);
+    await opened.context().close();
+  }
+});
+
+test("close settles the calls that wait, and later ones are refused", async () => {
+  const page = await blank();
+  const [run, check, later] = await page.evaluate(
+    async (text) => {
+      const { Tacit } = await import("/tacit/tacit.js");
+      const tacit = new Tacit();
+      const order = { program: { text }, party: "alice", protocol: "direct", inputs: { a: 1 } };
+      const run = tacit.runTwoParty({ room: "nobody", side: "garbler" }, order);
+      const check = tacit.check({ text });
+      setTimeout(() => tacit.close(), 200);
+      const early = await globalThis.settled([run, check]);
+      return [...early, ...(await globalThis.settled([tacit.check({ text })]))];
+    },
+    RICHER,
+  );
+  assert.equal(run.kind, "cancelled");
+  assert.equal(check.kind, "cancelled");
+  assert.equal(later.kind, "usage");
+  assert.match(later.message, /was closed/);
+  await page.close();
+});
+
+test("a signal ends its own call, and the others go on", async () => {
+  const page = await blank();
+  const [late, gone, next] = await page.evaluate(
+    async ({ richer, endless }) => {
+      const { Tacit } = await import("/tacit/tacit.js");
+      const tacit = new Tacit();
+      const limit = { signal: AbortSignal.timeout(300) };
+      const calls = [
+        tacit.check({ text: endless }, limit),
+        tacit.check({ text: richer }, { signal: AbortSignal.abort() }),
+        tacit.check({ text: richer }),
+      ];
+      const all = await globalThis.settled(calls);
+      tacit.close();
+      return all;
+    },
+    { richer: RICHER, endless: ENDLESS },
+  );
+  assert.deepEqual([late.kind, late.reason], ["cancelled", "late"]);
+  assert.equal(gone.kind, "cancelled");
+  assert.deepEqual(next.value, []);
+  await page.close();
+});
+
+/** Runs RICHER in a tab of its own as this party; what came of it. */
+async function tab(party, input, more = {}) {
+  const page = await blank();
+  return page.evaluate(
+    async ({ text, party, input, more }) => {
+      const { Tacit } = await import("/tacit/tacit.js");
+      const tacit = new Tacit();
+      const side = party === "alice" ? "garbler" : "evaluator";
+      const order = { program: { text }, party, protocol: "direct", inputs: input, ...more };
+      const run = tacit.runTwoParty({ room: "tests", side }, order);
+      return run.catch(({ kind, reason, message }) => ({ kind, reason, message }));
+    },
+    { text: RICHER, party, input, more },
+  );
+}
+
+test("of two tabs as one party the later is told, and the earlier goes on", async () => {
+  const both = [tab("alice", { a: 7 }), tab("alice", { a: 7 })];
+  const later = await Promise.race(both);
+  assert.deepEqual([later.kind, later.reason], ["usage", "occupied"], later.message);
+  assert.match(later.message, /another tab of this browser is this party already/);
+  const other = await tab("bob", { b: 5 });
+  assert.equal(other.results?.[0].value, true, other.message);
+  const all = await Promise.all(both);
+  assert.equal(all.filter(({ results }) => results?.[0].value === true).length, 1);
+});
+
+test("a lone tab waits as long as it was told, and says what to do", async () => {
+  const lone = await tab("bob", { b: 5 }, { patience_ms: 1500 });
+  assert.deepEqual([lone.kind, lone.reason], ["network", "unreached"]);
+  assert.match(lone.message, /no other tab came within 1.5s: open one in this browser/);
+});
+
+/** So often 64 bits times 64 bits, which takes 70 kB of tables; the step is compiled once. */
+const large = (times) => `parties alice, bob;
+
+component fn step(power: u64, a: u64, b: u64) -> u64 {
+    power * b + a
+}
+
+main(a: u64 of alice, b: u64 of bob) -> (power: u64 to both) {
+    let mut power = a;
+    for i in 0..${times} { power = step(power, a, b); }
+    power
+}
+`;
+
+/** A run of bob, who evaluates, with a service; what comes of it. */
+async function runWith(page, { url, fingerprint }, text, more = {}) {
+  const order = { program: { text }, party: "bob", protocol: "direct", inputs: { b: 3 }, ...more };
+  return page.evaluate(
+    async ({ url, order }) => {
+      const { Tacit } = await import("/tacit/tacit.js");
+      const { getIdentity } = await import("/tacit/keep.js");
+      const tacit = new Tacit();
+      const identity = await getIdentity("me");
+      const run = tacit.runTwoParty({ url }, { ...order, identity });
+      const told = await run.catch(({ kind, reason, message }) => ({ kind, reason, message }));
+      tacit.close();
+      return told;
+    },
+    { url, order: { ...order, peer: order.peer ?? fingerprint } },
+  );
+}
+
+/** An identity that this page keeps. */
+const makeIdentity = (page) =>
+  page.evaluate(async () => {
+    const { Tacit } = await import("/tacit/tacit.js");
+    const { putIdentity } = await import("/tacit/keep.js");
+    const tacit = new Tacit();
+    const identity = await tacit.generateIdentity();
+    await putIdentity("me", identity);
+    const fingerprint = await tacit.fingerprint(identity);
+    tacit.close();
+    return fingerprint;
+  });
+
+const WINDOW = 4 << 20;
+const TIMES = 1000;
+
+test("a page evaluates more than it may hold, and holds a window of it", async () => {
+  const page = await blank();
+  const me = await makeIdentity(page);
+  const text = large(TIMES);
+  const inputs = { a: 2 };
+  const service = await serveProgram({ text, role: "garbler", peer: me, inputs, address });
+  const gate = await Gate.to(Number(new URL(service.url).port));
+  const url = `ws://127.0.0.1:${gate.port}`;
+  const run = runWith(page, { ...service, url }, text, { patience_ms: 60_000 });
+  // The service hears no more of what the page took: it goes on for a window, and waits.
+  await gate.deafenAfter(8 << 20);
+  const deafened = gate.bytes;
+  let before = 0;
+  await until(async () => {
+    const still = before === gate.bytes;
+    before = gate.bytes;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return still;
+  }, "the service to wait");
+  assert.ok(gate.bytes <= deafened + WINDOW + (64 << 10), `${gate.bytes - deafened} bytes more`);
+  gate.release();
+  const { results, message } = await run;
+  assert.ok(results, message);
+  let power = 2n;
+  for (let i = 0; i < TIMES; i++) power = BigInt.asUintN(64, power * 3n + 2n);
+  assert.equal(results[0].text, String(power));
+  assert.ok(gate.bytes > 64 << 20, `${gate.bytes} bytes`);
+  await page.close();
+});
+
+test("a service that is another, or not there, is told by its kind", async () => {
+  const page = await blank();
+  const me = await makeIdentity(page);
+  const inputs = { a: 2 };
+  const service = await serveProgram({ text: RICHER, role: "garbler", peer: me, inputs, address });
+  const other = await runWith(page, service, RICHER, { peer: me });
+  assert.equal(other.kind, "identity", other.message);
+  const nobody = await runWith(page, { ...service, url: "ws://127.0.0.1:1" }, RICHER);
+  assert.deepEqual([nobody.kind, nobody.reason], ["network", "unreached"], nobody.message);
+  const found = await runWith(page, service, RICHER);
+  assert.equal(found.results?.[0].value, false, found.message);
+  await page.close();
+});
+
+test("a page garbles and evaluates a chain of gates as the command does", async () => {
+  const page = await blank();
+  const me = await makeIdentity(page);
+  // An adder alone has one AND gate a layer, whose keys are expanded ahead.
+  const text = RICHER.replace("richer: bool", "sum: u32").replace("a > b", "a + b");
+  const parties = { bob: ["garbler", { a: 2 }, { b: 3 }], alice: ["evaluator", { b: 3 }, { a: 2 }] };
+  for (const [party, [role, theirs, inputs]] of Object.entries(parties)) {
+    const service = await serveProgram({ text, role, peer: me, inputs: theirs, address });
+    const { results, message } = await runWith(page, service, text, { party, inputs });
+    assert.equal(results?.[0].value, 5, `${party}: ${message}`);
+  }
+  await page.close();
+});
