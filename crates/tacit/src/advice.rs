@@ -1,8 +1,8 @@
-//! What a user can do about an error, in a library's terms.
+//! Advice for users: what to do about an error, in the library's terms.
 //!
 //! An error's text says what happened. Its [`Advice`] is a sentence in which each [`Remedy`] stands
-//! as a value: the command names it by its flags and subcommands, Python by arguments, and
-//! [`Display`](fmt::Display) by what the library calls it, which is what pages show.
+//! as a value. The command names a remedy by its flags and subcommands, and Python by arguments.
+//! [`Display`](fmt::Display) uses the library's own name, which is also what pages show.
 
 mod network;
 mod protocol;
@@ -16,13 +16,14 @@ use crate::session::DifferingParameter;
 
 macro_rules! settings {
     ($($(#[$doc:meta])* $setting:ident $name:literal)*) => {
-        /// What both parties may be asked to give alike, or one to give otherwise.
+        /// A setting that both parties may have to give alike, or that one party may have to
+        /// change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Setting { $($(#[$doc])* $setting,)* }
 
         impl Setting {
-            /// What the library calls it.
+            /// The library's name for the setting.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$setting => $name,)* }
@@ -35,17 +36,17 @@ settings! {
     Params "parameters"
     /// Public inputs.
     Public "public values"
-    /// The run of a program.
+    /// The entry point of a program.
     Entry "entry"
-    /// Who gives which input of a circuit file.
+    /// The owner of each input of a circuit file.
     Owners "owners"
-    /// Who gets which result of a circuit file.
+    /// The recipients of each result of a circuit file.
     Recipients "recipients"
     /// Types of a circuit file's ports.
     Types "types"
-    /// How a circuit file numbers the bits of numbers.
+    /// The order of a number's bits in a circuit file.
     BitOrder "bit order"
-    /// The role or party that this side is.
+    /// The role or party of this side.
     Role "role"
     /// The garbling scheme.
     Scheme "scheme"
@@ -55,27 +56,27 @@ settings! {
     Security "threat model"
     /// The statistical security parameter.
     SecurityBits "statistical security"
-    /// What base OTs rest on.
+    /// The kind of base OTs.
     BaseOt "kind of base OTs"
-    /// How OTs are extended.
+    /// The OT extension.
     OtExtension "OT extension"
-    /// Circuits of an outsourced run.
+    /// The number of circuits of an outsourced run.
     Copies "number of circuits"
-    /// How many runs to prepare.
+    /// The number of runs to prepare.
     Runs "number of runs"
-    /// Components to prepare.
+    /// The components to prepare.
     Components "components"
-    /// OTs to prepare.
+    /// The number of OTs to prepare.
     Ots "number of OTs"
-    /// AND gates to prepare.
+    /// The number of AND gates to prepare.
     Ands "number of AND gates"
-    /// How often a session runs.
+    /// The number of runs in a session.
     Repeat "number of runs"
     /// The chain of saved values.
     Chain "chain"
-    /// Who may use a chain's values.
+    /// The parties that may use a chain's values.
     Policy "policy"
-    /// Leave to replace a kept value.
+    /// The permission to replace a kept value.
     Replace "leave to replace values"
     /// TCP without TLS.
     PlainTcp "plain TCP"
@@ -85,43 +86,43 @@ settings! {
     Cloud "cloud"
 }
 
-/// What a user can do or give. Each front end has a name for it.
+/// A step that a user can take or a value that the user can give. Each front end has a name for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// These settings.
+    /// Gives these settings.
     Settings(&'static [Setting]),
-    /// A setting with this value.
+    /// Gives a setting this value.
     Set(Setting, String),
-    /// A new epoch with the peer, which drops all that was prepared with it.
+    /// Starts a new epoch with the peer, which drops everything that was prepared with it.
     NewEpoch,
-    /// Removes a chain of saved values, of this name if it is known.
+    /// Removes the chain of saved values of this name, if the name is known.
     DropChain(Option<String>),
     /// Moves the chain of this name to another program.
     AdoptChain(String),
     /// Drops prepared material that cannot be used.
     DropStock,
-    /// Finds and withdraws what is damaged.
+    /// Finds and withdraws damaged material.
     CheckStock,
-    /// Lists what is prepared.
+    /// Lists the prepared material.
     ListStock,
-    /// Gives back the room of what is used.
+    /// Frees the space of used material.
     CompactStock,
-    /// The most bytes that a stock may have.
+    /// The largest size of a stock, in bytes.
     StockLimit,
     /// Prepares material ahead of runs.
     Prepare,
-    /// Prepares checked executions of the function of this name, for runs at this s.
+    /// Prepares checked executions of the function of this name for runs at this s.
     PrepareBatch(String, u8),
-    /// Clears the count of tries that did not end.
+    /// Clears the count of unfinished tries.
     ClearTries,
     /// Makes an identity.
     MakeIdentity,
-    /// Invites a party to pair.
+    /// Creates an invitation for a party to pair.
     Invite,
-    /// Shows what a function is, with its digest.
+    /// Shows a function and its digest.
     Inspect,
-    /// Lists what a service offers to this party.
+    /// Lists the functions that a service offers to this party.
     ListOffers,
     /// The functions that a service offers.
     OfferedFunctions,
@@ -154,7 +155,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// The names of settings for a sentence.
+/// Joins the names of settings for use in a sentence.
 #[must_use]
 pub fn listed(settings: &[Setting], name: impl Fn(Setting) -> &'static str) -> String {
     let names: Vec<_> = settings.iter().map(|setting| name(*setting)).collect();
@@ -172,24 +173,24 @@ pub(crate) enum Part {
     Remedy(Remedy),
 }
 
-/// A sentence that says what to do about an error; empty if there is nothing to say.
+/// A sentence that says what to do about an error. It is empty if there is nothing to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advice(pub(crate) Vec<Part>);
 
 impl Advice {
-    /// What to do about an error of what is in stock.
+    /// Returns the advice for an error of the stock.
     #[must_use]
     pub fn of_stock(error: &tacit_stock::StockError) -> Self {
         stock::advice(error)
     }
 
-    /// Whether it says nothing.
+    /// Whether there is no advice.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What can be done or given, in the order in which the sentence names it.
+    /// Iterates over the remedies, in the order in which the sentence names them.
     pub fn remedies(&self) -> impl Iterator<Item = &Remedy> {
         self.0.iter().filter_map(|part| match part {
             Part::Words(_) => None,
@@ -197,7 +198,7 @@ impl Advice {
         })
     }
 
-    /// The sentence in which each remedy is called as `name` says.
+    /// Returns the sentence, with each remedy replaced by what `name` returns for it.
     #[must_use]
     pub fn in_words(&self, name: impl Fn(&Remedy) -> String) -> String {
         let parts = self.0.iter().map(|part| match part {
@@ -214,7 +215,8 @@ impl fmt::Display for Advice {
     }
 }
 
-/// An [`Advice`] of words, remedies in parentheses, settings in brackets and texts in braces.
+/// Builds an [`Advice`]: words are literals, remedies stand in parentheses, settings in brackets
+/// and texts in braces.
 macro_rules! advice {
     (@part $words:literal) => { Part::Words($words.into()) };
     (@part {$text:expr}) => { Part::Words($text.into()) };
@@ -229,7 +231,8 @@ macro_rules! advice {
 }
 pub(crate) use advice;
 
-/// The [`advice`] for each case of an error; after `=`, an expression that gives it.
+/// Selects the [`advice`] for each case of an error. After `=` stands an expression that returns
+/// it.
 macro_rules! advices {
     ($error:expr; $($case:pat => ($($part:tt)*)),* $(,)?) => {
         match $error { $($case => $crate::advice::advice!($($part)*),)* }
@@ -261,8 +264,8 @@ fn same_parameters(differing: &[DifferingParameter]) -> Advice {
 }
 
 impl Error {
-    /// What a user can do about it, and in the words of each front end
-    /// ([`in_words`](Advice::in_words)).
+    /// Returns what a user can do about the error. [`in_words`](Advice::in_words) puts it in the
+    /// words of a front end.
     #[must_use]
     pub fn advice(&self) -> Advice {
         advices! { self;
@@ -315,7 +318,7 @@ impl Error {
         }
     }
 
-    /// The error with what to do about it, as the library calls it.
+    /// Returns the error's text followed by its advice, in the library's own names.
     #[must_use]
     pub fn with_advice(&self) -> String {
         let advice = self.advice();

@@ -1,4 +1,4 @@
-//! A run of `authenticated`, from nothing.
+//! A run of `authenticated` that takes nothing from the stock.
 
 mod chained;
 
@@ -12,11 +12,11 @@ use crate::stock::tries::CountedTry;
 
 pub(crate) use chained::{ChainedOutcome, ChainedRun};
 
-/// The hash of gates under a scheme, which is half-gates.
+/// Returns the hash that gates use under a scheme. The scheme must be half-gates.
 ///
 /// # Errors
 ///
-/// The scheme is another.
+/// The scheme is not half-gates.
 pub(crate) fn construction(scheme: SchemeId) -> Result<Construction, Error> {
     match scheme {
         SchemeId::HALF_GATES_TWO_CALL => Ok(Construction::TwoCall),
@@ -25,12 +25,12 @@ pub(crate) fn construction(scheme: SchemeId) -> Result<Construction, Error> {
     }
 }
 
-/// The s of a run that was asked for at `bits` and is raised by `charge_bits` for tries that were
-/// not finished.
+/// Returns the s at which a run is planned: `bits`, as asked for, plus `charge_bits` for tries that
+/// were not finished.
 ///
 /// # Errors
 ///
-/// There is no such s, or it is more than there is.
+/// `bits` is not a valid s, or no s makes up for the unfinished tries.
 pub(crate) fn planned_at(
     bits: u8,
     charge_bits: u8,

@@ -1,6 +1,5 @@
-//! What is computed, in more detail than [`Circuit`](crate::Circuit) and
-//! [`Function`](crate::Function): components, file formats, and circuits that are built
-//! and made smaller.
+//! The layer below [`Circuit`](crate::Circuit) and [`Function`](crate::Function): components, file
+//! formats, and the building and optimising of circuits.
 
 pub use tacit_circuit::{
     CircuitError, Component, Digest, HostValue, NumberFormat, Numbers, Port, Promise, Statistics,

@@ -1,4 +1,4 @@
-//! What a run took: time, bytes, rounds, memory.
+//! The cost of a run: time, bytes, rounds and memory.
 
 use core::fmt;
 use std::time::Duration;
@@ -13,35 +13,37 @@ use crate::{Error, Session};
 
 pub use crate::estimate::TimeEstimate;
 
-/// The instructions by which this machine computes AES, such as `vaes-512`; `portable` if it has
-/// none that Tacit knows.
+/// Returns the name of the instructions by which this machine computes AES, such as `vaes-512`. It
+/// is `portable` if the machine has none that Tacit knows.
 #[must_use]
 pub fn aes_backend() -> String {
     tacit_kernels::Cpu::detect().backend().to_string()
 }
 
-/// A part of a run that is timed apart.
+/// A part of a run whose cost is measured separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
     /// Agreement on the function.
     Agreement,
-    /// The stage of a join, with base OTs of its own.
+    /// The matching stage of a join, including its base OTs.
     Match,
-    /// Base OTs, once a session and role.
+    /// Base OTs, made once for a session and role.
     Setup,
-    /// OTs that are made before the runs that take them, where the extension has that.
+    /// OTs that are made ahead of the runs that use them, if the extension does that.
     Refill,
-    /// What a run from the stock does before inputs matter: meeting of the stocks and leases; under
-    /// `prepared` what the stock lacks, and at the evaluator the links that its inputs do not
-    /// decide; under `batch` the execution made again from its seeds, or read.
+    /// The work of a run from the stock that does not depend on inputs: the meeting of the stocks
+    /// and the leases. Under `prepared` also making what the stock lacks and, at the evaluator, the
+    /// links that its inputs do not decide. Under `batch` also making the execution again from its
+    /// seeds, or reading it.
     Preparation,
-    /// OT extension, garbling or evaluating, and the results; from the stock the online stage.
+    /// OT extension, garbling or evaluating, and the results. In a run from the stock, the online
+    /// stage.
     Run,
 }
 
 impl Phase {
-    /// The phase's name, as cost tables and JSON have it.
+    /// Returns the phase's name in cost tables and JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +57,7 @@ impl Phase {
     }
 }
 
-/// What one phase took.
+/// The cost of one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseCost {
     /// The phase.
@@ -66,7 +68,7 @@ pub struct PhaseCost {
     pub traffic: Meter,
 }
 
-/// The beginning of a phase.
+/// The start of a phase.
 pub(crate) struct Clock {
     begun: Instant,
     carried: Meter,
@@ -80,12 +82,12 @@ impl Clock {
         }
     }
 
-    /// What has passed since.
+    /// Returns the cost since the start.
     pub(crate) fn stop(&self, phase: Phase, session: &Session) -> PhaseCost {
         self.until(phase, &Self::start(session))
     }
 
-    /// What passed until `end`.
+    /// Returns the cost up to `end`.
     pub(crate) fn until(&self, phase: Phase, end: &Self) -> PhaseCost {
         PhaseCost {
             phase,
@@ -95,39 +97,40 @@ impl Clock {
     }
 }
 
-/// What a run took on this side.
+/// The cost of a run on this side.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The phases, in order.
     pub phases: Vec<PhaseCost>,
-    /// AND gates of the function; none at the evaluator of `outsourced`, which has no part in them.
+    /// The number of AND gates of the function. Zero at the evaluator of `outsourced`, which does
+    /// not process them.
     pub and_gates: u64,
-    /// AND gates that were garbled in the run although its protocol takes them from the stock,
-    /// since the stock had too little.
+    /// The number of AND gates that were garbled during the run because the stock had too few,
+    /// although the protocol takes them from the stock.
     pub and_gates_on_the_spot: u64,
-    /// How the OTs of the run were made, where it was not the stock that had them.
+    /// The extension that made the OTs of the run, if they did not come from the stock.
     pub ot_extension: Option<OtExtension>,
-    /// What a run by `authenticated` or `gmw` took from the stock, if anything.
+    /// The material that a run by `authenticated` or `gmw` took from the stock, if any.
     pub from_stock: Option<FromStock>,
-    /// Where the base OTs come from, in a run before which the session had none for it; nothing
-    /// under `outsourced`.
+    /// The source of the base OTs, in a run for which the session had none before. `None` under
+    /// `outsourced`.
     pub base_ots: Option<BaseOtSource>,
-    /// Peak memory of this process so far, in bytes, where the system tells it.
+    /// Peak memory of this process so far, in bytes, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// Where the base OTs of a run come from.
+/// The source of the base OTs of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BaseOtSource {
-    /// They were made in the session.
+    /// The session made them.
     Fresh,
-    /// The chain of kept values has them.
+    /// The chain of kept values holds them.
     Kept,
 }
 
 impl BaseOtSource {
-    /// Its name in JSON: `fresh` or `kept`.
+    /// Returns the source's name in JSON: `fresh` or `kept`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -137,19 +140,19 @@ impl BaseOtSource {
     }
 }
 
-/// What a run by `authenticated` or `gmw` takes from the stock.
+/// The material that a run by `authenticated` or `gmw` takes from the stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromStock {
-    /// Triples, by which it garbles the function.
+    /// Triples, with which the parties garble the function.
     Triples,
-    /// Instances of the function's components, which it links.
+    /// Instances of the function's components, which the parties link.
     Instances,
     /// Crosses of `gmw`.
     Crosses,
 }
 
 impl FromStock {
-    /// Its name, for programs.
+    /// Returns the name for use by programs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -161,15 +164,15 @@ impl FromStock {
 }
 
 impl Cost {
-    /// Wall time of all phases.
+    /// Returns the wall time of all phases.
     #[must_use]
     pub fn wall(&self) -> Duration {
         self.phases.iter().map(|phase| phase.wall).sum()
     }
 }
 
-/// Bytes that a party of `gmw` takes at most for a run of `function`, but for its OTs and the
-/// function itself.
+/// Returns an upper bound on the memory, in bytes, that a party of `gmw` uses for a run of
+/// `function`. It leaves out the OTs and the function itself.
 ///
 /// # Errors
 ///
@@ -179,7 +182,7 @@ pub fn gmw_memory_bytes(function: &Function) -> Result<u64, Error> {
     Ok(gmw::memory_bytes(&function.schedule()?))
 }
 
-/// The most memory that this process has held so far, in bytes, where the system tells it.
+/// Returns the peak memory of this process so far, in bytes, if the system reports it.
 #[must_use]
 pub fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -209,7 +212,7 @@ impl fmt::Display for Cost {
             )?;
         }
         let mut parts = Vec::new();
-        // The evaluator of `outsourced` has no part in them.
+        // The evaluator of `outsourced` does not process AND gates.
         if self.and_gates > 0 {
             parts.push(format!("{} AND gates", self.and_gates));
         }

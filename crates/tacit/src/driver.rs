@@ -16,10 +16,10 @@ use zeroize::Zeroizing;
 
 use crate::{Category, Error};
 
-/// What the planner takes a message for is what a channel makes of it.
+/// The planner and the channel must agree on the overhead of a frame.
 const _: () = assert!(FRAME_BYTES == tacit_net::FRAME_BYTES as u64);
 
-/// A secret seed for one party of one run.
+/// Draws a secret seed for one party of one run.
 pub(crate) fn seed() -> Zeroizing<[u8; 32]> {
     let mut seed = Zeroizing::new([0; 32]);
     UnwrapErr(getrandom::SysRng).fill_bytes(&mut *seed);
@@ -39,7 +39,8 @@ pub fn run_script<T>(
     run_script_over(&mut [(OnlyPeer, channel)], |error, _| error, watch, script)
 }
 
-/// The same without progress. `heard` is called for each message before the script sees it.
+/// Runs `script` like [`run_script`], without progress. Calls `heard` for each message before the
+/// script sees it.
 pub(crate) fn run_script_hearing<T>(
     channel: &mut Channel,
     heard: &mut dyn FnMut(),
@@ -57,7 +58,8 @@ pub(crate) fn run_script_hearing<T>(
     )
 }
 
-/// The same over a channel to each peer. `of_peer` adds to an error the peer that it was with.
+/// Runs `script` like [`run_script`], over a channel to each peer. `of_peer` adds the peer in whose
+/// channel an error occurred.
 pub(crate) fn run_script_over<P: PeerName, T>(
     links: &mut [(P, &mut Channel)],
     of_peer: fn(Error, P) -> Error,
@@ -76,8 +78,8 @@ pub(crate) fn run_script_over<P: PeerName, T>(
     )
 }
 
-/// Runs an exchange of a session to its end in one poll. What it sends last is written out with
-/// what the session sends next.
+/// Runs an exchange of a session to its end in one poll. Its last messages are written out only
+/// with what the session sends next.
 pub(crate) fn run_exchange<T>(
     channel: &mut Channel,
     script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
@@ -121,19 +123,18 @@ fn run_unflushed<P: PeerName, T>(
     }
 }
 
-/// A channel to each peer, as a script sends by them and receives from them. It waits within its
-/// calls.
+/// A channel to each peer, in the form in which a script sends and receives. Its calls block.
 struct Blocking<'a, 'c, P> {
     links: &'a mut [(P, &'c mut Channel)],
     of_peer: fn(Error, P) -> Error,
     watch: &'a mut dyn FnMut(Progress),
     heard: &'a mut dyn FnMut(),
-    /// What a channel failed with, which [`ProtocolError::Wire`] stands for.
+    /// The channel's error, for which [`ProtocolError::Wire`] stands.
     failure: Option<Error>,
 }
 
 impl<P: PeerName> Blocking<'_, '_, P> {
-    /// Writes out what was sent to any peer, since each may wait for it.
+    /// Flushes the channels to all peers, since any of them may be waiting.
     fn flush(&mut self) -> Result<(), Error> {
         for (peer, channel) in &mut *self.links {
             flush(channel).map_err(|error| (self.of_peer)(error, *peer))?;
@@ -141,7 +142,7 @@ impl<P: PeerName> Blocking<'_, '_, P> {
         Ok(())
     }
 
-    /// Passes unless a person cancels, or the time is over.
+    /// Checks that the run is neither cancelled nor out of time.
     fn check(&self) -> Result<(), Error> {
         for (_, channel) in &*self.links {
             channel.check()?;
@@ -149,7 +150,7 @@ impl<P: PeerName> Blocking<'_, '_, P> {
         Ok(())
     }
 
-    /// Notes what a channel failed with.
+    /// Stores the error of a channel.
     fn note<T>(&mut self, moved: Result<T, Error>) -> Result<T, ProtocolError> {
         moved.map_err(|error| {
             self.failure = Some(error);
@@ -195,7 +196,7 @@ impl<P: PeerName> Wire<P> for Blocking<'_, '_, P> {
     }
 }
 
-/// The channel to `peer`.
+/// Returns the channel to `peer`.
 fn to_peer<'l, P: PeerName>(
     links: &'l mut [(P, &mut Channel)],
     peer: P,
@@ -205,7 +206,7 @@ fn to_peer<'l, P: PeerName>(
     Ok(channel)
 }
 
-/// Sends one message. Where the peer has closed, its last word is read, which says why.
+/// Sends one message. If the peer has closed the channel, reads its last message, which says why.
 ///
 /// # Errors
 ///
@@ -215,7 +216,7 @@ pub(crate) fn send(channel: &mut Channel, kind: Kind, payload: &[u8]) -> Result<
     heard(channel, sent)
 }
 
-/// Writes out what was sent. Where the peer has closed, its last word is read, which says why.
+/// Flushes the channel. If the peer has closed it, reads its last message, which says why.
 ///
 /// # Errors
 ///
@@ -232,11 +233,11 @@ fn heard(channel: &mut Channel, sent: Result<(), NetError>) -> Result<(), Error>
     }
 }
 
-/// Sends what waits and receives one message of this kind.
+/// Flushes the channel and receives one message of this kind.
 ///
 /// # Errors
 ///
-/// The channel's error, a message that is not due, or the peer's abort.
+/// The channel's error, a message that is not expected now, or the peer's abort.
 pub(crate) fn receive(channel: &mut Channel, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {
     flush(channel)?;
     await_message(channel, kind, max_bytes)
@@ -256,10 +257,11 @@ fn last_word(channel: &mut Channel) -> Option<Error> {
     }
 }
 
-/// How long telling the peer that this party stops may take.
+/// The longest time that telling the peer about an abort may take.
 const ABORT_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Tells the peer, which of three is `to`, that we stop and why, if it did not stop first.
+/// Tells the peer that this party stops and why, unless the peer stopped first. `to` is the peer's
+/// role in a run of three parties.
 pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedRole>) {
     let Some(reason) = reason(error, to) else {
         return;
@@ -268,7 +270,7 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedR
     channel.set_time_limit(None);
     channel.set_timeout(ABORT_AT_MOST.min(timeout));
     channel.set_cancel_handle(CancelHandle::new());
-    // The connection may be gone; then there is nobody to tell.
+    // If the connection is gone, there is nobody to tell.
     let _ = channel
         .send(Kind::Abort.byte(), &[reason.byte()])
         .and_then(|()| channel.flush());
@@ -276,7 +278,8 @@ pub(crate) fn abort(channel: &mut Channel, error: &Error, to: Option<OutsourcedR
     channel.set_cancel_handle(cancel);
 }
 
-/// Why a run ends in `error`, for the peer, which of three is `to`; nothing where it knows.
+/// Returns the reason to give the peer when a run ends in `error`, or `None` if the peer knows.
+/// `to` is the peer's role in a run of three parties.
 pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortReason> {
     let is_others = error.party().is_some_and(|party| Some(party) != to);
     Some(match error.cause() {
@@ -286,8 +289,9 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
         Error::Protocol(ProtocolError::PeerAborted(_)) if is_others => AbortReason::OtherParty,
         Error::Protocol(ProtocolError::PeerAborted(_)) | Error::SessionOver { .. } => return None,
         error if error.category() == Category::Peer => {
-            // To a server it is a word that ends the chain, and to the evaluator that it has ended:
-            // neither hears it of the evaluator's own fault, which ends none.
+            // `Misbehaved` makes a server end the chain, and tells the evaluator that the chain has
+            // ended. The servers must not hear it when the evaluator misbehaved, since that ends no
+            // chain.
             match is_others && to != Some(OutsourcedRole::Evaluator) {
                 true => AbortReason::OtherParty,
                 false => AbortReason::Misbehaved,

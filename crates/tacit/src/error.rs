@@ -1,4 +1,4 @@
-//! Errors: what went wrong, and whose fault it is. [`Error::advice`] says what to do.
+//! Errors: what went wrong, and who caused it. [`Error::advice`] says what to do.
 
 use std::{fmt, io};
 
@@ -21,7 +21,7 @@ use crate::driver;
 use crate::protocols::Protocol;
 use crate::session::DifferingParameter;
 
-/// Why something did not work.
+/// An error of this crate.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -37,7 +37,8 @@ pub enum Error {
     /// A component of the library is unknown, or its parameters are wrong.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// What the peer did or wants, or what the protocol does not do.
+    /// The peer broke the protocol or disagrees with this party, or the protocol does not support
+    /// the request.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
     /// A check of a preparation's OTs failed: the peer was guessing at the secret of this party's
@@ -50,36 +51,37 @@ pub enum Error {
     StockDestroyed {
         /// The check.
         check: tacit_ot::Check,
-        /// Why not all of it is gone, or a chain of values under that secret did not end.
+        /// The reason why some of the stock could not be destroyed, or why a chain of values under
+        /// its secret did not end.
         left: Option<Box<Error>>,
     },
-    /// The peer wants another function than this party was told to run.
+    /// The peer wants to run another function than this party.
     #[error("the peer is incompatible: {}", other_function(name, [ours, theirs], differing))]
     OtherFunction {
         /// The name of this party's function, and its parameters.
         name: Box<str>,
         /// This party's digest.
         ours: Digest,
-        /// The peer's.
+        /// The peer's digest.
         theirs: Digest,
         /// The parameters that differ, if the peer tells its own.
         differing: Box<[DifferingParameter]>,
     },
-    /// What ended a run of three, and in the session with which of the others.
+    /// The error that ended a run of three parties, and the session that it occurred in.
     #[error("{}", OfParty(*party, error))]
     OfParty {
-        /// Whose session it was.
+        /// The party at the other end of that session.
         party: OutsourcedRole,
-        /// What happened there.
+        /// The error.
         error: Box<Self>,
     },
-    /// A join does not run by this protocol.
+    /// The protocol does not run joins.
     #[error("a join runs by the protocol gmw alone, and not by {}", protocol.name())]
     JoinsNot {
         /// The protocol.
         protocol: Protocol,
     },
-    /// The parties gave a size of a program's tables two values.
+    /// The parties gave different values for a size of a program's tables.
     #[error("the peer is incompatible: it says {name} = {theirs}, and this party was told {ours}")]
     OtherSize {
         /// The program's name for it.
@@ -92,19 +94,19 @@ pub enum Error {
     /// The peer has ended the session between two runs.
     #[error("the peer ended the session after {runs} runs")]
     SessionOver {
-        /// How many ran.
+        /// The number of runs before that.
         runs: u64,
     },
-    /// The network, the peer's identity or an identity file.
+    /// An error of the network, the peer's identity or an identity file.
     #[error(transparent)]
     Network(#[from] NetError),
-    /// The system gives no randomness.
+    /// The system provides no randomness.
     #[error("the operating system did not provide randomness: {0}")]
     Randomness(#[from] getrandom::Error),
-    /// The stock of prepared material.
+    /// An error of the stock of prepared material.
     #[error(transparent)]
     Stock(Box<StockError>),
-    /// Prepared material could not be had when it was due.
+    /// Prepared material was not available when it was needed.
     #[error("prepared material is missing: {what}")]
     Material {
         /// What is missing, and why.
@@ -120,28 +122,29 @@ pub enum Error {
     NothingChecked {
         /// The function's name.
         function: String,
-        /// s of the run.
+        /// The s of the run.
         statistical_security_bits: u8,
     },
-    /// The stock of one of the parties has too little for a run that was to take all from it.
+    /// The stock of one of the parties has too little for a run that was to take everything from
+    /// it.
     #[error("the parties do not have enough in stock for a run of {function}")]
     StockLacks {
         /// The function's name.
         function: String,
     },
-    /// The peer did not finish too many tries: none is planned any more.
+    /// The peer left too many tries unfinished, so that no further run is planned.
     #[error(
         "{unfinished} {} with this peer were started and not finished, and each may have been a \
          try to cheat: no security makes up for that number",
         tried_text(*.tried)
     )]
     TooManyTries {
-        /// Of what.
+        /// The kind of tries.
         tried: Tried,
-        /// How many.
+        /// The number of unfinished tries.
         unfinished: u64,
     },
-    /// An execution of the function takes more room than a stock has for one.
+    /// An execution of the function takes more space than a stock allows for one.
     #[error(
         "an execution of {function} takes {} MiB at the evaluator where {executions} are prepared \
          together, and a stock keeps at most {} MiB of one",
@@ -151,13 +154,14 @@ pub enum Error {
     ExecutionTooLarge {
         /// The function's name.
         function: String,
-        /// How many are prepared together.
+        /// The number of executions that are prepared together.
         executions: u64,
-        /// Bytes of one.
+        /// The size of one execution in bytes.
         bytes: u64,
-        /// Most bytes of one.
+        /// The largest size of one execution in bytes.
         limit: u64,
-        /// How many prepared together are small enough, since each then takes fewer circuits.
+        /// The number of executions to prepare together so that each fits. The more are prepared
+        /// together, the fewer circuits each takes.
         enough: Option<u64>,
     },
     /// `batch` does not run under this scheme.
@@ -180,7 +184,7 @@ pub enum Error {
         /// The scheme.
         scheme: SchemeId,
     },
-    /// A chain's base OTs do not rest on what this run was asked to rest on.
+    /// The base OTs of a chain do not rest on the assumption that this run asks for.
     #[error(
         "chain {chain:?} was started with base OTs from {kept}, which all its runs use, and this \
          run asks for {asked}"
@@ -188,20 +192,20 @@ pub enum Error {
     ChainBaseOt {
         /// The chain.
         chain: String,
-        /// On what they rest.
+        /// The kind of base OTs that the chain has.
         kept: BaseOt,
-        /// What was asked for.
+        /// The kind that was asked for.
         asked: BaseOt,
     },
-    /// The two parties that keep a chain were told different things of it.
+    /// The two parties that keep a chain were given different settings for it.
     #[error("the parties disagree on the chain: {what}")]
     ChainsDiffer {
-        /// On what.
+        /// The difference.
         what: String,
         /// What to do.
         advice: Advice,
     },
-    /// The chain is for the runs of another program.
+    /// The chain belongs to another program.
     #[error(
         "chain {chain:?} is for the runs of another program: its states, its parameters or the \
          meaning of a run differ from this one's"
@@ -221,26 +225,26 @@ pub enum Error {
         /// The value.
         value: String,
     },
-    /// No protocol protects against what was asked for.
+    /// No protocol protects under the threat model that was asked for.
     #[error("no protocol of this version is secure against {asked} parties: {known}")]
     NoProtocol {
         /// The threat model that was asked for.
         asked: String,
-        /// What there is.
+        /// The threat models that there are.
         known: String,
     },
-    /// The library was used wrongly.
+    /// The library was used in a wrong way.
     #[error("tacit was used wrongly: {0}")]
     ApiMisuse(&'static str),
 }
 
-/// The kinds of errors that a caller treats differently, with the exit code of each.
+/// The kinds of errors that a caller treats differently. The value is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Category {
-    /// The command or the library was used wrongly.
+    /// The command or the library was used in a wrong way.
     Usage = 2,
-    /// An input, circuit, function or key file is not right.
+    /// An input, circuit, function or key file is invalid.
     Input = 3,
     /// The peer misbehaved.
     Peer = 4,
@@ -248,18 +252,18 @@ pub enum Category {
     Incompatible = 5,
     /// The network or the peer failed.
     Network = 6,
-    /// The stock is damaged, used up or not to be trusted.
+    /// The stock is damaged, used up or untrustworthy.
     Stock = 7,
     /// A person or a signal cancelled the run.
     Cancelled = 130,
 }
 
-/// The first digits of a digest, by which people tell two apart.
+/// Returns the first digits of a digest, enough for people to tell two apart.
 fn short(digest: &Digest) -> String {
     digest.to_string().chars().take(8).collect()
 }
 
-/// What [`Error::OtherFunction`] says.
+/// Formats [`Error::OtherFunction`].
 fn other_function(name: &str, digests: [&Digest; 2], differing: &[DifferingParameter]) -> String {
     let [ours, theirs] = digests.map(short);
     let differ = format!("it wants function {theirs}… and this party {ours}…");
@@ -273,14 +277,14 @@ fn other_function(name: &str, digests: [&Digest; 2], differing: &[DifferingParam
     format!("{differ}: {}", values.collect::<Vec<_>>().join(", "))
 }
 
-/// What [`Error::StockDestroyed`] says of what is left.
+/// Formats the part of [`Error::StockDestroyed`] about what is left.
 fn not_gone(left: Option<&Error>) -> String {
     left.map_or_else(String::new, |error| {
         format!(", except for files that could not be destroyed ({error})")
     })
 }
 
-/// How an error reads that happened in the session with this party of three.
+/// Displays an error from the session with this party of a run of three.
 struct OfParty<'e>(OutsourcedRole, &'e Error);
 
 impl fmt::Display for OfParty<'_> {
@@ -321,7 +325,7 @@ impl fmt::Display for OfParty<'_> {
 }
 
 impl Error {
-    /// Of three parties, the one in whose session it happened, where it was in one.
+    /// Returns the party in whose session the error occurred, in a run of three parties.
     #[must_use]
     pub fn party(&self) -> Option<OutsourcedRole> {
         match self {
@@ -330,7 +334,7 @@ impl Error {
         }
     }
 
-    /// The error itself, whichever of three parties it was with.
+    /// Returns the error itself, without the party in whose session it occurred.
     #[must_use]
     pub fn cause(&self) -> &Self {
         match self {
@@ -339,9 +343,9 @@ impl Error {
         }
     }
 
-    /// This error as one of the session with `party`. What is not of one session stays as it is: a
-    /// failed check, whose text names who may have cheated, this party's own error, and the end of
-    /// the time for a whole run.
+    /// Marks this error as one from the session with `party`. Some errors do not belong to one
+    /// session and stay unchanged: a failed check, whose text names who may have cheated, this
+    /// party's own error, and the end of the time for a whole run.
     #[must_use]
     pub fn of_party(self, party: OutsourcedRole) -> Self {
         let is_of_session = match &self {
@@ -367,7 +371,8 @@ impl Error {
         }
     }
 
-    /// The error as the protocol has it, whichever of three parties it was with.
+    /// Returns the protocol's error inside this one, without the party in whose session it
+    /// occurred.
     pub(crate) fn of_protocol(&self) -> Option<&ProtocolError> {
         match self.cause() {
             Self::Protocol(error) => Some(error),
@@ -375,8 +380,8 @@ impl Error {
         }
     }
 
-    /// The same error, which calls this party's function `called` where the peer wants another one:
-    /// as the party was told to run it, with parameters.
+    /// Replaces the name of this party's function in [`Error::OtherFunction`] by `called`, the name
+    /// and parameters that the user gave.
     #[must_use]
     pub fn calling_function(mut self, called: &str) -> Self {
         let error = match &mut self {
@@ -389,30 +394,30 @@ impl Error {
         self
     }
 
-    /// The reason to tell the peer when this error ends what both do.
+    /// Returns the reason to tell the peer when this error ends the run or preparation.
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         driver::reason(self, None).unwrap_or(AbortReason::Failed)
     }
 
-    /// Prepared material is missing, as `what` says.
+    /// Returns the error of missing material, which `what` describes.
     pub(crate) fn material(what: impl Into<String>, advice: Advice) -> Self {
         let what = what.into();
         Self::Material { what, advice }
     }
 
-    /// What is in stock is not as it was kept.
+    /// Returns the error of stored material that differs from what was stored.
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         ProtocolError::DamagedMaterial(what.into()).into()
     }
 
-    /// The stock has too little for a run of `function`.
+    /// Returns the error of a stock that has too little for a run of `function`.
     pub(crate) fn stock_lacks(function: &Function) -> Self {
         let function = function.name().to_owned();
         Self::StockLacks { function }
     }
 
-    /// The check of OTs that caught the peer, if one did.
+    /// Returns the check of OTs that caught the peer, if one did.
     pub(crate) fn failed_ot_check(&self) -> Option<tacit_ot::Check> {
         match self {
             Self::Protocol(ProtocolError::PeerMisbehaved(Misbehaviour::ObliviousTransfer(
@@ -422,7 +427,7 @@ impl Error {
         }
     }
 
-    /// What kind of error it is.
+    /// Returns the error's category.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -460,7 +465,7 @@ impl Error {
     }
 }
 
-/// What the tries of a protocol are, for people.
+/// Returns a word for the tries of a protocol.
 fn tried_text(tried: Tried) -> &'static str {
     match tried {
         Tried::Batches => "batches",

@@ -1,9 +1,9 @@
-//! How long garbling takes on this machine, from garbling some of it.
+//! Estimates of the time that garbling takes on this machine, from garbling a part.
 //!
-//! A scheme's cost in cipher calls says little of its time: key schedules, memory and the CPU's AES
-//! unit weigh in. So a program, or the [head](Program::head) of a large one, is garbled and
-//! evaluated for a few milliseconds on random labels, and what was not garbled is taken to cost the
-//! same.
+//! A scheme's number of cipher calls says little about its time: key schedules, memory and the
+//! CPU's AES unit matter, too. So the estimate garbles and evaluates a program, or the
+//! [head](Program::head) of a large one, for a few milliseconds on random labels. It assumes that
+//! the rest costs the same.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -12,30 +12,30 @@ use tacit_circuit::Program;
 use tacit_garble::{Evaluator, Garbler, Scheme, SchemeId, SchemeVisitor, UnknownScheme};
 use tacit_kernels::{Block, Prg};
 
-/// Tables that the evaluator reads in turn: as in a run, they are in no first-level cache. Other
-/// sides of a wire would give other labels, and take as long.
+/// The tables that the evaluator reads, one after the other, so that they are in no first-level
+/// cache, as in a run. Their content is arbitrary: it changes the labels but not the time.
 static TABLES: OnceLock<Vec<u8>> = OnceLock::new();
 const TABLES_BYTES: usize = 4 << 20;
 
-/// Segments that are timed at least, of small programs several times the same.
+/// The least number of segments that are timed. A small program repeats its own.
 const LEAST_SEGMENTS: usize = 5;
 
-/// The time that the tables of a program take on this machine, on one core, without a network.
+/// The time to garble and evaluate a program on this machine, on one core, without a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeEstimate {
-    /// Time of the garbler.
+    /// The garbler's time.
     pub garbler: Duration,
-    /// Time of the evaluator.
+    /// The evaluator's time.
     pub evaluator: Duration,
 }
 
 impl TimeEstimate {
-    /// Measures for about `patience` on each side, or for as long as a few segments of the program
-    /// take. Other work on the machine makes the estimate worse.
+    /// Measures for about `patience` on each side, or longer until a few segments are done. Other
+    /// load on the machine makes the estimate less accurate.
     ///
     /// # Errors
     ///
-    /// The id's fields form no scheme of this version.
+    /// The fields of `scheme` form no scheme of this version.
     pub fn measure(
         scheme: SchemeId,
         program: &Program,
@@ -52,9 +52,9 @@ impl TimeEstimate {
 }
 
 struct Measure<'p> {
-    /// What is garbled.
+    /// The program that is garbled.
     program: &'p Program,
-    /// The weight of all that is estimated.
+    /// The weight of the whole program that is estimated.
     weight: u64,
     patience: Duration,
 }
@@ -64,7 +64,7 @@ impl SchemeVisitor for Measure<'_> {
 
     fn visit<S: Scheme>(self, scheme: S) -> TimeEstimate {
         let program = self.program;
-        // Nothing here is a secret: the labels belong to no one, and nobody gets the tables.
+        // Nothing here is secret: the labels belong to no one, and nobody gets the tables.
         let mut prg = Prg::new(Block::ONES);
         let (start, delta) = (prg.next_block(), prg.next_block().with_lsb(1.into()));
         let labels: Vec<Block> = (0..program.inputs()).map(|_| prg.next_block()).collect();
@@ -112,9 +112,9 @@ impl SchemeVisitor for Measure<'_> {
 }
 
 impl Measure<'_> {
-    /// The time of a pass over all that is estimated, of which segments of these weights are
-    /// measured, by the median time for a unit of weight, which a pause of this process does not
-    /// move. `step` begins a pass, or does one segment.
+    /// Estimates the time of a pass over the whole program from segments of these weights. It uses
+    /// the median time per unit of weight, on which a pause of this process has little effect.
+    /// `step` starts a pass (`None`) or processes one segment.
     fn of_pass(&self, weights: &[u64], mut step: impl FnMut(u32, Option<usize>)) -> Duration {
         let begun = Instant::now();
         let mut least_begin = Duration::MAX;

@@ -1,6 +1,6 @@
 //! A job: one run of a function by one party.
 //!
-//! A protocol of two parties has a file below, which implements [`ProtocolRun`], and is named in
+//! Each protocol of two parties has a file below, which implements [`ProtocolRun`], and an entry in
 //! [`PROTOCOLS`].
 
 mod authenticated;
@@ -43,21 +43,22 @@ const PROTOCOLS: [&dyn ProtocolRun; 5] = [
 
 /// A protocol of two parties, as jobs run it.
 trait ProtocolRun: Sync {
-    /// Its row.
+    /// Returns the protocol.
     fn protocol(&self) -> Protocol;
 
-    /// Checks that it can run the function as it is to be run.
+    /// Checks that the protocol can run the function with the job's settings.
     ///
     /// # Errors
     ///
-    /// It does not run such a function, or not under the scheme, or offers no such s.
+    /// The protocol does not support the function, the scheme or the s.
     fn check(&self, job: &Job<'_>) -> Result<(), Error>;
 
-    /// The OTs that the session makes for the run.
+    /// Returns the OTs that the session makes for the run.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed;
 
-    /// Bits of statistical security of a run of `function` that is asked for at s, where the
-    /// protocol has an s: fewer where a peer has better ways to cheat than s bounds.
+    /// Returns the bits of statistical security that a run of `function` has if `asked` is asked
+    /// for. They are fewer where a peer has better ways to cheat than s bounds. `None` if the
+    /// protocol has no s.
     fn held_bits(&self, _function: &Function, _asked: StatisticalSecurity) -> Option<u8> {
         None
     }
@@ -66,11 +67,11 @@ trait ProtocolRun: Sync {
     ///
     /// # Errors
     ///
-    /// Whatever ends the run.
+    /// Any error that ends the run.
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error>;
 }
 
-/// What both parties have agreed to run.
+/// The parts of a run on which both parties have agreed.
 struct AgreedRun<'a> {
     session: &'a mut Session,
     tag: RunTag,
@@ -78,27 +79,27 @@ struct AgreedRun<'a> {
     inputs: &'a [bool],
 }
 
-/// What a protocol gave.
+/// The result of a protocol.
 #[derive(Default)]
 struct Ran {
     /// This party's output bits in port order.
     outputs: Zeroizing<Vec<bool>>,
-    /// The chain of kept values, where there is one.
+    /// The chain of kept values, if there is one.
     chain: Option<ChainVersion>,
     phases: Vec<PhaseCost>,
     and_gates_on_the_spot: u64,
     security_scope: Option<SecurityScope>,
-    /// What a run by `authenticated` or `gmw` took from the stock.
+    /// The material that a run by `authenticated` or `gmw` took from the stock.
     from_stock: Option<FromStock>,
     /// Whether the run took OTs that the session made.
     makes_ots: bool,
-    /// Of the placer of a join: which of its keys is in each bin.
+    /// At the placer of a join, the number of its key in each bin.
     keys_of_bins: Option<KeyOfBin>,
 }
 
 const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");
 
-/// One run of a function by one party: what is computed, in which role, on which inputs.
+/// One run of a function by one party: the function, the role and the inputs.
 pub type Job<'f> = Order<'f, TwoPartyRun<'f>>;
 
 /// A run between two parties. [`Job`] orders one.
@@ -106,21 +107,22 @@ pub struct TwoPartyRun<'f> {
     function: &'f Function,
     role: Role,
     by: &'static dyn ProtocolRun,
-    /// Where the run takes its material from, keeps values and counts tries, as the protocol does.
+    /// The stocks in which the run takes its material, keeps values and counts tries, as its
+    /// protocol does.
     stocks: Option<Stocks>,
-    /// Under `prepared` and `authenticated`: the chain in which values are kept.
+    /// Under `prepared` and `authenticated`, the name of the chain that keeps values.
     chain: Option<String>,
-    /// The run may discard values of a chain that is there.
+    /// Whether the run may discard values of an existing chain.
     replaces: bool,
-    /// The run takes all from the stock, or does not run.
+    /// Whether the run must take everything from the stock.
     needs_stock: bool,
-    /// The run goes on from this version of a chain or a later one.
+    /// The version of a chain that the run must continue from, or a later one.
     pin: Option<ChainVersion>,
-    /// Runs after this one for which leases are made with it.
+    /// The number of later runs for which leases are made with this one.
     runs_ahead: u64,
     watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
     inputs: BTreeMap<String, Value>,
-    /// Under `gmw`: the join whose stage makes an input.
+    /// Under `gmw`, the join whose stage makes an input.
     join: Option<JoinOfRun<'f>>,
 }
 
@@ -133,7 +135,7 @@ impl Garbled for TwoPartyRun<'_> {
 impl Secured for TwoPartyRun<'_> {}
 
 impl<'f> Job<'f> {
-    /// A run of `function` as `role`, by `direct`, without inputs yet.
+    /// Creates a run of `function` as `role`, by `direct`, without inputs yet.
     #[must_use]
     pub fn new(function: &'f Function, role: Role) -> Self {
         Self::of(TwoPartyRun {
@@ -152,29 +154,30 @@ impl<'f> Job<'f> {
         })
     }
 
-    /// Gives an input of this party its value.
+    /// Gives the value of one of this party's inputs.
     #[must_use]
     pub fn input(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.task.inputs.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Runs the stage of this join before the function, with this party's table, so that it has the
-    /// input that the stage makes. It takes the protocol `gmw`; the peer gives the same plan. The
-    /// result by pair comes in the order of the placer's rows.
+    /// Runs the stage of this join before the function, with this party's table. The stage makes
+    /// one of the function's inputs. The protocol must be `gmw`, and the peer must give the same
+    /// plan. The result by pair is in the order of the placer's rows.
     #[must_use]
     pub fn join(mut self, plan: &'f JoinPlan, table: &'f JoinedTable) -> Self {
         self.task.join = Some(JoinOfRun { plan, table });
         self
     }
 
-    /// Runs by this protocol, as a flag or a file names it: each has a method of its own as well.
-    /// Where `authenticated` is given stocks, it is
+    /// Runs by this protocol, which a flag or a file may have named. Each protocol also has a
+    /// method of its own. `authenticated` with stocks means
     /// [`authenticated_counted`](Self::authenticated_counted).
     ///
     /// # Errors
     ///
-    /// The protocol takes from the stock and there is none, or it is not one of two parties.
+    /// The protocol takes from the stock and there is none, or it is not a protocol between two
+    /// parties.
     pub fn by(mut self, protocol: Protocol, stocks: Option<&Stocks>) -> Result<Self, Error> {
         let known = PROTOCOLS.into_iter().find(|one| one.protocol() == protocol);
         self.task.by = known.ok_or(Error::ApiMisuse(
@@ -195,135 +198,134 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Runs by `prepared`, with what the stock of the peer, role and scheme holds; what it lacks
-    /// is garbled on the spot. The parties must be authenticated to each other.
+    /// Runs by `prepared`, from the stock for this peer, role and scheme. What the stock lacks is
+    /// garbled during the run. The parties must be authenticated to each other.
     #[must_use]
     pub fn prepared(self, stocks: &Stocks) -> Self {
         self.runs_by(&prepared::Prepared, Some(stocks))
     }
 
-    /// Under `prepared`, and under [`authenticated_counted`](Self::authenticated_counted): loads
-    /// and saves values in the chain of this name, which both parties keep with their stocks,
-    /// garbled or shared. A chain that is not there is started by a run that saves and loads
-    /// nothing. Both parties have a version of it or neither, whenever one of them stops.
+    /// Loads and saves values in the chain of this name, under `prepared` and under
+    /// [`authenticated_counted`](Self::authenticated_counted). Both parties keep the chain with
+    /// their stocks, garbled or shared. A run that saves and loads nothing starts a missing chain.
+    /// Whenever a party stops, either both parties have a version or neither has it.
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {
         self.task.chain = Some(name.to_owned());
         self
     }
 
-    /// Runs from the stock alone: where it has too little at one of the parties, the run ends with
-    /// [`Error::StockLacks`] at both, in place of making the rest. Of `prepared`, of `gmw` and of
-    /// `authenticated` without a chain.
+    /// Takes everything from the stock. If it has too little at one of the parties, the run ends
+    /// with [`Error::StockLacks`] at both and does not make the rest. This is for `prepared`, for
+    /// `gmw` and for `authenticated` without a chain.
     #[must_use]
     pub fn from_stock_alone(mut self) -> Self {
         self.task.needs_stock = true;
         self
     }
 
-    /// Lets a function that saves a value without loading it take the place of one that the chain
-    /// keeps. Otherwise such a run is refused, before anything is used.
+    /// Lets a function that saves a value without loading it replace the value that the chain
+    /// keeps. Otherwise such a run is refused before anything is used.
     #[must_use]
     pub fn replacing(mut self) -> Self {
         self.task.replaces = true;
         self
     }
 
-    /// Under [`chain`](Self::chain): runs only if it goes on from this version of this chain or a
-    /// later one, as the [`Outcome::chain`] of an earlier run said. So this party finds that both
-    /// went back to an old copy.
+    /// Requires that the run under [`chain`](Self::chain) continues from this version of this chain
+    /// or a later one. [`Outcome::chain`] of an earlier run gives the version. This is how a party
+    /// notices that both went back to an old copy.
     #[must_use]
     pub fn pin(mut self, pin: ChainVersion) -> Self {
         self.task.pin = Some(pin);
         self
     }
 
-    /// Runs by `gmw`, on XOR shares. A program is lowered in the
-    /// [form](Protocol::circuit_form) that this takes few layers for. There is no scheme.
+    /// Runs by `gmw`, on XOR shares. A program is lowered in the [form](Protocol::circuit_form)
+    /// that has few layers for `gmw`. There is no scheme.
     #[must_use]
     pub fn gmw(self) -> Self {
         self.runs_by(&gmw::Gmw, None)
     }
 
-    /// As [`gmw`](Self::gmw), and takes all crosses from `stocks` where both parties have enough of
-    /// them. A [`CrossPreparation`](crate::stock::CrossPreparation) makes some. The first run of a
-    /// session in this role decides whether the session takes from the stock.
+    /// Runs by [`gmw`](Self::gmw) and takes all crosses from `stocks` if both parties have enough
+    /// of them. A [`CrossPreparation`](crate::stock::CrossPreparation) makes crosses. The first run
+    /// of a session in this role decides whether the session takes from the stock.
     #[must_use]
     pub fn gmw_stocked(self, stocks: &Stocks) -> Self {
         self.runs_by(&gmw::Gmw, Some(stocks))
     }
 
     /// Runs by `batch`, secure against a malicious party, with a checked execution from the stock
-    /// of the peer, role and scheme. Without one it does not run at all
-    /// ([`Error::NothingChecked`]). A [`BatchPreparation`](crate::stock::BatchPreparation) makes
-    /// them.
+    /// for this peer, role and scheme. If there is none, the run fails with
+    /// [`Error::NothingChecked`]. A [`BatchPreparation`](crate::stock::BatchPreparation) makes
+    /// executions.
     #[must_use]
     pub fn batch(self, stocks: &Stocks) -> Self {
         self.runs_by(&batch::Batch, Some(stocks))
     }
 
-    /// Runs by `authenticated`, secure against a malicious party, from nothing. Nobody counts how
-    /// often the peer tries: s is of the runs of this session alone
-    /// ([`SecurityScope::ThisRun`]).
+    /// Runs by `authenticated`, secure against a malicious party, without a stock. The peer's tries
+    /// are not counted, so s holds for the runs of this session alone ([`SecurityScope::ThisRun`]).
     #[must_use]
     pub fn authenticated(self) -> Self {
         self.runs_by(&authenticated::Authenticated, None)
     }
 
-    /// As [`authenticated`](Self::authenticated), and takes from `stocks` instances of the
-    /// function's components where both parties have enough of one lot, or else triples. A
-    /// [`LotPreparation`](crate::stock::LotPreparation) makes either. A run from nothing is
-    /// counted in `stocks` if the peer does not finish it: such runs raise s, so that it is of all
-    /// runs together. The parties must know each other. It is the first run of a session in this
-    /// role that decides whether the session counts.
+    /// Runs by [`authenticated`](Self::authenticated) and takes from `stocks` instances of the
+    /// function's components if both parties have enough of one lot, or else triples. A
+    /// [`LotPreparation`](crate::stock::LotPreparation) makes either. If the peer does not finish a
+    /// run that takes nothing from the stock, `stocks` counts it. Such runs raise s, so that s
+    /// holds for all runs together. The parties must be authenticated to each other. The first run
+    /// of a session in this role decides whether the session counts.
     #[must_use]
     pub fn authenticated_counted(self, stocks: &Stocks) -> Self {
         self.runs_by(&authenticated::Authenticated, Some(stocks))
     }
 
-    /// Against whom the run is to be secure.
+    /// Returns the threat model under which the run is secure.
     #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
         self.protocol().threat_model()
     }
 
-    /// The protocol of the run.
+    /// Returns the protocol of the run.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         self.task.by.protocol()
     }
 
-    /// Bits of statistical security of the run, where it has some: s, or fewer where a peer has
-    /// better ways to cheat than s bounds.
+    /// Returns the bits of statistical security of the run, if it has any: s, or fewer where a peer
+    /// has better ways to cheat than s bounds.
     #[must_use]
     pub fn held_bits(&self) -> Option<u8> {
         self.task.by.held_bits(self.task.function, self.security)
     }
 
-    /// s, where there is one.
+    /// Returns s, if the protocol has one.
     fn security_bits(&self) -> Option<u8> {
         let has = self.protocol().has_security_bits();
         has.then_some(self.security.bits())
     }
 
-    /// Leases from the stock at once what this run and `runs` more of the session take, up to
-    /// 64 more: they then need no disk, and no round trip for it. Whatever they have not used when
-    /// the session ends is wasted. The evaluator asks, and the garbler follows.
+    /// Leases from the stock, in one step, what this run and the next `runs` of the session take,
+    /// up to 64 more. Those runs then need no disk access and no round trip for leases. What they
+    /// have not used when the session ends is wasted. The evaluator asks, and the garbler follows.
     #[must_use]
     pub fn lease_ahead(mut self, runs: u64) -> Self {
         self.task.runs_ahead = runs;
         self
     }
 
-    /// Calls `watch` with the numbers that the run takes from the stock, kind by kind: when their
-    /// leases are durable and before anything that rests on them is sent.
+    /// Calls `watch` with the numbers that the run takes from the stock, kind by kind. The call
+    /// comes after their leases are durable and before anything that depends on them is sent.
     #[must_use]
     pub fn watch_taken(mut self, watch: impl FnMut(&TakenNumbers) + Send + 'f) -> Self {
         self.task.watch_taken = Box::new(watch);
         self
     }
 
-    /// This party's input bits in port order: what can be wrong with the inputs shows here, before
+    /// Returns this party's input bits in port order. It finds every problem with the inputs before
     /// anything is sent.
     ///
     /// # Errors
@@ -336,12 +338,13 @@ impl<'f> Job<'f> {
         ports::input_bits(function, role, &self.task.inputs, made)
     }
 
-    /// Checks that the protocol can run the function as it is to be run; the inputs are apart.
+    /// Checks that the protocol can run the function with these settings. It does not check the
+    /// inputs.
     ///
     /// # Errors
     ///
-    /// It keeps no saved values, or a chain is named without them or not named; it does not run
-    /// under the scheme, or offers no such s.
+    /// The protocol keeps no saved values, a chain is missing or superfluous, or the protocol does
+    /// not support the scheme or the s.
     pub fn check(&self) -> Result<(), Error> {
         if self.protocol().keeps_values() || self.task.chain.is_some() {
             check_place(self.task.function, self.task.chain.is_some())?;
@@ -364,7 +367,7 @@ impl<'f> Job<'f> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the inputs, or whatever ends the run; the session is then spent.
+    /// A problem with the inputs, or any error that ends the run. The session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
         self.check()?;
         if self.task.chain.is_some() && self.task.stocks.is_none() {
@@ -373,7 +376,7 @@ impl<'f> Job<'f> {
             ));
         }
         let inputs = self.input_bits()?;
-        // Here, so that it counts for no phase and its memory is not wanted in the midst of a run.
+        // Compile here, so that it counts for no phase and its memory is not needed during the run.
         self.task.function.compile();
         let Ran {
             outputs,
@@ -428,13 +431,13 @@ impl<'f> Job<'f> {
         })
     }
 
-    /// This party's stocks, for a protocol that takes from them.
+    /// Returns this party's stocks, for a protocol that takes from them.
     fn stocks(&self) -> Result<Stocks, Error> {
         let stocks = self.task.stocks.clone();
         stocks.ok_or(Error::ApiMisuse("a job by this protocol has stocks"))
     }
 
-    /// Where the chain of the run lies, if it has one.
+    /// Returns the place of the run's chain, if it has one.
     fn chain_place(&self, stocks: &Stocks) -> Option<ChainPlace> {
         let name = self.task.chain.as_ref()?;
         Some(ChainPlace {
@@ -463,7 +466,7 @@ impl<'f> Job<'f> {
 }
 
 impl TwoPartyRun<'_> {
-    /// OTs of this security, one for each input bit of the evaluator.
+    /// Returns the need of one OT with this security for each input bit of the evaluator.
     fn ots_of_inputs(&self, security: Security) -> OtNeed {
         OtNeed {
             count: self.function.input_bits(Role::Evaluator) as u64,
@@ -472,7 +475,7 @@ impl TwoPartyRun<'_> {
         }
     }
 
-    /// How the run wants its leases.
+    /// Returns how the run orders its leases.
     fn lease_order(&mut self) -> LeaseOrder<'_> {
         LeaseOrder {
             ahead: self.runs_ahead,

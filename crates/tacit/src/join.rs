@@ -1,25 +1,25 @@
-//! Joins: two tables that a function reads by their pairs.
+//! Joins: two tables that a function reads pair by pair.
 //!
 //! A program with a `join` is lowered to a function and a [`JoinPlan`]. A [`Job`](crate::Job) by
-//! `gmw` that is given the plan and this party's [`JoinedTable`] first runs the
-//! [stage](tacit_protocol::matching) that makes the function's two inputs of the tables, and then
-//! the function. What the messages show depends on the plan alone.
+//! `gmw` gets the plan and this party's [`JoinedTable`]. It first runs the
+//! [stage](tacit_protocol::matching) that makes the function's two inputs from the tables, and then
+//! runs the function. What the messages reveal depends on the plan alone.
 //!
 //! | step | what |
 //! |---|---|
-//! | [`TableRows`] | a table's rows, as they are read: each a [`KeyEncoding`] and bits |
-//! | [`Session::tell_sizes`](crate::Session::tell_sizes) | of a program that leaves sizes open: each party tells those of its table |
+//! | [`TableRows`] | the rows of a table as they are read: each a [`KeyEncoding`] and bits |
+//! | [`Session::tell_sizes`](crate::Session::tell_sizes) | for a program that leaves sizes open: each party tells the sizes of its table |
 //! | [`TableRows::by_key`] | the table, in which no key has too many rows |
 //! | [`Job::join`](crate::Job::join) | the run |
 //!
-//! The digest on which the parties agree is SHA-256 of "tacit join run 1\0" ‖ the function's digest
-//! (32) ‖ for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0
-//! garbler, 1 evaluator), parts of a key (8), of each the field's name, its kind (1: 1 text, 2 text
-//! as an address of mail, 3 bytes, 4 a number of bits) and bits (8), fields of a row (8), of each
-//! its name and bits (8) ‖ most rows of a key (8) ‖ who places (1: 0 left, 1 right) ‖ bits of an
-//! element and number of elements of the result by pair (8, 8), zeros without one. A name is the
-//! number of its bytes (8) and these. The tables are no ports of the function, so that its own
-//! digest does not say which columns are joined and read.
+//! The parties agree on a digest: SHA-256 of "tacit join run 1\0" ‖ the function's digest (32) ‖
+//! for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0 garbler, 1
+//! evaluator), the number of parts of a key (8), for each part the field's name, its kind (1: 1
+//! text, 2 text as an email address, 3 bytes, 4 a number of bits) and bits (8), the number of
+//! fields of a row (8), for each field its name and bits (8) ‖ most rows of a key (8) ‖ the placer
+//! (1: 0 left, 1 right) ‖ bits of an element and number of elements of the result by pair (8, 8),
+//! zeros without one. A name is its length in bytes (8) and its bytes. The tables are not ports of
+//! the function, so the function's own digest does not say which columns are joined and read.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
@@ -38,7 +38,7 @@ use crate::driver::{run_script, seed};
 use crate::matching::Normalization;
 use crate::{Error, Progress, Session};
 
-/// Which of the placer's keys is in each bin.
+/// For each bin, the number of the placer's key in it.
 pub(crate) type KeyOfBin = Zeroizing<Vec<Option<u32>>>;
 
 /// A join of a run, with this party's table.
@@ -51,7 +51,7 @@ pub(crate) struct JoinOfRun<'f> {
 ///
 /// # Errors
 ///
-/// It has more rows or keys than agreed, or its rows have other bits.
+/// The table has more rows or keys than agreed, or its rows have another number of bits.
 pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(), Error> {
     let side = side_of(plan, role);
     let agreed = plan.table(side);
@@ -82,12 +82,12 @@ pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(
     }
 }
 
-/// Adds a part to a key's encoding. `bytes` are those of a text in UTF-8, of `bytes`, or the
-/// value's, lowest first, with zeros above it.
+/// Adds a part to a key's encoding. `bytes` are the UTF-8 of a text, the bytes themselves, or a
+/// value's bytes, lowest first, with zeros above it.
 ///
 /// # Errors
 ///
-/// A text is none, or empty; or there are other than as many bytes as the value has.
+/// A text is empty or not UTF-8, or the number of bytes is not that of the value.
 pub fn with_part(key: KeyEncoding, kind: KeyKind, bytes: &[u8]) -> Result<KeyEncoding, Error> {
     let wrong = |what: &str| Error::Input(what.to_owned());
     match kind {
@@ -111,7 +111,7 @@ pub fn with_part(key: KeyEncoding, kind: KeyKind, bytes: &[u8]) -> Result<KeyEnc
     }
 }
 
-/// The side whose table `role` owns.
+/// Returns the side whose table `role` owns.
 #[must_use]
 pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
     if plan.left.owner == role {
@@ -121,7 +121,7 @@ pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
     }
 }
 
-/// What both parties agree on.
+/// Computes the digest on which both parties agree.
 pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
     let mut hash = Sha256::new_with_prefix(b"tacit join run 1\0");
     hash.update(function.digest().0);
@@ -163,7 +163,7 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
 }
 
 impl JoinOfRun<'_> {
-    /// The name of the input that the stage makes for `role`, if there is a stage.
+    /// Returns the name of the input that the stage makes for `role`, if there is a stage.
     pub(crate) fn input_of(&self, role: Role) -> Option<&str> {
         if self.plan.bin_count() == 0 {
             return None;
@@ -179,7 +179,7 @@ impl JoinOfRun<'_> {
         self.plan.placers().owner == role
     }
 
-    /// Checks that the function has the plan's inputs, and the two parties a table each.
+    /// Checks that the function has the plan's inputs and that each party has one table.
     pub(crate) fn check(&self, function: &Function, role: Role) -> Result<(), Error> {
         let plan = self.plan;
         check_table(plan, role, self.table)?;
@@ -217,7 +217,8 @@ impl JoinOfRun<'_> {
         Ok(())
     }
 
-    /// Runs the stage: the bits of this party's input, and at the placer which key each bin has.
+    /// Runs the stage. Returns the bits of this party's input and, at the placer, the key in each
+    /// bin.
     pub(crate) fn run(
         &self,
         session: &mut Session,
@@ -239,8 +240,8 @@ impl JoinOfRun<'_> {
         Ok((bits, None))
     }
 
-    /// The result by pair in the order of the placer's rows, of the one by bins; nothing if it has
-    /// no elements.
+    /// Reorders the result by bins into the order of the placer's rows. Returns `None` if it has no
+    /// elements.
     pub(crate) fn by_row(
         by_pair: &ResultByPair,
         keys: Option<&KeyOfBin>,

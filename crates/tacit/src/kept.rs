@@ -1,7 +1,7 @@
-//! A chain of kept values in a run, at one of the two parties that keep it: opened, compared with
-//! the other's, moved forward before the attempt, and given a new version after it. Garbler and
-//! evaluator of `prepared` and of `authenticated` keep chains, and generator and cloud of
-//! `outsourced`.
+//! A chain of kept values during a run, at one of the two parties that keep it. The run opens the
+//! chain, compares it with the other party's, moves it forward before the attempt, and gives it a
+//! new version afterwards. Garbler and evaluator of `prepared` and of `authenticated` keep chains,
+//! and so do generator and cloud of `outsourced`.
 
 mod by_two;
 
@@ -23,45 +23,46 @@ use crate::{Error, Fingerprint, Session};
 
 pub(crate) use by_two::Agreed;
 
-/// In place of the digest of a policy: the parties need not have the same.
+/// Stands in place of a policy's digest where the parties need not have the same policy.
 const ANY_POLICY: [u8; 32] = [0; 32];
-/// From both: marks, policy and name of the chain, in this order.
+/// Sent by both: marks, policy and name of the chain, in this order.
 const MARKS: Message = Message::up_to(Kind::ChainMarks, ChainMarks::BYTES + 32 + 255);
-/// From both: the version that the sender has kept.
+/// Sent by both: the version that the sender has kept.
 pub(crate) const VERSION_KEPT: Message = Message::exactly(Kind::VersionKept, size_of::<u64>());
 
-/// Where a party keeps what a function saves.
+/// The place where a party keeps what a function saves.
 pub(crate) struct ChainPlace {
     pub(crate) stocks: Stocks,
     pub(crate) name: String,
-    /// Who may use the values of a chain that this run begins, besides its evaluator.
+    /// The parties that may use the values of a chain that this run starts, in addition to its
+    /// evaluator.
     pub(crate) allowed: Vec<Fingerprint>,
-    /// Its values are for `allowed` alone, whatever was said when it began.
+    /// Whether the chain's values are for `allowed` alone, whatever its start said.
     pub(crate) is_exact: bool,
-    /// A run may discard values of a chain that is there.
+    /// Whether a run may discard values of an existing chain.
     pub(crate) replaces: bool,
-    /// A run goes on from this version of this chain or a later one, or not at all.
+    /// The version of this chain that a run must continue from, or a later one.
     pub(crate) pin: Option<ChainVersion>,
 }
 
-/// For whom a run uses the values of a chain.
+/// The party for which a run uses the values of a chain.
 #[derive(Clone, Copy)]
 pub(crate) enum User {
-    /// The two that keep it.
+    /// The two parties that keep the chain.
     Keepers,
-    /// The evaluator of three, if it is known; the chain has a policy, which allows it or not.
+    /// The evaluator of three parties, if it is known. The chain's policy allows it or not.
     Evaluator(Option<Fingerprint>),
 }
 
-/// The way to the other party that keeps a chain.
+/// The connection to the other party that keeps a chain.
 pub(crate) trait OtherKeeper {
-    /// What it is called.
+    /// Returns the word for the other party in messages.
     fn name(&self) -> &'static str;
 
-    /// Sends a short message to it and takes its own.
+    /// Sends a short message to the other party and receives its message.
     fn swap(&mut self, message: Message, ours: &[u8]) -> Result<Vec<u8>, Error>;
 
-    /// The error, of which this party is.
+    /// Marks the other party as the source of the error.
     fn blame(&self, error: Error) -> Error;
 }
 
@@ -90,15 +91,15 @@ pub(crate) struct ChainInUse {
     pub(crate) chain: Chain,
     pub(crate) agreed: ChainAgreement,
     pub(crate) policy: Policy,
-    /// The program of the run.
+    /// The program of the run, if it has one.
     pub(crate) program: Option<[u8; 32]>,
 }
 
-/// What a run starts from: what its party keeps of a chain, and of values.
+/// The past of a chain that a run starts from: this party's state and the loaded values.
 pub(crate) struct Past<C, V> {
-    /// The chain that it goes on, moved forward; none where it begins one.
+    /// The chain that the run continues, moved forward. `None` if the run starts a chain.
     pub(crate) chain: Option<C>,
-    /// What the function loads, in order.
+    /// The values that the function loads, in order.
     pub(crate) loads: Vec<V>,
 }
 
@@ -111,23 +112,23 @@ impl<C, V> Default for Past<C, V> {
     }
 }
 
-/// The stock with the chain of a run, which another run of this party may have.
+/// The stock with the chain of a run. Another run of this party may be using the chain.
 pub(crate) struct Located<'p> {
     place: &'p ChainPlace,
     stock: Stock,
 }
 
-/// A chain, and the place that it is in.
+/// A chain and its place.
 pub(crate) struct Opened<'p> {
     place: &'p ChainPlace,
     chain: Chain,
 }
 
-/// Checks that a chain is named where the function keeps values, and nowhere else.
+/// Checks that a chain is named if and only if the function keeps values.
 ///
 /// # Errors
 ///
-/// It is not so.
+/// A chain is missing or superfluous.
 pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Error> {
     match (has_chain, function.has_saved_values()) {
         (true, false) => Err(Error::ApiMisuse(
@@ -140,8 +141,8 @@ pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Er
     }
 }
 
-/// Where the chain of a run of `function` by this protocol lies, in this role, with the party
-/// `peer` that keeps it, too, where the function keeps values.
+/// Finds the stock with the chain of a run of `function`, if the function keeps values. `role` is
+/// the protocol and this party's role, and `peer` the other party that keeps the chain.
 pub(crate) fn locate<'p>(
     place: Option<&'p ChainPlace>,
     function: &Function,
@@ -162,8 +163,8 @@ pub(crate) fn locate<'p>(
 }
 
 impl<'p> Located<'p> {
-    /// Takes the chain, for this run alone until it is dropped. While another run of this party has
-    /// it, this one waits as long as for a message of `session`.
+    /// Takes the chain for this run alone, until it is dropped. While another run of this party has
+    /// it, waits up to the time limit for a message of `session`.
     pub(crate) fn take(self, session: &mut Session) -> Result<Opened<'p>, Error> {
         let Self { place, stock } = self;
         let chain = wait_for(session, || {
@@ -180,7 +181,7 @@ impl<'p> Located<'p> {
 
 impl ChainInUse {
     /// Compares the chain with the other party's, checks what `user` may do, and makes the next
-    /// attempt durable. Gives what the run starts from.
+    /// attempt durable. Returns what the run starts from.
     pub(crate) fn begin<C: StoredChain, V: StoredValue>(
         Opened { place, chain }: Opened<'_>,
         function: &Function,
@@ -228,15 +229,14 @@ impl ChainInUse {
         Ok((kept, past))
     }
 
-    /// Keeps what the run saves: durable at both parties before either calls it the latest, and the
-    /// latest before either goes on to what gives a result away. So neither can go back to the
-    /// version before, by a crash or a lie, once anyone has a result: the other's latest is later,
-    /// and the chain stops.
+    /// Keeps what the run saves and returns the new version. The version is durable at both parties
+    /// before either calls it the latest. It is the latest at both before either sends anything
+    /// that gives a result away. So neither party can go back to the version before, by a crash or
+    /// a lie, once anyone has a result: the other party's latest version is later, and the chain
+    /// stops.
     ///
-    /// The values are under a Δ of the stock `under`, if there is one: where its epoch has ended
-    /// nothing is kept, and whoever ends it later finds what was kept.
-    ///
-    /// Gives the version.
+    /// If `under` is given, the values are under a Δ of that stock. If the stock's epoch has ended,
+    /// nothing is kept. If the epoch ends later, the end finds what was kept.
     pub(crate) fn save<C: StoredChain, V: StoredValue>(
         &self,
         saves: &[Port],
@@ -271,9 +271,9 @@ impl ChainInUse {
     }
 }
 
-/// Compares the chain with the other party's: what both call it, to whom both open it where they
-/// begin it, and how far it is, in this order, so that a slip of the pen is not taken for a chain
-/// that went back.
+/// Compares the chain with the other party's: first the name, then the policy of a chain that is
+/// about to start, then the marks. In this order, a typing error is not taken for a chain that went
+/// back.
 fn meet(
     chain: &Chain,
     place: &ChainPlace,
@@ -281,8 +281,8 @@ fn meet(
     other: &mut dyn OtherKeeper,
 ) -> Result<ChainAgreement, Error> {
     let marks = chain.marks()?;
-    // A service says anew with every run for whom the chain is, and may be told so before the
-    // other.
+    // A service sets the chain's users anew with every run, and may learn of a change before the
+    // other server does.
     let has_one = matches!(user, User::Evaluator(_)) && !place.is_exact;
     let ours = match marks.status == ChainStatus::Absent && has_one {
         true => policy(chain, place, false, user)?.digest(),
@@ -318,11 +318,11 @@ fn meet(
     Ok(chain.reconcile(&theirs?)?)
 }
 
-/// Goes on to the attempt `next`, durably, before anything rests on it.
+/// Moves to the attempt `next`, durably, before anything depends on it.
 ///
-/// An honest party comes to be far ahead if the other's disk took no attempt for a while. A
-/// dishonest one may say that it is. Each run goes a bounded part of the way, so that its word
-/// costs little.
+/// An honest party is far ahead if the other party's disk recorded no attempt for a while. A
+/// dishonest party may claim to be far ahead. Each run therefore moves only a bounded distance, so
+/// that a false claim costs little.
 fn go_forward<C: StoredChain>(
     chain: &Chain,
     state: &mut C,
@@ -331,7 +331,7 @@ fn go_forward<C: StoredChain>(
 ) -> Result<(), Error> {
     let before = chain.marks()?.attempt;
     let ahead = next.saturating_sub(before);
-    // One less, so that a party which is not ahead after all can follow at once.
+    // Stop one short, so that a peer which is not ahead after all can follow at once.
     let reached = match ahead > MAX_FORWARD {
         true => before + MAX_FORWARD - 1,
         false => next,
@@ -356,8 +356,8 @@ fn program(function: &Function) -> Option<[u8; 32]> {
     function.program().map(|program| program.0)
 }
 
-/// Refuses a run of another program than those that the chain is for: what it saved may mean
-/// something else to it, and give away what no run of its own does.
+/// Refuses a run of a program that the chain does not belong to. Saved values may mean something
+/// else to another program, which could then reveal what no run of the chain's own program does.
 fn check_program(chain: &Chain, function: &Function) -> Result<(), Error> {
     match chain.program()? == program(function) {
         true => Ok(()),
@@ -385,7 +385,7 @@ fn check_replaced(chain: &Chain, place: &ChainPlace, function: &Function) -> Res
     Ok(())
 }
 
-/// Who may use the chain's values in this run.
+/// Returns the policy that says who may use the chain's values in this run.
 fn policy(chain: &Chain, place: &ChainPlace, is_there: bool, user: User) -> Result<Policy, Error> {
     if is_there && !place.is_exact {
         return Ok(chain.policy()?);

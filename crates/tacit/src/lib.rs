@@ -18,33 +18,33 @@
 //! # }
 //! ```
 //!
-//! This is all that a first program needs:
+//! A first program needs only these types:
 //!
 //! | type | what it is |
 //! |---|---|
 //! | [`Function`], [`Circuit`], [`library`] | what is computed |
-//! | [`FunctionBuilder`], [`Operand`], [`Part`], [`Expression`] | one made step by step |
-//! | [`Role`], [`Recipient`], [`Type`], [`Value`] | whose inputs and results are, and what |
-//! | [`Identity`], [`Fingerprint`] | who the parties are to each other |
-//! | [`Session`], [`Listener`], [`Settings`] | an authenticated connection between two of them |
+//! | [`FunctionBuilder`], [`Operand`], [`Part`], [`Expression`] | a function made step by step |
+//! | [`Role`], [`Recipient`], [`Type`], [`Value`] | the owners of inputs and results, and their values |
+//! | [`Identity`], [`Fingerprint`] | how the parties know each other |
+//! | [`Session`], [`Listener`], [`Settings`] | an authenticated connection between two parties |
 //! | [`Job`], [`Outcome`], [`SecurityScope`], [`Progress`] | a run of a function, and its results |
-//! | [`Error`], [`Category`] | what went wrong, whose fault it is and what to do |
+//! | [`Error`], [`Category`] | what went wrong, who caused it and what to do |
 //!
 //! The rest is in modules:
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`protocols`] | the protocols, what each withstands, and s |
-//! | [`order`] | what a run or preparation can be told, whichever it is |
-//! | [`stock`] | what two parties have prepared, how they prepare more, chains of kept values |
-//! | [`join`] | two tables that a function reads by their pairs |
+//! | [`order`] | the settings that runs and preparations have in common |
+//! | [`stock`] | the material that two parties have prepared, preparations, chains of kept values |
+//! | [`join`] | two tables that a function reads pair by pair |
 //! | [`matching`] | the keys that two parties' tables have in common |
 //! | [`outsourced`] | runs of three parties, in which a cloud does the evaluator's work |
-//! | [`plan`] | which protocol, scheme and cut of a function cost least over a link, and why |
-//! | [`scheme`], [`garble`] | the scheme of a run for which nobody names one; all schemes |
-//! | [`cost`] | what a run took, and what a scheme takes on this machine |
+//! | [`plan`] | the cheapest protocol, scheme and partition of a function over a link, and why |
+//! | [`scheme`], [`garble`] | the default scheme of a run; all schemes |
+//! | [`cost`] | the cost of a run, and of a scheme on this machine |
 //! | [`circuit`] | components, families of functions, file formats, the builder and optimiser |
-//! | [`session`] | who asks for what in a session, and where its OTs come from |
+//! | [`session`] | the terms of a session's orders, and the source of its OTs |
 //! | [`net`] | channels, transports, links, cancelling, pairing, relays |
 #![forbid(unsafe_code)]
 

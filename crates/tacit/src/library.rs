@@ -1,8 +1,8 @@
 //! Functions of the library by name.
 //!
-//! A name is that of a function that comes with Tacit ([`shipped`]), or of a component. A component
+//! A name belongs to a function that comes with Tacit ([`shipped`]), or to a component. A component
 //! of [`tacit_components::library`] becomes a function when its ports have owners and its results
-//! recipients. [`function`] gives the usual ones: the first input belongs to the garbler and every
+//! recipients. [`function`] uses the defaults: the first input belongs to the garbler and every
 //! other to the evaluator (a single one to the evaluator), and both get every result.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::Error;
 pub use tacit_components::library::{Entry, LibraryError, Parameter, find, list};
 pub use tacit_language::shipped;
 
-/// The library's `name` with these parameters; for a component with the usual owners and
+/// Returns the library's `name` with these parameters. A component gets the default owners and
 /// recipients.
 ///
 /// # Errors
@@ -39,21 +39,21 @@ pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Functi
     Ok(function?.with_parameters(parameter_values(name, parameters)))
 }
 
-/// The parameters of the component `name` with the values that `given` or their defaults say.
+/// Returns the parameters of the component `name`, with the values in `given` or their defaults.
 #[must_use]
 pub fn parameter_values(name: &str, given: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let entry = list().iter().find(|entry| entry.name == name);
     entry.map_or_else(Vec::new, |entry| entry.values(given))
 }
 
-/// The function or component that `name` is most like, if one is like it.
+/// Returns the function or component whose name is most similar to `name`, if one is similar.
 #[must_use]
 pub fn like(name: &str) -> Option<String> {
     let components = list().iter().map(|entry| entry.name);
     most_like(name, components.chain(shipped::names()))
 }
 
-/// The default owner of each input port of a library circuit.
+/// Returns the default owner of each input port of a library circuit.
 pub fn usual_owner(circuit: &Circuit) -> impl Fn(&Port) -> Role + use<> {
     let garblers = match circuit.inputs() {
         [first, _, ..] => Some(first.name.clone()),

@@ -1,9 +1,9 @@
 //! Matching: the keys that two parties' tables have in common.
 //!
-//! A [`Match`] is a run of [plain intersection](tacit_protocol::matching), semi-honest. Before it
-//! the parties tell each other what they match and how many keys they have; then they agree on it
-//! by a proposal, as on every run. One of the two *asks*, and learns which of its keys the other
-//! has. That is the party that alone gets the result, else the one with fewer keys, else the one
+//! A [`Match`] is a semi-honest run of [plain intersection](tacit_protocol::matching). First the
+//! parties tell each other what they match and how many keys they have. Then they agree on the run
+//! by a proposal, as always. One of the two *asks*, and learns which of its keys the other has.
+//! That is the party that alone gets the result, or else the one with fewer keys, or else the one
 //! that connected. No role is given.
 //!
 //! | digest | SHA-256 of |
@@ -36,10 +36,10 @@ use meaning::{Meaning, PartType, in_words};
 pub use estimate::MatchEstimate;
 pub use meaning::{KeyPart, MatchRecipient, Normalization};
 
-/// Most parts of a key.
+/// The largest number of parts of a key.
 pub const MAX_KEY_PARTS: usize = 16;
 
-/// A matching of this party's keys with the peer's, which gives its own.
+/// A matching of this party's keys with the peer's.
 ///
 /// ```no_run
 /// use tacit::matching::{Match, Normalization};
@@ -60,42 +60,42 @@ pub struct Intersection {
     meaning: Meaning,
 }
 
-/// What a matching gave.
+/// The result of a matching.
 #[derive(Debug)]
 pub struct MatchOutcome {
-    /// The numbers of this party's keys that the peer has too, from 0 and ascending, if this party
+    /// The indices of this party's keys that the peer has too, in ascending order, if this party
     /// gets the result.
     pub common: Option<Vec<usize>>,
-    /// How many keys the peer has.
+    /// The number of the peer's keys.
     pub peer_keys: u64,
     /// Whether this party asked.
     pub asked: bool,
-    /// Against whom the matching was secure: both parties are assumed to follow the protocol.
+    /// The threat model: both parties are assumed to follow the protocol.
     pub threat_model: ThreatModel,
-    /// What it took on this side.
+    /// The cost on this side.
     pub cost: Cost,
 }
 
 impl Match {
-    /// A matching of these keys, with the result to both. They are compared byte by byte, so they
-    /// are normalised before.
+    /// Creates a matching of these keys, with the result for both parties. Keys are compared byte
+    /// by byte, so they must already be normalised.
     ///
     /// # Errors
     ///
-    /// A key stands there twice, or there are more than 2^26.
+    /// A key occurs twice, or there are more than 2^26.
     pub fn new(keys: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Self, Error> {
         let keys = keys.into_iter();
         let encodings = keys.map(|key| KeyEncoding::default().text(key.as_ref()));
         Self::of_encodings(encodings, Vec::new())
     }
 
-    /// A matching of keys of some parts each, with the result to both. The parts of all keys have
-    /// the same types, on which both parties must agree: keys of one text each are those of
-    /// [`new`](Self::new), and so are no keys at all.
+    /// Creates a matching of keys that consist of parts, with the result for both parties. The
+    /// parts of all keys have the same types, on which both parties must agree. Keys that are one
+    /// text each match those of [`new`](Self::new), and so does an empty list of keys.
     ///
     /// # Errors
     ///
-    /// A key stands there twice, has other types than the first one, has no parts or more than
+    /// A key occurs twice, has other types than the first one, has no parts or more than
     /// [`MAX_KEY_PARTS`], or there are more than 2^26.
     pub fn of_parts<'k>(
         keys: impl IntoIterator<Item = impl AsRef<[KeyPart<'k>]>>,
@@ -150,21 +150,21 @@ impl Match {
         Ok(Self::of(Intersection { keys, meaning }))
     }
 
-    /// Says how the keys were normalised, in which the peer's must agree.
+    /// Sets how the keys were normalised, on which the peer must agree.
     #[must_use]
     pub fn normalized(mut self, how: Normalization) -> Self {
         self.task.meaning.normalization = how;
         self
     }
 
-    /// Says who gets the result: the peer says the same from its side.
+    /// Sets who gets the result. The peer sets the same from its side.
     #[must_use]
     pub fn to(mut self, recipient: MatchRecipient) -> Self {
         self.task.meaning.to = recipient;
         self
     }
 
-    /// Against whom a matching is secure.
+    /// Returns the threat model under which a matching is secure.
     #[must_use]
     pub const fn threat_model(&self) -> ThreatModel {
         ThreatModel::SemiHonest
@@ -174,14 +174,14 @@ impl Match {
     ///
     /// # Errors
     ///
-    /// Whatever ends the run; the session is then spent.
+    /// Any error that ends the run. The session is then spent.
     pub fn run(self, session: &mut Session) -> Result<MatchOutcome, Error> {
         session.greeted()?;
         session.guarded_within(self.time_limit, |session| self.task.run(session))
     }
 }
 
-/// Sizes on which both parties have agreed, and who asks.
+/// The sizes on which both parties have agreed, and whether this party asks.
 #[derive(Clone, Copy)]
 struct Agreed {
     asks: bool,
@@ -227,7 +227,7 @@ impl Intersection {
         })
     }
 
-    /// What both parties compute from both numbers of keys.
+    /// Computes the sizes and the digest from both numbers of keys.
     fn agreed(&self, side: Side, peer_keys: u64) -> Result<Agreed, Error> {
         let own_keys = self.keys.len() as u64;
         let asks = match self.meaning.to {
@@ -251,7 +251,8 @@ impl Intersection {
         })
     }
 
-    /// For each of this party's keys whether the peer has it, if this party is told.
+    /// Returns, for each of this party's keys, whether the peer has it, if this party gets the
+    /// result.
     fn intersect(
         &self,
         session: &mut Session,
@@ -267,7 +268,8 @@ impl Intersection {
         session.script(async |io| plain.program(io, keys, &seed).await)
     }
 
-    /// The error of an exchange of sizes, which says what the peer was told where that is known.
+    /// Turns an error in the exchange of sizes into one that says what the peer wanted, if that is
+    /// known.
     fn named(&self, error: Error, side: Side) -> Error {
         let ours = self.meaning.text();
         let theirs = match error {
@@ -279,7 +281,7 @@ impl Intersection {
                 let known = known.find(|known| theirs.ends_with(&known.digest(side).to_string()));
                 known.map_or_else(|| theirs.clone(), |known| known.text())
             }
-            // Nothing was said yet that could be wrong, but that this is a matching.
+            // So far only the fact that this is a matching was sent, so nothing else can be wrong.
             error if wants_another(&error) => "to do something other than matching".to_owned(),
             error => return error,
         };
@@ -291,13 +293,13 @@ impl Agreed {
     fn terms(self, side: Side) -> OrderTerms {
         OrderTerms {
             protocol: ProtocolId::Match,
-            // The side: who asks, both know.
+            // The role stands for the side: both know who asks.
             role: match side {
                 Side::Connecting => Role::Evaluator,
                 Side::Listening => Role::Garbler,
             },
             statistical_security_bits: 0,
-            // There is none, and both say the same.
+            // There is no scheme, and both say the same.
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             function: self.digest,
             ots: OtNeed {
@@ -309,7 +311,7 @@ impl Agreed {
     }
 }
 
-/// Own and peer's, the own first where that is so.
+/// Returns both values, this party's own first if `is_own_first`.
 fn in_order(is_own_first: bool, own: u64, peers: u64) -> [u64; 2] {
     if is_own_first {
         [own, peers]

@@ -1,5 +1,5 @@
-//! The layers under a [`Session`](crate::Session): channels, transports and links, and how two
-//! parties become known to each other.
+//! The layers under a [`Session`](crate::Session): channels, transports and links, and the ways in
+//! which two parties become known to each other.
 
 pub use crate::driver::run_script;
 pub use tacit_net::{

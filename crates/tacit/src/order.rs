@@ -1,4 +1,4 @@
-//! Orders: what one party wants done, a run or a preparation, and what all of them have alike.
+//! Orders: a run or preparation that one party wants, and the settings that all orders share.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -13,19 +13,20 @@ pub use crate::matching::Intersection;
 pub use crate::outsourced::ThreePartyRun;
 pub use crate::stock::{Components, Crosses, Executions, Lots};
 
-/// What one party wants done, and how. The other parties give the same order, each in its role.
+/// A run or preparation that one party wants. The other parties give the same order, each in its
+/// role.
 ///
 /// | order | what it does |
 /// |---|---|
 /// | [`Job`](crate::Job) | runs a function between two parties |
-/// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs one between three |
+/// | [`OutsourcedJob`](crate::outsourced::OutsourcedJob) | runs a function between three parties |
 /// | [`Match`](crate::matching::Match) | finds the keys that two tables have in common |
 /// | [`Preparation`](crate::stock::Preparation) | stocks components and OTs |
 /// | [`BatchPreparation`](crate::stock::BatchPreparation) | stocks checked executions |
 /// | [`LotPreparation`](crate::stock::LotPreparation) | stocks checked instances, or triples |
 /// | [`CrossPreparation`](crate::stock::CrossPreparation) | stocks crosses |
 pub struct Order<'w, T> {
-    /// What is done.
+    /// The run or preparation.
     pub(crate) task: T,
     scheme: Option<SchemeId>,
     pub(crate) security: StatisticalSecurity,
@@ -36,7 +37,7 @@ pub struct Order<'w, T> {
 
 /// A task under a garbling scheme.
 pub(crate) trait Garbled {
-    /// The scheme where none is named.
+    /// Returns the scheme that is used if none is named.
     fn default_scheme(&self) -> SchemeId;
 }
 
@@ -55,26 +56,26 @@ impl<'w, T> Order<'w, T> {
         }
     }
 
-    /// Works on this many threads; the default is one. Runs by `direct` and `batch`, servers of
-    /// `outsourced`, and preparations for `prepared` and `batch` do; all else works on one thread.
-    /// Neither results nor messages depend on their number.
+    /// Works on this many threads. The default is one. Runs by `direct` and `batch`, servers of
+    /// `outsourced`, and preparations for `prepared` and `batch` use them. Everything else works on
+    /// one thread. Neither results nor messages depend on the number of threads.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Ends the order where it is not done within `limit`. Without one only each wait for the peer
-    /// is bounded ([`Settings::timeout`](crate::Settings::timeout)). A peer that is slow at every
-    /// message can then hold a run of a large function open for hours, and a preparation, with the
-    /// right to prepare with that peer, for very long.
+    /// Ends the order if it is not done within `limit`. Without a limit, only each wait for the
+    /// peer is bounded ([`Settings::timeout`](crate::Settings::timeout)). A peer that is slow at
+    /// every message can then hold a run of a large function open for hours, and a preparation,
+    /// which holds the right to prepare with that peer, for very long.
     #[must_use]
     pub fn time_limit(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.time_limit = limit.into();
         self
     }
 
-    /// Calls `watch` as the work goes on. Triples and crosses count as AND gates.
+    /// Calls `watch` as the work proceeds. Triples and crosses count as AND gates.
     #[must_use]
     pub fn watch(mut self, watch: impl FnMut(Progress) + Send + 'w) -> Self {
         self.watch = Box::new(watch);
@@ -84,15 +85,16 @@ impl<'w, T> Order<'w, T> {
 
 #[expect(private_bounds, reason = "only this crate has tasks")]
 impl<T: Garbled> Order<'_, T> {
-    /// Garbles under this scheme; all parties name the same.
+    /// Garbles under this scheme. All parties must name the same.
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
         self.scheme = Some(scheme);
         self
     }
 
-    /// The scheme that was named, else the [`default_scheme`](crate::scheme::default_scheme) of
-    /// the functions, else two-call half-gates.
+    /// Returns the scheme that was named, or else the
+    /// [`default_scheme`](crate::scheme::default_scheme) of the functions, or else two-call
+    /// half-gates.
     #[must_use]
     pub fn scheme_id(&self) -> SchemeId {
         self.scheme.unwrap_or_else(|| self.task.default_scheme())
@@ -106,7 +108,7 @@ impl<T: Garbled> Order<'_, T> {
 
 #[expect(private_bounds, reason = "only this crate has tasks")]
 impl<T: Secured> Order<'_, T> {
-    /// Takes this s in place of the default. `direct` and `prepared` have none.
+    /// Sets s. `direct` and `prepared` have no s.
     #[must_use]
     pub fn statistical_security(mut self, security: StatisticalSecurity) -> Self {
         self.security = security;

@@ -2,13 +2,13 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `links` | two sessions of a party: a protocol's states over both, and what both carried |
-//! | `kept` | what a server keeps, and what ends a chain |
+//! | `links` | two sessions of a party: a protocol's script over both, and what both carried |
+//! | `kept` | the values that a server keeps, and what ends a chain |
 //! | `servers` | the generator's and the cloud's run |
 //! | `client` | the evaluator's run |
 //!
-//! Every party works on its links in one order, generator–cloud, generator–evaluator,
-//! evaluator–cloud, so that no three wait for each other in a ring.
+//! Every party works on its links in the same order, generator–cloud, generator–evaluator,
+//! evaluator–cloud, so that the three never wait for each other in a cycle.
 
 mod client;
 mod kept;
@@ -42,14 +42,15 @@ use crate::session::{OrderTerms, OtNeed};
 use crate::stock::{ChainVersion, Stocks};
 use crate::{Error, Fingerprint, Outcome};
 
-/// How long a party waits for a message while the two others work, unless told otherwise.
+/// The default time for which a party waits for a message while the two others work.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// One run of a function by one of three parties.
 ///
-/// The generator is the function's garbler. The evaluator gives the function's evaluator's inputs
-/// and gets its results, and the cloud, which has neither, does the work for it. What the function
-/// saves is kept by generator and cloud, in a chain that both name ([`OutsourcedJob::chain`]).
+/// The generator is the function's garbler. The evaluator gives the inputs of the function's
+/// evaluator and gets its results. The cloud has neither inputs nor results and does the
+/// evaluator's work. Generator and cloud keep what the function saves, in a chain that both name
+/// ([`OutsourcedJob::chain`]).
 pub type OutsourcedJob<'f> = Order<'f, ThreePartyRun<'f>>;
 
 /// A run between three parties. [`OutsourcedJob`] orders one.
@@ -69,8 +70,8 @@ impl Garbled for ThreePartyRun<'_> {
 }
 
 impl<'f> OutsourcedJob<'f> {
-    /// A run of `function` with these parameters, without inputs yet. All three parties name the
-    /// same. Its schemes are half-gates with one hash or the other.
+    /// Creates a run of `function` with these parameters, without inputs yet. All three parties
+    /// give the same parameters. The scheme must be half-gates, with either hash.
     #[must_use]
     pub fn new(function: &'f Function, parameters: OutsourcedParameters) -> Self {
         Self::of(ThreePartyRun {
@@ -83,16 +84,16 @@ impl<'f> OutsourcedJob<'f> {
         })
     }
 
-    /// Gives an input of this party its value.
+    /// Gives the value of one of this party's inputs.
     #[must_use]
     pub fn input(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.task.inputs.insert(name.to_owned(), value.into());
         self
     }
 
-    /// At a server: loads and saves values in the chain of this name. A chain that is not there is
-    /// started by a run that saves and loads nothing; its values are then for the evaluator of that
-    /// run and for `allowed`. Generator and cloud each keep the rule for themselves.
+    /// At a server, loads and saves values in the chain of this name. A run that saves and loads
+    /// nothing starts a missing chain. The chain's values are then for the evaluator of that run
+    /// and for `allowed`. Generator and cloud each keep this rule separately.
     #[must_use]
     pub fn chain(mut self, stocks: &Stocks, name: &str, allowed: &[Fingerprint]) -> Self {
         self.task.chain = Some(ChainPlace {
@@ -106,8 +107,8 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// At a server: lets a function that saves a value without loading it take the place of one
-    /// that the chain keeps. Otherwise such a run is refused, before anything is used.
+    /// At a server, lets a function that saves a value without loading it replace the value that
+    /// the chain keeps. Otherwise such a run is refused before anything is used.
     #[must_use]
     pub fn replacing(mut self) -> Self {
         if let Some(place) = &mut self.task.chain {
@@ -116,16 +117,16 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// At the evaluator: runs only if both servers go on from this chain, at this version or a
-    /// later one; [`Outcome::chain`] of an earlier run says which.
+    /// At the evaluator, requires that both servers continue from this version of this chain or a
+    /// later one. [`Outcome::chain`] of an earlier run gives the version.
     #[must_use]
     pub fn pin(mut self, pin: ChainVersion) -> Self {
         self.task.pin = Some(pin);
         self
     }
 
-    /// As [`OutsourcedJob::chain`], but every run sets who may use the chain's values: `clients`,
-    /// and nobody else.
+    /// Uses the chain as [`OutsourcedJob::chain`] does, but every run sets who may use the chain's
+    /// values: `clients`, and nobody else.
     #[must_use]
     pub fn chain_of(mut self, stocks: &Stocks, name: &str, clients: &[Fingerprint]) -> Self {
         self = self.chain(stocks, name, clients);
@@ -135,25 +136,26 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// Checks what can be known before anyone is met: that `outsourced` runs the function thus.
+    /// Checks what is known before a connection: that `outsourced` can run the function with these
+    /// settings.
     ///
     /// # Errors
     ///
-    /// It does not under this scheme, or the function has more inputs than can be encoded.
+    /// The scheme is not supported, or the function has more inputs than can be encoded.
     pub fn check(&self) -> Result<(), Error> {
         with_outsourced_scheme(self.scheme_id(), AnyScheme)?;
         self.client_ots().map(drop)
     }
 
-    /// Waits at most so long for a message: one party waits while the two others work. The default
-    /// is 15 minutes.
+    /// Sets the longest wait for a message. A party waits while the two others work. The default is
+    /// 15 minutes.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.task.patience = patience;
         self
     }
 
-    /// Against whom the run is to be secure.
+    /// Returns the threat model under which the run is secure.
     #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
         match self.task.parameters.is_semi_honest() {
@@ -162,12 +164,12 @@ impl<'f> OutsourcedJob<'f> {
         }
     }
 
-    /// The input bits of the party that stands for `role`.
+    /// Returns the input bits of the party that plays `role`.
     fn input_bits(&self, role: Role) -> Result<Zeroizing<Vec<bool>>, Error> {
         ports::input_bits(self.task.function, role, &self.task.inputs, None)
     }
 
-    /// The results of the party that stands for `role`, from its output bits.
+    /// Decodes the results of the party that plays `role` from its output bits.
     fn outputs(&self, role: Role, bits: &[bool]) -> Result<BTreeMap<String, Value>, Error> {
         ports::outputs(self.task.function, role, bits)
     }
@@ -183,17 +185,18 @@ impl<'f> OutsourcedJob<'f> {
         }
     }
 
-    /// OTs that a run takes between generator and evaluator.
+    /// Returns the number of OTs that a run takes between generator and evaluator.
     fn client_ots(&self) -> Result<u64, Error> {
         Ok(Shape::of(self.task.function).transfers(&self.task.parameters)? as u64)
     }
 
-    /// OTs that a run takes between generator and cloud, where it begins a chain.
+    /// Returns the number of OTs that a run takes between generator and cloud when it starts a
+    /// chain.
     fn cut_ots(&self) -> u64 {
         self.task.parameters.copies() as u64
     }
 
-    /// What OTs the links with these peers carry. Whose links are without the generator carry none.
+    /// Returns the OTs on the links with these two peers. Links without the generator carry none.
     fn ot_needs(&self, first: Peer, second: Peer) -> Result<[OtNeed; 2], Error> {
         let some = |count| OtNeed {
             count,
@@ -223,7 +226,7 @@ impl<'f> OutsourcedJob<'f> {
             chain: None,
             outputs,
             threat_model: self.threat_model(),
-            // Rounded down: what is promised holds.
+            // Rounded down, so that the promise holds.
             statistical_security_bits: (!self.task.parameters.is_semi_honest())
                 .then_some(bits as u8),
             security_scope: None,
@@ -240,14 +243,14 @@ impl<'f> OutsourcedJob<'f> {
     }
 }
 
-/// What to do with a scheme once its name is a type, where `outsourced` runs under it.
+/// An action for a scheme whose type is known, if `outsourced` supports the scheme.
 trait OutsourcedVisitor {
     type Output;
 
     fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
 }
 
-/// Asks only whether it runs.
+/// A visitor that only checks whether the scheme is supported.
 struct AnyScheme;
 
 impl OutsourcedVisitor for AnyScheme {
@@ -256,7 +259,7 @@ impl OutsourcedVisitor for AnyScheme {
     fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, _scheme: S) {}
 }
 
-/// Turns a scheme's name into a type.
+/// Calls `visitor` with the type of a scheme.
 fn with_outsourced_scheme<V: OutsourcedVisitor>(
     id: SchemeId,
     visitor: V,

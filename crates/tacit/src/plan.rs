@@ -1,4 +1,4 @@
-//! Plans: by which protocol and scheme a function costs least over a link, and why.
+//! Plans: the protocol and scheme by which a function costs least over a link, and why.
 //!
 //! ```no_run
 //! use std::collections::BTreeMap;
@@ -22,9 +22,9 @@
 //! | `checked` | the same of `batch` |
 //! | `from_nothing` | the same of `authenticated` |
 //! | `shared` | the same of `gmw`, which is under no scheme |
-//! | `in_stock` | what there is in stock |
-//! | `course` | when which message is there, and the work in between |
-//! | `calibration` | what this machine takes, measured in less than a second |
+//! | `in_stock` | the contents of the stock |
+//! | `course` | when each message arrives, and the work in between |
+//! | `calibration` | the speed of this machine, measured in less than a second |
 //!
 //! **Exact**: bytes and messages, which follow from function, scheme and protocol
 //! (`tacit_protocol::outline`). **Measured**: the work on components, and what software adds to
@@ -59,7 +59,7 @@ use crate::protocols::{Protocol, ThreatModel};
 use crate::scheme::{best_scheme, default_scheme};
 use crate::session::OtExtension;
 
-/// Predictions that are nearer to each other than this share are taken as equal.
+/// Predictions that differ by less than this share count as equal.
 const TOLERANCE: f64 = 0.01;
 
 /// The links over which `gmw` and `direct` are compared: loopback, a local and two wide ones.
@@ -73,38 +73,38 @@ pub struct Planner {
     assumption: Assumption,
     scheme: Option<SchemeId>,
     ot_extension: Option<OtExtension>,
-    /// Runs and sessions are told nothing beyond the protocol.
+    /// Whether runs and sessions use their defaults for everything but the protocol.
     by_default: bool,
     runs: u64,
     stock: Option<InStock>,
     calibration: Calibration,
 }
 
-/// Ways to run a function, and which to take.
+/// The ways to run a function, and the one to choose.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// All that were thought of: no other than what was asked for would allow.
+    /// All alternatives that were considered. Each meets the planner's constraints.
     pub alternatives: Vec<Alternative>,
-    /// What `gmw` and `direct` take over other links, where `gmw` is an alternative.
+    /// The times of `gmw` and `direct` over other links, if `gmw` is an alternative.
     pub elsewhere: Vec<OverLink>,
     choice: usize,
     better: Option<usize>,
 }
 
-/// Times from the evaluator's first byte to the last result over a link.
+/// The times from the evaluator's first byte to the last result, over one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverLink {
-    /// The link; loopback is without a delay.
+    /// The link. Loopback has no delay.
     pub link: Link,
-    /// By `gmw`.
+    /// The time of `gmw`.
     pub gmw: Duration,
-    /// By `direct`, under the scheme that is fastest over the link.
+    /// The time of `direct`, under the scheme that is fastest over the link.
     pub direct: Duration,
 }
 
 impl Planner {
-    /// A planner for this link, against semi-honest parties and under any assumption, with the
-    /// stock left out of account.
+    /// Creates a planner for this link. It assumes semi-honest parties, allows any assumption, and
+    /// ignores the stock.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Planner {
         Ok(Self::with(link, Calibration::measure(link)?))
     }
 
-    /// The same with a calibration that was made before.
+    /// Creates the same planner with an existing calibration.
     #[must_use]
     pub fn with(link: Link, calibration: Calibration) -> Self {
         Self {
@@ -136,76 +136,76 @@ impl Planner {
         self
     }
 
-    /// Considers only schemes that need no more than this.
+    /// Considers only schemes whose assumption is no stronger than this one.
     #[must_use]
     pub fn assumption(mut self, most: Assumption) -> Self {
         self.assumption = most;
         self
     }
 
-    /// Considers this scheme alone.
+    /// Considers only this scheme.
     #[must_use]
     pub fn scheme(mut self, scheme: SchemeId) -> Self {
         self.scheme = Some(scheme);
         self
     }
 
-    /// Plans runs whose OTs are all made by this extension. With it `gmw` is considered: silent OT
-    /// rests on LPN besides, and no plan rests on it unless it is told here.
+    /// Plans runs whose OTs all come from this extension. Only then is `gmw` considered. Silent OT
+    /// also rests on LPN, so no plan uses it unless it is named here.
     #[must_use]
     pub fn ot_extension(mut self, extension: OtExtension) -> Self {
         self.ot_extension = Some(extension);
         self
     }
 
-    /// Plans runs as they are where nobody names a scheme or tells a session the link: under the
-    /// function's [`default_scheme`], with the OT extension for any link. What such a run sends
-    /// does not depend on the link.
+    /// Plans runs that get neither a scheme nor a link: they use the function's [`default_scheme`],
+    /// with the OT extension for an unknown link. What such a run sends does not depend on the
+    /// link.
     #[must_use]
     pub fn by_default(mut self) -> Self {
         self.by_default = true;
         self
     }
 
-    /// Prepares for this many runs at once, 4096 unless told otherwise: under `batch` a run costs
-    /// less the more of them are checked together.
+    /// Sets the number of runs to prepare at once. The default is 4096. A run under `batch` costs
+    /// less the more runs are checked together.
     #[must_use]
     pub fn runs(mut self, runs: u64) -> Self {
         self.runs = runs;
         self
     }
 
-    /// Chooses among what these stocks are enough for.
+    /// Chooses among the runs for which these stocks are enough.
     #[must_use]
     pub fn stock(mut self, stock: InStock) -> Self {
         self.stock = Some(stock);
         self
     }
 
-    /// What was measured so far.
+    /// Returns the measurements so far.
     #[must_use]
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
     }
 
-    /// Plans a run of this function, which is the same by all protocols.
+    /// Plans a run of this function. Every protocol uses it in the same form.
     ///
     /// # Errors
     ///
-    /// No protocol protects as was asked for, or none can run the function.
+    /// No protocol meets the threat model, or none can run the function.
     pub fn plan(&mut self, asked: Function) -> Result<Plan, Error> {
         let asked = Arc::new(asked);
         let shallow = Arc::clone(&asked);
         self.plan_forms(asked, || Some(shallow))
     }
 
-    /// Plans a run of a program: `asked` is its function in the
-    /// [form](Protocol::circuit_form) for garbling, and `shallow` makes that for `gmw`. It is asked
-    /// for if `gmw` is considered; without one `gmw` is not.
+    /// Plans a run of a program. `asked` is the program's function in the
+    /// [form](Protocol::circuit_form) for garbling, and `shallow` makes the one for `gmw`.
+    /// `shallow` is called only if `gmw` is considered. If it returns `None`, `gmw` is left out.
     ///
     /// # Errors
     ///
-    /// As [`plan`](Self::plan).
+    /// The same as for [`plan`](Self::plan).
     pub fn plan_program(
         &mut self,
         asked: Function,
@@ -249,7 +249,8 @@ impl Planner {
         };
         let mut choice = now.unwrap_or(best);
         let better = (best != choice).then_some(best);
-        // What is in stock saves more than schemes do, and is not in the times.
+        // Material in stock saves more than a better scheme does, but the times do not include
+        // that.
         let protocol = alternatives[choice].protocol;
         if protocol.is_from_nothing() {
             let stocked = |one: &Alternative| one.protocol == protocol && one.has_runs_in_stock();
@@ -263,7 +264,8 @@ impl Planner {
         })
     }
 
-    /// Runs by each protocol that garbles, under each of `rungs`, and why one is not possible.
+    /// Returns a run for each garbling protocol and each of `rungs`, and the reason for one that is
+    /// not possible.
     fn garbled(
         &mut self,
         candidate: &Candidate,
@@ -286,7 +288,8 @@ impl Planner {
                 };
                 match found {
                     Ok(alternative) => alternatives.push(alternative),
-                    // A scheme that nobody chose is no reason where there is another.
+                    // If another scheme is possible, the error of a scheme that nobody chose is not
+                    // the reason.
                     Err(error) if refused.as_ref().is_none_or(is_of_scheme) => {
                         refused = Some(error);
                     }
@@ -297,13 +300,13 @@ impl Planner {
         (alternatives, refused)
     }
 
-    /// A link, as this machine and sessions have it.
+    /// Returns a link as runs see it, with this machine's overhead and the session's settings.
     fn way(&self, link: Link) -> MeasuredLink {
         let way = MeasuredLink::new(link, self.calibration.overhead, !self.by_default);
         way.with_ots(self.ot_extension)
     }
 
-    /// By which OTs a run by `gmw` is considered, if it is.
+    /// Returns the extension for a run by `gmw`, or `None` if `gmw` is not considered.
     fn extension_of_gmw(&self, function: &Function) -> Option<OtExtension> {
         let protects = Protocol::against(self.threat_model).contains(&Protocol::Gmw);
         let is_allowed = protects && HASH_ASSUMPTION <= self.assumption && self.scheme.is_none();
@@ -311,7 +314,7 @@ impl Planner {
         (!function.has_saved_values()).then_some(extension)
     }
 
-    /// A run by `gmw`, and what it is planned from.
+    /// Returns a run by `gmw`, and the data that it is planned from.
     fn shared(
         &self,
         shallow: &Arc<Function>,
@@ -322,7 +325,7 @@ impl Planner {
         Ok((alternative, shared))
     }
 
-    /// What `gmw` and `direct` take over the usual links.
+    /// Returns the times of `gmw` and `direct` over the usual links.
     fn compare(
         &mut self,
         candidate: &Candidate,
@@ -346,8 +349,8 @@ impl Planner {
         times.collect()
     }
 
-    /// The schemes that meet what was asked for: of each assumption the best for this function, and
-    /// of the ideal cipher all, which trade bytes for work.
+    /// Returns the schemes that meet the constraints: the best one for this function under each
+    /// assumption. Under the ideal cipher it returns all of them, since they trade bytes for work.
     fn rungs(&self, function: &Function) -> Result<Vec<&'static SchemeInfo>, Error> {
         let unknown = |_| Error::ApiMisuse("this scheme is not offered by any protocol");
         let by_default = || self.by_default.then(|| default_scheme(function));
@@ -384,8 +387,8 @@ fn no_protocol(asked: ThreatModel) -> Error {
     }
 }
 
-/// The fastest that is `allowed`. Of those that one cannot tell apart the one under the first
-/// scheme of the ladder, and of these the one that takes least from the agreement on.
+/// Returns the fastest alternative that is `allowed`. Among those that are equally fast, it prefers
+/// the first scheme of the ladder, and then the least time from the agreement on.
 fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool) -> Option<usize> {
     let allowed = || {
         alternatives
@@ -396,7 +399,7 @@ fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool)
     let least = allowed().map(|(_, one)| one.times.online).min()?;
     let limit = least.mul_f64(1.0 + TOLERANCE);
     let rank = |rung: &SchemeInfo| SCHEMES.iter().position(|other| other.id == rung.id);
-    // Without a scheme it comes last: of equal times the one whose results are authentic.
+    // An alternative without a scheme comes last: at equal times, authentic results are better.
     let rank = |one: &Alternative| one.rung.map_or(Some(SCHEMES.len()), rank);
     allowed()
         .filter(|(_, one)| one.times.online <= limit)
@@ -405,7 +408,7 @@ fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool)
 }
 
 impl Alternative {
-    /// Whether it takes nothing from the stock, or what is there is enough.
+    /// Whether the alternative takes nothing from the stock, or the stock is enough for it.
     #[must_use]
     pub fn can_run_now(&self) -> bool {
         match self.protocol {
@@ -420,25 +423,26 @@ impl Alternative {
 }
 
 impl Plan {
-    /// The one to take: of those that the stock is enough for, where one was looked at.
+    /// Returns the alternative to choose. If the planner has a stock, it is one for which the stock
+    /// is enough.
     #[must_use]
     pub fn choice(&self) -> &Alternative {
         &self.alternatives[self.choice]
     }
 
-    /// A faster one that is to be prepared first.
+    /// Returns a faster alternative that must be prepared first.
     #[must_use]
     pub fn better(&self) -> Option<&Alternative> {
         self.better.map(|number| &self.alternatives[number])
     }
 
-    /// The number of the chosen one among the [alternatives](Plan::alternatives).
+    /// Returns the index of the chosen one among the [alternatives](Plan::alternatives).
     #[must_use]
     pub fn choice_number(&self) -> usize {
         self.choice
     }
 
-    /// The fastest of those that `of` asks for.
+    /// Returns the fastest alternative for which `of` is true.
     #[must_use]
     pub fn fastest(&self, of: impl Fn(&Alternative) -> bool) -> Option<&Alternative> {
         fastest(&self.alternatives, of).map(|number| &self.alternatives[number])

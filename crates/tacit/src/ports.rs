@@ -1,4 +1,4 @@
-//! A party's values as the bits of its function's ports.
+//! The conversion between a party's values and the bits of its function's ports.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// The input bits of `role` in port order. The input of the name `made`, if there is one, is made
-/// in the run, and left out.
+/// Returns the input bits of `role` in port order. If `made` is given, the run makes the input of
+/// that name, and this leaves it out.
 ///
 /// # Errors
 ///
@@ -48,8 +48,8 @@ pub(crate) fn input_bits(
     Ok(bits)
 }
 
-/// The input bits of `role`: those that were given, and in their midst those of the input of the
-/// name `made`.
+/// Returns the input bits of `role`: the given ones, with the bits of the input named `made`
+/// inserted at their place.
 pub(crate) fn with_made(
     function: &Function,
     role: Role,
@@ -63,7 +63,7 @@ pub(crate) fn with_made(
     Zeroizing::new([first, bits, last].concat())
 }
 
-/// The results of `role` by name, from its output bits.
+/// Decodes the results of `role` by name, from its output bits.
 pub(crate) fn outputs(
     function: &Function,
     role: Role,

@@ -1,8 +1,9 @@
-//! The protocols, each a row of one table: what it withstands, who takes part, what it uses up.
+//! The protocols, one per row of a table: the threat model, the number of parties, the use of the
+//! stock.
 //!
-//! A protocol that is added gets a variant of [`Protocol`] and a row of the table. The command
-//! line, the service, Python, the planner and the conformance suite take its name and properties
-//! from the row. What else a protocol needs is in ARCHITECTURE.md, "Where to add something".
+//! A new protocol needs a variant of [`Protocol`] and a row of the table. The command line, the
+//! service, Python, the planner and the conformance suite take its name and properties from the
+//! row. ARCHITECTURE.md, "Where to add something", lists everything else that a protocol needs.
 
 use core::fmt;
 use core::str::FromStr;
@@ -14,35 +15,35 @@ use tacit_protocol::{authenticated, batch};
 
 use crate::Error;
 
-/// s, the statistical security parameter: a cheating party succeeds with at most two to minus this
-/// number of bits. The default is 40.
+/// The statistical security parameter s: a cheating party succeeds with probability at most two to
+/// minus this number of bits. The default is 40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatisticalSecurity(u8);
 
 impl StatisticalSecurity {
-    /// s where nobody names one.
+    /// The default s.
     pub const DEFAULT: Self = Self(40);
 
-    /// The least s against a malicious party.
+    /// The least s that is allowed against a malicious party.
     pub const LEAST: Self = Self(authenticated::MIN_SECURITY_BITS);
 
     /// The highest s of any protocol.
     pub const MOST: Self = Self(batch::plan::MAX_SECURITY_BITS);
 
-    /// s of `bits`, from 40 to 80; `authenticated` takes no more than 64.
+    /// Creates an s of `bits`, from 40 to 80. `authenticated` allows at most 64.
     ///
     /// # Errors
     ///
-    /// It is out of bounds.
+    /// `bits` is out of bounds.
     pub fn new(bits: u8) -> Result<Self, Error> {
         Self::between(Self::LEAST, bits, Self::MOST)
     }
 
-    /// s as low as 1, under `batch`: for measurements and tests, and for nothing else.
+    /// Creates an s as low as 1, for `batch`. This is for measurements and tests only.
     ///
     /// # Errors
     ///
-    /// It is out of bounds.
+    /// `bits` is out of bounds.
     pub fn insecure_for_measurements(bits: u8) -> Result<Self, Error> {
         Self::between(Self(1), bits, Self::MOST)
     }
@@ -59,20 +60,20 @@ impl StatisticalSecurity {
         }
     }
 
-    /// The number.
+    /// Returns the number of bits.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Whether it is enough against a malicious party. Otherwise it is
-    /// [for measurements](Self::insecure_for_measurements).
+    /// Whether s is enough against a malicious party. Otherwise it is [for
+    /// measurements](Self::insecure_for_measurements).
     #[must_use]
     pub fn is_secure(self) -> bool {
         self >= Self::LEAST
     }
 
-    /// s of the lots of `authenticated`.
+    /// Returns the s of the lots of `authenticated`.
     ///
     /// # Errors
     ///
@@ -94,19 +95,19 @@ impl fmt::Display for StatisticalSecurity {
     }
 }
 
-/// What parties may do, as the literature names it. None of them stands in for another: the last
-/// two are stronger than the first and neither is the other.
+/// The power of the parties, in the terms of the literature. The last two models are stronger than
+/// the first, and neither of them covers the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreatModel {
-    /// Both parties follow the protocol and study what they see.
+    /// Both parties follow the protocol, but study what they see.
     SemiHonest,
-    /// One of two parties does what it likes.
+    /// One of the two parties deviates arbitrarily.
     Malicious,
-    /// Three parties, of which those that do what they like do not work together.
+    /// Some of the three parties deviate arbitrarily, but these do not collude.
     MaliciousNonColluding,
 }
 
-/// Text that names no threat model.
+/// The error of a text that names no threat model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{found}` names no threat model; known are {}",
@@ -118,14 +119,14 @@ pub struct UnknownThreatModel {
 }
 
 impl ThreatModel {
-    /// Every threat model, the weakest first.
+    /// Every threat model, in order of strength.
     pub const ALL: [Self; 3] = [
         Self::SemiHonest,
         Self::Malicious,
         Self::MaliciousNonColluding,
     ];
 
-    /// Whether what protects under this model protects under `asked` as well.
+    /// Whether a protocol that is secure under this model is also secure under `asked`.
     #[must_use]
     pub fn covers(self, asked: Self) -> bool {
         self == asked || (asked == Self::SemiHonest && self == Self::Malicious)
@@ -156,21 +157,21 @@ impl FromStr for ThreatModel {
 /// A way to run a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Garble, stream and evaluate now.
+    /// Garbles, streams and evaluates during the run.
     Direct,
-    /// Link what was garbled before.
+    /// Links instances that were garbled before.
     Prepared,
-    /// Compute on XOR shares, a message a layer.
+    /// Computes on XOR shares, with a message per layer.
     Gmw,
-    /// Run what was prepared and checked with many others.
+    /// Runs an execution that was prepared and checked together with many others.
     Batch,
-    /// Make and check everything now.
+    /// Makes and checks everything during the run.
     Authenticated,
-    /// Have a cloud do the evaluator's work, and keep values.
+    /// Lets a cloud do the evaluator's work, and keeps values.
     Outsourced,
 }
 
-/// Text that names no protocol.
+/// The error of a text that names no protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{found}` names no protocol; known are {}",
@@ -181,14 +182,14 @@ pub struct UnknownProtocol {
     pub found: String,
 }
 
-/// What a run takes from the stock.
+/// The material that a run takes from the stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StockUse {
     /// Nothing.
     Nothing,
-    /// Garbled components and OTs; what is missing is made on the spot.
+    /// Garbled components and OTs. What is missing is made during the run.
     Components,
-    /// A checked execution, without which it does not run.
+    /// A checked execution, without which the protocol does not run.
     Executions,
 }
 
@@ -272,48 +273,48 @@ impl Protocol {
         &TABLE[self as usize]
     }
 
-    /// Those between two parties.
+    /// Iterates over the protocols between two parties.
     pub fn between_two() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|one| one.row().parties == 2)
     }
 
-    /// Its name, as on the command line and in files.
+    /// Returns the protocol's name on the command line and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().id.name()
     }
 
-    /// What it does, for help.
+    /// Returns a summary of the protocol for help texts.
     #[must_use]
     pub fn summary(self) -> &'static str {
         self.row().summary
     }
 
-    /// What proposals call it.
+    /// Returns the protocol's id in proposals.
     #[must_use]
     pub fn wire_id(self) -> ProtocolId {
         self.row().id
     }
 
-    /// The protocol with this id on the wire; `None` for that of preparations.
+    /// Returns the protocol with this id on the wire, or `None` for the id of preparations.
     #[must_use]
     pub fn of_wire(id: ProtocolId) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.wire_id() == id)
     }
 
-    /// What it withstands.
+    /// Returns the threat model under which the protocol is secure.
     #[must_use]
     pub fn threat_model(self) -> ThreatModel {
         self.row().threat_model
     }
 
-    /// What a run takes from the stock.
+    /// Returns the material that a run takes from the stock.
     #[must_use]
     pub fn stock_use(self) -> StockUse {
         self.row().stock
     }
 
-    /// Whether it takes nothing from the stock.
+    /// Whether a run takes nothing from the stock.
     #[must_use]
     pub fn is_from_nothing(self) -> bool {
         self.stock_use() == StockUse::Nothing
@@ -325,13 +326,14 @@ impl Protocol {
         self.row().keeps_values
     }
 
-    /// Whether it garbles, under a scheme.
+    /// Whether the protocol garbles, and so has a scheme.
     #[must_use]
     pub fn is_garbled(self) -> bool {
         self != Self::Gmw
     }
 
-    /// The form of circuit that it is fastest with. Both parties lower a program to it.
+    /// Returns the form of circuit with which the protocol is fastest. Both parties lower a program
+    /// to it.
     #[must_use]
     pub fn circuit_form(self) -> CircuitForm {
         if self == Self::Gmw {
@@ -341,17 +343,17 @@ impl Protocol {
         }
     }
 
-    /// Whether it has a statistical security parameter.
+    /// Whether the protocol has a statistical security parameter.
     #[must_use]
     pub fn has_security_bits(self) -> bool {
         self.threat_model() != ThreatModel::SemiHonest
     }
 
-    /// s of `bits`, as this protocol offers it to those who need security.
+    /// Returns an s of `bits`, if this protocol offers it for real use.
     ///
     /// # Errors
     ///
-    /// It does not.
+    /// The protocol does not offer this s.
     pub fn statistical_security(self, bits: u8) -> Result<StatisticalSecurity, Error> {
         let limit = match self {
             Self::Authenticated => StatisticalSecurity(authenticated::MAX_SECURITY_BITS),
@@ -360,13 +362,13 @@ impl Protocol {
         StatisticalSecurity::between(StatisticalSecurity::LEAST, bits, limit)
     }
 
-    /// The protocol of a run that names none and must withstand `asked`. Under `malicious` it is
-    /// `batch` where a checked execution is in stock, else `authenticated`. Both parties hold their
-    /// halves of what is in stock, so both choose alike.
+    /// Returns the protocol of a run that names none and must be secure under `asked`. Under
+    /// `malicious` it is `batch` if a checked execution is in stock, or else `authenticated`. Both
+    /// parties hold their halves of the stock, so both choose the same.
     ///
     /// # Errors
     ///
-    /// Those of `has_checked_execution`, which is called under `malicious` alone.
+    /// The errors of `has_checked_execution`, which is called only under `malicious`.
     pub fn by_default<E>(
         asked: ThreatModel,
         has_checked_execution: impl FnOnce() -> Result<bool, E>,
@@ -379,9 +381,9 @@ impl Protocol {
         })
     }
 
-    /// The protocols between two parties to choose from where `asked` is asked for: the ones that
-    /// protect under just this model, else those that protect under a stronger one, which cost more
-    /// in everything.
+    /// Returns the protocols between two parties that are candidates under `asked`: those for
+    /// exactly this model or, if there are none, those for a stronger model, which cost more in
+    /// every respect.
     pub(crate) fn against(asked: ThreatModel) -> Vec<Self> {
         let those = |fits: &dyn Fn(ThreatModel) -> bool| {
             let all = Self::between_two().filter(|one| fits(one.threat_model()));

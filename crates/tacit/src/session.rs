@@ -43,10 +43,10 @@ pub use tacit_protocol::session::{Proposal, ProtocolId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
-/// How long a peer has asked for nothing before a listening party waits for it at little cost.
+/// The time after a peer's last request at which a listening party switches to a cheap wait.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Which end of the connection a party is. It decides who speaks first and nothing else.
+/// The end of the connection that a party has. It decides only who speaks first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The party that connected.
@@ -55,9 +55,9 @@ pub enum Side {
     Listening,
 }
 
-/// An authenticated connection between two parties. Functions run over it one after the other;
-/// after an error it is spent. It serves the process that opened it: a process that is forked from
-/// that opens one of its own.
+/// An authenticated connection between two parties. Functions run over it one after another. After
+/// an error the session is spent. It serves only the process that opened it: a forked process must
+/// open its own.
 pub struct Session {
     process: OfProcess<()>,
     channel: Channel,
@@ -68,38 +68,39 @@ pub struct Session {
     runs: u64,
     /// Stocks that both parties have opened in this session.
     stocks: Vec<OpenedStock>,
-    /// What the connecting party proposed and the listening one has not answered.
+    /// The connecting party's proposal that the listening party has not answered yet.
     asked: Option<Proposal>,
-    /// Which run of three was asked for.
+    /// The ticket of the run of three parties that was asked for.
     ticket: Option<RunTicket>,
-    /// What the peer is in a run of three.
+    /// The peer's role in a run of three parties.
     party: Option<OutsourcedRole>,
     spent: bool,
 }
 
-/// What both parties' orders must agree in. The session adds the rest of a proposal.
+/// The terms on which both parties' orders must agree. The session adds the rest of a proposal.
 #[derive(Clone, Copy)]
 pub(crate) struct OrderTerms {
     pub(crate) protocol: ProtocolId,
     /// This party's role.
     pub(crate) role: Role,
-    /// s; 0 where there is none.
+    /// s, or 0 if there is none.
     pub(crate) statistical_security_bits: u8,
     pub(crate) scheme: SchemeId,
-    /// The digest of the function, or of what is to be in stock.
+    /// The digest of the function, or of what is to be put in stock.
     pub(crate) function: Digest,
     /// The OTs that the order takes.
     pub(crate) ots: OtNeed,
 }
 
 impl Session {
-    /// Connects to `peer` at `address`, which is tried again until the connection's time is over,
-    /// so that either side may start first.
+    /// Connects to `peer` at `address`. Retries until the time limit for connecting, so that either
+    /// side may start first.
     ///
     /// # Errors
     ///
-    /// Nobody answers in time, or somebody else does. That it speaks another version, or lets
-    /// nobody in now, its answer to the first run says: nothing is waited for before.
+    /// Nobody answers in time, or somebody else does. This does not wait for the peer's greeting: a
+    /// peer that speaks another version or refuses this party says so in its answer to the first
+    /// run.
     pub fn connect(
         address: &str,
         identity: &Identity,
@@ -110,7 +111,7 @@ impl Session {
         Self::over(channel, Side::Connecting, Some(&identity.fingerprint()))
     }
 
-    /// A session with `peer` over a transport that is open already, in which TLS runs as over TCP.
+    /// Opens a session with `peer` over an open transport, with TLS as over TCP.
     ///
     /// # Errors
     ///
@@ -130,7 +131,7 @@ impl Session {
         Self::over(channel, side, Some(&identity.fingerprint()))
     }
 
-    /// Connects in the clear to a process of this machine; see [`PlainListener`].
+    /// Connects in the clear to a process of this machine. See [`PlainListener`].
     ///
     /// # Errors
     ///
@@ -139,8 +140,8 @@ impl Session {
         Self::over(plain::connect(address, settings)?, Side::Connecting, None)
     }
 
-    /// A session over a channel that is open already, such as one in memory. `own` is this side's
-    /// fingerprint where the channel is authenticated.
+    /// Opens a session over an open channel, such as one in memory. `own` is this side's
+    /// fingerprint if the channel is authenticated.
     ///
     /// # Errors
     ///
@@ -172,55 +173,56 @@ impl Session {
         }
     }
 
-    /// Waits for the peer's greeting, which a party that connected else hears with the answer to
-    /// its first run: the peer speaks this version, and has let this party in.
+    /// Waits for the peer's greeting, which shows that the peer speaks this version and has
+    /// accepted this party. Otherwise a party that connected receives the greeting with the answer
+    /// to its first run.
     ///
     /// # Errors
     ///
-    /// It does not, or has not; the session is then spent.
+    /// The peer speaks another version or refuses this party. The session is then spent.
     pub fn greeted(&mut self) -> Result<(), Error> {
         self.guarded(|session| session.tag().map(drop))
     }
 
-    /// Ends the session in good order: what was sent is delivered, and the peer told that no more
-    /// follows.
+    /// Closes the session properly: delivers everything that was sent, and tells the peer that
+    /// nothing follows.
     ///
     /// # Errors
     ///
-    /// The peer has left before, or takes too long. Another process opened the session.
+    /// The peer has left already or takes too long, or another process opened the session.
     pub fn close(self) -> Result<(), Error> {
         self.check_process()?;
         Ok(self.channel.close()?)
     }
 
-    /// Which end of the connection this party is.
+    /// Returns this party's end of the connection.
     pub(crate) fn side(&self) -> Side {
         self.side
     }
 
-    /// The peer's fingerprint, if the channel is authenticated.
+    /// Returns the peer's fingerprint, if the channel is authenticated.
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
     }
 
-    /// This party's fingerprint, if the channel is authenticated.
+    /// Returns this party's fingerprint, if the channel is authenticated.
     pub(crate) fn own(&self) -> Option<Fingerprint> {
         self.own
     }
 
-    /// What the session has carried so far.
+    /// Returns the traffic of the session so far.
     #[must_use]
     pub fn traffic(&self) -> Meter {
         self.channel.meter()
     }
 
-    /// The channel underneath, for its meter and its timeouts.
+    /// Returns the channel underneath, for its meter and its timeouts.
     pub(crate) fn channel(&mut self) -> &mut Channel {
         &mut self.channel
     }
 
-    /// Runs a script whose progress nobody watches.
+    /// Runs a script without reporting progress.
     pub(crate) fn script<T>(
         &mut self,
         script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
@@ -228,7 +230,7 @@ impl Session {
         run_script(&mut self.channel, &mut |_| (), script)
     }
 
-    /// Runs an exchange. What it sends last is written out with what the session sends next.
+    /// Runs an exchange. Its last messages are written out only with what the session sends next.
     pub(crate) fn exchange<T>(
         &mut self,
         script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, ProtocolError>,
@@ -236,8 +238,8 @@ impl Session {
         run_exchange(&mut self.channel, script)
     }
 
-    /// Runs `work` if the session is whole and this process's. If it fails, the session is spent
-    /// and the peer is told, if it is still connected.
+    /// Runs `work` if the session is usable and belongs to this process. If `work` fails, the
+    /// session is spent and the peer, if still connected, is told.
     pub(crate) fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -256,12 +258,12 @@ impl Session {
         result
     }
 
-    /// Says what the peer is in the run of three that comes.
+    /// Sets the peer's role in the next run of three parties.
     pub(crate) fn set_party(&mut self, party: OutsourcedRole) {
         self.party = Some(party);
     }
 
-    /// [`guarded`](Self::guarded) work that ends where it is not done within `limit`.
+    /// Runs [`guarded`](Self::guarded) work, which fails if it is not done within `limit`.
     pub(crate) fn guarded_within<T>(
         &mut self,
         limit: Option<Duration>,
@@ -285,7 +287,7 @@ impl Session {
         Ok(tag)
     }
 
-    /// What this party proposes for its next run.
+    /// Returns this party's proposal for its next run.
     fn proposal(&mut self, terms: &OrderTerms) -> Proposal {
         if self.runs == 0 && self.side == Side::Connecting {
             self.transfers.choose(terms.ots);
@@ -303,8 +305,8 @@ impl Session {
         }
     }
 
-    /// Begins a run of three on this link, before it is agreed: the connecting party proposes it,
-    /// and whoever has the run's ticket tells it. It waits for nothing.
+    /// Begins a run of three parties on this link, before the agreement. The connecting party sends
+    /// its proposal, and a party that has the run's ticket sends the ticket. It waits for nothing.
     pub(crate) fn begin_of_three(
         &mut self,
         terms: &OrderTerms,
@@ -322,7 +324,7 @@ impl Session {
         flush(&mut self.channel)
     }
 
-    /// The ticket of the run of three that the peer begins.
+    /// Receives the ticket of the run of three parties that the peer begins.
     pub(crate) fn hear_ticket(&mut self) -> Result<RunTicket, Error> {
         if let Some(ticket) = self.ticket.take() {
             return Ok(ticket);
@@ -334,12 +336,13 @@ impl Session {
         Ok(RunTicket::parse(payload)?)
     }
 
-    /// Which run of three the peer has asked for ([`Session::next_request`]), so that a server
-    /// finds its other link; the run itself takes it from here.
+    /// Returns the ticket of the run of three parties that the peer has asked for
+    /// ([`Session::next_request`]). With it a server finds its other link. The run itself still
+    /// gets the ticket.
     ///
     /// # Errors
     ///
-    /// The peer does not say it, and the session is then spent.
+    /// The peer sends no ticket. The session is then spent.
     pub fn next_ticket(&mut self) -> Result<RunTicket, Error> {
         self.guarded(|session| {
             let ticket = session.hear_ticket()?;
@@ -348,7 +351,8 @@ impl Session {
         })
     }
 
-    /// The peer's proposal, or why it is none; fails where the peer has left.
+    /// Receives the peer's proposal. The inner error is that of an invalid proposal, the outer one
+    /// that of a peer that has left.
     fn hear_proposal(&mut self) -> Result<Result<Proposal, ProtocolError>, Error> {
         let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
         let payload = payload.map_err(|error| over(of_sizes(error), self.runs))?;
@@ -385,14 +389,15 @@ impl Session {
         if let (0, Ok(theirs)) = (self.runs, &theirs) {
             ours.ot_extension = self.transfers.answer(theirs.ot_extension);
         }
-        // Even a refusal says what we wanted, so that both sides can name the difference.
+        // Even a refusal says what this party wanted, so that both sides can name the difference.
         send(&mut self.channel, Kind::Accept, &ours.to_bytes())?;
         let theirs = theirs?;
         ours.check(&theirs).map_err(ProtocolError::from)?;
         Ok(theirs)
     }
 
-    /// The session's tag. A party that connected hears the peer's greeting for it, if it has not.
+    /// Returns the session's tag. A party that connected first receives the peer's greeting, if it
+    /// has not yet.
     fn tag(&mut self) -> Result<SessionTag, Error> {
         let tag = match self.greeting {
             Greeting::Both(tag) => tag,
@@ -402,15 +407,15 @@ impl Session {
         Ok(tag)
     }
 
-    /// Waits for what the connecting party wants next, at most for `patience`, so that the
-    /// listening one can choose: it answers by running the [`Job`](crate::Job) or
+    /// Waits for the connecting party's next request, at most for `patience`, so that the listening
+    /// party can choose. That party answers by running the [`Job`](crate::Job) or
     /// [`Preparation`](crate::stock::Preparation) that was asked for, or by [`Session::refuse`].
-    /// `None` where the peer has ended the session.
+    /// Returns `None` if the peer has ended the session.
     ///
     /// # Errors
     ///
-    /// Nothing came in time, or no proposal that this version knows; this side is the connecting
-    /// one.
+    /// Nothing came in time, or the message is no proposal that this version knows, or this side is
+    /// the connecting one.
     pub fn next_request(&mut self, patience: Duration) -> Result<Option<Proposal>, Error> {
         if self.side == Side::Connecting {
             return Err(Error::ApiMisuse("it is the connecting party that proposes"));
@@ -441,32 +446,33 @@ impl Session {
         if self.check_process().is_err() {
             return;
         }
-        // The peer may have left; then there is nobody to tell.
+        // If the peer has left, there is nobody to tell.
         let _ = self
             .channel
             .abort(Kind::Abort.byte(), &[reason.byte()], time);
     }
 
-    /// Answers a request by what this side would run instead, and ends the session: the peer names
-    /// the difference.
+    /// Answers a request with what this side would run instead, and ends the session. The peer then
+    /// names the difference.
     ///
     /// # Errors
     ///
-    /// The difference, or that of the network.
+    /// The difference, or the network's error.
     pub fn refuse_for(mut self, ours: &Proposal, time: Duration) -> Result<(), Error> {
         let refused = self.guarded(|session| session.propose(ours).map(|_| ()));
-        // What the peer has sent is read, so that it comes to read the answer.
+        // What the peer has sent must be read, so that the peer gets to read the answer.
         self.refuse(AbortReason::Incompatible, time);
         refused
     }
 
-    /// The handle that ends this session's waits from another thread.
+    /// Returns the handle that ends this session's waits from another thread.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         self.channel.cancel_handle()
     }
 
-    /// Takes the stock that the parties have opened in these roles under this scheme, if they have.
+    /// Takes the stock that the parties have opened in these roles under this scheme, if there is
+    /// one.
     pub(crate) fn take_stock(&mut self, role: Role, scheme: SchemeId) -> Option<OpenedStock> {
         let mut stocks = self.stocks.iter();
         let there = stocks.position(|stock| stock.role == role && stock.scheme == scheme)?;
@@ -480,7 +486,8 @@ impl Session {
     }
 }
 
-/// A peer that leaves between two runs has ended the session, and nothing is lost.
+/// Returns the error of a peer that left. If it left between two runs, it has ended the session,
+/// and nothing is lost.
 fn over(error: Error, runs: u64) -> Error {
     match error {
         Error::Network(NetError::Closed { .. }) if runs > 0 => Error::SessionOver { runs },

@@ -1,28 +1,28 @@
-//! What has been prepared with a peer, and the runs that use it.
+//! The material that has been prepared with a peer, and the runs that use it.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `chains` | chains of kept values, of `prepared` and `outsourced` |
-//! | `contents` | what a party has in stock |
-//! | `opened` | a stock in a session: its kinds, its epoch, what both have |
-//! | `order` | an order for the stock, whichever protocol it is for |
+//! | `contents` | the contents of a party's stock |
+//! | `opened` | a stock in a session: its kinds, its epoch, what both parties have |
+//! | `order` | an order for the stock, for any protocol |
 //! | `prepare` | orders of components and OTs, for `prepared` |
-//! | `failure` | what the stock said, where a party ended by it |
-//! | `fill` | fills it: lots of OTs and of garbled components |
-//! | `keeping` | keeps the tables of a lot, on several threads |
-//! | `messages` | every message of what follows but those of protocols, each once |
-//! | `meeting` | how the two parties' records meet, and lots come to be at both |
-//! | `leases` | how both parties come to lease the same numbers |
+//! | `failure` | the stock's error, if it ended a run |
+//! | `fill` | fills the stock: lots of OTs and of garbled components |
+//! | `keeping` | writes the tables of a lot, on several threads |
+//! | `messages` | every message of the files below except those of protocols |
+//! | `meeting` | compares the two parties' records, and brings lots to both |
+//! | `leases` | lets both parties lease the same numbers |
 //! | `supply` | leases for a run, and the material that they give |
 //! | `run` | a run of `prepared` |
 //! | `crosses` | crosses for `gmw`: preparation, and what runs lease |
 //! | `authenticated` | triples and instances for `authenticated`: preparation, and runs |
-//! | `batch` | checked batches of `batch`: how they are prepared, and a run of one execution |
-//! | `tries` | what is recorded of a peer: tries not finished, and cheats |
-//! | `usage` | how fast the stock is used |
+//! | `batch` | checked batches of `batch`: preparation, and a run of one execution |
+//! | `tries` | the record of a peer's unfinished tries and cheats |
+//! | `usage` | the speed at which the stock is used |
 //!
-//! The bytes on disk and their invariants are those of the crate `tacit_stock`; what crosses the
-//! network stands in `docs/protocols/prepared.md`.
+//! The crate `tacit_stock` defines the bytes on disk and their invariants. The messages are in
+//! `docs/protocols/prepared.md`.
 
 mod authenticated;
 mod batch;
@@ -83,16 +83,16 @@ pub use tacit_stock::{
 pub use taken::TakenNumbers;
 pub use tries::{TryName, charge_bits};
 
-/// OTs of one numbered instance of the kind: few enough that a run wastes little, and many enough
-/// that what is stored around them is small.
+/// The number of OTs in one instance of their kind: few enough that a run wastes little, and many
+/// enough that the data stored around them is small.
 const OT_BLOCK: u64 = 64;
 
-/// The kind under which correlated OTs are kept, [`OT_BLOCK`] in an instance.
+/// Returns the kind under which correlated OTs are kept, [`OT_BLOCK`] per instance.
 pub(crate) fn ot_kind() -> ComponentDigest {
     ComponentDigest::of_kind("correlated OTs, 64 an instance")
 }
 
-/// How many of what people count there are in an instance of a kind.
+/// Returns the number of countable items (OTs, triples, crosses) in an instance of a kind.
 fn unit(kind: &ComponentDigest) -> u64 {
     match authenticated::is_triples(kind) {
         true => BLOCK_TRIPLES as u64,
@@ -101,44 +101,44 @@ fn unit(kind: &ComponentDigest) -> u64 {
     }
 }
 
-/// The stocks of this party, in one folder: one for each peer, role and garbling scheme.
+/// The stocks of this party in one folder: one for each peer, role and garbling scheme.
 #[derive(Clone)]
 pub struct Stocks {
     pub(crate) stocks: tacit_stock::Stocks,
     storage: Arc<dyn Storage>,
     folder: PathBuf,
     limits: Limits,
-    /// Held while what was taken is counted.
+    /// Held while the used material is counted.
     counting: Arc<Mutex<()>>,
-    /// What notes outside of the folder how far its records are.
+    /// The notes outside of the folder, which say how far its records are.
     witness: Option<Witness>,
-    /// Why there is none.
+    /// The reason for which there is no witness.
     unwitnessed: Option<Arc<str>>,
-    /// Chains that the disk has not let be killed.
+    /// Chains that could not be killed because of the disk.
     doomed: Arc<Mutex<Vec<chains::Doomed>>>,
-    /// A browser has no stocks, and none of the code for them.
+    /// Excludes the type in a browser, which has no stocks and none of the code for them.
     #[cfg(all(target_family = "wasm", target_os = "unknown"))]
     _nowhere: nowhere::Nowhere,
 }
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod nowhere {
-    /// What there is not. The compiler leaves out whatever would need one.
+    /// An empty type. The compiler removes all code that would need a value of it.
     #[derive(Clone)]
     pub(super) struct Nowhere(std::convert::Infallible);
 }
 
 impl Stocks {
-    /// Opens the folder, and makes it if it does not exist. No stock in it grows beyond
+    /// Opens the folder, and creates it if it does not exist. No stock in it grows beyond
     /// `max_bytes`.
     ///
-    /// How far its records are is noted in `tacit/witness` of the user's state folder, so that
-    /// records which are restored from a copy are refused. Where no notes can be made there,
-    /// [`why_unwitnessed`](Self::why_unwitnessed) says why, and the stock serves without them.
+    /// The stocks note in `tacit/witness` of the user's state folder how far their records are, so
+    /// that records restored from a copy are refused. If no notes can be made there,
+    /// [`why_unwitnessed`](Self::why_unwitnessed) says why, and the stocks work without them.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, or its key is damaged or open to others.
+    /// The folder cannot be created, or its key is damaged or accessible to others.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, Error> {
         let opened = match etcetera::choose_base_strategy() {
@@ -160,11 +160,12 @@ impl Stocks {
         })
     }
 
-    /// [`Stocks::open`] with the notes in the folder `notes`, which is made if it does not exist.
+    /// Opens the stocks as [`Stocks::open`] does, with the notes in the folder `notes`, which is
+    /// created if it does not exist.
     ///
     /// # Errors
     ///
-    /// Those of [`Stocks::open`]; no notes can be made there.
+    /// Those of [`Stocks::open`], or no notes can be made in `notes`.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn open_witnessed(folder: &Path, max_bytes: u64, notes: &Path) -> Result<Self, Error> {
         let witness = Witness::open(Arc::new(tacit_stock::Disk), notes)?;
@@ -181,21 +182,21 @@ impl Stocks {
         }
     }
 
-    /// Why nothing is noted outside of the folder, so that records which are restored from a copy
-    /// are detected only by the peer's.
+    /// Returns the reason for which nothing is noted outside of the folder. In that case only the
+    /// peer's records reveal that this party's were restored from a copy.
     #[must_use]
     pub fn why_unwitnessed(&self) -> Option<&str> {
         self.unwitnessed.as_deref()
     }
 
-    /// The notes of how far the records are that could not be written since the stocks were opened.
+    /// Returns the notes that could not be written since the stocks were opened.
     #[must_use]
     pub fn note_failures(&self) -> NoteFailures {
         let witness = self.witness.as_ref();
         witness.map_or_else(NoteFailures::default, Witness::failures)
     }
 
-    /// As [`Stocks::open`], on other storage than the disk, with nothing noted outside of it.
+    /// Opens the stocks as [`Stocks::open`] does, on other storage than the disk and without notes.
     ///
     /// # Errors
     ///
@@ -217,57 +218,59 @@ impl Stocks {
         })
     }
 
-    /// Reads everything in a stock, reports what is damaged, and withdraws it: no run will use it.
+    /// Reads everything in a stock, reports damage, and withdraws what is damaged, so that no run
+    /// uses it.
     ///
     /// # Errors
     ///
-    /// It is not there, or cannot be read at all.
+    /// The stock does not exist, or cannot be read at all.
     pub fn check(&self, name: &StockName) -> Result<Report, Error> {
         Ok(self.stocks.stock(name.id(), self.limits)?.check()?)
     }
 
-    /// Checks that the folder is there and takes what a run has to write.
+    /// Checks that the folder exists and that a run can write to it.
     ///
     /// # Errors
     ///
-    /// It is gone, read-only or another one, or the disk is full.
+    /// The folder is gone, read-only or another one, or the disk is full.
     pub fn probe(&self) -> Result<(), Error> {
         Ok(self.stocks.probe()?)
     }
 
-    /// Frees the room of what is used, and returns how many bytes that gives.
+    /// Frees the space of used material, and returns the number of freed bytes.
     ///
     /// # Errors
     ///
-    /// It is not there, or cannot be written.
+    /// The stock does not exist, or cannot be written.
     pub fn compact(&self, name: &StockName) -> Result<u64, Error> {
         Ok(self.stocks.stock(name.id(), self.limits)?.compact()?)
     }
 
-    /// Gives up every instance of one kind, and returns how many, so that their room is free after
-    /// [`Stocks::compact`]. The peer does the same, or follows when the parties meet.
+    /// Gives up every instance of one kind and returns how many there were. [`Stocks::compact`]
+    /// then frees their space. The peer does the same, or follows when the parties meet.
     ///
     /// # Errors
     ///
-    /// It is not there, or cannot be written.
+    /// The stock does not exist, or cannot be written.
     pub fn give_up(&self, name: &StockName, kind: &ComponentDigest) -> Result<u64, Error> {
         let stock = self.stocks.stock(name.id(), self.limits)?;
         Ok(stock.give_up(&[*kind])? * unit(kind))
     }
 
-    /// Destroys a stock, its keys first, and returns the names of the chains of `prepared` that end
-    /// with it, since their values are under a Δ of its epochs. Once the peer has done the same,
-    /// the next preparation begins a new epoch with a new Δ: the remedy when one of the stocks was
-    /// restored from an old copy, or its machine was cloned.
+    /// Destroys a stock, its keys first. Returns the names of the chains of `prepared` that end
+    /// with it because their values are under a Δ of its epochs. Once the peer has done the same,
+    /// the next preparation starts a new epoch with a new Δ. This is the remedy if one of the
+    /// stocks was restored from an old copy, or its machine was cloned.
     ///
     /// # Errors
     ///
-    /// Another process prepares, or the folder cannot be written.
+    /// Another process is preparing, or the folder cannot be written.
     pub fn end_epoch(&self, name: &StockName) -> Result<Vec<String>, Error> {
         let StockName {
             own, peer, role, ..
         } = *name;
-        // A chain must not outlive the stock, and before its epoch has ended another may begin.
+        // A chain must not outlive the stock. Before the stock's epoch has ended, another chain may
+        // start.
         let end_chains = || self.kill_chains_with(own, peer, role);
         self.stocks.remove_after(&name.id(), end_chains)
     }

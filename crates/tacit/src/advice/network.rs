@@ -1,4 +1,4 @@
-//! What to do about errors of connections, identities, pairings and relays.
+//! Advice about errors of connections, identities, pairings and relays.
 
 use std::io;
 

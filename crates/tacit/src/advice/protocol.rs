@@ -1,4 +1,4 @@
-//! What to do about errors of protocols, and about the reasons for which a peer stops.
+//! Advice about errors of protocols, and about the reasons for which a peer stops.
 
 use tacit_net::NetError;
 use tacit_protocol::message::AbortReason;
@@ -102,7 +102,7 @@ fn of_abort(reason: AbortReason) -> Advice {
     }
 }
 
-/// What to do about an error in the session with one of two others.
+/// Returns the advice for an error in a session of a run between three parties.
 pub(super) fn advice_of_three(error: &Error) -> Advice {
     advices! { error;
         Error::Protocol(ProtocolError::PeerAborted(

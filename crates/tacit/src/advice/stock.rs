@@ -1,4 +1,4 @@
-//! What to do about errors of what is prepared ahead, and of chains of saved values.
+//! Advice about errors of prepared material and of chains of saved values.
 
 use tacit_stock::{Repair, StockError};
 

@@ -1,5 +1,5 @@
-//! A run of `authenticated` in a chain: it goes on from values that earlier runs kept, under their
-//! Δ, and both parties keep what it saves before either has a result.
+//! A run of `authenticated` in a chain. It continues from values that earlier runs kept, under
+//! their Δ. Both parties keep what the run saves before either has a result.
 
 use rand_core::UnwrapErr;
 use tacit_function::Role;
@@ -21,26 +21,26 @@ use crate::session::{BaseOt, BaseOtSource};
 use crate::stock::tries::CountedTry;
 use crate::{Error, Session};
 
-/// Why a chain was killed.
+/// The reason recorded for a chain that a failed check ended.
 const CHECK_FAILED: &str = "a check failed in a run of the chain, so that its Δ serve no more";
 
-/// One party's side of a run, once both have agreed on it.
+/// One party's side of a run on which both parties have agreed.
 pub(crate) struct ChainedRun<'a> {
     pub(crate) session: &'a mut Session,
-    /// Its s is the one that the run was asked for at.
+    /// The terms of the run. Their s is the one that was asked for.
     pub(crate) terms: Terms<'a>,
     pub(crate) inputs: &'a [bool],
     pub(crate) place: &'a ChainPlace,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(crate) struct ChainedOutcome {
     /// This party's output bits in port order.
     pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The chain, at the version that the run saved or, if it saved none, loaded.
+    /// The chain at the version that the run saved or, if it saved none, loaded.
     pub(crate) chain: ChainVersion,
-    /// The s that the run was made at.
+    /// The s at which the run was made.
     pub(crate) made_at_bits: u8,
     pub(crate) phases: Vec<PhaseCost>,
 }
@@ -50,7 +50,7 @@ impl ChainedRun<'_> {
     ///
     /// # Errors
     ///
-    /// Whatever ends the run. After a failed check, at either party, the chain has ended.
+    /// Any error that ends the run. After a failed check, at either party, the chain has ended.
     pub(crate) fn run(mut self, role: Role) -> Result<ChainedOutcome, Error> {
         let Self {
             session,
@@ -67,7 +67,7 @@ impl ChainedRun<'_> {
         })?;
         terms.tag = agreed.tag;
         check_base_ot(&agreed, session.base_ot())?;
-        // Before the peer hears anything of the attempt's Δ.
+        // Count the try before the peer learns anything about the Δ of this attempt.
         let bits = terms.security.get();
         let (mut tried, charge_bits) = session.count_epoch((role, bits), Some(&place.stocks))?;
         terms.security = planned_at(bits, charge_bits, tried.as_ref())?;
@@ -75,14 +75,15 @@ impl ChainedRun<'_> {
         let ran = self.attempt(role, (&kept, past), tried.as_mut());
         let error = match ran {
             Ok(outcome) => {
-                // A try that cannot be taken off stays, which costs bits and loses none.
+                // A try that cannot be taken off the count stays there. Later runs then pay for it
+                // with bits of s, but none becomes weaker.
                 let _ = tried.map(|tried| tried.finish());
                 return Ok(outcome);
             }
             Err(error) if ends_chain(&error) => error,
             Err(error) => return Err(error),
         };
-        // Before the peer hears why: it could try again meanwhile.
+        // Kill the chain before the peer learns why: the peer could try again meanwhile.
         let killed = kept.stocks.kill_chain(&kept.chain, CHECK_FAILED);
         let noted = tried.map_or(Ok(()), |tried| tried.note_cheat(&error));
         Err(match killed.and(noted) {
@@ -94,7 +95,7 @@ impl ChainedRun<'_> {
         })
     }
 
-    /// The attempt, which is durable and, as `tried`, counted.
+    /// Makes the attempt, which is already durable and, if `tried` is given, counted.
     fn attempt(
         self,
         role: Role,
@@ -129,7 +130,7 @@ impl ChainedRun<'_> {
             }
         };
         let clock = Clock::start(session);
-        // What an attempt shows of the chain's Δ is for its later ones, too.
+        // What an attempt reveals about the chain's Δ also helps against later attempts.
         if let Some(tried) = tried {
             tried.begin();
         }
@@ -157,7 +158,8 @@ impl ChainedRun<'_> {
     }
 }
 
-/// Checks that a chain rests on no less than the session is to rest on: a run makes no base OTs.
+/// Checks that the chain's base OTs rest on no less than the session asks for. A run in a chain
+/// makes no base OTs of its own.
 fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Result<(), Error> {
     let kept = agreed.past.chain.as_ref().map(SharedChain::base_ot);
     match kept.filter(|kept| !kept.serves(asked)) {
@@ -170,9 +172,10 @@ fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Res
     }
 }
 
-/// Whether no more is to rest on a chain's Δ: the peer sent what no honest party sends, a message
-/// that is too long among it, or says that of this one. It hears that it misbehaved, and ends the
-/// chain, too. A lost connection is no such thing.
+/// Whether the chain's Δ must not be used again. That is so if the peer sent what no honest party
+/// sends, such as a message that is too long, or if the peer reports the same of this party. In
+/// either case the peer hears that it misbehaved and ends the chain, too. A lost connection does
+/// not end a chain.
 fn ends_chain(error: &Error) -> bool {
     matches!(
         error,

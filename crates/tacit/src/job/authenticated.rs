@@ -1,4 +1,4 @@
-//! A run of `authenticated`: in a chain, from the stock, or from nothing.
+//! A run of `authenticated`: in a chain, from the stock, or from neither.
 
 use tacit_function::Function;
 use tacit_ot::Security;
@@ -29,7 +29,7 @@ impl ProtocolRun for Authenticated {
         Ok(())
     }
 
-    /// Those of a lot, each way.
+    /// Returns the OTs of a lot, in each direction.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
         let ands = job.task.function.and_gates();
         let ots = |security| LotSize::cheapest(ands, security).ots() as u64;
@@ -105,7 +105,7 @@ impl ProtocolRun for Authenticated {
 }
 
 impl<'f> Job<'f> {
-    /// The terms of the run, at the s that it is asked for at.
+    /// Returns the terms of the run, at the s that was asked for.
     fn terms_of(&self, tag: RunTag) -> Result<Terms<'f>, Error> {
         Ok(Terms {
             function: self.task.function,
@@ -115,7 +115,7 @@ impl<'f> Job<'f> {
         })
     }
 
-    /// The run in a chain, whose Δ serve it alone: it makes its own triples.
+    /// Runs in a chain. The chain's Δ serve the chain alone, so the run makes its own triples.
     fn run_in_chain(&mut self, place: &ChainPlace, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
         let AgreedRun {
             session,
@@ -145,7 +145,7 @@ impl<'f> Job<'f> {
         })
     }
 
-    /// The run from instances or triples in stock, where both parties have enough.
+    /// Runs from instances or triples in the stock, if both parties have enough.
     fn run_from_stock(
         &mut self,
         session: &mut Session,

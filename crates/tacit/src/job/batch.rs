@@ -17,7 +17,7 @@ impl ProtocolRun for Batch {
         Protocol::Batch
     }
 
-    /// Of functions only what can be run is ever in stock.
+    /// Checks only the scheme: the stock holds only functions that can be run.
     fn check(&self, job: &Job<'_>) -> Result<(), Error> {
         check_scheme(job.scheme_id())
     }

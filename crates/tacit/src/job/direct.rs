@@ -61,7 +61,7 @@ impl ProtocolRun for Direct {
     }
 }
 
-/// A run of `direct` once its scheme is a type.
+/// A run of `direct`, generic over its scheme.
 struct DirectRun<'a> {
     function: &'a Function,
     role: Role,

@@ -1,4 +1,4 @@
-//! A run of `gmw`: by crosses from the stock, or from nothing.
+//! A run of `gmw`: with crosses from the stock, or without a stock.
 
 use tacit_function::Schedule;
 use tacit_ot::Security;
@@ -27,7 +27,7 @@ impl ProtocolRun for Gmw {
         Ok(gmw::check(job.task.function)?)
     }
 
-    /// An OT each way for each AND gate, at most, and those of a join's stage.
+    /// Returns at most one OT in each direction per AND gate, plus the OTs of a join's stage.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
         let plan = job.task.join.as_ref().map(|join| join.plan);
         let of_stage = plan.filter(|plan| plan.bin_count() > 0).map_or(0, |plan| {
@@ -91,7 +91,7 @@ impl ProtocolRun for Gmw {
 }
 
 impl Job<'_> {
-    /// The run by crosses in stock, where both parties have enough.
+    /// Runs with crosses from the stock, if both parties have enough.
     fn run_from_crosses(
         &mut self,
         session: &mut Session,

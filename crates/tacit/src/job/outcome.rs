@@ -1,4 +1,4 @@
-//! What a run between two parties gave.
+//! The result of a run between two parties.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +8,37 @@ use crate::cost::Cost;
 use crate::protocols::ThreatModel;
 use crate::stock::ChainVersion;
 
-/// Over what the statistical security of a run holds.
+/// The set of runs over which the statistical security of a run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecurityScope {
-    /// Over this session's runs alone: nobody counts the runs that a peer does not finish, and a
+    /// The runs of this session alone. Nobody counts the runs that a peer does not finish, so a
     /// peer may try again as often as it likes.
     ThisRun,
-    /// Over all runs of the protocol with the peer in this role, forever.
+    /// All runs of the protocol with this peer in this role, forever.
     AllRuns {
-        /// The s that the run was made at: higher than what was asked for where the peer did not
-        /// finish earlier tries.
+        /// The s at which the run was made. It is higher than what was asked for if the peer left
+        /// earlier tries unfinished.
         made_at_bits: u8,
     },
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The results that go to this party, by name.
+    /// The results for this party, by name.
     pub outputs: BTreeMap<String, Value>,
-    /// Against whom the run was secure.
+    /// The threat model under which the run was secure.
     pub threat_model: ThreatModel,
-    /// Of a run that was secure against a malicious party: cheating succeeds with at most two to
-    /// minus this number. It is s, or fewer where a peer has better ways to cheat than s bounds.
+    /// In a run that was secure against a malicious party, cheating succeeds with probability at
+    /// most two to minus this number. It is s, or less where a peer has better ways to cheat than s
+    /// bounds.
     pub statistical_security_bits: Option<u8>,
-    /// Over what that holds, where it is known.
+    /// The set of runs over which that holds, if known.
     pub security_scope: Option<SecurityScope>,
-    /// The chain of kept values, at the version that the run saved or, if it saved none, loaded. At
-    /// both parties of `prepared` and `authenticated`, and at the evaluator of three, to be pinned
-    /// in a later run.
+    /// The chain of kept values, at the version that the run saved or, if it saved none, loaded.
+    /// Both parties of `prepared` and `authenticated` have it, and the evaluator of three parties
+    /// does. A later run can pin it.
     pub chain: Option<ChainVersion>,
-    /// What it took on this side.
+    /// The cost on this side.
     pub cost: Cost,
 }

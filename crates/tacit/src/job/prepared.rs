@@ -22,7 +22,8 @@ impl ProtocolRun for Prepared {
         Ok(prepared::check(job.task.function, job.scheme_id())?)
     }
 
-    /// They are in stock, or all of them are made.
+    /// Returns the OTs for all input bits: either the stock has them, or the session makes all of
+    /// them.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
         job.task.ots_of_inputs(Security::Malicious)
     }

@@ -1,4 +1,4 @@
-//! A chain in a run of the two parties that keep it: what both are agreed on before the run takes
+//! A chain in a run of the two parties that keep it: what both agree on before the run takes
 //! anything.
 
 use tacit_function::{Function, Role};
@@ -12,18 +12,18 @@ use super::{ChainInUse, ChainPlace, MARKS, OtherKeeper, Past, User};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
 
-/// From both: chain, version and loads of the run, as the sender has them.
+/// Sent by both: chain, version and loads of the run, as the sender has them.
 const STATE: Message = Message::exactly(Kind::SavedState, SavedState::BYTES);
 
-/// What both are agreed on.
+/// A chain on which both parties have agreed.
 pub(crate) struct Agreed<C, V> {
     pub(crate) kept: ChainInUse,
     pub(crate) past: Past<C, V>,
-    /// The run's tag, from there on.
+    /// The run's tag, which covers the chain.
     pub(crate) tag: RunTag,
 }
 
-/// The other party, whose first message was heard before this party had its chain.
+/// The other party, whose first message may have been heard before this party had its chain.
 struct Heard<'s> {
     session: &'s mut Session,
     first: Option<Vec<u8>>,
@@ -52,12 +52,13 @@ impl OtherKeeper for Heard<'_> {
 }
 
 impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
-    /// Brings the chain to where both parties have it, makes the next attempt durable, and checks
-    /// that both would load the same. `state` says what this party would.
+    /// Brings the chain to the attempt that both parties reach, makes that attempt durable, and
+    /// checks that both would load the same. `state` returns what this party would load.
     ///
-    /// While another run of this party has the chain, it waits as long as for a message. The
-    /// evaluator has its chain before it says a word, and the garbler takes its own once it has
-    /// heard that: else two runs that have one of the two chains each would wait for each other.
+    /// While another run of this party has the chain, waits up to the time limit for a message. The
+    /// evaluator takes its chain before it sends anything, and the garbler takes its own after it
+    /// has heard from the evaluator. Otherwise two runs that hold one of the two chains each would
+    /// wait for each other.
     pub(crate) fn on(
         place: &ChainPlace,
         (function, tag): (&Function, RunTag),

@@ -1,4 +1,4 @@
-//! What a matching will probably take, before anything is sent.
+//! An estimate of the cost of a matching, before anything is sent.
 
 use std::time::Duration;
 
@@ -10,38 +10,37 @@ use super::{Intersection, Match, MatchRecipient};
 use crate::Error;
 use crate::session::{OtExtension, Side};
 
-/// Nanoseconds of work on a key of the party that asks, OTs apart: its digest, encoding it,
-/// evaluating it and looking it up. As are those of OTs, of a server's core; others take up to
-/// twice as long.
+/// Nanoseconds of work per key of the party that asks, without OTs: hashing, encoding, evaluating
+/// and looking up. These times are those of a server core. Other cores take up to twice as long.
 const ASKED_KEY_NS: u64 = 700;
 
-/// Nanoseconds of work on a key of the other party: its digest, evaluating it and looking it up.
+/// Nanoseconds of work per key of the other party: hashing, evaluating and looking up.
 const ANSWERED_KEY_NS: u64 = 500;
 
-/// A link that nobody waits for.
+/// A link without delay.
 const NO_LINK: source::Link = source::Link {
     round_trip: Duration::ZERO,
     bits_per_s: u64::MAX,
 };
 
-/// What a matching will probably take.
+/// The estimated cost of a matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchEstimate {
-    /// Bytes that both parties send together, without agreement and base OTs, which take a few
-    /// kilobytes.
+    /// The bytes that both parties send together, without the agreement and base OTs, which take a
+    /// few kilobytes.
     pub bytes: u64,
-    /// Time from the agreement to the result.
+    /// The time from the agreement to the result.
     pub time: Duration,
 }
 
 impl Match {
-    /// What the matching will probably take with a peer that has this many keys: over this link, or
-    /// without one that anybody waits for, and by this extension, or the one that a session chooses
-    /// which is told none.
+    /// Estimates the cost of the matching with a peer that has this many keys. Without a link, the
+    /// estimate counts no waiting. Without an extension, it uses the one that a session chooses by
+    /// default.
     ///
     /// # Errors
     ///
-    /// The peer has more keys than a matching takes.
+    /// The peer has more keys than a matching allows.
     pub fn estimate(
         &self,
         peer_keys: u64,
@@ -83,7 +82,7 @@ impl Intersection {
         let keys_ns = sizes.shards
             * (ASKED_KEY_NS * sizes.placer_keys + ANSWERED_KEY_NS * sizes.programmer_keys);
         let ns = u64::try_from(sending_ns).unwrap_or(u64::MAX);
-        // Ask, tags and matches, each in half a round trip.
+        // Two round trips for the ask, the tags and the matches.
         let waits = link.round_trip * 2;
         Ok(MatchEstimate {
             bytes: own_bytes + ots.cost.sender_bytes + ots.cost.receiver_bytes,

@@ -11,21 +11,21 @@ use zeroize::Zeroizing;
 
 use crate::session::Side;
 
-/// How keys are made alike before they are compared, at both parties.
+/// The normalisation that both parties apply to keys before they are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normalization {
-    /// They are compared byte by byte.
+    /// Keys are compared byte by byte.
     #[default]
     None,
-    /// Addresses of mail: without spaces around them, in lower case.
+    /// Email addresses: without surrounding spaces, in lower case.
     Email,
 }
 
 impl Normalization {
-    /// All of them.
+    /// All normalisations.
     pub const ALL: [Self; 2] = [Self::None, Self::Email];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,8 +34,9 @@ impl Normalization {
         }
     }
 
-    /// The key as it is compared. Spaces and lower case are those of Unicode. Unicode's other ways
-    /// to write one text, such as é of two characters, are not made alike.
+    /// Returns the key in the form in which it is compared. Spaces and lower case are those of
+    /// Unicode. Other ways of Unicode to write one text, such as é as two characters, are not
+    /// unified.
     #[must_use]
     pub fn apply(self, key: &str) -> Zeroizing<String> {
         Zeroizing::new(match self {
@@ -67,7 +68,7 @@ impl FromStr for Normalization {
     }
 }
 
-/// Who gets the keys in common.
+/// The party that gets the common keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MatchRecipient {
     /// This party alone.
@@ -80,10 +81,10 @@ pub enum MatchRecipient {
 }
 
 impl MatchRecipient {
-    /// All of them.
+    /// All recipients.
     pub const ALL: [Self; 3] = [Self::Me, Self::Peer, Self::Both];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +94,7 @@ impl MatchRecipient {
         }
     }
 
-    /// Its byte at a party on this side of the connection.
+    /// Returns the byte for a party on this side of the connection.
     fn byte(self, side: Side) -> u8 {
         match (self, side) {
             (Self::Both, _) => 3,
@@ -126,8 +127,8 @@ impl FromStr for MatchRecipient {
     }
 }
 
-/// A key of one part, or a part of one. Two keys match if they have the same parts, whose types
-/// both parties must agree on: a text is never an integer.
+/// A key of one part, or one part of a key. Two keys match if they have the same parts. Both
+/// parties must agree on the types: a text never equals an integer.
 #[derive(Clone, Copy)]
 pub enum KeyPart<'k> {
     /// A text, compared byte by byte.
@@ -161,7 +162,7 @@ impl KeyPart<'_> {
         }
     }
 
-    /// The encoding of a key with this part behind those of `encoding`.
+    /// Appends this part to `encoding`.
     pub(super) fn encoded_behind(&self, encoding: KeyEncoding) -> KeyEncoding {
         match self {
             Self::Text(text) => encoding.text(text.as_bytes()),
@@ -183,7 +184,7 @@ impl PartType {
     }
 }
 
-/// The types of a key's parts, in words.
+/// Describes the types of a key's parts in words.
 pub(super) fn in_words(types: &[PartType]) -> String {
     let names: Vec<_> = types.iter().map(|one| one.name()).collect();
     match names[..] {
@@ -192,17 +193,17 @@ pub(super) fn in_words(types: &[PartType]) -> String {
     }
 }
 
-/// What both parties must match alike, as this one sees it.
+/// The settings of a matching on which both parties must agree, from this party's side.
 #[derive(Clone)]
 pub(super) struct Meaning {
-    /// Of the parts of a key; of a text alone none.
+    /// The types of a key's parts. Empty for a single text.
     pub(super) types: Vec<PartType>,
     pub(super) normalization: Normalization,
     pub(super) to: MatchRecipient,
 }
 
 impl Meaning {
-    /// Every meaning for keys of one part, and of these types.
+    /// Iterates over every meaning for keys of one part, and for keys of these types.
     pub(super) fn all(types: &[PartType]) -> impl Iterator<Item = Self> {
         let mut of_types = vec![Vec::new(), vec![PartType::Bytes], vec![PartType::Integer]];
         if !of_types.iter().any(|known| known == types) {

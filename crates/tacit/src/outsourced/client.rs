@@ -1,5 +1,5 @@
-//! The evaluator's run: the thin client, which needs no circuit, no thread and no disk. Its
-//! function's components are not compiled.
+//! The evaluator's run. The evaluator is a thin client: it needs no circuit, no thread and no disk,
+//! and does not compile the function's components.
 
 use tacit_function::Role;
 use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms, Verdict};
@@ -16,7 +16,7 @@ impl OutsourcedJob<'_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the inputs, or whatever ends the run; both sessions are then spent.
+    /// A problem with the inputs, or any error that ends the run. Both sessions are then spent.
     pub fn evaluate(
         mut self,
         generator: &mut Session,
@@ -29,8 +29,8 @@ impl OutsourcedJob<'_> {
             parameters: self.task.parameters,
         };
         let links = ((Peer::Generator, generator), (Peer::Cloud, cloud));
-        // That keys do not agree, if its user may know: said when both peers have been told how the
-        // run ended, and not why.
+        // The error of keys that do not agree, if this party's user may know it. It is reported
+        // only after both peers have been told that the run ended, but not why.
         let mut refusal = None;
         let ran = guarded(links.0, links.1, |links| {
             let before = links.bound(self.task.patience, self.time_limit);
@@ -60,8 +60,8 @@ impl OutsourcedJob<'_> {
             let saves = !self.task.function.saves().is_empty();
             let chain = if saves { done.saved } else { done.loaded };
             if saves {
-                // The cloud gives out results when both have kept what is saved; the generator's
-                // word is for the case that it is the cloud who lies.
+                // The cloud gives out results once both servers have kept what is saved. The
+                // generator's word covers a cloud that lies.
                 hear_kept(links)?;
             }
             let run = links.since(&clock, Phase::Run);

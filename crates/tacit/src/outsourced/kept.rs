@@ -1,4 +1,4 @@
-//! What generator and cloud keep in a run of three, and what ends a chain.
+//! The values that generator and cloud keep in a run of three parties, and what ends a chain.
 
 use tacit_protocol::io::Message;
 use tacit_protocol::outsourced::{Peer, kills_chain};
@@ -40,8 +40,8 @@ pub(super) fn tell_kept(links: &mut Links<'_>, version: u64) -> Result<(), Error
 }
 
 impl ChainInUse {
-    /// Kills the chain where `error` ends it ([`kills_chain`]), before anyone is told of it. Frames
-    /// that are too long count like any other malformed message.
+    /// Kills the chain if `error` ends it ([`kills_chain`]), before anyone hears of the error.
+    /// Frames that are too long count like any other malformed message.
     pub(super) fn kill_for(&self, error: &Error) -> Result<(), Error> {
         let kills = match error.of_protocol() {
             Some(of_protocol) => kills_chain(of_protocol, error.party()),

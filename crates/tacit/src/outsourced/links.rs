@@ -1,4 +1,4 @@
-//! Two sessions of one party, and a party of three over both.
+//! The two sessions of one party in a run of three parties.
 
 use std::time::Duration;
 
@@ -18,23 +18,23 @@ use crate::driver::{flush, run_script_over};
 use crate::session::OtNeed;
 use crate::{Error, Session};
 
-/// How long a look at what another link has brought takes.
+/// The time spent on each look at the second link.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// A party's two sessions, in the order in which all parties work on links.
+/// A party's two sessions, in the order in which every party works on its links.
 pub(super) struct Links<'s> {
     pub(super) first: (Peer, &'s mut Session),
     pub(super) second: (Peer, &'s mut Session),
 }
 
-/// What both sessions carried until a moment.
+/// The time, and what both sessions had carried by then.
 pub(super) struct Clock {
     begun: Instant,
     carried: [Meter; 2],
 }
 
 impl Links<'_> {
-    /// The session with `peer`.
+    /// Returns the session with `peer`.
     pub(super) fn to(&mut self, peer: Peer) -> Result<&mut Session, Error> {
         match peer {
             peer if peer == self.first.0 => Ok(self.first.1),
@@ -43,7 +43,7 @@ impl Links<'_> {
         }
     }
 
-    /// Does `work` in the session with `peer`, of which its errors are.
+    /// Does `work` in the session with `peer` and marks its errors with that peer.
     pub(super) fn with<T>(
         &mut self,
         peer: Peer,
@@ -63,7 +63,7 @@ impl Links<'_> {
         }
     }
 
-    /// What has passed since `clock`.
+    /// Returns the cost since `clock`.
     pub(super) fn since(&self, clock: &Clock, phase: Phase) -> PhaseCost {
         let now = self.clock();
         let [first, second] = [0, 1].map(|link| now.carried[link] - clock.carried[link]);
@@ -74,7 +74,7 @@ impl Links<'_> {
         }
     }
 
-    /// Bounds every wait, and the whole run where there is a limit; gives back the waits before.
+    /// Bounds every wait and, if there is a limit, the whole run. Returns the earlier bounds.
     pub(super) fn bound(&mut self, patience: Duration, limit: Option<Duration>) -> [Duration; 2] {
         self.both().map(|session| {
             let before = session.channel().timeout();
@@ -84,7 +84,7 @@ impl Links<'_> {
         })
     }
 
-    /// Ends what [`Links::bound`] began.
+    /// Undoes [`Links::bound`].
     pub(super) fn unbound(&mut self, before: [Duration; 2]) {
         for (session, before) in self.both().into_iter().zip(before) {
             session.channel().set_timeout(before);
@@ -92,11 +92,11 @@ impl Links<'_> {
         }
     }
 
-    /// Agrees with both peers on the run; `roles` are what this party is on either link. Gives the
-    /// tags of both links.
+    /// Agrees with both peers on the run and returns the tags of both links. `roles` are this
+    /// party's roles on the two links.
     ///
-    /// The evaluator begins on both links before it waits on either, so that a server that has many
-    /// links knows from each what it is for.
+    /// The evaluator starts on both links before it waits on either, so that a server with many
+    /// links learns the purpose of each.
     pub(super) fn agree(
         &mut self,
         job: &OutsourcedJob<'_>,
@@ -113,7 +113,8 @@ impl Links<'_> {
                 let agreed = session.agree(&job.terms(role, need));
                 let tag =
                     agreed.map_err(|error| session.naming_difference(error, job.task.function))?;
-                // The answer is not to wait here while this party turns to its other link.
+                // Send the answer now: the peer must not wait while this party works on its other
+                // link.
                 flush(session.channel())?;
                 Ok(tag)
             })
@@ -122,8 +123,9 @@ impl Links<'_> {
         Ok([first, agree(peers[1], roles[1], needs[1])?])
     }
 
-    /// Waits until the first peer has answered, as long as for a message, and ends where the second
-    /// leaves meanwhile or stops the run: the first may be waiting for it, and for longer.
+    /// Waits until the first peer has answered, up to the time limit for a message. Ends early if
+    /// the second peer leaves or stops the run: the first peer may be waiting for the second, and
+    /// for longer.
     fn hear_first(&mut self) -> Result<(), Error> {
         let [first, second] = [self.first.0, self.second.0];
         let after = self.first.1.channel().timeout();
@@ -139,8 +141,9 @@ impl Links<'_> {
         Ok(())
     }
 
-    /// Begins the run on both links: the evaluator draws its ticket and tells it, the cloud tells
-    /// the generator, and the generator compares. Each server looks whether it is the one meant.
+    /// Begins the run on both links. The evaluator draws a ticket and sends it to both servers, the
+    /// cloud passes it on to the generator, and the generator compares. Each server checks that the
+    /// ticket is meant for it.
     fn begin(
         &mut self,
         job: &OutsourcedJob<'_>,
@@ -202,7 +205,7 @@ impl Links<'_> {
     }
 }
 
-/// The ticket, which is for this party.
+/// Checks that the ticket is meant for this party.
 fn meant_for(we_are: Peer, ticket: RunTicket) -> Result<RunTicket, Error> {
     if ticket.to == we_are {
         return Ok(ticket);
@@ -211,7 +214,7 @@ fn meant_for(we_are: Peer, ticket: RunTicket) -> Result<RunTicket, Error> {
     Err(Incompatibility::OtherServer { taken_for, we_are }.into())
 }
 
-/// The ticket of the run that the evaluator begins, which names itself and this party.
+/// Receives the evaluator's ticket, which must name the evaluator and this party.
 fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
     let ticket = meant_for(we_are, session.hear_ticket()?)?;
     match ticket.evaluator == session.peer().map_or([0; 32], |peer| peer.0) {
@@ -224,8 +227,8 @@ fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
     }
 }
 
-/// Runs `work` over two sessions that are both whole. If it fails, both peers are told, as far as
-/// they still hear, and both sessions are spent.
+/// Runs `work` over two sessions that are both usable. If it fails, tells both peers as far as
+/// possible, and marks both sessions as spent.
 pub(super) fn guarded<T>(
     first: (Peer, &mut Session),
     second: (Peer, &mut Session),

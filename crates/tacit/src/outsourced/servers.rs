@@ -28,8 +28,8 @@ impl OutsourcedJob<'_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the inputs, or whatever ends the run; both sessions are then spent, and
-    /// the chain is killed first where somebody cheated.
+    /// A problem with the inputs, or any error that ends the run. Both sessions are then spent. If
+    /// somebody cheated, the chain is killed first.
     pub fn generate(
         mut self,
         evaluator: &mut Session,
@@ -45,8 +45,9 @@ impl OutsourcedJob<'_> {
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
         let (bits, phases) = guarded(links.0, links.1, |links| {
             let mut server = Server::begin(&mut self, links, [Role::Garbler; 2])?;
-            // Once the cloud has spoken, which has its chain by then: else two runs that have one
-            // of the two chains each would wait for each other.
+            // Take the chain only after the cloud has spoken, because the cloud has its chain by
+            // then. Otherwise two runs that hold one of the two chains each would wait for each
+            // other.
             let chain = match located {
                 Some(located) => {
                     let links = &mut server.links;
@@ -68,7 +69,7 @@ impl OutsourcedJob<'_> {
     ///
     /// # Errors
     ///
-    /// As [`OutsourcedJob::generate`].
+    /// The same as for [`OutsourcedJob::generate`].
     pub fn serve(
         mut self,
         generator: &mut Session,
@@ -92,7 +93,7 @@ impl OutsourcedJob<'_> {
             (Peer::Evaluator, evaluator),
         );
         let (_, phases) = guarded(links.0, links.1, |links| {
-            // On either link the cloud is what the other end is not.
+            // On either link the cloud has the role that the other end does not have.
             let roles = [Role::Evaluator, Role::Garbler];
             let mut server = Server::begin(&mut self, links, roles)?;
             let (kept, past) = server.take_up(chain, Peer::Generator, client)?;
@@ -133,7 +134,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         })
     }
 
-    /// Brings the chain, if there is one, to where both servers have it.
+    /// Brings the chain, if there is one, to the same attempt as the other server's.
     fn take_up<C: StoredChain, V: StoredValue>(
         &mut self,
         chain: Option<kept::Opened<'_>>,
@@ -156,7 +157,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         Ok((Some(kept), past))
     }
 
-    /// The run itself, from what `take_up` gave.
+    /// Returns the run itself, which starts from what `take_up` returned.
     fn run<'r, C, V>(
         &'r mut self,
         kept: Option<&'r ChainInUse>,
@@ -190,7 +191,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     }
 }
 
-/// A server's run once its scheme is a type.
+/// A server's run, generic over its scheme.
 struct Run<'a, 'f, 's, C, V> {
     job: &'a mut OutsourcedJob<'f>,
     links: &'a mut Links<'s>,
@@ -204,7 +205,7 @@ type GeneratorRun<'a, 'f, 's> = Run<'a, 'f, 's, GeneratorChain, GeneratorValue>;
 type CloudRun<'a, 'f, 's> = Run<'a, 'f, 's, CloudChain, CloudValue>;
 
 impl<C: StoredChain, V: StoredValue> Run<'_, '_, '_, C, V> {
-    /// Keeps with `other` what the function saves, if it saves anything.
+    /// Keeps what the function saves, if anything, together with `other`.
     fn keep(&mut self, run: &ServerKept<C, V>, other: Peer) -> Result<(), Error> {
         let saves = self.job.task.function.saves();
         if saves.is_empty() {

@@ -1,5 +1,4 @@
-//! One way to run a function, by one protocol, under one scheme: what it sends, what it takes and
-//! what it needs.
+//! One way to run a function, by one protocol and under one scheme: its messages, times and needs.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -21,11 +20,11 @@ use crate::cost::TimeEstimate;
 use crate::protocols::Protocol;
 use crate::session::{OtExtension, OtNeed};
 
-/// Bytes that each party keeps of a prepared OT.
+/// Bytes of a prepared OT that each party stores.
 const OT_BYTES: u64 = 16;
-/// Seconds that a run of `prepared` takes apart from evaluation: for each call, each link and each
-/// output bit. Fitted to runs on loopback of `docs/benchmarks.md`, on Zen 3 at 3.1 GHz; over any
-/// slower link the bytes of a link take longer than this.
+/// The seconds that a run of `prepared` takes apart from evaluation, for each call, each link and
+/// each output bit. They are fitted to the runs on loopback in `docs/benchmarks.md`, on Zen 3 at
+/// 3.1 GHz. Over any slower link, sending the bytes of a link takes longer than this.
 const CALL_S: f64 = 0.9e-6;
 const LINK_S: f64 = 35e-9;
 const OUTPUT_S: f64 = 50e-9;
@@ -35,79 +34,80 @@ const OUTPUT_S: f64 = 50e-9;
 pub struct Alternative {
     /// The protocol.
     pub protocol: Protocol,
-    /// The garbling scheme; none under `gmw`.
+    /// The garbling scheme. `None` under `gmw`.
     pub rung: Option<&'static SchemeInfo>,
-    /// How OTs are made, where the planner was told it.
+    /// The OT extension, if the planner was given one.
     pub ot_extension: Option<OtExtension>,
-    /// The function, in the form that the protocol takes.
+    /// The function, in the form that suits the protocol.
     pub function: Arc<Function>,
-    /// What it sends.
+    /// The bytes that a run sends.
     pub traffic: PlannedTraffic,
-    /// What it takes.
+    /// The times of a run.
     pub times: PlannedTimes,
-    /// What it takes from the stock; nothing under `direct`.
+    /// The material that a run takes from the stock. Empty under `direct`.
     pub needs: Vec<Need>,
-    /// What preparing a run of it takes.
+    /// The cost of preparing a run.
     pub offline: Offline,
-    /// How many runs the stock is enough for, where one was looked at.
+    /// The number of runs for which the stock is enough, if the planner has a stock.
     pub runs_in_stock: Option<u64>,
     /// Round trips from the evaluator's first byte to its result.
     pub online_round_trips: u32,
 }
 
-/// Bytes of a run's messages with their headers, from the agreement on.
+/// The bytes of a run's messages, with their headers, from the agreement on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannedTraffic {
-    /// From the garbler, and depend on nothing of the evaluator's.
+    /// Bytes from the garbler that do not depend on the evaluator's inputs.
     pub garbler_early_bytes: u64,
-    /// From the garbler once the evaluator has chosen.
+    /// Bytes from the garbler after the evaluator has chosen.
     pub garbler_late_bytes: u64,
-    /// From the evaluator.
+    /// Bytes from the evaluator.
     pub evaluator_bytes: u64,
 }
 
-/// What a run takes, as far as one can tell beforehand.
+/// The predicted times of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannedTimes {
-    /// From the evaluator's first byte to the last result, where the function is agreed and
-    /// everything is there that depends on no input of the evaluator.
+    /// From the evaluator's first byte to the last result. The function is agreed, and everything
+    /// that does not depend on the evaluator's inputs has arrived.
     pub online: Duration,
-    /// The same with the agreement, the leases and the messages before it, the disk apart.
+    /// The same, but also with the agreement, the leases and the messages before it. Disk access is
+    /// not included.
     pub from_agreement: Duration,
-    /// The floor where the garbler knows the function beforehand: what depends on no input of the
-    /// evaluator leaves when the evaluator asks.
+    /// The lower bound if the garbler knows the function in advance: what does not depend on the
+    /// evaluator's inputs leaves when the evaluator asks.
     pub floor_known: Duration,
-    /// The floor where it does not: all bytes follow the question.
+    /// The lower bound if the garbler does not know it: all bytes follow the question.
     pub floor_unknown: Duration,
     /// The evaluator's work alone.
     pub evaluation: Duration,
 }
 
-/// What a run takes of one kind from the stock.
+/// The amount of one kind of material that a run takes from the stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// The component's name in the function, or `OTs`.
     pub name: String,
-    /// How many.
+    /// The number that a run takes.
     pub count: u64,
-    /// How many are in stock, where one was looked at.
+    /// The number in stock, if the planner has a stock.
     pub in_stock: Option<u64>,
 }
 
-/// What preparing a run takes.
+/// The cost of preparing a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offline {
-    /// Bytes that go over the link, nearly all to the evaluator.
+    /// Bytes sent over the link, nearly all to the evaluator.
     pub bytes: u64,
-    /// Bytes that stay on the evaluator's disk.
+    /// Bytes kept on the evaluator's disk.
     pub evaluator_disk_bytes: u64,
-    /// Bytes that stay on the garbler's disk.
+    /// Bytes kept on the garbler's disk.
     pub garbler_disk_bytes: u64,
-    /// Time on one thread.
+    /// The time on one thread.
     pub time: Duration,
 }
 
-/// The function that is planned.
+/// The function to plan.
 pub(super) struct Candidate {
     pub(super) function: Arc<Function>,
     walk: OnceCell<(FunctionSteps, f64)>,
@@ -119,7 +119,7 @@ impl Candidate {
         Self { function, walk }
     }
 
-    /// A walk over all calls, and the seconds that it takes: a run walks the function once more.
+    /// Returns a walk over all calls and its duration in seconds. A run repeats this walk.
     fn walk(&self) -> &(FunctionSteps, f64) {
         self.walk.get_or_init(|| {
             let begun = Instant::now();
@@ -128,7 +128,7 @@ impl Candidate {
         })
     }
 
-    /// This candidate by `protocol` under the scheme of `rung`; by `batch` it is
+    /// Returns this candidate by `protocol` under the scheme of `rung`. For `batch`, see
     /// [`checked`](Self::checked).
     ///
     /// # Errors
@@ -197,12 +197,12 @@ impl Candidate {
     }
 }
 
-/// A protocol's outline of a function once the scheme is a type.
+/// The input of a protocol's outline of a function, generic over the scheme.
 struct Sketch<'f> {
     protocol: Protocol,
     function: &'f Function,
     walk: &'f FunctionSteps,
-    /// That of a session over this link which is not told another.
+    /// The extension that a session over this link uses by default.
     extension: OtExtension,
 }
 
@@ -217,16 +217,16 @@ impl SchemeVisitor for Sketch<'_> {
     }
 }
 
-/// What a function's components take on this machine.
+/// The cost of a function's components on this machine.
 pub(super) struct Costs<'f> {
     pub(super) function: &'f Function,
     pub(super) times: Vec<TimeEstimate>,
-    /// Seconds that a walk over all calls takes.
+    /// The seconds that a walk over all calls takes.
     pub(super) walking: f64,
 }
 
 impl Costs<'_> {
-    /// Seconds for a call of each component, its share of the walk included.
+    /// Returns the seconds for a call of each component, including its share of the walk.
     fn a_call(&self, of: impl Fn(&TimeEstimate) -> Duration) -> Vec<f64> {
         let inputs = |component: &Component| component.circuit().input_bits() as f64;
         let components = self.function.components().iter();
@@ -244,7 +244,7 @@ impl Costs<'_> {
             .collect()
     }
 
-    /// Seconds of all calls.
+    /// Returns the seconds of all calls together.
     pub(super) fn all_calls(&self, of: impl Fn(&TimeEstimate) -> Duration) -> f64 {
         let calls = self.function.component_calls().iter();
         let seconds = calls.zip(&self.times);
@@ -294,7 +294,7 @@ impl Costs<'_> {
             .map(|(seconds, calls)| seconds * f64::from(*calls))
             .sum::<f64>()
             + work.evaluator_end;
-        // A result for the garbler alone is a run's last.
+        // A result for the garbler alone is the last of the run.
         let online = match course.garbler {
             Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,
             _ => course.evaluator,
@@ -304,7 +304,7 @@ impl Costs<'_> {
         let late = way.going_in(outline.late_bytes());
         let before = match protocol {
             Protocol::Direct => round_trip,
-            // The garbler garbles a run's instances again before it links them.
+            // Before linking, the garbler garbles the run's instances again.
             _ => 2.0 * round_trip + early + self.all_calls(|time| time.garbler),
         };
         PlannedTimes {
@@ -352,7 +352,7 @@ pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// What a run takes of each kind, equal components together.
+/// Returns the amount of each kind that a run takes. Equal components are added up.
 fn needs(function: &Function, rung: &SchemeInfo, stock: Option<&InStock>) -> Vec<Need> {
     let mut needs: Vec<(Option<&Component>, Need)> = Vec::new();
     let ots = function.input_bits(Role::Evaluator) as u64;
@@ -389,7 +389,7 @@ fn needs(function: &Function, rung: &SchemeInfo, stock: Option<&InStock>) -> Vec
     needs.into_iter().map(|(_, need)| need).collect()
 }
 
-/// How many runs the stock is enough for. OTs are leased 64 at a time.
+/// Returns the number of runs for which the stock is enough. OTs are leased 64 at a time.
 pub(super) fn runs_in_stock(needs: &[Need]) -> Option<u64> {
     let runs = needs.iter().map(|need| {
         let unit = if need.name == "OTs" { 64 } else { 1 };
@@ -399,7 +399,8 @@ pub(super) fn runs_in_stock(needs: &[Need]) -> Option<u64> {
 }
 
 impl Alternative {
-    /// Round trips from nothing agreed, in an open session: agreement, leases, and the run.
+    /// Returns the number of round trips in an open session without an agreement: for the
+    /// agreement, the leases, and the run.
     #[must_use]
     pub fn round_trips(&self) -> u32 {
         let leases = u32::from(!self.protocol.is_from_nothing());

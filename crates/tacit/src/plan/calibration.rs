@@ -1,9 +1,9 @@
-//! What this machine takes, measured when a plan is made, in less than a second: what software adds
-//! to the link, and the scheme's work on each component.
+//! The speed of this machine, measured in less than a second when a plan is made: the overhead that
+//! software adds to the link, and the work of a scheme on each component.
 //!
-//! Software's share is measured over a link of the same rate between two threads of this process,
-//! over TLS: short waits end late, and both ends have to wake up. On fast links that is a tenth and
-//! more of a short run.
+//! The overhead is measured between two threads of this process, over a simulated link of the same
+//! rate with TLS. Short waits end late, and both ends have to wake up. On fast links this is a
+//! tenth or more of a short run.
 
 use std::collections::HashMap;
 use std::thread;
@@ -19,23 +19,23 @@ use super::from_nothing::leaky_and_seconds;
 use crate::cost::TimeEstimate;
 use crate::{Error, Listener, Session};
 
-/// Message pairs that are timed.
+/// The number of message pairs that are timed.
 const EXCHANGES: usize = 15;
-/// The longest delay that is imitated: what software adds does not depend on it.
+/// The longest delay that is simulated. The software's overhead does not depend on the delay.
 const LONGEST_DELAY: Duration = Duration::from_millis(2);
-/// Most bytes of the long message, and the time that they may take to go in.
+/// The most bytes of the long message, and the longest time that sending them may take.
 const BULK_BYTES: usize = 256 << 10;
 const BULK_TIME: Duration = Duration::from_millis(20);
-/// How long each side of a component is tried out under a scheme.
+/// The time for which each side of a component is measured under a scheme.
 const PATIENCE: Duration = Duration::from_micros(1500);
-/// Hashes or commitments of `batch` that are timed together, and how often.
+/// The number of hashes or commitments of `batch` that are timed together, and the repetitions.
 const HASHES: u32 = 1 << 10;
 const HASHINGS: usize = 5;
 
-/// What this machine takes.
+/// The speed of this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
-    /// What software adds to the link.
+    /// The overhead that software adds to the link.
     pub overhead: Overhead,
     components: HashMap<(SchemeId, Digest), TimeEstimate>,
     hashes: Option<HashTimes>,
@@ -43,11 +43,11 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Measures what software adds to `link`.
+    /// Measures the overhead that software adds to `link`.
     ///
     /// # Errors
     ///
-    /// This machine has no loopback, or gives no randomness.
+    /// This machine has no loopback or provides no randomness.
     pub fn measure(link: Link) -> Result<Self, Error> {
         Ok(Self {
             overhead: overhead(link)?,
@@ -55,11 +55,11 @@ impl Calibration {
         })
     }
 
-    /// A component's times under a scheme, measured the first time that it is asked for.
+    /// Returns a component's times under a scheme. The first call for a pair measures them.
     ///
     /// # Errors
     ///
-    /// The id's fields form no scheme of this version.
+    /// The fields of `scheme` form no scheme of this version.
     pub(super) fn of(
         &mut self,
         scheme: SchemeId,
@@ -77,7 +77,7 @@ impl Calibration {
 }
 
 impl Calibration {
-    /// What `batch` takes to hash, measured the first time that it is asked for.
+    /// Returns the time of the hashes of `batch`. The first call measures it.
     pub(super) fn hashes(&mut self) -> HashTimes {
         *self.hashes.get_or_insert_with(|| HashTimes {
             commitment: median_of_hashings(|| {
@@ -91,12 +91,12 @@ impl Calibration {
 }
 
 impl Calibration {
-    /// Seconds that a party of `authenticated` takes for each leaky AND of a run, measured the
-    /// first time that it is asked for.
+    /// Returns the seconds that a party of `authenticated` takes for each leaky AND of a run. The
+    /// first call measures it.
     ///
     /// # Errors
     ///
-    /// This machine gives no randomness.
+    /// This machine provides no randomness.
     pub(super) fn leaky_and(&mut self) -> Result<f64, Error> {
         if let Some(known) = self.leaky_and {
             return Ok(known);
@@ -107,7 +107,7 @@ impl Calibration {
     }
 }
 
-/// What `batch` takes to hash, in seconds.
+/// The seconds that a commitment and a hash of `batch` take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HashTimes {
     commitment: f64,
@@ -115,13 +115,13 @@ pub(super) struct HashTimes {
 }
 
 impl HashTimes {
-    /// Seconds of all that is hashed.
+    /// Returns the seconds for all hashing of a run.
     pub(super) fn of(&self, hashing: &Hashing) -> f64 {
         self.commitment * hashing.commitments + self.hash * hashing.hashes
     }
 }
 
-/// The median of what one of [`HASHES`] takes.
+/// Returns the median time of one of [`HASHES`].
 fn median_of_hashings(all: impl Fn()) -> f64 {
     let times = (0..HASHINGS).map(|_| {
         let begun = Instant::now();
@@ -133,7 +133,8 @@ fn median_of_hashings(all: impl Fn()) -> f64 {
     times[HASHINGS / 2]
 }
 
-/// What software adds to `link`, from messages between two threads over an imitation of it.
+/// Measures the overhead that software adds to `link`, with messages between two threads over a
+/// simulation of it.
 fn overhead(link: Link) -> Result<Overhead, Error> {
     let delay = link.one_way_delay().min(LONGEST_DELAY);
     let imitated = Link::new(delay, link.rate_bits_per_s()).unwrap_or(link);
@@ -167,7 +168,7 @@ fn overhead(link: Link) -> Result<Overhead, Error> {
         let nominal = 2 * delay + imitated.time_for(bytes + 64);
         times[usize::from(bytes > 1)].push(taken.saturating_sub(nominal));
     }
-    // Either may have left when the other closes.
+    // Either side may have left by the time the other one closes.
     let _ = session.close();
     let _ = answering.join();
     let [short, long] = times.map(|mut times| {
@@ -180,7 +181,7 @@ fn overhead(link: Link) -> Result<Overhead, Error> {
     })
 }
 
-/// The lengths of the messages that are exchanged.
+/// Returns the lengths of the messages that are exchanged.
 fn lengths(bulk: usize) -> impl Iterator<Item = usize> {
     let long = if bulk > 1 << 14 { EXCHANGES / 3 } else { 0 };
     std::iter::repeat_n(1, EXCHANGES).chain(std::iter::repeat_n(bulk, long))

@@ -1,8 +1,8 @@
-//! A function by `batch`: an execution that was prepared and checked with many others.
+//! A function by `batch`: an execution that was prepared and checked together with many others.
 //!
-//! Messages and hashes are exact ([`tacit_protocol::batch::outline`]). The work is what garbling,
-//! evaluating, a commitment and a hash take on this machine, each measured; what else there is to
-//! do apart from them (generators, copies) is a few percent of it. All on one thread a party.
+//! Messages and hashes are exact ([`tacit_protocol::batch::outline`]). The work consists of
+//! garbling, evaluating, commitments and hashes, each measured on this machine. Other work
+//! (generators, copies) is a few percent of that. Each party uses one thread.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,12 +23,12 @@ use crate::protocols::Protocol;
 use crate::stock::{BatchPreparation, BatchVisitor, NAME_BYTES, with_batch_scheme};
 
 impl Candidate {
-    /// This candidate by `batch` under the scheme of `rung`, where this many runs are prepared
+    /// Returns this candidate by `batch` under the scheme of `rung`, with this many runs prepared
     /// together.
     ///
     /// # Errors
     ///
-    /// The function is too large or has saved values, or the scheme is not for `batch`.
+    /// The function is too large or has saved values, or `batch` does not support the scheme.
     pub(super) fn checked(
         &self,
         rung: &'static SchemeInfo,
@@ -67,7 +67,7 @@ impl Candidate {
     }
 }
 
-/// The outline of an execution once the scheme is a type.
+/// The input of the outline of an execution, generic over the scheme.
 struct Sketch<'f> {
     function: &'f Function,
     plan: Plan,
@@ -92,13 +92,13 @@ fn traffic(outline: &Outline) -> PlannedTraffic {
     }
 }
 
-/// What this machine takes, in seconds.
+/// The times of this machine, in seconds.
 struct Machine<'f> {
     function: &'f Function,
-    /// To garble a circuit, and to evaluate one.
+    /// Garbling one circuit, and evaluating one.
     garbling: f64,
     evaluating: f64,
-    /// To compute the function in the clear, which the evaluator does in every run.
+    /// Computing the function in the clear, which the evaluator does in every run.
     in_the_clear: f64,
     hashes: HashTimes,
 }
@@ -130,7 +130,7 @@ impl<'f> Machine<'f> {
         }
     }
 
-    /// Of the evaluator, on each of the garbler's messages.
+    /// Returns the evaluator's work on each of the garbler's messages.
     fn online(&self, outline: &Outline) -> [f64; 2] {
         [
             self.evaluating * outline.circuits as f64 + self.hashes.of(&outline.labels),
@@ -145,12 +145,12 @@ impl<'f> Machine<'f> {
         course: &Course,
         way: &MeasuredLink,
     ) -> PlannedTimes {
-        // A result for the garbler alone is a run's last.
+        // A result for the garbler alone is the last of the run.
         let online = match course.garbler {
             Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,
             _ => course.evaluator,
         };
-        // The agreement and the leases; the garbler then garbles the bucket again.
+        // The agreement and the leases. Then the garbler garbles the bucket again.
         let before = 2.0 * way.round_trip() + self.garbling * outline.circuits as f64;
         let evaluation: f64 = work.iter().sum();
         let answers = [outline.input_labels_bytes, outline.recovery_labels_bytes];
@@ -167,7 +167,7 @@ impl<'f> Machine<'f> {
 
     fn offline(&self, of: &Preparation, way: &MeasuredLink) -> Offline {
         let time = |work: &PartyWork| self.garbling * work.circuits + self.hashes.of(&work.hashing);
-        // One party checks while the other waits; the circuits that are kept are made, sent and
+        // One party checks while the other waits. The circuits that are kept are made, sent and
         // compared at the same time.
         let sending = way.going_in(of.garbler_bytes);
         let publishing = time(&of.publishing).max(time(&of.comparing)).max(sending);

@@ -1,10 +1,10 @@
-//! When what arrives: the messages of a run over a link, and the work between them.
+//! The course of a run over a link: when each message arrives, and the work in between.
 //!
-//! A message goes into the link when it is ready and the one before it has gone in, takes its
-//! bytes at the link's rate, and is there a delay later. Work on it begins when it is there and the
-//! work before is done. So evaluating overlaps with what is still on its way, and a run of few
-//! messages takes what the floor of `prepared` says: a round trip, the bytes that depend on the
-//! evaluator's inputs, and evaluation.
+//! A message enters the link once it is ready and the message before it has entered. It takes its
+//! bytes at the link's rate, and arrives one delay later. Work on the message starts once it has
+//! arrived and the earlier work is done. So evaluation overlaps with messages that are still on
+//! their way. A run of few messages takes the lower bound of `prepared`: a round trip, the bytes
+//! that depend on the evaluator's inputs, and evaluation.
 
 use std::time::Duration;
 
@@ -14,47 +14,47 @@ use tacit_protocol::outline::Outline;
 
 use crate::session::{OtExtension, OtNeed};
 
-/// A TLS record's payload at most, and what it has around it.
+/// The largest payload of a TLS record, and the overhead of a record.
 const RECORD_BYTES: u64 = 1 << 14;
 const RECORD_OVERHEAD_BYTES: u64 = 22;
 
-/// What software adds to a link: sockets, TLS, and threads that wake up.
+/// The overhead that software adds to a link: sockets, TLS, and threads that wake up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overhead {
-    /// To a message and its answer.
+    /// The overhead of a message and its answer together.
     pub exchange: Duration,
-    /// To a byte, beyond what the link takes for it.
+    /// The overhead of a byte, beyond its time on the link.
     pub seconds_a_byte: f64,
 }
 
-/// What the parties do between messages, in seconds.
+/// The parties' work between messages, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StageWork {
-    /// Of the garbler for a call of each component before its message leaves.
+    /// The garbler's work for a call of each component before its message leaves.
     pub(super) garbler: Vec<f64>,
-    /// Of the garbler once the evaluator has chosen, apart from its calls.
+    /// The garbler's work after the evaluator has chosen, apart from its calls.
     pub(super) garbler_answer: f64,
-    /// Of the evaluator for a call of each component once its message is there.
+    /// The evaluator's work for a call of each component once its message has arrived.
     pub(super) evaluator: Vec<f64>,
-    /// Of the evaluator when everything is there and evaluated.
+    /// The evaluator's work after everything has arrived and is evaluated.
     pub(super) evaluator_end: f64,
 }
 
-/// When a run's stages end, in seconds from the evaluator's first byte.
+/// The ends of a run's stages, in seconds from the evaluator's first byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Course {
-    /// The evaluator has its result.
+    /// The time at which the evaluator has its result.
     pub(super) evaluator: f64,
-    /// The garbler has its result, where it gets one.
+    /// The time at which the garbler has its result, if it gets one.
     pub(super) garbler: Option<f64>,
 }
 
-/// A link with what software adds to it.
+/// A link, including the overhead of software.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeasuredLink {
-    /// The link, where sessions are told it.
+    /// The link, if sessions know it.
     known: Option<Link>,
-    /// The OT extension that sessions are told.
+    /// The OT extension, if sessions are given one.
     stated: Option<OtExtension>,
     delay: f64,
     seconds_a_byte: f64,
@@ -72,54 +72,54 @@ impl MeasuredLink {
         }
     }
 
-    /// The same where sessions are told the OT extension.
+    /// Sets the OT extension that sessions are given.
     pub(super) fn with_ots(self, stated: Option<OtExtension>) -> Self {
         Self { stated, ..self }
     }
 
-    /// The OT extension that sessions are told.
+    /// Returns the OT extension that sessions are given.
     pub(super) fn stated(&self) -> Option<OtExtension> {
         self.stated
     }
 
-    /// The OT extension of a session that begins with these OTs.
+    /// Returns the OT extension of a session that starts with these OTs.
     pub(super) fn extension(&self, need: OtNeed) -> OtExtension {
         self.stated
             .unwrap_or_else(|| need.extension_over(self.known))
     }
 
-    /// Seconds of a round trip without bytes.
+    /// Returns the seconds of a round trip without bytes.
     pub(super) fn round_trip(&self) -> f64 {
         2.0 * self.delay
     }
 
-    /// Seconds that a message of this many bytes takes to go into the link.
+    /// Returns the seconds that a message of this many bytes takes to enter the link.
     pub(super) fn going_in(&self, bytes: u64) -> f64 {
         let records = bytes.div_ceil(RECORD_BYTES).max(1);
         (bytes + records * RECORD_OVERHEAD_BYTES) as f64 * self.seconds_a_byte
     }
 
-    /// Seconds of half round trips, one after the other, in which one party sends this many bytes
-    /// and the other no more.
+    /// Returns the seconds of `trips` consecutive half round trips. In these one party sends this
+    /// many bytes in total, and the other party no more than that.
     pub(super) fn exchanges(&self, trips: u64, bytes: u64) -> f64 {
         let records = bytes.div_ceil(RECORD_BYTES).max(trips);
         let sent = (bytes + records * RECORD_OVERHEAD_BYTES) as f64;
         trips as f64 * self.delay + sent * self.seconds_a_byte + bytes as f64 * self.software_a_byte
     }
 
-    /// When a message is there that is ready at `at` and finds the link free.
+    /// Returns the arrival time of a message that is ready at `at` and finds the link free.
     fn there(&self, at: f64, bytes: u64) -> f64 {
         self.arrival(at + self.going_in(bytes), bytes)
     }
 
-    /// When a message is there that goes in at `at`.
+    /// Returns the arrival time of a message that has entered the link at `at`.
     fn arrival(&self, at: f64, bytes: u64) -> f64 {
         at + self.delay + bytes as f64 * self.software_a_byte
     }
 }
 
 impl Course {
-    /// Of a run of this outline from the evaluator's choices on.
+    /// Computes the course of a run of this outline, starting with the evaluator's choices.
     pub(super) fn of(outline: &Outline, work: &StageWork, way: &MeasuredLink) -> Self {
         let mut sent = 0.0;
         let mut there = 0.0;
@@ -127,7 +127,7 @@ impl Course {
             sent += way.going_in(*bytes);
             there = way.arrival(sent, *bytes);
         }
-        // Where the evaluator chooses nothing the garbler does not wait for it.
+        // If the evaluator chooses nothing, the garbler does not wait for it.
         let mut ready: f64 = there + work.garbler_answer;
         let (mut gone, mut done): (f64, f64) = (ready, 0.0);
         for part in &outline.late {
@@ -146,8 +146,8 @@ impl Course {
         }
     }
 
-    /// Of a run of `batch`: two questions and their answers, one at a time. The evaluator works for
-    /// this many seconds on each answer.
+    /// Computes the course of a run of `batch`: two questions with their answers, one after the
+    /// other. The evaluator works for `labels` and `recovery` seconds on the answers.
     pub(super) fn of_checked(
         outline: &batch::outline::Outline,
         [labels, recovery]: [f64; 2],
@@ -200,7 +200,7 @@ mod tests {
             ..StageWork::default()
         };
         let course = Course::of(&outline, &work, &way());
-        // 100 and 1000 bytes with their records' overhead, at a microsecond each.
+        // 100 and 1000 bytes with the overhead of their records, at a microsecond per byte.
         assert!(close(
             course.evaluator,
             0.0001 + 0.01 + 0.001 + 0.01 + 0.006
@@ -229,7 +229,8 @@ mod tests {
             };
             Course::of(&outline, &work, &way()).evaluator
         };
-        // Each goes in for 10 ms. Light work is done before the next is there, heavy work adds up.
+        // Each message takes 10 ms to enter the link. Light work is done before the next message
+        // arrives, and heavy work adds up.
         assert!(close(course(0.001, 0.0), 0.04 + 0.001));
         assert!(close(course(0.02, 0.0), 0.02 + 0.06));
         assert!(close(course(0.0, 0.02), 0.06 + 0.01 + 0.01));
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn each_of_many_short_messages_takes_half_a_round_trip() {
-        // At a microsecond each: 100 bytes with a record's overhead a message.
+        // At a microsecond per byte: each message has 100 bytes and the overhead of a record.
         assert!(close(way().exchanges(3, 300), 0.03 + 0.000_366));
         assert!(close(way().exchanges(0, 0), 0.0));
     }

@@ -1,8 +1,8 @@
-//! A function by `authenticated`: everything is made in the run.
+//! A function by `authenticated`: everything is made during the run.
 //!
-//! Messages and bytes are exact ([`tacit_protocol::authenticated::outline`]). The work is what a
-//! run of AES-128 takes on this machine, measured once, for each leaky AND that goes into it:
-//! nearly all of the work is theirs.
+//! Messages and bytes are exact ([`tacit_protocol::authenticated::outline`]). The work is estimated
+//! from a run of AES-128 on this machine, measured once, in proportion to the number of leaky ANDs:
+//! they cause nearly all of the work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,12 +31,13 @@ use crate::session::OtNeed;
 use crate::stock::Needs;
 
 impl Candidate {
-    /// This candidate by `authenticated` under the scheme of `rung`: from nothing, also where the
-    /// stock has instances or triples, of which it says for how many runs.
+    /// Returns this candidate by `authenticated` under the scheme of `rung`. The plan is for a run
+    /// that takes nothing from the stock. If the stock has instances or triples, the plan says for
+    /// how many runs they are enough.
     ///
     /// # Errors
     ///
-    /// The function loads or saves more than is kept, or the scheme is not half-gates.
+    /// The function loads or saves more than a chain keeps, or the scheme is not half-gates.
     pub(super) fn authenticated(
         &self,
         rung: &'static SchemeInfo,
@@ -53,7 +54,7 @@ impl Candidate {
         };
         let outline = outline(function, security, way.extension(need))?;
         let work = calibration.leaky_and()? * outline.leaky_ands as f64;
-        // Messages go one way at a time, and both parties work while they do.
+        // Messages go one way at a time, and both parties work meanwhile.
         let sending = way.going_in(outline.garbler_bytes) + way.going_in(outline.evaluator_bytes);
         let trips = outline.trips as f64 * way.round_trip() / 2.0;
         let online = trips + sending.max(work);
@@ -92,11 +93,11 @@ impl Candidate {
     }
 }
 
-/// Seconds that a party takes for each leaky AND of a run, with all that goes with it.
+/// Measures the seconds per leaky AND that a party takes for a run, including all other work.
 ///
 /// # Errors
 ///
-/// This machine gives no randomness.
+/// This machine provides no randomness.
 pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let circuit = library::find("aes-128", &BTreeMap::new())?;
     let owner = |_: &_| Role::Evaluator;

@@ -1,4 +1,4 @@
-//! What is in stock with a peer, as plans look at it.
+//! The contents of the stock with a peer, for plans.
 
 use tacit_circuit::Component;
 use tacit_function::Function;
@@ -8,14 +8,14 @@ use crate::protocols::StatisticalSecurity;
 use crate::session::BaseOt;
 use crate::stock::{ComponentDigest, Lot, LotTerms, Needs, StockSummary, family, kind_of, ot_kind};
 
-/// What is in stock with a peer, by scheme.
+/// The contents of the stock with a peer, by scheme.
 #[derive(Clone, Debug, Default)]
 pub struct InStock {
     stocks: Vec<StockSummary>,
 }
 
 impl InStock {
-    /// What these stocks hold, all with one peer.
+    /// Creates the contents from these stocks, which are all with one peer.
     #[must_use]
     pub fn new(stocks: Vec<StockSummary>) -> Self {
         Self { stocks }
@@ -29,14 +29,15 @@ impl InStock {
         self.most(scheme, kind_of(component))
     }
 
-    /// Checked executions of a function, of all batches.
+    /// Returns the number of checked executions of a function, over all batches.
     pub(super) fn executions(&self, scheme: SchemeId, function: &Function) -> u64 {
         let family = family(function, StatisticalSecurity::DEFAULT.bits());
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
     }
 
-    /// What the stock has of the last of `ways` in all lots, and for how many runs it is enough
-    /// that each take what one of the ways needs; with the role that has enough for more.
+    /// Returns the amount in all lots of what the last of `ways` needs, and the number of runs for
+    /// which the stock is enough if each run takes what one of the ways needs. Both are of the role
+    /// that has enough for more runs.
     pub(super) fn lots(&self, ways: &[Needs]) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
         let stocks = self.stocks.iter().map(|stock| {
@@ -59,7 +60,8 @@ impl InStock {
         self.most_of(scheme, |one| *one == kind)
     }
 
-    /// Instances of some kinds in the stock of a scheme; of those of both roles the fuller.
+    /// Returns the number of instances of some kinds in the stock of a scheme, for the role that
+    /// has more of them.
     fn most_of(&self, scheme: SchemeId, wanted: impl Fn(&ComponentDigest) -> bool) -> u64 {
         let stocks = self.stocks.iter();
         let stocks = stocks.filter(|stock| stock.name.scheme == scheme);

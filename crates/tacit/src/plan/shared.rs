@@ -1,8 +1,8 @@
-//! A function by `gmw`: on XOR shares, with a message each way a step.
+//! A function by `gmw`: on XOR shares, with one message each way per step.
 //!
-//! Steps, messages and bytes are exact ([`tacit_protocol::gmw::outline`]), of a session that has
-//! its base OTs and has made none yet. The work on rows is measured, on shares of zeros and for a
-//! millisecond or two; that of OTs is by what [`tacit_ot`] takes for an extension.
+//! Steps, messages and bytes are exact ([`tacit_protocol::gmw::outline`]), for a session that has
+//! its base OTs but no OTs yet. The work on rows is measured on shares of zeros for a millisecond
+//! or two. The work on OTs follows from the times that [`tacit_ot`] gives for an extension.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,26 +21,26 @@ use crate::Error;
 use crate::protocols::Protocol;
 use crate::session::OtExtension;
 
-/// What the hash of crosses rests on.
+/// The assumption of the hash of crosses.
 pub(super) const HASH_ASSUMPTION: Assumption = Assumption::IdealCipher;
-/// How long the work on rows is tried out.
+/// The time for which the work on rows is measured.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// Seconds to hash an OT and to bring its masks into rows: `docs/protocols/gmw.md`, less what the
-/// OTs take in `docs/benchmarks.md`.
+/// The seconds to hash an OT and to bring its masks into rows: the time in `docs/protocols/gmw.md`
+/// minus the time of the OTs in `docs/benchmarks.md`.
 const HASH_S: f64 = 5e-9;
 
-/// The function in the form for `gmw`, and what is the same over all links.
+/// The function in the form for `gmw`, with everything that is the same over all links.
 pub(super) struct Shared {
     function: Arc<Function>,
     schedule: Schedule,
-    /// Seconds that a run takes to make the schedule.
+    /// The seconds that a run takes to make the schedule.
     scheduling: f64,
-    /// Seconds of a party for the rows of all steps.
+    /// The seconds that a party takes for the rows of all steps.
     rows: f64,
 }
 
 impl Shared {
-    /// Of a function in its shallow form.
+    /// Prepares the plan of a function in its shallow form.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Shared {
         })
     }
 
-    /// A run by OTs of this extension.
+    /// Returns a run with OTs of this extension.
     ///
     /// # Errors
     ///
@@ -96,8 +96,8 @@ impl Shared {
         })
     }
 
-    /// Seconds of a run: OTs are made while their messages go over the link. Of a step the parties
-    /// send at once, and work before and after.
+    /// Returns the seconds of a run. OTs are made while their messages are on the link. In a step,
+    /// both parties send at the same time, and work before and after that.
     fn seconds(&self, outline: &Outline, extension: OtExtension, way: &MeasuredLink) -> f64 {
         let [steps, refills, results] = [
             outline.layer_bytes,
@@ -119,7 +119,7 @@ impl Shared {
     }
 }
 
-/// Seconds of a party for this many OTs of one direction, hashed.
+/// Returns the seconds that a party takes for this many hashed OTs of one direction.
 fn ot_seconds(extension: OtExtension, count: u64) -> f64 {
     if count == 0 {
         return 0.0;
@@ -133,7 +133,7 @@ fn ot_seconds(extension: OtExtension, count: u64) -> f64 {
     choice.time.as_secs_f64() + HASH_S * count as f64
 }
 
-/// Seconds of a party for the rows of a run, from its first steps.
+/// Estimates the seconds that a party takes for the rows of a run, from its first steps.
 fn seconds_of_rows(schedule: &Schedule) -> f64 {
     let begun = Instant::now();
     let mut rows = Rows::new(schedule, Role::Garbler, |_| false);
@@ -152,12 +152,12 @@ fn seconds_of_rows(schedule: &Schedule) -> f64 {
     begun.elapsed().as_secs_f64() * share.max(1.0)
 }
 
-/// A step without bits takes something, too.
+/// Returns the weight of a step. Even a step without bits takes some time.
 fn weight(bits: [u64; 2]) -> u64 {
     1 + bits[0] + bits[1]
 }
 
-/// Masks of zeros: nothing here is anybody's secret.
+/// Masks of zeros: nothing here is secret.
 struct NoMasks;
 
 impl CrossMasks for NoMasks {

@@ -1,4 +1,4 @@
-//! Where peers connect: one address and the peer that is waited for, or all who may come.
+//! Addresses at which peers connect: for one expected peer, or for several.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::Error;
 pub struct Listener(tls::Listener);
 
 impl Listener {
-    /// Listens at `address`, such as `0.0.0.0:7000`; port 0 takes a free one.
+    /// Listens at `address`, such as `0.0.0.0:7000`. Port 0 selects a free port.
     ///
     /// # Errors
     ///
-    /// The address is not this machine's, or is taken.
+    /// The address does not belong to this machine, or is in use.
     pub fn bind(address: &str) -> Result<Self, Error> {
         Ok(Self(tls::Listener::bind(address)?))
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the actual port.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.local_address()
@@ -42,11 +42,12 @@ impl Listener {
         self.accept_watched(identity, peer, settings, &mut |_, _| ())
     }
 
-    /// Waits for whichever of `peers` connects first, as [`Listener::accept_watched`] does for one.
+    /// Waits for the first of `peers` to connect, as [`Listener::accept_watched`] does for one
+    /// peer.
     ///
     /// # Errors
     ///
-    /// As [`Listener::accept`].
+    /// The same as for [`Listener::accept`].
     pub fn accept_any(
         &self,
         identity: &Identity,
@@ -58,12 +59,12 @@ impl Listener {
         Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
     }
 
-    /// As [`Listener::accept`], and tells `refused` of every connection that it refuses: where it
-    /// is from and why.
+    /// Waits as [`Listener::accept`] does, and calls `refused` with the address and the reason of
+    /// every connection that it refuses.
     ///
     /// # Errors
     ///
-    /// As [`Listener::accept`].
+    /// The same as for [`Listener::accept`].
     pub fn accept_watched(
         &self,
         identity: &Identity,
@@ -78,7 +79,7 @@ impl Listener {
 /// An address at which several peers connect, one after another or at the same time.
 pub struct Door(tls::Door);
 
-/// A peer that has connected and proved who it is, and with whom there is no session yet.
+/// A peer that has connected and proved its identity, but has no session yet.
 pub struct Arrival {
     channel: Channel,
     own: Fingerprint,
@@ -102,14 +103,14 @@ impl Listener {
 }
 
 impl Door {
-    /// The address with the port that was taken.
+    /// Returns the address with the actual port.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.local_address()
     }
 
-    /// The next peer, as `own`; waits for `pause` at most. Calls `refused` for each peer that does
-    /// not prove an allowed identity in time. Other peers are not delayed.
+    /// Returns the next peer that connects to `own`, or `None` after `pause`. Calls `refused` for
+    /// each peer that does not prove an allowed identity in time. Other peers are not delayed.
     pub fn next(
         &mut self,
         own: &Fingerprint,
@@ -121,7 +122,7 @@ impl Door {
         Some(Arrival { channel, own, from })
     }
 
-    /// Lets these peers in from now on. Sessions that are open stay open.
+    /// Allows these peers from now on. Open sessions stay open.
     ///
     /// # Errors
     ///
@@ -132,24 +133,24 @@ impl Door {
 }
 
 impl Arrival {
-    /// The peer's fingerprint, if the channel is authenticated.
+    /// Returns the peer's fingerprint, if the channel is authenticated.
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
     }
 
-    /// Where it connected from.
+    /// Returns the address that the peer connected from.
     #[must_use]
     pub fn from(&self) -> SocketAddr {
         self.from
     }
 
-    /// Begins the session: the peer greets within the handshake's time. The other bounds and the
-    /// cancel handle of `settings` hold from then on.
+    /// Starts the session. The peer must send its greeting within the time limit of the handshake.
+    /// After that, the other limits and the cancel handle of `settings` apply.
     ///
     /// # Errors
     ///
-    /// It does not greet in time, or speaks another version.
+    /// The peer does not send its greeting in time, or speaks another version.
     pub fn greet(mut self, settings: &Settings) -> Result<Session, Error> {
         self.channel.set_cancel_handle(settings.cancel.clone());
         self.channel.set_timeout(settings.handshake_timeout);
@@ -160,28 +161,28 @@ impl Arrival {
 
     /// Tells the peer, within `time`, why there will be no session.
     pub fn refuse(self, reason: AbortReason, time: Duration) {
-        // The peer may have left; then there is nobody to tell.
+        // If the peer has left, there is nobody to tell.
         let _ = self
             .channel
             .abort(Kind::Abort.byte(), &[reason.byte()], time);
     }
 }
 
-/// An address of this machine at which another process of this machine connects in the clear. For
+/// A loopback address at which another process of this machine connects in the clear. This is for
 /// measurements: nothing is encrypted and nobody is authenticated.
 pub struct PlainListener(plain::Listener);
 
 impl PlainListener {
-    /// Listens at `address`, which must be a loopback address; port 0 takes a free one.
+    /// Listens at `address`, which must be a loopback address. Port 0 selects a free port.
     ///
     /// # Errors
     ///
-    /// The address is not a loopback address, or is taken.
+    /// The address is not a loopback address, or is in use.
     pub fn bind(address: &str) -> Result<Self, Error> {
         Ok(Self(plain::Listener::bind(address)?))
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the actual port.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.local_address()

@@ -1,4 +1,4 @@
-//! The greetings of a session, from which it has its tag.
+//! The greetings of a session, which determine its tag.
 
 use tacit_net::{Channel, Fingerprint};
 use tacit_protocol::message::Kind;
@@ -9,16 +9,16 @@ use super::Side;
 use crate::Error;
 use crate::driver::{flush, send};
 
-/// How far the greetings have come.
+/// The state of the greetings.
 #[derive(Clone, Copy)]
 pub(super) enum Greeting {
-    /// This party, which connected, has sent this one, and goes on without waiting for the peer's.
+    /// This party connected, has sent this greeting, and does not wait for the peer's.
     Sent(Hello),
-    /// Both have greeted.
+    /// Both greetings were sent and received.
     Both(SessionTag),
 }
 
-/// Greets. A party that connected does not wait for the answer.
+/// Sends a greeting. A party that connected does not wait for the answer.
 pub(super) fn greet(
     channel: &mut Channel,
     side: Side,
@@ -37,14 +37,14 @@ pub(super) fn greet(
     }
 }
 
-/// The session's tag, from this party's greeting and the peer's, which is heard.
+/// Receives the peer's greeting and computes the session's tag from both.
 pub(super) fn hear(
     channel: &mut Channel,
     side: Side,
     own: Option<&Fingerprint>,
     ours: &Hello,
 ) -> Result<SessionTag, Error> {
-    // Not by `receive`: a peer that has closed has said why, and its greeting comes before that.
+    // Not with `receive`: a peer that has closed has sent its greeting first, and then its reason.
     let frame = channel.receive(Kind::MAX_CONTROL_BYTES)?;
     admit(
         Kind::Hello,

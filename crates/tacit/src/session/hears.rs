@@ -9,11 +9,11 @@ use crate::Error;
 use crate::driver::receive;
 
 impl Session {
-    /// Whether the peer has said something after its greeting, at most `time` from now.
+    /// Whether the peer sends something after its greeting within `time`.
     ///
     /// # Errors
     ///
-    /// It has left, or stops the run.
+    /// The peer has left, or stops the run.
     pub(crate) fn hears(&mut self, time: Duration) -> Result<bool, Error> {
         while let Some(kind) = self.channel.next_kind(time)? {
             if kind == Kind::Abort.byte() {

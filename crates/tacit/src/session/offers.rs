@@ -1,4 +1,4 @@
-//! A peer asks what the party that listens offers it, before a run or between two.
+//! Offers: a peer asks what the listening party offers it, before a run or between two.
 
 use tacit_circuit::Digest;
 use tacit_function::Role;
@@ -14,17 +14,18 @@ use super::{Session, Side};
 use crate::Error;
 use crate::driver::{flush, send};
 
-/// Most bytes of an answer.
+/// The most bytes of an answer.
 pub const MAX_OFFERS_BYTES: usize = 8 << 20;
 
 impl Session {
-    /// Asks what the peer offers, if this party connected. `read` takes the answer, which is JSON
-    /// of at most [`MAX_OFFERS_BYTES`], or `None` where it is none. This is no run: it costs no
-    /// oblivious transfer.
+    /// Asks what the peer offers, if this party connected. The answer is JSON of at most
+    /// [`MAX_OFFERS_BYTES`]. `read` parses it, and returns `None` if it is invalid. This is not a
+    /// run, so it costs no oblivious transfer.
     ///
     /// # Errors
     ///
-    /// The peer is no service, refuses to answer or answers nonsense; the session is then spent.
+    /// The peer is not a service, refuses to answer or sends an invalid answer. The session is then
+    /// spent.
     pub fn ask_offers<T>(&mut self, read: impl FnOnce(&[u8]) -> Option<T>) -> Result<T, Error> {
         if self.side == Side::Listening {
             return Err(Error::ApiMisuse("it is the connecting party that asks"));
@@ -35,7 +36,7 @@ impl Session {
             flush(&mut session.channel)?;
             session.tag()?;
             let frame = session.channel.receive(MAX_OFFERS_BYTES)?;
-            // A party that is no service says what it runs.
+            // A party that is not a service answers with what it runs.
             if frame.kind == Kind::Accept.byte() {
                 let theirs = Proposal::parse(Kind::Accept, frame.payload)?.protocol;
                 let ours = ProtocolId::Offers;
@@ -49,13 +50,13 @@ impl Session {
         })
     }
 
-    /// Answers a peer that has asked what this party offers: [`next_request`](Self::next_request)
-    /// gave [`ProtocolId::Offers`].
+    /// Answers a peer that has asked what this party offers, after
+    /// [`next_request`](Self::next_request) has returned [`ProtocolId::Offers`].
     ///
     /// # Errors
     ///
-    /// The peer has not asked, `offers` is longer than [`MAX_OFFERS_BYTES`], or the peer has left;
-    /// the session is then spent.
+    /// The peer has not asked, `offers` is longer than [`MAX_OFFERS_BYTES`], or the peer has left.
+    /// The session is then spent.
     pub fn tell_offers(&mut self, offers: &[u8]) -> Result<(), Error> {
         self.guarded(|session| {
             let asked = session.asked.take();
@@ -72,7 +73,7 @@ impl Session {
         })
     }
 
-    /// The proposal that asks. Of its fields the protocol alone says something.
+    /// Returns the proposal that asks. Only its `protocol` field has a meaning.
     fn question(&self) -> Proposal {
         Proposal {
             protocol: ProtocolId::Offers,

@@ -1,8 +1,9 @@
-//! Which parameters differ, where the parties want different functions.
+//! The parameters that differ between two parties that want different functions.
 //!
-//! A proposal has the digest of a function alone. So before such a session ends, each party tells
-//! the parameters of its own function: text, a line `name=value` for each. This decides nothing: a
-//! peer that lies, or tells nothing, changes what this party's error says of its own parameters.
+//! A proposal has only the digest of a function. So before such a session ends, each party sends
+//! the parameters of its own function: text, with a line `name=value` for each. Nothing is decided
+//! by it: a peer that lies or sends nothing only changes which of its own parameters this party's
+//! error names.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -16,26 +17,26 @@ use super::Session;
 use crate::Error;
 use crate::stock::messages;
 
-/// From both: the parameters of the sender's function.
+/// Sent by both: the parameters of the sender's function.
 const PARAMETERS: Message = Message::up_to(Kind::Parameters, Kind::MAX_CONTROL_BYTES);
 
-/// How long the peer has to tell its own.
+/// The time in which the peer must send its parameters.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A parameter to which the parties gave different values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DifferingParameter {
-    /// Its name.
+    /// The parameter's name.
     pub name: String,
     /// Its value at this party.
     pub ours: u64,
-    /// Its value at the peer, as the peer says.
+    /// Its value at the peer, according to the peer.
     pub theirs: u64,
 }
 
 impl Session {
-    /// The error, which names this party's `function` and the parameters that differ where the peer
-    /// wants another one.
+    /// Completes the error of a peer that wants another function: adds the name of this party's
+    /// `function` and the parameters that differ.
     pub(crate) fn naming_difference(&mut self, error: Error, function: &Function) -> Error {
         let Error::Protocol(ProtocolError::PeerIncompatible(Incompatibility::Function {
             ours,
@@ -56,7 +57,7 @@ impl Session {
         }
     }
 
-    /// The peer's parameters as it tells them, for this party's.
+    /// Sends this party's parameters and receives the peer's as text.
     fn swap_parameters(&mut self, own: &[(String, u64)]) -> Result<String, Error> {
         let mut text = String::new();
         for (name, value) in own {
@@ -77,7 +78,7 @@ impl Session {
     }
 }
 
-/// The parameters of `own` that have another value in what the peer told.
+/// Returns the parameters of `own` that have another value in what the peer sent.
 fn differing(own: &[(String, u64)], told: &str) -> Vec<DifferingParameter> {
     let lines = told.lines().filter_map(|line| line.split_once('='));
     let differing = lines.filter_map(|(name, value)| {
@@ -91,7 +92,7 @@ fn differing(own: &[(String, u64)], told: &str) -> Vec<DifferingParameter> {
     });
     let mut found: Vec<DifferingParameter> = Vec::new();
     for parameter in differing {
-        // A peer that tells one twice says nothing more.
+        // A second value for the same parameter is ignored.
         if found.iter().all(|known| known.name != parameter.name) {
             found.push(parameter);
         }
@@ -111,7 +112,7 @@ fn name_with_parameters(function: &Function) -> String {
 mod tests {
     use super::*;
 
-    /// What the peer tells chooses among this party's own names.
+    /// The peer's message only selects among this party's own names.
     #[test]
     fn what_a_peer_tells_names_own_parameters_alone() {
         let own = [("n".to_owned(), 3), ("m".to_owned(), 4)];

@@ -1,14 +1,15 @@
-//! A session serves the process that opened it ([`OfProcess`](tacit_stock::OfProcess) says why).
+//! The check that a session is used by the process that opened it
+//! ([`OfProcess`](tacit_stock::OfProcess) says why).
 
 use super::Session;
 use crate::Error;
 
 impl Session {
-    /// Passes in the process that opened the session.
+    /// Checks that this process opened the session.
     ///
     /// # Errors
     ///
-    /// This is another process, which was forked from it.
+    /// This process was forked from the one that opened the session.
     pub(super) fn check_process(&self) -> Result<(), Error> {
         self.process.get().copied().ok_or(Error::ApiMisuse(
             "a session serves the process that opened it; open one after the fork",
@@ -27,8 +28,7 @@ mod tests {
     use super::*;
     use crate::session::{AbortReason, Side};
 
-    /// A session as a process has it that was forked from the one that opened it, and the bytes of
-    /// the other end.
+    /// Returns a session as a forked process sees it, and the raw bytes of the other end.
     fn forked() -> (Session, memory::RawEnd) {
         let (channel, other) = memory::pair_with_raw();
         let session = Session::over(channel, Side::Connecting, None);
@@ -37,7 +37,7 @@ mod tests {
         (session, other)
     }
 
-    /// All that the peer has heard once the session is gone.
+    /// Returns the number of bytes that the peer has received once the session is gone.
     fn heard(mut other: memory::RawEnd) -> usize {
         let mut bytes = Vec::new();
         other.read_to_end(&mut bytes).expect("the end");
@@ -54,7 +54,7 @@ mod tests {
                 let done =
                     session.guarded(|_| -> Result<(), Error> { unreachable!("it is refused") });
                 assert!(matches!(done, Err(Error::ApiMisuse(_))));
-                // Where it was opened it goes on.
+                // In the process that opened it, the session still works.
                 session.process = OfProcess::default();
                 session
                     .guarded(|_| Ok(()))

@@ -1,4 +1,4 @@
-//! Sizes of tables, which parties tell each other before they propose.
+//! Sizes of tables, which the parties tell each other before they propose.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::Session;
 use crate::Error;
 
 impl Session {
-    /// Tells the peer the values of those open params of a program that this party, `role`,
-    /// announces, and hears those of the peer: before the session's first run, or before the next
-    /// one. `meaning` is the digest of the program with all of them open. `known` has the values of
-    /// this party's, and of the peer's those that this party was told, which must be the peer's.
-    /// Returns the values of all.
+    /// Sends the peer the values of those open params of a program that this party, `role`,
+    /// announces, and receives the peer's. It does so before the session's first run, or before the
+    /// next one. `meaning` is the digest of the program with all of them open. `known` has the
+    /// values of this party's params. It may also have values of the peer's params, which must then
+    /// be what the peer sends. Returns the values of all.
     ///
     /// # Errors
     ///
-    /// A value of this party's is missing or out of its range; the peer runs another program, or
-    /// tells another value than this party was told, or one out of its range. The session is then
-    /// spent, but for a value of this party's.
+    /// A value of this party's is missing or out of its range. Or the peer runs another program, or
+    /// sends a value that is out of its range or differs from `known`. The session is then spent,
+    /// except after an error in this party's own values.
     pub fn tell_sizes(
         &mut self,
         meaning: Digest,
@@ -67,7 +67,7 @@ impl Session {
     }
 }
 
-/// Checks that a param's value is in its range.
+/// Checks that the value of a param is in its range.
 fn check_range(param: &OpenParam, value: u64) -> Result<(), Error> {
     if (param.minimum..=param.maximum).contains(&value) {
         return Ok(());
@@ -83,7 +83,8 @@ fn check_range(param: &OpenParam, value: u64) -> Result<(), Error> {
     )))
 }
 
-/// Whether the peer proposes a run in place of its sizes, or stops since it waited for a proposal.
+/// Whether the peer proposes a run instead of sending sizes, or stops because it expected a
+/// proposal.
 pub(crate) fn wants_another(error: &Error) -> bool {
     match error {
         Error::Protocol(ProtocolError::PeerMisbehaved(Misbehaviour::UnexpectedMessage {
@@ -91,7 +92,7 @@ pub(crate) fn wants_another(error: &Error) -> bool {
             ..
         })) => *found == Kind::Propose,
         Error::Network(NetError::TooLong { kind, .. }) => *kind == Kind::Propose.byte(),
-        // One that matches tells its sizes before it stops.
+        // A peer that runs a matching sends its sizes before it stops.
         Error::Protocol(ProtocolError::PeerAborted(reason)) => {
             matches!(reason, AbortReason::Misbehaved | AbortReason::Incompatible)
         }
@@ -99,7 +100,8 @@ pub(crate) fn wants_another(error: &Error) -> bool {
     }
 }
 
-/// The error of a wait for a proposal or its answer, where the peer tells sizes of tables instead.
+/// Returns the error of a wait for a proposal or an answer in which the peer sends sizes of tables
+/// instead.
 pub(super) fn of_sizes(error: Error) -> Error {
     let tells_sizes = match &error {
         Error::Network(NetError::TooLong { kind, .. }) => *kind == Kind::MatchSizes.byte(),

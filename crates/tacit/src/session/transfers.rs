@@ -1,4 +1,4 @@
-//! The OTs of a session: which base OTs and which extension it has, and making OTs ahead.
+//! The OTs of a session: its base OTs, its extension, and OTs that are made ahead.
 
 mod lent;
 
@@ -25,26 +25,27 @@ use crate::stock::messages::{self, STOCK_THERE};
 use crate::stock::tries::{self, CountedTry, TryName};
 use crate::stock::{Stocks, Tried};
 
-/// The OTs that a session has, and how it comes to them.
+/// The OTs that a session has, and the settings by which it makes them.
 pub(super) struct Transfers {
     settings: OtSettings,
-    /// Whether this party was told the extension.
+    /// Whether this party was given the extension.
     told: bool,
-    /// The link to the peer, where somebody knows it.
+    /// The link to the peer, if it is known.
     link: Option<Link>,
     garbler: Option<GarblerOt>,
     evaluator: Option<EvaluatorOt>,
-    /// Where the base OTs come from that were set up last, until a run tells it.
+    /// The source of the latest base OTs, until a run reports it.
     source: Option<BaseOtSource>,
-    /// The OTs of `gmw`, of which each party sends one direction.
+    /// The OTs of `gmw`. Each party is the sender in one direction.
     directions: Option<Directions>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
-    /// Whether runs of `authenticated` or `gmw` in a role take from the stock, once that is agreed.
+    /// For each protocol and role, whether runs of `authenticated` or `gmw` take from the stock. It
+    /// has an entry once the parties have agreed on that.
     from_stock: Vec<((Protocol, Role), bool)>,
 }
 
-/// The OTs that a run takes, by which an extension is chosen.
+/// The OTs that a run takes, from which an extension is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OtNeed {
     pub(crate) count: u64,
@@ -53,20 +54,21 @@ pub(crate) struct OtNeed {
     pub(crate) is_bulk: bool,
 }
 
-/// From this many OTs on, a run that is made of OTs takes k = 4 where nobody knows the link: made
-/// with the checks they are no slower than with k = 2, and half as long (docs/benchmarks.md).
+/// The number of OTs from which a run that consists of OTs uses k = 4 over an unknown link.
+/// Including the checks, k = 4 is then no slower than k = 2, and its messages are half as long
+/// (docs/benchmarks.md).
 const BULK_OTS: u64 = 4096;
 
 impl OtNeed {
-    /// A run that takes none.
+    /// The need of a run that takes no OTs.
     pub(crate) const NONE: Self = Self {
         count: 0,
         security: Security::SemiHonest,
         is_bulk: false,
     };
 
-    /// The extension of a session that is told none: over a link that it knows the fastest of those
-    /// that rest on symmetric cryptography alone.
+    /// Returns the extension of a session that was given none. Over a known link, it is the fastest
+    /// of those that rest on symmetric cryptography alone.
     pub(crate) fn extension_over(self, link: Option<Link>) -> Extension {
         let Some(link) = link else {
             let four = Extension::from_name("softspoken-4");
@@ -83,18 +85,18 @@ impl OtNeed {
     }
 }
 
-/// An epoch of `authenticated`, and how it is counted. Where it is dropped in a run that has not
-/// ended well, it stays counted on the disk.
+/// An epoch of `authenticated` and its count. If it is dropped in a run that has not ended well, it
+/// stays counted on the disk.
 pub(crate) struct CountedEpoch {
     pub(crate) epoch: Epoch,
-    /// The try, where this party counts.
+    /// The try, if this party counts.
     pub(crate) tried: Option<CountedTry>,
-    /// By how many bits earlier tries raise s, at the party where they raise it more.
+    /// The bits by which earlier tries raise s, at the party where they raise it more.
     pub(crate) charge_bits: u8,
 }
 
-/// An epoch between two runs. When the session ends, it is taken off the count: all its runs have
-/// ended well.
+/// An epoch between two runs. When the session ends, the epoch is taken off the count, because all
+/// its runs have ended well.
 struct IdleEpoch(Option<CountedEpoch>);
 
 impl IdleEpoch {
@@ -106,7 +108,7 @@ impl IdleEpoch {
 impl Drop for IdleEpoch {
     fn drop(&mut self) {
         let tried = self.0.take().and_then(|counted| counted.tried);
-        // A try that cannot be taken off stays, which costs security bits and loses none.
+        // A try that cannot be taken off the count stays there. That raises s and weakens nothing.
         let _ = tried.map(CountedTry::finish);
     }
 }
@@ -133,16 +135,17 @@ impl Transfers {
         self.settings
     }
 
-    /// Settles the extension that this party, which connected, proposes for a session that begins
-    /// with these OTs: what it was told, else what the link says.
+    /// Sets the extension that this party, which connected, proposes for a session that starts with
+    /// these OTs: the one that it was given, or else the one that suits the link.
     pub(super) fn choose(&mut self, need: OtNeed) {
         if !self.told {
             self.settings.extension = need.extension_over(self.link);
         }
     }
 
-    /// What this party, which listened, answers to `theirs` in a session that begins: what it was
-    /// told, else whatever rests on symmetric cryptography alone.
+    /// Returns the answer of this party, which listened, to the extension `theirs` at the start of
+    /// a session. If it was given an extension it answers with that, and otherwise it accepts
+    /// whatever rests on symmetric cryptography alone.
     pub(super) fn answer(&self, theirs: Extension) -> Extension {
         match theirs {
             Extension::SoftSpoken(_) if !self.told => theirs,
@@ -158,25 +161,25 @@ impl Transfers {
         }
     }
 
-    /// The extension that both parties have agreed on.
+    /// Sets the extension on which both parties have agreed.
     pub(super) fn settle(&mut self, extension: Extension) {
         self.settings.extension = extension;
     }
 }
 
 impl Session {
-    /// On what the session's base OTs rest.
+    /// Returns the kind of the session's base OTs.
     #[must_use]
     pub fn base_ot(&self) -> BaseOt {
         self.transfers.settings.base
     }
 
-    /// Chooses on what the session's base OTs rest; both parties must choose the same. Without it
-    /// they rest on ristretto255.
+    /// Chooses the kind of the session's base OTs. Both parties must choose the same. The default
+    /// is ristretto255.
     ///
     /// # Errors
     ///
-    /// A function ran over the session already.
+    /// A function has already run over the session.
     pub fn set_base_ot(&mut self, kind: BaseOt) -> Result<(), Error> {
         if self.runs > 0 && kind != self.transfers.settings.base {
             return Err(Error::ApiMisuse(
@@ -187,21 +190,21 @@ impl Session {
         Ok(())
     }
 
-    /// How the session's OTs are made from base OTs: settled by its first run.
+    /// Returns the extension that makes the session's OTs from base OTs. The first run settles it.
     #[must_use]
     pub fn ot_extension(&self) -> OtExtension {
         self.transfers.settings.extension
     }
 
-    /// Chooses how the session's OTs are made from base OTs; parties that both choose must choose
-    /// the same. A connecting party that does not takes the fastest over the link
-    /// ([`set_link`](Self::set_link)), or SoftSpoken with k = 2, or with k = 4 where it begins with
-    /// a run by `authenticated`; a listening one that does not
-    /// takes what the other proposes. Neither takes silent OT, which rests on LPN, unless told.
+    /// Chooses the extension that makes the session's OTs from base OTs. If both parties choose,
+    /// they must choose the same. Without a choice, the connecting party takes the fastest over the
+    /// link ([`set_link`](Self::set_link)). If the link is unknown, it takes SoftSpoken with k = 2,
+    /// or with k = 4 if the session starts with a run by `authenticated`. The listening party takes
+    /// what the other proposes. Neither takes silent OT, which rests on LPN, unless it is chosen.
     ///
     /// # Errors
     ///
-    /// A function ran over the session already.
+    /// A function has already run over the session.
     pub fn set_ot_extension(&mut self, extension: OtExtension) -> Result<(), Error> {
         if self.runs > 0 && extension != self.ot_extension() {
             return Err(Error::ApiMisuse(
@@ -213,21 +216,21 @@ impl Session {
         Ok(())
     }
 
-    /// Says what the link to the peer is like, by which a connecting party chooses the OT
+    /// Sets the properties of the link to the peer. From them a connecting party chooses the OT
     /// extension in the session's first run.
     pub fn set_link(&mut self, link: Link) {
         self.transfers.link = Some(link);
     }
 
-    /// Makes `count` OTs for runs of `direct` in which this party has `role`, in time that the
-    /// parties have between two runs; the peer calls it as well, with the same count and the other
-    /// role. Runs take one OT for each input bit of the evaluator. Nothing is left to do where the
-    /// extension makes OTs within the run, as SoftSpoken does.
+    /// Makes `count` OTs for runs of `direct` in which this party has `role`, while the parties
+    /// have time between two runs. The peer must call it, too, with the same count and the other
+    /// role. A run takes one OT for each input bit of the evaluator. If the extension makes OTs
+    /// within the run, as SoftSpoken does, there is nothing to do.
     ///
     /// # Errors
     ///
-    /// No function ran over the session yet, so that the extension is not agreed; or whatever ends
-    /// it, and the session is then spent.
+    /// No function has run over the session yet, so the extension is not agreed. Or any error that
+    /// ends the exchange, after which the session is spent.
     pub fn make_ots(&mut self, role: Role, count: u64) -> Result<(), Error> {
         if self.runs == 0 {
             return Err(Error::ApiMisuse(
@@ -240,12 +243,12 @@ impl Session {
         })
     }
 
-    /// How OTs are made in this session.
+    /// Returns the settings by which this session makes OTs.
     pub(crate) fn ot_settings(&self) -> OtSettings {
         self.transfers.settings
     }
 
-    /// Makes sure of the base OTs for `role`. Returns what it took, if it was the first time.
+    /// Makes the base OTs for `role`, if they are missing. Returns the cost if it made them.
     pub(crate) fn set_up(&mut self, role: Role) -> Result<Option<PhaseCost>, Error> {
         if self.transfers.is_set_up(role) {
             return Ok(None);
@@ -273,8 +276,8 @@ impl Session {
         Ok(Some(clock.stop(Phase::Setup, self)))
     }
 
-    /// Takes the OTs of `gmw` for a run as `role`, which gives them back if it succeeds. Their base
-    /// OTs are made if it is the first time; what that took.
+    /// Takes the OTs of `gmw` for a run as `role`, which gives them back if it succeeds. The first
+    /// call makes their base OTs and returns the cost.
     pub(crate) fn take_directions(
         &mut self,
         role: Role,
@@ -296,12 +299,12 @@ impl Session {
         self.transfers.directions = Some(directions);
     }
 
-    /// Where the base OTs come from that were set up since this was asked last.
+    /// Returns the source of the base OTs that were made since the last call.
     pub(crate) fn take_base_ot_source(&mut self) -> Option<BaseOtSource> {
         self.transfers.source.take()
     }
 
-    /// The role of the party that connected, where this one's is `role`.
+    /// Returns the role of the party that connected, if this party's is `role`.
     pub(super) fn connecting_role(&self, role: Role) -> Role {
         match self.side {
             Side::Connecting => role,
@@ -310,9 +313,9 @@ impl Session {
     }
 
     /// Takes the epoch of `authenticated` for `role` for a run, which gives it back if it succeeds.
-    /// Sets one up with base OTs of its own, if it is the first time; what that took. If there are
-    /// `stocks`, the epoch is counted there as a try before the peer hears anything of it, and what
-    /// earlier tries raise `bits` to is told to the peer.
+    /// The first call sets up an epoch with base OTs of its own and returns the cost. If there are
+    /// `stocks`, it counts the epoch there as a try before the peer learns anything about it, and
+    /// tells the peer by how much earlier tries raise `bits`.
     pub(crate) fn take_epoch(
         &mut self,
         (role, bits): (Role, u8),
@@ -351,9 +354,9 @@ impl Session {
         Ok((counted, Some(clock.stop(Phase::Setup, self))))
     }
 
-    /// Counts an epoch of `authenticated` in `stocks`, if there are any, before the peer hears
-    /// anything of it. Returns by how many bits both raise s = `bits` for tries that were not
-    /// finished: as many as the party says that raises it more.
+    /// Counts an epoch of `authenticated` in `stocks`, if there are any, before the peer learns
+    /// anything about it. Returns by how many bits both parties raise s = `bits` for unfinished
+    /// tries: the larger of what the two parties say.
     pub(crate) fn count_epoch(
         &mut self,
         (role, bits): (Role, u8),
@@ -375,8 +378,8 @@ impl Session {
         Ok((tried, own.max(others) - bits))
     }
 
-    /// Makes the base OTs of an epoch, which begins as a try with the peer's first message of them:
-    /// before that the peer has done nothing that could be a try.
+    /// Makes the base OTs of an epoch. The epoch counts as a try from the peer's first message of
+    /// them: before that the peer has done nothing that could be a try.
     pub(crate) fn set_up_epoch(
         &mut self,
         setup: EpochSetup,
@@ -388,8 +391,8 @@ impl Session {
         })
     }
 
-    /// Whether runs by a protocol in a role take from the stock: both parties say whether they have
-    /// something for this one, once in a session.
+    /// Whether runs by a protocol in a role take from the stock. Once per session, both parties say
+    /// whether they have something for this run.
     pub(crate) fn takes_from_stock(
         &mut self,
         runs: (Protocol, Role),
@@ -416,8 +419,8 @@ impl Session {
         Ok(ours && theirs)
     }
 
-    /// Both parties have found that no lot has enough: the session's other runs by this protocol in
-    /// this role make their own.
+    /// Records that no lot has enough at both parties: later runs of the session by this protocol
+    /// in this role make their own material.
     pub(crate) fn end_of_stock(&mut self, runs: (Protocol, Role)) {
         let mut agreed = self.transfers.from_stock.iter_mut();
         if let Some((_, agreed)) = agreed.find(|(of, _)| *of == runs) {
@@ -425,18 +428,18 @@ impl Session {
         }
     }
 
-    /// Notes where the base OTs of a run come from.
+    /// Stores the source of the base OTs of a run.
     pub(crate) fn note_base_ots(&mut self, source: BaseOtSource) {
         self.transfers.source = Some(source);
     }
 
-    /// Keeps an epoch whose run has ended well for the next run.
+    /// Keeps an epoch whose run ended well for the next run.
     pub(crate) fn keep_epoch(&mut self, epoch: CountedEpoch) {
         self.transfers.epochs.push(IdleEpoch(Some(epoch)));
     }
 
-    /// Makes sure of `count` OTs for `role`, for which there are base OTs. Returns what it took, if
-    /// some had to be made.
+    /// Makes `count` OTs for `role`, if they are missing. The base OTs exist already. Returns the
+    /// cost if some had to be made.
     pub(crate) fn refill(&mut self, role: Role, count: u64) -> Result<Option<PhaseCost>, Error> {
         let clock = Clock::start(self);
         let needed = match role {
@@ -458,7 +461,7 @@ impl Session {
         Ok(needed.then(|| clock.stop(Phase::Refill, self)))
     }
 
-    /// `count` OTs of their own, under `tag`, that withstand a malicious peer: this party offers.
+    /// Makes `count` separate OTs under `tag`, secure against a malicious peer, as the sender.
     pub(crate) fn offered_ots(&mut self, tag: &RunTag, count: u64) -> Result<GarblerOt, Error> {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let setup = GarblerSetup::with(self.transfers.settings, tag, &mut rng)?;
@@ -469,7 +472,7 @@ impl Session {
         })
     }
 
-    /// The same where this party chooses.
+    /// Makes the same OTs as the receiver.
     pub(crate) fn chosen_ots(&mut self, tag: &RunTag, count: u64) -> Result<EvaluatorOt, Error> {
         let mut rng = UnwrapErr(getrandom::SysRng);
         let setup = EvaluatorSetup::with(self.transfers.settings, tag, &mut rng)?;
@@ -481,7 +484,8 @@ impl Session {
     }
 }
 
-/// Base OTs take milliseconds and both parties need them: more threads than this help little.
+/// The limit of threads for base OTs. They take milliseconds and both parties need threads for
+/// them, so more help little.
 const MAX_BASE_OT_THREADS: usize = 8;
 
 fn base_ot_threads() -> NonZeroUsize {

@@ -1,22 +1,23 @@
-//! What `authenticated` takes from the stock: triples, made before anybody knows a function, and
-//! instances of components, garbled and checked before anybody knows which function links them.
+//! The material that `authenticated` takes from the stock: triples, made before any function is
+//! known, and instances of components, garbled and checked before the function that links them is
+//! known.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `lots` | orders for lots of either |
-//! | `prepare` | makes one lot of the stock, published when both have ended well |
-//! | `run` | leases what a run takes of one lot at both parties, and runs from it |
-//! | `leased` | reads what was leased, all of which says that it is of one lot |
+//! | `prepare` | makes one lot, which is published once both parties have ended well |
+//! | `run` | leases what a run takes from one lot at both parties, and runs with it |
+//! | `leased` | reads what was leased and checks that all of it belongs to one lot |
 //!
-//! **A lot** is what one order makes, under Δ of its own: a kind of triples, or a kind of instances
-//! of each component. So a run takes what it needs from one lot, and a smaller run what is left. A
-//! kind's digest is 15 bytes of [what it has](Content), the s that was ordered, with the highest
-//! bit set where its base OTs are from ML-KEM, and 16 bytes of the id of the lot's epoch. Each
-//! instance says what it is of: the s that it was made at, the epoch's id and, where it is of a
-//! component, which one, under which scheme and in which form.
+//! **A lot** is the result of one order, under a Δ of its own: a kind of triples, or a kind of
+//! instances for each component. So a run takes what it needs from one lot, and a smaller run takes
+//! what is left. The digest of a kind consists of 15 bytes of [its content](Content), the s that
+//! was ordered, with the highest bit set if the base OTs are from ML-KEM, and 16 bytes of the id of
+//! the lot's epoch. Each instance has a header: the s at which it was made, the epoch's id and, for
+//! an instance of a component, the component, the scheme and the form.
 //!
-//! All lots lie in the stock of [`LOT_SCHEME`], whatever scheme a run has: triples are of none, and
-//! the digest of a kind of instances says theirs.
+//! All lots are in the stock of [`LOT_SCHEME`], whatever scheme a run has: triples have no scheme,
+//! and the digest of a kind of instances names theirs.
 
 mod leased;
 mod lots;
@@ -42,33 +43,33 @@ use crate::{Error, Session};
 pub use lots::{LotPreparation, Lots};
 pub(crate) use run::{StockedOutcome, StockedRun};
 
-/// The scheme in whose stock lots of `authenticated` lie, whatever they are garbled under.
+/// The scheme in whose stock lots of `authenticated` are kept, whatever they are garbled under.
 pub const LOT_SCHEME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
 
-/// Bytes at the start of a kind that name its content.
+/// The bytes at the start of a kind that name its content.
 const CONTENT_BYTES: usize = 15;
 
-/// Bytes at the start of a kind that all kinds of instances share.
+/// The bytes at the start of a kind that all kinds of instances share.
 const FAMILY_BYTES: usize = 7;
 
-/// Bytes at the end of a kind that name its lot: s, and 16 bytes of the epoch's id.
+/// The bytes at the end of a kind that name its lot: s, and 16 bytes of the epoch's id.
 const LOT_BYTES: usize = 32 - CONTENT_BYTES;
 
-/// The bit of the byte with s that says on what base OTs rest; s has the 7 others.
+/// The bit, in the byte with s, for the kind of base OTs. s has the 7 other bits.
 const BASE_OT_BIT: u32 = 7;
 
 const TRIPLES: &[u8] = b"tacit authenticated triples 1\0";
 const INSTANCES: &[u8] = b"tacit authenticated instances 2\0";
 
-/// A byte that the digest of instances has before that of their scheme.
+/// A byte that precedes the scheme in the digest of instances.
 const INSTANCES_BYTE: u8 = 1;
 
-/// What a kind has.
+/// The content of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// What its digest begins with.
+    /// The first bytes of the kind's digest.
     start: [u8; CONTENT_BYTES],
-    /// What each instance says of it under its seal; triples say nothing.
+    /// The bytes that each instance holds about its content under its seal. Empty for triples.
     says: Vec<u8>,
 }
 
@@ -81,7 +82,7 @@ impl Content {
         }
     }
 
-    /// Instances of `component` that are garbled under `scheme`, with rows.
+    /// Returns the content of instances of `component` that are garbled under `scheme`, with rows.
     fn instances(component: &Component, scheme: SchemeId) -> Self {
         let hash = Sha256::new_with_prefix(INSTANCES)
             .chain_update([INSTANCES_BYTE])
@@ -95,7 +96,7 @@ impl Content {
         Self { start, says }
     }
 
-    /// The kind in a lot.
+    /// Returns the kind with this content in a lot.
     fn kind(&self, lot: &[u8; LOT_BYTES]) -> ComponentDigest {
         let mut kind = [0; 32];
         kind[..CONTENT_BYTES].copy_from_slice(&self.start);
@@ -104,12 +105,12 @@ impl Content {
     }
 }
 
-/// What a lot is ordered as, and a run asks for.
+/// The terms on which a lot is ordered, or that a run asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LotTerms {
     /// s, from 40 to 64.
     pub(crate) statistical_security_bits: u8,
-    /// On what its base OTs rest.
+    /// The kind of base OTs.
     pub(crate) base_ot: BaseOt,
 }
 
@@ -121,16 +122,16 @@ impl LotTerms {
         }
     }
 
-    /// The s that decides the rows of instances in a lot that was ordered as this.
+    /// Returns the s that determines the rows of instances in a lot with these terms.
     ///
     /// # Errors
     ///
-    /// No lot is ordered at this s.
+    /// No lot can be ordered at this s.
     fn ordered_at(self) -> Result<SecurityBits, Error> {
         Ok(SecurityBits::new(self.statistical_security_bits)?)
     }
 
-    /// What the kinds of a lot end with that was ordered as this, of the epoch `id`.
+    /// Returns the last bytes of the kinds of a lot with these terms, for the epoch `id`.
     fn lot(self, id: &[u8; 32]) -> [u8; LOT_BYTES] {
         let base_ot = base_ot_byte(self.base_ot) << BASE_OT_BIT;
         let mut lot = [self.statistical_security_bits | base_ot; LOT_BYTES];
@@ -138,7 +139,7 @@ impl LotTerms {
         lot
     }
 
-    /// A name for people of `what` was ordered on these terms.
+    /// Returns a name for people for `what`, ordered on these terms.
     fn name(self, what: &str) -> String {
         let bits = self.statistical_security_bits;
         match self.base_ot {
@@ -148,12 +149,12 @@ impl LotTerms {
     }
 }
 
-/// What all kinds of a lot end with.
+/// Returns the last bytes of a kind, which all kinds of its lot share.
 fn lot_of(kind: &ComponentDigest) -> [u8; LOT_BYTES] {
     std::array::from_fn(|i| kind.0[CONTENT_BYTES + i])
 }
 
-/// What the lot of a kind was ordered as; `None` of a kind that is of none.
+/// Returns the terms on which a kind's lot was ordered, or `None` if the kind belongs to no lot.
 fn ordered(kind: &ComponentDigest) -> Option<LotTerms> {
     let is_instances = kind
         .0
@@ -164,17 +165,17 @@ fn ordered(kind: &ComponentDigest) -> Option<LotTerms> {
     (is_instances || is_triples(kind)).then_some(terms)
 }
 
-/// Whether a kind is of a lot of triples.
+/// Whether a kind belongs to a lot of triples.
 pub(super) fn is_triples(kind: &ComponentDigest) -> bool {
     kind.0.starts_with(&Content::triples().start)
 }
 
-/// Whether a kind is of a lot.
+/// Whether a kind belongs to a lot.
 pub(super) fn is_of_lot(kind: &ComponentDigest) -> bool {
     ordered(kind).is_some()
 }
 
-/// Whether a kind is of a lot for runs that ask for this.
+/// Whether a kind belongs to a lot that serves runs that ask for these terms.
 fn serves(kind: &ComponentDigest, asked: LotTerms) -> bool {
     ordered(kind).is_some_and(|ordered| {
         ordered.statistical_security_bits >= asked.statistical_security_bits
@@ -185,13 +186,14 @@ fn serves(kind: &ComponentDigest, asked: LotTerms) -> bool {
 /// A lot in stock.
 pub(crate) struct Lot {
     kinds: Vec<ComponentDigest>,
-    /// Instances of each kind.
+    /// The number of available instances of each kind.
     available: Vec<u64>,
 }
 
 impl Lot {
-    /// The lots for runs that ask for this among some kinds with their numbers, if they have
-    /// anything of `contents`; in an order that follows from the kinds.
+    /// Returns the lots among `kinds` that serve runs that ask for these terms and have something
+    /// of `contents`. Each kind comes with its number of instances. The order of the lots follows
+    /// from the kinds.
     pub(crate) fn all(
         kinds: impl Iterator<Item = (ComponentDigest, u64)>,
         asked: LotTerms,
@@ -215,38 +217,40 @@ impl Lot {
         lots.collect()
     }
 
-    /// Instances of all its kinds.
+    /// Returns the number of instances of all its kinds.
     pub(crate) fn count(&self) -> u64 {
         self.available.iter().sum()
     }
 
-    /// The number of runs that it is enough for, where a run takes `needed` of each kind.
+    /// Returns the number of runs for which the lot is enough, if a run takes `needed` of each
+    /// kind.
     pub(crate) fn runs(&self, needed: &[u64]) -> u64 {
         runs(&self.available, needed)
     }
 }
 
-/// The number of runs that `available` instances of each kind are enough for, where a run takes
-/// `needed` of each.
+/// Returns the number of runs for which `available` instances of each kind are enough, if a run
+/// takes `needed` of each.
 fn runs(available: &[u64], needed: &[u64]) -> u64 {
     let each = available.iter().zip(needed);
     let each = each.map(|(available, needed)| available.checked_div(*needed));
     each.map(|runs| runs.unwrap_or(0)).min().unwrap_or(0)
 }
 
-/// What a run takes of a lot.
+/// The amount of material that a run takes from a lot.
 pub(crate) struct Needs {
     pub(crate) contents: Vec<Content>,
     counts: Vec<u64>,
-    /// What people call each, but for the lot.
+    /// The name for people of each content, without the lot.
     names: Vec<String>,
-    /// Of instances: the function's component that each is of, and which of them each component is.
+    /// Used for instances only: for each content the function's component, and for each component
+    /// its content.
     components: Vec<usize>,
     places: Vec<usize>,
 }
 
 impl Needs {
-    /// Triples of a run of `function`, in blocks; nothing where it takes none.
+    /// Returns the triples of a run of `function`, in blocks, or `None` if it takes none.
     fn triples(function: &Function) -> Option<Self> {
         let blocks = blocks_for(function);
         (blocks > 0).then(|| Self {
@@ -258,7 +262,7 @@ impl Needs {
         })
     }
 
-    /// Instances under `scheme` of a run of `function`, which can be run from some.
+    /// Returns the instances under `scheme` of a run of `function`, which must be linkable.
     fn instances(function: &Function, scheme: SchemeId) -> Self {
         let mut needs = Self {
             contents: Vec::new(),
@@ -289,7 +293,7 @@ impl Needs {
         needs
     }
 
-    /// Its counts as the summary of a stock has them, with triples one by one.
+    /// Returns the counts as in the summary of a stock, in single triples instead of blocks.
     pub(crate) fn counts_in_summary(&self) -> Vec<u64> {
         let counts = self.counts.iter().copied();
         match self.components.is_empty() {
@@ -298,7 +302,8 @@ impl Needs {
         }
     }
 
-    /// What a run of `function` under `scheme` by `authenticated` may take, the best first.
+    /// Returns what a run of `function` under `scheme` by `authenticated` may take, in order of
+    /// preference.
     pub(crate) fn of_run(function: &Function, scheme: SchemeId) -> impl Iterator<Item = Self> {
         let can_link = check_linked(function).is_ok();
         let instances = can_link.then(|| Self::instances(function, scheme));
@@ -307,10 +312,10 @@ impl Needs {
 }
 
 impl Stocks {
-    /// The number of runs of `function` by `authenticated` at this s, whose OTs are to rest on
-    /// `base_ot`, for which a stock has what `from` says: triples, whatever the scheme of `name`,
-    /// or instances under it. Without the stock, and where the function cannot be run so, it is
-    /// zero.
+    /// Returns the number of runs of `function` by `authenticated` at this s, whose OTs rest on
+    /// `base_ot`, for which a stock has enough of what `from` names: triples, whatever the scheme
+    /// of `name`, or instances under it. It is zero if the stock does not exist, or if the function
+    /// cannot be run this way.
     ///
     /// # Errors
     ///
@@ -333,8 +338,9 @@ impl Stocks {
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
     }
 
-    /// The most triples that one order has left in a stock for runs at this s whose OTs are to rest
-    /// on `base_ot`, whatever the scheme of `name`. Without the stock it is zero.
+    /// Returns the largest number of triples that one order has left in a stock for runs at this s
+    /// whose OTs rest on `base_ot`, whatever the scheme of `name`. It is zero if the stock does not
+    /// exist.
     ///
     /// # Errors
     ///
@@ -363,7 +369,8 @@ impl Stocks {
         Ok(lots.iter().map(|lot| lot.runs(&needs.counts)).sum())
     }
 
-    /// The lots in a stock for runs that ask for this, if they have anything of `contents`.
+    /// Returns the lots in a stock that serve runs that ask for these terms and have something of
+    /// `contents`.
     fn lots(
         &self,
         name: &StockName,
@@ -374,8 +381,8 @@ impl Stocks {
         Ok(Lot::all(kinds, asked, contents))
     }
 
-    /// The kinds in the stock that lots are in, whatever the scheme of `name`, with what is
-    /// available of each. Without the stock there are none.
+    /// Returns the kinds in the stock of lots, whatever the scheme of `name`, with the available
+    /// number of each. It is empty if the stock does not exist.
     pub(super) fn lot_kinds(
         &self,
         name: &StockName,
@@ -393,8 +400,8 @@ impl Stocks {
         Ok(kinds.map(|kind| (kind.kind, kind.available)).collect())
     }
 
-    /// Whether this party has what a run of `function` under `scheme` with the peer of `session`
-    /// takes of a lot.
+    /// Whether this party has a lot with enough for a run of `function` under `scheme` with the
+    /// peer of `session`.
     pub(crate) fn has_lot(
         &self,
         session: &Session,
@@ -421,7 +428,7 @@ impl Stocks {
     }
 }
 
-/// Triples of this many blocks.
+/// Returns the number of triples in this many blocks.
 const fn triples(blocks: u64) -> u64 {
     blocks.saturating_mul(BLOCK_TRIPLES as u64)
 }

@@ -1,4 +1,4 @@
-//! What was leased of a lot, as it is read: all of it says that it is of this lot.
+//! The reading of what was leased from a lot. All of it must belong to this lot.
 
 use tacit_protocol::authenticated::{BLOCK_BYTES, TripleBlocks};
 use tacit_stock::{Instance, Instances, Lease};
@@ -8,27 +8,27 @@ use super::{Content, LotTerms, Needs, serves};
 use crate::Error;
 use crate::stock::failure::StockFailure;
 
-/// What all instances of a lot say that they are of.
+/// The lot that all its instances name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LotName {
     /// s.
     pub(super) made_at_bits: u8,
-    /// The epoch's.
+    /// The epoch's id.
     pub(super) id: [u8; 32],
 }
 
 impl LotName {
-    /// Bytes of what an instance says.
+    /// Returns the length of an instance's header in bytes.
     pub(super) fn header_bytes(content: &Content) -> u32 {
         1 + 32 + content.says.len() as u32
     }
 
-    /// What an instance says that has this.
+    /// Returns the header of an instance with this content.
     pub(super) fn header(&self, content: &Content) -> Vec<u8> {
         [&[self.made_at_bits][..], &self.id, &content.says].concat()
     }
 
-    /// Of what lot an instance says that it is.
+    /// Parses the lot that an instance's header names.
     fn of(header: &[u8]) -> Option<Self> {
         let (made_at_bits, rest) = header.split_first()?;
         let id = *rest.first_chunk()?;
@@ -39,13 +39,13 @@ impl LotName {
     }
 }
 
-/// What was leased for a run.
+/// The material that was leased for a run.
 pub(super) struct LeasedLot<'a> {
     pub(super) name: LotName,
     pub(super) ordered: LotTerms,
-    /// Of each need its instances.
+    /// The instances of each need.
     shelves: Vec<Shelf>,
-    /// Which of them each component of the function is.
+    /// For each component of the function, the index of its shelf.
     places: Vec<usize>,
     failure: &'a StockFailure,
 }
@@ -53,16 +53,17 @@ pub(super) struct LeasedLot<'a> {
 struct Shelf {
     first: Option<Instance>,
     others: Instances,
-    /// What each says.
+    /// The header that each instance must have.
     header: Vec<u8>,
 }
 
 impl<'a> LeasedLot<'a> {
-    /// What was leased of one lot, in the order of needs, for a run that asks for this.
+    /// Opens what was leased from one lot, in the order of needs, for a run that asks for these
+    /// terms.
     ///
     /// # Errors
     ///
-    /// The first one says that it is of another lot, or cannot be read.
+    /// The first instance names another lot, or cannot be read.
     pub(super) fn open(
         leases: Vec<Lease>,
         (needs, asked): (&Needs, LotTerms),
@@ -97,7 +98,7 @@ impl<'a> LeasedLot<'a> {
         })
     }
 
-    /// The next instance of a need.
+    /// Reads the next instance of a need.
     fn read(&mut self, place: usize) -> Result<Instance, tacit_protocol::Error> {
         let shelf = self.shelves.get_mut(place);
         let next = shelf.map_or(Err(MORE_THAN_LEASED), Shelf::read);
@@ -177,7 +178,7 @@ mod tests {
         }
     }
 
-    /// A stock with a lot of this kind, whose instances say this of themselves.
+    /// Returns a stock with a lot of this kind, whose instances have these headers.
     fn stock(kind: ComponentDigest, headers: &[Vec<u8>]) -> Stock {
         let stocks = Stocks::open(Arc::new(Memory::new()), Path::new("s"), RootKey::Beside);
         let id = StockId {
@@ -204,7 +205,7 @@ mod tests {
         stock
     }
 
-    /// Whether a run at s = 40 that needs `content` has all instances of such a lot.
+    /// Whether a run at s = 40 that needs `content` can read all instances of such a lot.
     fn is_taken(content: &Content, kind: ComponentDigest, headers: &[Vec<u8>]) -> bool {
         let lease = stock(kind, headers).lease(&kind, headers.len() as u64);
         let (failure, needs) = (StockFailure::default(), needs(content, headers.len()));
@@ -217,8 +218,8 @@ mod tests {
         Component::new(name, library::find(name, &Default::default()).expect("one"))
     }
 
-    /// What an instance says of its lot is what the run is promised: s, whose Δ it is under, and of
-    /// which component and scheme it is.
+    /// What an instance says about its lot must match what the run promises: s, the Δ, the
+    /// component and the scheme.
     #[test]
     fn what_says_it_is_of_another_lot_is_not_taken() {
         let two_call = SchemeId::HALF_GATES_TWO_CALL;

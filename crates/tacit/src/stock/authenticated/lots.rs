@@ -1,4 +1,4 @@
-//! Orders for lots: of instances of a function's components, or of triples.
+//! Orders for lots of a function's instances or of triples.
 
 use tacit_circuit::Component;
 use tacit_function::{Function, Role};
@@ -21,12 +21,12 @@ use crate::order::{Garbled, Order, Secured};
 use crate::scheme::default_scheme;
 use crate::{Error, Session};
 
-/// An order for what runs by `authenticated` take from the stock: both parties give the same, each
-/// in its role. Instances of components are garbled and checked before a function runs, and any
-/// function of these components takes them. Triples are taken by any function.
+/// An order for the material that runs by `authenticated` take from the stock. Both parties give
+/// the same order, each in its role. Instances of components are garbled and checked before a
+/// function runs, and serve any function of these components. Triples serve any function.
 ///
-/// What is in stock counts. What is missing is made as one lot, which is in stock when both parties
-/// have ended well, and not at all otherwise. A run takes what it needs from one lot.
+/// The order counts what is in stock, and makes what is missing as one lot. The lot is in stock
+/// only once both parties have ended well. A run takes what it needs from one lot.
 ///
 /// ```no_run
 /// # use tacit::stock::{LotPreparation, Stocks};
@@ -40,19 +40,19 @@ use crate::{Error, Session};
 /// ```
 pub type LotPreparation<'w> = Order<'w, Lots<'w>>;
 
-/// Instances or triples that are to be in stock. [`LotPreparation`] orders them.
+/// The instances or triples that the stock is to have. [`LotPreparation`] orders them.
 pub struct Lots<'f> {
     pub(super) role: Role,
     unit: Unit<'f>,
-    /// How many units there are to be.
+    /// The number of units that the stock is to have.
     pub(super) units: u64,
 }
 
-/// What is of use in one lot alone.
+/// The smallest amount of material that is of use, which must lie in one lot.
 enum Unit<'f> {
-    /// Instances for a run of a function.
+    /// The instances for a run of a function.
     Instances(&'f Function),
-    /// This many blocks of triples: those of a run, or of the whole order.
+    /// This many blocks of triples, for a run or for the whole order.
     Triples(u64),
 }
 
@@ -68,9 +68,8 @@ impl Garbled for Lots<'_> {
 impl Secured for Lots<'_> {}
 
 impl<'w> LotPreparation<'w> {
-    /// An order that there be enough for `runs` runs of `function`, of a party in this role:
-    /// instances, or triples where the function [has none](Self::instances_for_runs). Both
-    /// parties choose the same.
+    /// Orders enough for `runs` runs of `function`, for a party in this role: instances or, if the
+    /// function [has none](Self::instances_for_runs), triples. Both parties choose the same.
     ///
     /// # Errors
     ///
@@ -80,11 +79,11 @@ impl<'w> LotPreparation<'w> {
             .or_else(|_| Self::triples_for_runs(role, function, runs))
     }
 
-    /// An order that there be instances for `runs` runs of `function`, of a party in this role.
+    /// Orders instances for `runs` runs of `function`, for a party in this role.
     ///
     /// # Errors
     ///
-    /// The function cannot be run from instances, or a component is larger than a stock keeps.
+    /// The function cannot be run from instances, or a component is larger than a stock allows.
     pub fn instances_for_runs(
         role: Role,
         function: &'w Function,
@@ -93,10 +92,10 @@ impl<'w> LotPreparation<'w> {
         check_linked(function)?;
         let order = Self::new(role, Unit::Instances(function), runs);
         let needs = Needs::instances(function, order.scheme_id());
-        // With the longest rows: s may be set later.
+        // The longest rows, because s may be set later.
         let form = LotTerms::at(MAX_SECURITY_BITS, BaseOt::default()).ordered_at()?;
         for (component, content) in needs.components_of(function).zip(&needs.contents) {
-            // Both parties look at what is larger, and so decide alike.
+            // Both parties check the larger size, and so decide alike.
             let shape = Shape {
                 secret_bytes: 0,
                 table_bytes: LotName::header_bytes(content),
@@ -117,12 +116,12 @@ impl<'w> LotPreparation<'w> {
         Ok(order)
     }
 
-    /// An order that there be triples for `runs` runs of `function`, of a party in this role.
-    /// Triples are of no scheme.
+    /// Orders triples for `runs` runs of `function`, for a party in this role. Triples have no
+    /// scheme.
     ///
     /// # Errors
     ///
-    /// `authenticated` cannot run the function, or it takes no triples.
+    /// `authenticated` cannot run the function, or the function takes no triples.
     pub fn triples_for_runs(role: Role, function: &Function, runs: u64) -> Result<Self, Error> {
         authenticated::check(function)?;
         match blocks_for(function) {
@@ -134,9 +133,9 @@ impl<'w> LotPreparation<'w> {
         }
     }
 
-    /// An order that there be `count` triples in one lot, rounded up to whole blocks, for a run of
-    /// whatever function: one for each AND gate, and one for each input bit of the party that has
-    /// more.
+    /// Orders `count` triples in one lot, rounded up to whole blocks, for a run of any function. A
+    /// run takes one triple for each AND gate, and one for each input bit of the party that has
+    /// more input bits.
     #[must_use]
     pub fn triples(role: Role, count: u64) -> Self {
         let blocks = count.div_ceil(triples(1)).max(1);
@@ -147,7 +146,7 @@ impl<'w> LotPreparation<'w> {
         Self::of(Lots { role, unit, units })
     }
 
-    /// What is ordered: instances or triples.
+    /// Returns whether the order is for instances or for triples.
     #[must_use]
     pub fn from_stock(&self) -> FromStock {
         match self.task.unit {
@@ -156,11 +155,11 @@ impl<'w> LotPreparation<'w> {
         }
     }
 
-    /// The s that instances are ordered at.
+    /// Returns the s at which instances are ordered.
     ///
     /// # Errors
     ///
-    /// Its s is refused.
+    /// `authenticated` has no such s.
     fn ordered_at(&self) -> Result<SecurityBits, Error> {
         LotTerms::at(self.security.bits(), BaseOt::default()).ordered_at()
     }
@@ -177,7 +176,7 @@ impl<'w> LotPreparation<'w> {
         self.security.of_lots().map(drop)
     }
 
-    /// What is in a unit.
+    /// Returns the parts of a unit.
     pub(super) fn parts(&self) -> Vec<Part> {
         let function = match self.task.unit {
             Unit::Instances(function) => function,
@@ -196,7 +195,7 @@ impl<'w> LotPreparation<'w> {
         let bytes = |component| {
             let bytes = self.ordered_at();
             let bytes = bytes.map(|form| instance_bytes(self.task.role, component, form));
-            // What `check` refuses has no size.
+            // Orders that `check` refuses have no size.
             bytes.unwrap_or(u64::MAX)
         };
         let parts = needs.contents.into_iter().zip(needs.names);
@@ -211,7 +210,7 @@ impl<'w> LotPreparation<'w> {
         parts.collect()
     }
 
-    /// What names the order, but for its parts.
+    /// Returns the text that identifies this type of order.
     pub(super) fn words(&self) -> &'static [u8] {
         match self.task.unit {
             Unit::Instances(_) => b"tacit instances order 1\0",
@@ -263,7 +262,7 @@ impl<'w> LotPreparation<'w> {
 }
 
 impl Needs {
-    /// The component of `function`, of which these are the needs, that each is of.
+    /// Returns the component of `function` for each of its needs.
     fn components_of<'f>(&self, function: &'f Function) -> impl Iterator<Item = &'f Component> {
         let components = function.components();
         self.components.iter().map(|place| &components[*place])
