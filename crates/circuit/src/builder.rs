@@ -13,31 +13,32 @@
 //! # Ok::<(), tacit_circuit::CircuitError>(())
 //! ```
 //!
-//! Constants are folded, NOT is a flag and never a gate of its own before [`Builder::finish`],
-//! equal gates are shared, and gates that no output depends on are dropped. What an operation
-//! costs in AND gates stands with it, for inputs that are neither constant nor shared and for
+//! Constants are folded, equal gates are shared, and gates that no output depends on are dropped.
+//! NOT is a flag and becomes a gate only in [`Builder::finish`]. The docs of an operation state its
+//! cost in AND gates, for inputs that are neither constant nor shared and for
 //! [`CircuitForm::Small`].
 //!
-//! # What happens at the edges
+//! # Edge cases
 //!
-//! Nothing is an error that depends on a value, since an error would show it. Sums, differences
-//! and products wrap around, and `…_widening` forms lose nothing. Division by zero gives a quotient
-//! of all ones and the dividend as remainder. A shift by the width or more leaves zeros, or copies
-//! of the sign, and a rotation counts modulo the width. An index past the end of a table means its
-//! last entry. What is wrong whatever the values, such as two widths in one sum, panics.
+//! No operation fails because of a value, since the failure would reveal the value. Sums,
+//! differences and products wrap around, and the `…_widening` forms lose nothing. Division by zero
+//! gives a quotient of all ones and the dividend as remainder. A shift by the width or more leaves
+//! zeros, or copies of the sign, and a rotation counts modulo the width. An index past the end of a
+//! table selects the last entry. An error that does not depend on values, such as two widths in one
+//! sum, panics.
 //!
 //! # How handles reach the builder
 //!
-//! A handle borrows its builder, which keeps its gates behind a `RefCell`. [`Bit`] is thereby
-//! `Copy` and as small as a pointer and a number, wide handles have one pointer each, and the
-//! compiler refuses a handle that outlives [`Builder::finish`]. The price is a lifetime in the
-//! signatures of component generators; a reference-counted builder would spare it and count
-//! references for each bit instead. Handles of two builders do not mix: that panics.
+//! A handle borrows its builder, which keeps its gates behind a `RefCell`. [`Bit`] is therefore
+//! `Copy` and as small as a pointer and a number, a wide handle has one pointer, and the compiler
+//! refuses a handle that outlives [`Builder::finish`]. The price is a lifetime in the signatures of
+//! component generators. A reference-counted builder would avoid the lifetime, but would count
+//! references for each bit. Mixing handles of two builders panics.
 //!
 //! # Cost
 //!
-//! A gate takes 16 bytes, 8 of them to find equal gates; one whose younger input others read before
-//! takes up to 13 more in a table.
+//! A gate takes 16 bytes, 8 of which serve to find equal gates. A gate takes up to 13 bytes more in
+//! a table if an earlier gate also reads the younger of its two inputs.
 
 mod array;
 mod bit;
@@ -83,8 +84,8 @@ pub(crate) use sort::sorting_network;
 
 /// A circuit under construction.
 ///
-/// Ports may be declared at any time; input ports take their place in the order in which they are
-/// declared. What is wrong with a port's name is said by [`Builder::finish`].
+/// Ports may be declared at any time. Input ports are placed in the order in which they are
+/// declared. [`Builder::finish`] reports errors in the names of ports.
 #[derive(Default)]
 pub struct Builder {
     gates: RefCell<Sharing>,
@@ -95,15 +96,16 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A builder of an empty circuit.
+    /// Creates a builder of an empty circuit.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A builder that makes at most this many gates. Once there are as many, operations give
-    /// constants and [`Builder::finish`] an error: a caller that watches [`Builder::gate_count`]
-    /// refuses what is too large before it takes memory.
+    /// Creates a builder that makes at most `gates` gates. Past this limit, operations return
+    /// constants and [`Builder::finish`] returns an error. A caller that watches
+    /// [`Builder::gate_count`] can refuse a circuit that is too large before the circuit takes
+    /// memory.
     #[must_use]
     pub fn bounded(gates: usize) -> Self {
         Self {
@@ -112,14 +114,14 @@ impl Builder {
         }
     }
 
-    /// The same builder, which makes operations of this form from here on; without it they are
-    /// [`CircuitForm::Small`], whose costs stand with them.
+    /// Returns the same builder, which builds all further operations in `form`. The default is
+    /// [`CircuitForm::Small`], for which the docs state the costs.
     #[must_use]
     pub fn in_form(self, form: CircuitForm) -> Self {
         Self { form, ..self }
     }
 
-    /// What operations are made of.
+    /// Returns the form in which operations are built.
     #[must_use]
     pub fn form(&self) -> CircuitForm {
         self.form
@@ -129,20 +131,20 @@ impl Builder {
         self.form == CircuitForm::Shallow
     }
 
-    /// The constant `value`.
+    /// Returns the constant `value`.
     #[must_use]
     pub fn constant(&self, value: bool) -> Bit<'_> {
         Bit::new(self, Literal::constant(value))
     }
 
-    /// Number of gates so far, those among them that no output needs, and no NOT.
+    /// Returns the number of gates so far. Gates that no output needs count; NOT does not.
     #[must_use]
     pub fn gate_count(&self) -> usize {
         self.gates.borrow().gate_count()
     }
 
-    /// Appends `circuit`, fed with `inputs`, one bus for each of its input ports, and gives one
-    /// bus for each of its output ports.
+    /// Appends `circuit` with one bus of `inputs` for each of its input ports. Returns one bus for
+    /// each of its output ports.
     ///
     /// # Panics
     ///
@@ -173,19 +175,21 @@ impl Builder {
             .collect()
     }
 
-    /// The finished circuit: live gates in the order in which they were made, each negation as
-    /// one INV gate for all that read it, right before the first of them.
+    /// Returns the finished circuit. Its live gates stay in the order in which they were made. Each
+    /// negation becomes one INV gate for all its readers, right before the first of them.
     ///
     /// # Errors
     ///
-    /// A port's name is not allowed or taken, there is no input or no output, or the circuit has
-    /// more wires than [`Circuit::MAX_WIRES`].
+    /// A port's name is invalid or already taken, there is no input or no output, or the circuit
+    /// has more wires than [`Circuit::MAX_WIRES`].
     pub fn finish(self) -> Result<Circuit, CircuitError> {
         ports::finish(self.gates.into_inner(), self.draft.into_inner())
     }
 
-    /// The finished circuit, and for each of its gates what [`Builder::gate_count`] was before the
-    /// gate that it was written for was made: whose gates they are, for who counts costs.
+    /// Returns the finished circuit and one number for each of its gates. The number is the value
+    /// of [`Builder::gate_count`] before the gate of the builder was made from which this gate
+    /// comes. A caller can thus assign the circuit's gates, and their costs, to the operations that
+    /// made them.
     ///
     /// # Errors
     ///
@@ -204,7 +208,7 @@ impl Builder {
         self.gates.borrow_mut().and(a, b)
     }
 
-    /// Panics where two builders' handles are mixed, which no type can refuse.
+    /// Panics if handles of two builders are mixed, which the types cannot prevent.
     pub(crate) fn assert_owns(&self, other: &Self) {
         assert!(
             core::ptr::eq(self, other),

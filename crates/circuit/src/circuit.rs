@@ -5,11 +5,11 @@ mod gates;
 use crate::{CircuitError, Promise, Type};
 use gates::Gates;
 
-/// A wire's number. Wires `0..inputs` are the input bits in port order; gate `i` drives wire
-/// `inputs + i`.
+/// The number of a wire. Wires `0..inputs` are the input bits in port order, and gate `i` drives
+/// wire `inputs + i`.
 pub type Wire = u32;
 
-/// A gate; the wire that it drives is implied by its place.
+/// A gate. Its place implies the wire that it drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Exclusive or of two wires.
@@ -23,18 +23,18 @@ pub enum Gate {
 /// A named, typed port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its name, unique among the circuit's inputs or among its outputs: an ASCII letter and
-    /// then up to 63 ASCII letters, digits and underscores.
+    /// The port's name, unique among the circuit's inputs or outputs. An ASCII letter is followed
+    /// by up to 63 ASCII letters, digits and underscores.
     pub name: String,
-    /// Its type, which fixes its width in bits.
+    /// The port's type, which fixes the width in bits.
     pub ty: Type,
-    /// What an input needs beyond its type. No digest covers it: it is for the owner of an input,
-    /// on its own machine.
+    /// A requirement of an input beyond its type. No digest covers it: only the owner of the input
+    /// uses it, on its own machine.
     pub promise: Option<Promise>,
 }
 
 impl Port {
-    /// A port of this name and type. The name is checked where the port comes to stand in a
+    /// Creates a port of this name and type. The name is checked when the port becomes part of a
     /// circuit.
     pub fn new(name: impl Into<String>, ty: Type) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Port {
         }
     }
 
-    /// Longest name, in bytes.
+    /// The length of the longest name, in bytes.
     pub const MAX_NAME_BYTES: usize = 64;
 
     fn has_valid_name(&self) -> bool {
@@ -64,10 +64,12 @@ impl Port {
 ///
 /// # Invariants
 ///
-/// Every gate reads wires of smaller number than its own; the widths of the input ports add up
-/// to the number of input wires, those of the output ports to the number of output wires; there
-/// is at least one port each way, and port names are valid and unique each way; there are at
-/// most [`Circuit::MAX_WIRES`] wires.
+/// - Every gate reads wires of smaller number than its own.
+/// - The widths of the input ports add up to the number of input wires, and those of the output
+///   ports to the number of output wires.
+/// - There is at least one input port and one output port. The names of the input ports are valid
+///   and unique, and so are those of the output ports.
+/// - There are at most [`Circuit::MAX_WIRES`] wires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
     inputs: Vec<Port>,
@@ -77,7 +79,7 @@ pub struct Circuit {
     output_wires: Vec<Wire>,
 }
 
-/// The kinds of gates, by their numbers in a [`PackedGate`].
+/// The kinds of gates. The values are their numbers in a [`PackedGate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GateKind {
     Xor = 0,
@@ -86,7 +88,7 @@ pub(crate) enum GateKind {
 }
 
 impl Gate {
-    /// Its kind and the wires of its inputs; an inverter's second is wire 0.
+    /// Returns the kind of the gate and its input wires. The second input of an inverter is wire 0.
     #[inline]
     fn parts(self) -> (GateKind, [Wire; 2]) {
         match self {
@@ -97,17 +99,17 @@ impl Gate {
     }
 }
 
-/// A gate in eight bytes: the kind in the top two bits of the first word.
+/// A gate in eight bytes, with the kind in the top two bits of the first word.
 ///
-/// What passes over all gates of a circuit does not branch on their kinds, which no processor
-/// foresees.
+/// A pass over all gates of a circuit does not branch on their kinds, because no processor predicts
+/// such branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedGate([u32; 2]);
 
 impl PackedGate {
     const WIRE: u32 = (1 << 30) - 1;
 
-    /// The gate of this kind, as [`Self::kind`] has it, and these inputs.
+    /// Packs a gate of this kind, numbered as in [`Self::kind`], with these inputs.
     #[inline]
     fn of_parts(kind: u8, [a, b]: [Wire; 2]) -> Self {
         Self([a | u32::from(kind) << 30, b])
@@ -140,12 +142,12 @@ impl PackedGate {
         self.0[0] >> 31 == 1
     }
 
-    /// The wires of its inputs; an inverter's second is one that is there, wire 0.
+    /// Returns the input wires. The second input of an inverter is wire 0, which always exists.
     pub(crate) fn wires(self) -> [u32; 2] {
         [self.0[0] & Self::WIRE, self.0[1]]
     }
 
-    /// The two words, as the digest takes them.
+    /// Returns the two words in the form that the digest takes.
     #[inline]
     pub(crate) fn to_le_bytes(self) -> [u8; 8] {
         let [a, b] = self.0;
@@ -154,14 +156,15 @@ impl PackedGate {
 }
 
 impl Circuit {
-    /// Most wires that a circuit may have; larger computations are functions of several calls.
+    /// The greatest number of wires of a circuit. Larger computations are functions of several
+    /// calls.
     pub const MAX_WIRES: usize = 1 << 30;
 
-    /// A circuit of these parts.
+    /// Creates a circuit of these parts.
     ///
     /// # Errors
     ///
-    /// The parts break an invariant of [`Circuit`]; the error names the gate or port.
+    /// The parts break an invariant of [`Circuit`]. The error names the gate or port.
     pub fn new(
         inputs: Vec<Port>,
         outputs: Vec<Port>,
@@ -177,12 +180,13 @@ impl Circuit {
         growing.finish(outputs, output_wires)
     }
 
-    /// The same gates under other port names and types: how the nameless `bits[n]` ports of a
-    /// circuit file become a `u64` or `bytes[16]`. The digest changes with them.
+    /// Replaces the names and types of the ports. The nameless `bits[n]` ports of a circuit file
+    /// become, for example, a `u64` or `bytes[16]` in this way. The digest changes with the ports.
     ///
     /// # Errors
     ///
-    /// The ports break an invariant of [`Circuit`], or are not as wide in all as the old ones.
+    /// The ports break an invariant of [`Circuit`], or their total width is not that of the old
+    /// ones.
     pub fn with_ports(self, inputs: Vec<Port>, outputs: Vec<Port>) -> Result<Self, CircuitError> {
         let input_bits = check_ports("input", &inputs)?;
         if input_bits != self.input_bits {
@@ -200,49 +204,49 @@ impl Circuit {
         })
     }
 
-    /// The input ports, in order.
+    /// Returns the input ports, in order.
     #[must_use]
     pub fn inputs(&self) -> &[Port] {
         &self.inputs
     }
 
-    /// The output ports, in order.
+    /// Returns the output ports, in order.
     #[must_use]
     pub fn outputs(&self) -> &[Port] {
         &self.outputs
     }
 
-    /// Number of input bits.
+    /// Returns the number of input bits.
     #[must_use]
     pub fn input_bits(&self) -> usize {
         self.input_bits as usize
     }
 
-    /// Number of output bits.
+    /// Returns the number of output bits.
     #[must_use]
     pub fn output_bits(&self) -> usize {
         self.output_wires.len()
     }
 
-    /// The wires of the output bits, in port order.
+    /// Returns the wires of the output bits, in port order.
     #[must_use]
     pub fn output_wires(&self) -> &[Wire] {
         &self.output_wires
     }
 
-    /// Number of gates.
+    /// Returns the number of gates.
     #[must_use]
     pub fn gate_count(&self) -> usize {
         self.gates.len()
     }
 
-    /// Number of wires: input bits and gates.
+    /// Returns the number of wires, which are the input bits and the gates.
     #[must_use]
     pub fn wire_count(&self) -> usize {
         self.input_bits() + self.gates.len()
     }
 
-    /// The gates, in order.
+    /// Iterates over the gates, in order.
     pub fn gates(&self) -> impl ExactSizeIterator<Item = Gate> + DoubleEndedIterator + '_ {
         self.gates.iter().map(PackedGate::unpack)
     }
@@ -254,7 +258,8 @@ impl Circuit {
     }
 }
 
-/// A circuit whose gates come one by one. Its gates always satisfy the invariants of [`Circuit`].
+/// A circuit whose gates are added one by one. Its gates always satisfy the invariants of
+/// [`Circuit`].
 pub(crate) struct Growing {
     inputs: Vec<Port>,
     input_bits: u32,
@@ -271,24 +276,25 @@ impl Growing {
         })
     }
 
-    /// Makes room for `gates` more; a caller who has the number from a file bounds it first.
+    /// Reserves room for `gates` more gates. A caller that takes the number from a file bounds it
+    /// first.
     pub(crate) fn reserve(&mut self, gates: usize) {
         self.gates.reserve(gates.min(Circuit::MAX_WIRES));
     }
 
-    /// Number of wires so far, which is the wire that the next gate drives.
+    /// Returns the number of wires so far, which is also the wire that the next gate drives.
     pub(crate) fn wire_count(&self) -> u32 {
         self.input_bits + self.gates.len() as u32
     }
 
-    /// Adds a gate; returns the wire that it drives.
+    /// Adds a gate and returns the wire that it drives.
     #[inline]
     pub(crate) fn push(&mut self, gate: Gate) -> Result<Wire, CircuitError> {
         let (kind, wires) = gate.parts();
         self.push_parts(kind, wires)
     }
 
-    /// The same by the gate's parts; an inverter's second input is wire 0.
+    /// Adds a gate given by its parts. The second input of an inverter is wire 0.
     #[inline(always)]
     pub(crate) fn push_parts(
         &mut self,
@@ -304,7 +310,7 @@ impl Growing {
         Ok(limit)
     }
 
-    /// Why a gate that reads wires up to `greatest` is not the next one.
+    /// Returns the reason that a gate which reads wires up to `greatest` cannot be the next one.
     #[cold]
     fn refusal(&self, greatest: Wire) -> CircuitError {
         let (gate, limit) = (self.gates.len(), self.wire_count());
@@ -337,7 +343,7 @@ impl Growing {
     }
 }
 
-/// The ports' width together, after their names and number were found right.
+/// Checks the names and the number of the ports and returns their total width.
 fn check_ports(direction: &'static str, ports: &[Port]) -> Result<u32, CircuitError> {
     if ports.is_empty() {
         return Err(CircuitError::NoPorts { direction });

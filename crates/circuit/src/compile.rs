@@ -1,13 +1,16 @@
 //! The compiler: circuits to programs.
 //!
-//! Four steps, each linear in the circuit. *Fold*: constants, copies and gates fed twice by one
-//! wire vanish, and INV gates become flags. *Sweep*: gates that no output needs go. *Schedule*
-//! (`schedule`): gates are taken in the order in which they are given, and AND gates that are ready
-//! at one time make a batch. *Place* (`place`): a label's slot is taken over by another once nobody
-//! reads it any more.
+//! Compilation has four steps, each linear in the circuit:
 //!
-//! No step looks at anything but the circuit; all choices are constants of this module, and a
-//! change of one is a change of [`Program::VERSION`].
+//! - *Fold* removes constants, copies and gates whose two inputs are one wire, and turns INV gates
+//!   into flags.
+//! - *Sweep* removes gates that no output needs.
+//! - *Schedule* (`schedule`) takes gates in the given order and batches AND gates that are ready at
+//!   one time.
+//! - *Place* (`place`) reuses the slot of a label once nothing reads the label any more.
+//!
+//! Each step depends on the circuit alone. All choices are constants of this module, and a changed
+//! choice requires a new [`Program::VERSION`].
 
 mod check;
 mod fingerprint;
@@ -25,7 +28,7 @@ use crate::{Circuit, Digest, Output, Program};
 use schedule::schedule;
 use wires::Wires;
 
-/// Whether starting a thread takes less than the circuit's digest does.
+/// Whether computing the circuit's digest takes longer than starting a thread.
 fn is_large(circuit: &Circuit) -> bool {
     circuit.gate_count() >= 1 << 16
 }
@@ -33,20 +36,20 @@ fn is_large(circuit: &Circuit) -> bool {
 impl Program {
     /// Compiles a circuit.
     ///
-    /// Takes four bytes of memory a wire in addition to the circuit and the program, and time
-    /// linear in the number of gates. A large circuit takes three threads, where the platform has
+    /// Takes four bytes of memory a wire in addition to the circuit and the program. Takes time
+    /// linear in the number of gates. A large circuit takes three threads, if the platform has
     /// threads: one orders gates, one places them, and one computes the digest.
     ///
     /// # Panics
     ///
-    /// If the circuit has more than 2^29 wires and outputs: their places would not fit four bytes
-    /// each. Files with as many are refused.
+    /// If the circuit has more than 2^29 wires and outputs, whose places would not fit four bytes
+    /// each. Such files are refused.
     #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
         Self::compile_with(circuit, || circuit.digest())
     }
 
-    /// The same for a caller who may have the circuit's digest already.
+    /// Compiles a circuit whose digest the caller may already have.
     pub(crate) fn compile_with(circuit: &Circuit, digest: impl Fn() -> Digest + Sync) -> Self {
         thread::scope(|scope| {
             let spawn = || thread::Builder::new().spawn_scoped(scope, &digest);
@@ -60,7 +63,7 @@ impl Program {
         })
     }
 
-    /// The program, but for the circuit's digest.
+    /// Returns the program without the circuit's digest.
     fn compile_gates(circuit: &Circuit) -> Self {
         assert!(
             circuit.wire_count() + circuit.output_wires().len() <= Wires::MOST,

@@ -4,15 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use crate::{Circuit, Digest, Program};
 
-/// A circuit with a name, digested and compiled once each, when that is first asked for; its
-/// identity is its circuit's digest. Clones share all of it.
+/// A named circuit whose digest and program are computed once, at their first use. The circuit's
+/// digest is its identity. Clones share all parts.
 #[derive(Clone)]
 pub struct Component {
     name: String,
     body: Arc<Body>,
 }
 
-/// What components of any name share.
+/// The parts that components of different names can share.
 struct Body {
     circuit: Circuit,
     digest: OnceLock<Digest>,
@@ -26,7 +26,7 @@ impl core::fmt::Debug for Component {
 }
 
 impl Component {
-    /// `circuit` as the component `name`.
+    /// Creates a component `name` of `circuit`.
     #[must_use]
     pub fn new(name: impl Into<String>, circuit: Circuit) -> Self {
         let body = Body {
@@ -40,7 +40,7 @@ impl Component {
         }
     }
 
-    /// The same under another name.
+    /// Returns the same component under another name.
     #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {
         Self {
@@ -49,27 +49,27 @@ impl Component {
         }
     }
 
-    /// Its name, for people.
+    /// Returns the name, which is for people only.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its circuit's digest.
+    /// Returns the circuit's digest.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let body = &*self.body;
         *body.digest.get_or_init(|| body.circuit.digest())
     }
 
-    /// The circuit.
+    /// Returns the circuit.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
         &self.body.circuit
     }
 
-    /// The circuit compiled for garbling: at the first call, which takes the time and memory of
-    /// [`Program::compile`]. Of several threads that ask one compiles and the others wait.
+    /// Returns the circuit compiled for garbling. The first call compiles, with the time and memory
+    /// of [`Program::compile`]. If several threads call at once, one compiles and the others wait.
     #[must_use]
     pub fn program(&self) -> &Program {
         let body = &*self.body;
@@ -77,7 +77,7 @@ impl Component {
             .get_or_init(|| Program::compile_with(&body.circuit, || self.digest()))
     }
 
-    /// Whether the program is there already.
+    /// Whether the program has been compiled already.
     #[must_use]
     pub fn is_compiled(&self) -> bool {
         self.body.program.get().is_some()

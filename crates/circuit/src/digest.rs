@@ -1,4 +1,4 @@
-//! Digests: what a circuit, a component or a function is known by.
+//! Digests: the identities of circuits, components and functions.
 //!
 //! A circuit's digest is SHA-256 over these bytes, integers little-endian:
 //!
@@ -14,9 +14,9 @@
 //! | 4 | number of output bits |
 //! | 4 each | the wire of the output bit |
 //!
-//! Every field has a fixed size or stands behind its length, so that no two circuits have the
-//! same bytes. Gates are taken as given: circuits that compute the same in another way, or in
-//! another order, have other digests.
+//! Every field has a fixed size or follows its length, so that no two circuits have the same bytes.
+//! Gates are hashed as given. A circuit that computes the same function by other gates, or by the
+//! same gates in another order, has another digest.
 
 use core::fmt;
 use core::str::FromStr;
@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 use crate::circuit::PackedGate;
 use crate::{Circuit, Port};
 
-/// A SHA-256 digest under a domain tag. Shown as 64 hex digits.
+/// A SHA-256 digest under a domain tag. It is shown as 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
@@ -42,7 +42,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The text is not 64 hex digits.
+/// The error of a text that is not 64 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 hex digits")]
 pub struct NotADigest;
@@ -67,7 +67,8 @@ impl FromStr for Digest {
 const CIRCUIT_TAG: &[u8; 16] = b"tacit circuit v1";
 
 impl Circuit {
-    /// The circuit's digest. Computed at each call: about a second for 100 million gates.
+    /// Returns the circuit's digest. Each call computes it anew, which takes about a second for 100
+    /// million gates.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hash = Sha256::new();
@@ -81,7 +82,7 @@ impl Circuit {
     }
 }
 
-/// A count below 2^32 and then the items, four kibibytes at a time.
+/// Hashes a count below 2^32 and then the items, four kibibytes at a time.
 fn hash_all<const N: usize>(hash: &mut Sha256, mut items: impl ExactSizeIterator<Item = [u8; N]>) {
     hash.update((items.len() as u32).to_le_bytes());
     let mut buffer = [[0; N]; 512];
@@ -98,8 +99,8 @@ fn hash_all<const N: usize>(hash: &mut Sha256, mut items: impl ExactSizeIterator
 fn hash_ports(hash: &mut Sha256, ports: &[Port]) {
     hash.update((ports.len() as u32).to_le_bytes());
     for port in ports {
-        // A name has at most 64 bytes; a type's text at most 22 for its kind and 12 for each of
-        // its at most 8 dimensions.
+        // A name has at most 64 bytes. A type's text has at most 22 bytes for its kind and 12 for
+        // each of its at most 8 dimensions.
         for text in [port.name.as_str(), &port.ty.to_string()] {
             hash.update([text.len() as u8]);
             hash.update(text.as_bytes());

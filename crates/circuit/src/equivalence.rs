@@ -1,11 +1,11 @@
-//! Whether two circuits compute the same.
+//! A test of two circuits for equivalence.
 
 use crate::{Circuit, LANES, Lanes};
 
-/// Input bits up to which every input is tried.
+/// The number of input bits up to which every input is tried.
 const EXHAUSTIVE_BITS: usize = 16;
 
-/// The values of six input bits in 64 lanes that hold all 64 of them.
+/// The values of six input bits in 64 lanes, which cover all 64 combinations.
 const PATTERNS: [Lanes; 6] = [
     0xaaaa_aaaa_aaaa_aaaa,
     0xcccc_cccc_cccc_cccc,
@@ -16,17 +16,17 @@ const PATTERNS: [Lanes; 6] = [
 ];
 
 impl Circuit {
-    /// Looks for an input on which two circuits of equally wide ports differ: all inputs where
-    /// they have at most 16 bits, else `passes` times 64 that look random and depend on nothing
-    /// but the circuits. Gives how many inputs were tried.
+    /// Looks for an input on which two circuits of equally wide ports differ. Tries all inputs if
+    /// they have at most 16 bits. Otherwise tries `passes` times 64 inputs that look random and
+    /// depend on nothing but the circuits. Returns the number of tried inputs.
     ///
     /// # Errors
     ///
-    /// The input, in port order.
+    /// The input on which the circuits differ, in port order.
     ///
     /// # Panics
     ///
-    /// If the circuits have not as many input and output bits as each other.
+    /// If the circuits differ in the number of input bits or output bits.
     pub fn compare(&self, other: &Self, passes: usize) -> Result<u64, Vec<bool>> {
         let bits = self.input_bits();
         assert_eq!(bits, other.input_bits(), "input bits");
@@ -63,8 +63,8 @@ impl Circuit {
     }
 }
 
-/// Words that look random: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
-/// Generators", OOPSLA 2014), from both digests.
+/// Words that look random, from both digests: SplitMix64 (Steele, Lea, Flood, "Fast Splittable
+/// Pseudorandom Number Generators", OOPSLA 2014).
 struct Words(u64);
 
 impl Words {

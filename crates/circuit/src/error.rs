@@ -1,10 +1,10 @@
-//! What can be wrong with a circuit, a value or a circuit file.
+//! The errors of circuits, values and circuit files.
 
 use thiserror::Error;
 
 /// A circuit, type, value or circuit file that is not valid.
 ///
-/// No message shows the content of a value: it may be secret.
+/// No message shows the content of a value, since it may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CircuitError {
@@ -26,7 +26,7 @@ pub enum CircuitError {
         /// The type as text.
         ty: String,
     },
-    /// A port's name that is empty, too long, or has other characters than allowed.
+    /// A port's name that is empty, too long, or contains characters that are not allowed.
     #[error(
         "{port:?} cannot name a port; use a letter and then up to 63 letters, digits and \
          underscores, all ASCII"
@@ -35,7 +35,7 @@ pub enum CircuitError {
         /// The name, cut to 64 characters.
         port: String,
     },
-    /// Two input ports or two output ports of one name.
+    /// Two input ports, or two output ports, with the same name.
     #[error("two {direction} ports are named {port:?}; give each its own name")]
     DuplicatePort {
         /// `input` or `output`.
@@ -49,14 +49,14 @@ pub enum CircuitError {
         /// `input` or `output`.
         direction: &'static str,
     },
-    /// The ports' widths add up to another number than there are wires.
+    /// Ports whose total width is not the number of wires.
     #[error("the {direction} ports are {expected} bits wide together; {found} wires were given")]
     PortWidth {
         /// `input` or `output`.
         direction: &'static str,
-        /// Bits of the ports.
+        /// The number of bits of the ports.
         expected: usize,
-        /// Wires given.
+        /// The number of wires given.
         found: usize,
     },
     /// More wires than a circuit may have.
@@ -75,46 +75,47 @@ pub enum CircuitError {
         /// The number of the wire that the gate drives.
         limit: u32,
     },
-    /// An output that names a wire that is not there.
+    /// An output that names a wire that does not exist.
     #[error("output bit {bit} is wire {wire}, but the circuit has only {wires} wires")]
     OutputWire {
         /// The output bit's number over all ports, from 0.
         bit: usize,
         /// The wire.
         wire: u32,
-        /// Wires of the circuit.
+        /// The number of wires of the circuit.
         wires: u32,
     },
-    /// A value that does not fit its type. Says the kind and length found, never the content.
+    /// A value that does not fit its type. The error states the kind and length found, never the
+    /// content.
     #[error("{at} is of type {ty}: expected {expected}, found {found}")]
     Value {
         /// The port, and the element's index in an array: `key`, `table[3]`, or `the value`.
         at: String,
         /// The type as text.
         ty: String,
-        /// What the type allows.
+        /// The values that the type allows.
         expected: String,
-        /// What was found, without secrets.
+        /// A description of the value found, without secrets.
         found: String,
     },
-    /// Values that are not as many as the circuit has input ports.
+    /// A number of values that is not the number of input ports.
     #[error("the circuit has {expected} input ports; {found} values were given")]
     ValueCount {
-        /// Input ports.
+        /// The number of input ports.
         expected: usize,
-        /// Values given.
+        /// The number of values given.
         found: usize,
     },
     /// A circuit file that breaks its format.
     #[error("line {line}, {field}: expected {expected}, found {found}")]
     File {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// The field: what the number or word stands for.
+        /// The field: the meaning of the number or word.
         field: &'static str,
-        /// What the format allows there.
+        /// The values that the format allows there.
         expected: String,
-        /// What was found.
+        /// The text found.
         found: String,
     },
     /// A circuit file that announces more than the limits allow.
@@ -123,9 +124,9 @@ pub enum CircuitError {
          be trusted"
     )]
     FileLimit {
-        /// Line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is counted.
+        /// The things that are counted.
         what: &'static str,
         /// The limit in force.
         limit: u64,
@@ -135,25 +136,25 @@ pub enum CircuitError {
     /// A file that could not be read or written.
     #[error("{path}: {message}; check that it is there and permitted")]
     Io {
-        /// The file, or `the circuit file` where only a stream is known.
+        /// The file, or `the circuit file` if only a stream is known.
         path: String,
         /// The operating system's message.
         message: String,
     },
-    /// A circuit that a file format has no place for.
+    /// A circuit that a file format cannot represent.
     #[error("{format} takes {expected}; the circuit has {found}")]
     Unwritable {
         /// The format.
         format: &'static str,
-        /// What the format takes.
+        /// The circuits that the format can represent.
         expected: &'static str,
-        /// What the circuit has.
+        /// The property of the circuit that does not fit.
         found: String,
     },
 }
 
 impl CircuitError {
-    /// An error of a stream whose name is not known here.
+    /// Creates the error of a stream whose name is not known here.
     pub(crate) fn stream(error: &std::io::Error) -> Self {
         Self::Io {
             path: "the circuit file".to_owned(),

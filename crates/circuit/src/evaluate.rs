@@ -1,26 +1,26 @@
-//! The plain evaluator: what a circuit computes, without any cryptography. It is the oracle of
-//! everything else.
+//! The plain evaluator: computes a circuit without any cryptography. It is the oracle of everything
+//! else.
 //!
-//! Evaluation is bit-sliced: a wire holds one word, and bit k of every word belongs to instance
-//! k, so that one pass computes 64 instances. Time and memory depend on the circuit alone, never
-//! on the inputs, and the wires are wiped afterwards, since inputs may be secret.
+//! Evaluation is bit-sliced: a wire holds one word, and bit k of every word belongs to instance k,
+//! so that one pass computes 64 instances. Time and memory depend on the circuit alone, never on
+//! the inputs. The wires are wiped afterwards, since inputs may be secret.
 
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Circuit, CircuitError, Port, Value};
 
-/// A word of bit-sliced values: bit k is the value in instance k.
+/// A word of bit-sliced values. Bit k is the value in instance k.
 pub type Lanes = u64;
 
-/// Number of instances that one pass computes.
+/// The number of instances that one pass computes.
 pub const LANES: usize = Lanes::BITS as usize;
 
 impl Circuit {
-    /// The output bits for these input bits, both in port order.
+    /// Returns the output bits for `inputs`, both in port order.
     ///
     /// # Panics
     ///
-    /// If `inputs` are not as many as the circuit has input bits.
+    /// If the number of `inputs` is not the number of input bits.
     #[must_use]
     pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
         let mut lanes: Vec<Lanes> = inputs.iter().map(|&bit| Lanes::from(bit)).collect();
@@ -29,11 +29,11 @@ impl Circuit {
         outputs.into_iter().map(|lane| lane & 1 == 1).collect()
     }
 
-    /// The output bits for each of many inputs, 64 in a pass.
+    /// Returns the output bits for each of many inputs, 64 in a pass.
     ///
     /// # Panics
     ///
-    /// If an instance has not as many bits as the circuit has input bits.
+    /// If the number of bits of an instance is not the number of input bits.
     #[must_use]
     pub fn evaluate_batch<I: AsRef<[bool]>>(&self, instances: &[I]) -> Vec<Vec<bool>> {
         let mut outputs = Vec::with_capacity(instances.len());
@@ -59,19 +59,19 @@ impl Circuit {
         outputs
     }
 
-    /// The output words for these input words: 64 instances at once, bit k of each word being
-    /// instance k.
+    /// Returns the output words for `inputs`. Computes 64 instances at once: bit k of each word
+    /// belongs to instance k.
     ///
     /// # Panics
     ///
-    /// If `inputs` are not as many as the circuit has input bits.
+    /// If the number of `inputs` is not the number of input bits.
     #[must_use]
     pub fn evaluate_lanes(&self, inputs: &[Lanes]) -> Vec<Lanes> {
         assert_eq!(inputs.len(), self.input_bits(), "input bits");
         let mut wires = Vec::with_capacity(self.wire_count());
         wires.extend_from_slice(inputs);
         for gate in self.packed_gates() {
-            // Without a branch on the kind, which no processor foresees.
+            // Avoids a branch on the kind, which no processor predicts.
             let [and, inv] =
                 [gate.is_and(), gate.is_inv()].map(|is| Lanes::from(is).wrapping_neg());
             let [a, b] = gate.wires().map(|wire| wires[wire as usize]);
@@ -86,20 +86,20 @@ impl Circuit {
         outputs
     }
 
-    /// The output values for these input values, one for each port, in order. An input is
-    /// converted to its port's type where [`Value::convert`] can.
+    /// Returns the output values for `inputs`, one for each port, in order. Each input is converted
+    /// to its port's type if [`Value::convert`] can do so.
     ///
     /// # Errors
     ///
-    /// [`CircuitError::ValueCount`] if the values are not as many as the input ports,
-    /// [`CircuitError::Value`] if one does not fit its port.
+    /// [`CircuitError::ValueCount`] if the number of values is not the number of input ports,
+    /// [`CircuitError::Value`] if a value does not fit its port.
     pub fn evaluate_values(&self, inputs: &[Value]) -> Result<Vec<Value>, CircuitError> {
         let bits = self.encode_inputs(inputs)?;
         let outputs = Zeroizing::new(self.evaluate(&bits));
         Ok(self.decode_outputs(&outputs))
     }
 
-    /// The input bits of these input values, one for each port, in order; see
+    /// Returns the input bits of `inputs`, one value for each port, in order. See
     /// [`Circuit::evaluate_values`].
     ///
     /// # Errors
@@ -109,11 +109,11 @@ impl Circuit {
         encode_values(self.inputs().iter(), inputs)
     }
 
-    /// The values of the output ports from all output bits.
+    /// Returns the values of the output ports, given all output bits.
     ///
     /// # Panics
     ///
-    /// If `bits` are not as many as the circuit has output bits.
+    /// If the number of `bits` is not the number of output bits.
     #[must_use]
     pub fn decode_outputs(&self, bits: &[bool]) -> Vec<Value> {
         assert_eq!(bits.len(), self.output_bits(), "output bits");
@@ -121,12 +121,12 @@ impl Circuit {
     }
 }
 
-/// The bits of these values, one for each of the ports, each converted to its port's type.
+/// Returns the bits of `values`, one for each port, each converted to its port's type.
 ///
 /// # Errors
 ///
-/// [`CircuitError::ValueCount`] if the values are not as many as the ports,
-/// [`CircuitError::Value`] if one does not fit its port.
+/// [`CircuitError::ValueCount`] if the number of values is not the number of ports,
+/// [`CircuitError::Value`] if a value does not fit its port.
 pub fn encode_values<'p>(
     ports: impl Iterator<Item = &'p Port> + Clone,
     values: &[Value],
@@ -143,11 +143,11 @@ pub fn encode_values<'p>(
     Ok(bits)
 }
 
-/// The values of these ports from all their bits.
+/// Returns the values of `ports`, given all their bits.
 ///
 /// # Panics
 ///
-/// If `bits` are fewer than the ports are wide.
+/// If `bits` has fewer bits than the ports.
 #[must_use]
 pub fn decode_values<'p>(ports: impl Iterator<Item = &'p Port>, mut bits: &[bool]) -> Vec<Value> {
     let value = |port: &Port| {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::{Gate, Type};
 
-    /// (a, b, carry in) to (sum, carry out, a, NOT a).
+    /// Returns a circuit that maps (a, b, carry in) to (sum, carry out, a, NOT a).
     fn full_adder() -> Circuit {
         let gates = [
             Gate::Xor(0, 2),

@@ -1,33 +1,33 @@
-//! Layers: what a circuit over XOR shares exchanges, and in which order.
+//! Layers: the messages of a circuit over XOR shares, and their order.
 //!
-//! Goldreich, Micali, Wigderson (STOC 1987): XOR and negation are local, and an AND of bits of two
-//! parties takes *crosses*, one for each mixed product. All ANDs of a layer are opened at once.
+//! In GMW (Goldreich, Micali, Wigderson, STOC 1987), XOR and negation are local. An AND of bits of
+//! two parties takes *crosses*, one for each mixed product. All ANDs of a layer are opened at once.
 //! ANDs of a layer with a common operand share its crosses (vector gates: Heath, Kolesnikov,
 //! Peceny, "MOTIF", ASIACRYPT 2020). Both parties compute the same layers from the circuit and the
-//! owners of its ports; `vectors/gmw-schedule.txt` freezes them.
+//! owners of its ports. `vectors/gmw-schedule.txt` freezes them.
 //!
 //! 1. An *operand* is the wire under `Inv` gates and ANDs of a wire with itself, with a parity.
-//! 2. The layer of an input is 0; of an XOR and a local AND the greatest of the operands'; of
-//!    another AND one more.
-//! 3. In a layer each AND goes to the operand that more of its ANDs have, the lower wire if both
-//!    have as many. The groups stand in order of that wire, their ANDs in order of their own, and
-//!    are cut into pieces of 128.
-//! 4. A piece has first the cross that the garbler chooses, then the one that the evaluator
-//!    chooses. A cross without gates is left out.
+//! 2. The layer of an input is 0. The layer of an XOR or a local AND is the greatest of its
+//!   operands' layers. The layer of any other AND is one more than that.
+//! 3. Each AND of a layer joins the group of the operand that more ANDs of the layer have, or of
+//!   the lower wire if both have equally many. The groups are in order of that wire and their ANDs
+//!   in order of their own wires. Groups are cut into pieces of 128.
+//! 4. In a piece, the cross in which the garbler chooses comes first, then the one in which the
+//!   evaluator chooses. A cross without gates is left out.
 //!
-//! Time is linear in the circuit, but for sorting the ANDs of each layer; memory is 17 bytes a wire
-//! and 12 an AND.
+//! Time is linear in the circuit, except for sorting the ANDs of each layer. Memory is 17 bytes a
+//! wire and 12 an AND.
 
 mod group;
 
 use crate::{Circuit, Gate, Owners, Role, Wire};
 pub(crate) use group::LayerAnd;
 
-/// Most ANDs of a cross.
+/// The greatest number of ANDs of a cross.
 pub const CROSS_GATES: usize = 128;
 
-/// A wire, and whether it is negated, in four bytes. What is always 0 stands behind the circuit's
-/// wires.
+/// A wire and whether it is negated, in four bytes. The constant 0 has the number after the
+/// circuit's wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Literal(u32);
 
@@ -48,7 +48,7 @@ impl Literal {
         self.0 & 1 == 1
     }
 
-    /// The wire, and behind it the parity.
+    /// Returns the wire and the parity as bits.
     pub(crate) fn to_bits(self) -> u32 {
         self.0
     }
@@ -58,29 +58,29 @@ impl Literal {
     }
 }
 
-/// The layers of a circuit for some owners of its ports.
+/// The layers of a circuit for given owners of its ports.
 #[derive(Clone, Debug)]
 pub struct Layers {
-    /// For each wire, and what is always 0, the wire that it stands for.
+    /// For each wire, and for the constant 0, the literal of the wire that it stands for.
     under: Vec<Literal>,
     owners: Vec<Owners>,
     layer: Vec<u32>,
-    /// ANDs that need crosses, in order of layers and pieces.
+    /// The ANDs that need crosses, in order of layers and pieces.
     ands: Vec<LayerAnd>,
-    /// For each piece where its ANDs end.
+    /// The end of each piece's ANDs in `ands`.
     pieces: Vec<u32>,
-    /// For each layer, from 0, where its pieces end.
+    /// The end of each layer's pieces in `pieces`, from layer 0 on.
     ends: Vec<u32>,
     live: usize,
 }
 
-/// A correlated OT, hashed, by which the parties multiply a bit of the party that chooses by bits
-/// of the other.
+/// A hashed correlated OT by which the parties multiply a bit of the choosing party by bits of the
+/// other party.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cross {
-    /// The OT's receiver. It opens one bit, the other party as many as there are gates.
+    /// The OT's receiver. It opens one bit, and the other party opens one bit for each gate.
     pub chooser: Role,
-    /// The operand that the gates have in common.
+    /// The common operand of the gates.
     pub common: Wire,
     /// The gates, at most [`CROSS_GATES`].
     pub gates: Vec<CrossGate>,
@@ -89,32 +89,33 @@ pub struct Cross {
 /// An AND of a [`Cross`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossGate {
-    /// The AND's own wire.
+    /// The wire of the AND.
     pub gate: Wire,
-    /// Its other operand.
+    /// The AND's other operand.
     pub other: Wire,
-    /// Whether that is negated.
+    /// Whether the other operand is negated.
     pub negated: bool,
 }
 
-/// What one instance of a circuit exchanges in a layer. Arrays have an entry a [`Role`], by its
-/// number.
+/// The amount that one instance of a circuit exchanges in a layer. Arrays are indexed by the number
+/// of a [`Role`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerOutline {
-    /// OTs, by their sender.
+    /// The number of OTs, by their sender.
     pub ots: [u64; 2],
-    /// Of these the ones with one gate.
+    /// The number of OTs with one gate, which `ots` includes.
     pub narrow_ots: [u64; 2],
-    /// Bits opened, by who sends them.
+    /// The number of opened bits, by their sender.
     pub opened_bits: [u64; 2],
 }
 
 impl Circuit {
-    /// What the circuit exchanges over XOR shares, where `owners_of_ports` own its input ports.
+    /// Computes the layers of the circuit over XOR shares, where `owners_of_ports` own its input
+    /// ports.
     ///
     /// # Panics
     ///
-    /// If there are not as many owners as input ports.
+    /// If the number of owners is not the number of input ports.
     #[must_use]
     pub fn layers(&self, owners_of_ports: &[Owners]) -> Layers {
         let ports = self.inputs().iter();
@@ -143,7 +144,7 @@ impl Layers {
         layers.under.reserve_exact(wires + 1 - layers.under.len());
         layers.layer.reserve_exact(wires + 1 - layers.layer.len());
         let zero = Literal::of(wires as Wire);
-        // What is always 0 is no operand before the last gate is there, so it is found by its
+        // The constant 0 is no operand before the last gate exists, so it is recognized by its
         // number.
         let mut reads = Reads::new(wires);
         for gate in circuit.gates() {
@@ -159,7 +160,8 @@ impl Layers {
         layers
     }
 
-    /// The layer and the owners of an operand, also of what is always 0 while gates are missing.
+    /// Returns the layer and the owners of an operand. Works for the constant 0 even while gates
+    /// are missing.
     fn at(&self, operand: Literal) -> (u32, Owners) {
         let wire = operand.wire() as usize;
         let found = self.layer.get(wire).zip(self.owners.get(wire));
@@ -193,8 +195,8 @@ impl Layers {
         self.owners.push(owners);
     }
 
-    /// Most wires that are live behind a layer: of it or an earlier one, and read by a gate of a
-    /// later one, or under a result.
+    /// Returns the greatest number of wires that are live after a layer. Such a wire is of this
+    /// layer or an earlier one, and a gate of a later layer reads it or a result stands for it.
     fn count_live(&self, circuit: &Circuit, depth: u32, reads: &Reads) -> usize {
         let mut kept = vec![false; self.under.len()];
         for wire in circuit.output_wires() {
@@ -225,17 +227,17 @@ impl Layers {
         counts.max().unwrap_or_default() as usize
     }
 
-    /// The wire that `wire` stands for.
+    /// Returns the literal of the wire that `wire` stands for.
     pub(crate) fn under(&self, wire: Wire) -> Literal {
         self.under[wire as usize]
     }
 
-    /// The number behind the circuit's wires, under which stands what is always 0.
+    /// Returns the number of the constant 0, which follows the circuit's wires.
     pub(crate) fn zero(&self) -> Wire {
         self.under.len() as Wire - 1
     }
 
-    /// Whether `wire`'s own gate computes it: it stands for no other wire.
+    /// Whether `wire`'s own gate computes it, so that it stands for no other wire.
     pub(crate) fn computes(&self, wire: Wire) -> bool {
         self.under(wire).wire() == wire
     }
@@ -248,7 +250,7 @@ impl Layers {
         self.layer[wire as usize]
     }
 
-    /// For each piece of a layer, from 1, its ANDs.
+    /// Iterates over the pieces of a layer, from 1 on, and yields the ANDs of each.
     pub(crate) fn pieces(&self, layer: u32) -> impl Iterator<Item = &[LayerAnd]> {
         let first = layer
             .checked_sub(1)
@@ -260,19 +262,19 @@ impl Layers {
         })
     }
 
-    /// Number of layers that exchange anything.
+    /// Returns the number of layers that exchange messages.
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.ends.len() as u32 - 1
     }
 
-    /// Most wires that are live behind any layer, public ones too.
+    /// Returns the greatest number of wires that are live after any layer, including public ones.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// The crosses of a layer, from 1 to [`Self::depth`], in order.
+    /// Iterates over the crosses of a layer, from 1 to [`Self::depth`], in order.
     pub fn crosses(&self, layer: u32) -> impl Iterator<Item = Cross> {
         self.pieces(layer).flat_map(|ands| {
             let crosses = [Role::Garbler, Role::Evaluator].map(|chooser| self.cross(chooser, ands));
@@ -280,7 +282,8 @@ impl Layers {
         })
     }
 
-    /// The gates of a piece whose common operand `chooser` owns, and the other party the other one.
+    /// Returns the cross with the gates of a piece whose common operand `chooser` owns and whose
+    /// other operand the other party owns.
     fn cross(&self, chooser: Role, ands: &[LayerAnd]) -> Cross {
         let gates = ands.iter().filter(|and| and.is_chosen_by(chooser, self));
         Cross {
@@ -297,7 +300,7 @@ impl Layers {
     }
 }
 
-/// For each wire, and what is always 0, the latest layer whose gates read it.
+/// The latest layer whose gates read each wire, and the constant 0.
 struct Reads(Vec<u32>);
 
 impl Reads {

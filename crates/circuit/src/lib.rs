@@ -1,7 +1,7 @@
 //! Boolean circuits, typed ports and values, and the programs that circuits are compiled to.
 //!
-//! No cryptography but digests. `tacit-components` has circuits worth a name and the optimiser,
-//! `tacit-function` what two parties agree to compute.
+//! This crate has no cryptography but digests. `tacit-components` has named circuits and the
+//! optimiser. `tacit-function` describes the computations that two parties agree on.
 #![forbid(unsafe_code)]
 
 pub mod builder;

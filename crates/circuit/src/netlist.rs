@@ -1,20 +1,22 @@
 //! Netlists: gates under construction, with constants folded and negations kept on edges.
 //!
-//! A [`Literal`] names a node or its negation, so that NOT costs no node, and XOR nodes pull
-//! their inputs' negations out to their own literal. This is the representation that XOR-AND
-//! graphs share in logic synthesis; the builder, the compiler and optimisers stand on it.
+//! A [`Literal`] names a node or its negation, so that NOT costs no node. XOR nodes move the
+//! negations of their inputs to their own literal. This is the representation of XOR-AND graphs in
+//! logic synthesis. The builder, the compiler and optimisers build on it.
 //!
 //! # Invariants
 //!
-//! A node reads nodes of smaller number only; no node reads a constant; the two inputs of a node
-//! are different nodes; the inputs of a XOR node are not negated.
+//! - A node reads only nodes of smaller number.
+//! - No node reads a constant.
+//! - The two inputs of a node are different nodes.
+//! - The inputs of a XOR node are not negated.
 
 mod sharing;
 
 pub use sharing::Sharing;
 
-/// A node's value, its negation, or a constant; in a builder's hands also a late input or its
-/// negation, which is no node yet.
+/// A node's value, its negation, or a constant. In a builder it may also be a late input or its
+/// negation, which is not a node yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Literal(u32);
 
@@ -24,63 +26,64 @@ impl Literal {
     /// The constant one.
     pub const TRUE: Self = Self(u32::MAX);
     const LATE: u32 = 1 << 31;
-    /// Most late inputs.
+    /// The greatest number of late inputs.
     pub(crate) const MAX_LATE: usize = (1 << 30) - 1;
 
-    /// The value of node `node`, which is below `Netlist::MAX_NODES`.
+    /// Returns the value of node `node`, which is below `Netlist::MAX_NODES`.
     pub fn of(node: u32) -> Self {
         debug_assert!((node as usize) < Netlist::MAX_NODES);
         Self(node << 1)
     }
 
-    /// The literal of [`Literal::to_bits`].
+    /// Returns the literal with these bits, the inverse of [`Literal::to_bits`].
     pub(crate) fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// Twice the node's number and the negation; the top bit is set of constants and late inputs
-    /// alone.
+    /// Returns twice the node's number, plus one for a negation. Only constants and late inputs
+    /// have the top bit set.
     pub(crate) fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The constant `value`.
+    /// Returns the constant `value`.
     pub fn constant(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
     }
 
-    /// The late input `number`, which is below [`Literal::MAX_LATE`].
+    /// Returns the late input `number`, which is below [`Literal::MAX_LATE`].
     pub(crate) fn late(number: u32) -> Self {
         Self(Self::LATE | number << 1)
     }
 
-    /// The number of the late input that it names or negates, if it does.
+    /// Returns the number of the late input, if the literal is a late input or its negation.
     pub fn as_late(self) -> Option<u32> {
         let is_late = self.0 & Self::LATE != 0 && self.as_constant().is_none();
         is_late.then_some((self.0 & !Self::LATE) >> 1)
     }
 
-    /// The node it names; of others, a number that no node has.
+    /// Returns the number of the literal's node. For a constant or late input, returns a number
+    /// that no node has.
     pub fn node(self) -> u32 {
         self.0 >> 1
     }
 
-    /// Whether it is the negation of its node.
+    /// Whether the literal is the negation of its node.
     pub fn is_negated(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// The constant that it is, if it is one.
+    /// Returns the constant, if the literal is one.
     pub fn as_constant(self) -> Option<bool> {
         (self.0 >= Self::FALSE.0).then_some(self.is_negated())
     }
 
-    /// The negation, if `condition`.
+    /// Negates the literal if `condition` holds.
     pub fn negated_if(self, condition: bool) -> Self {
         Self(self.0 ^ u32::from(condition))
     }
 
-    /// The same node or constant without its negation.
+    /// Returns the same node or constant without its negation.
     fn positive(self) -> Self {
         Self(self.0 & !1)
     }
@@ -94,7 +97,7 @@ impl core::ops::Not for Literal {
     }
 }
 
-/// What a node is.
+/// A node's kind and inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// An input bit, by its number.
@@ -105,13 +108,14 @@ pub enum Node {
     And(Literal, Literal),
 }
 
-/// A node in eight bytes. Literals of nodes take 31 bits; the top bit of the first word says AND.
+/// A node in eight bytes. The literals of nodes take 31 bits, and the top bit of the first word
+/// marks an AND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedNode([u32; 2]);
 
 impl PackedNode {
     const AND: u32 = 1 << 31;
-    /// A negated literal, which no XOR node has as an input.
+    /// The first word of an input: a negated literal, which no XOR node reads.
     const INPUT: u32 = Self::AND - 1;
 
     pub(crate) fn pack(node: Node) -> Self {
@@ -133,24 +137,24 @@ impl PackedNode {
         }
     }
 
-    /// Both inputs of a gate.
+    /// Returns both inputs of a gate.
     #[inline]
     pub(crate) fn inputs(self) -> Option<[Literal; 2]> {
         let [a, b] = self.0;
         (a != Self::INPUT).then_some([Literal(a & !Self::AND), Literal(b)])
     }
 
-    /// Whether it is an AND gate.
+    /// Whether the node is an AND gate.
     #[inline]
     pub(crate) fn is_and(self) -> bool {
         self.0[0] & Self::AND != 0
     }
 
-    /// The other input of a XOR gate that reads `input`.
+    /// Returns the other input of a XOR gate that reads `input`.
     #[inline]
     pub(crate) fn xor_partner(self, input: Literal) -> Option<Literal> {
         let [a, b] = self.0.map(Literal);
-        // Rarely so, and no processor foresees which kind of node it is.
+        // This is rarely true, and no processor predicts the kind of the node.
         if (a != input) & (b != input) {
             return None;
         }
@@ -161,7 +165,7 @@ impl PackedNode {
         }
     }
 
-    /// For an AND gate that reads `input` or its negation, whether it reads `input`.
+    /// Returns, for an AND gate that reads `input` or its negation, whether it reads `input`.
     #[inline]
     pub(crate) fn and_reads(self, input: Literal) -> Option<bool> {
         let [a, b] = self.0.map(|word| Literal(word & !Self::AND));
@@ -175,27 +179,27 @@ impl PackedNode {
         }
     }
 
-    /// A node as [`Netlist::into_words`] gives it.
+    /// Creates a node from words that [`Netlist::into_words`] returned.
     pub(crate) fn of_words(words: [u32; 2]) -> Self {
         Self(words)
     }
 
-    /// Both words as one.
+    /// Returns both words as one.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.0[0]) << 32 | u64::from(self.0[1])
     }
 }
 
-/// What a gate becomes after folding.
+/// The result of folding a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folded {
-    /// No gate: this literal.
+    /// No gate, but this literal.
     Literal(Literal),
-    /// This gate, its output negated if the flag is set.
+    /// This gate, whose output is negated if the flag is set.
     Gate(Node, bool),
 }
 
-/// The exclusive or of `a` and `b`, without a gate where constants or equal inputs allow.
+/// Returns the exclusive or of `a` and `b`, without a gate if constants or equal inputs allow that.
 #[inline]
 pub(crate) fn fold_xor(a: Literal, b: Literal) -> Folded {
     let negated = a.is_negated() != b.is_negated();
@@ -211,7 +215,7 @@ pub(crate) fn fold_xor(a: Literal, b: Literal) -> Folded {
     }
 }
 
-/// The conjunction of `a` and `b`, without a gate where constants or equal inputs allow.
+/// Returns the conjunction of `a` and `b`, without a gate if constants or equal inputs allow that.
 #[inline]
 pub(crate) fn fold_and(a: Literal, b: Literal) -> Folded {
     let literal = match (a.as_constant(), b.as_constant()) {
@@ -233,25 +237,25 @@ pub struct Netlist {
 }
 
 impl Netlist {
-    /// Most nodes that a netlist may have.
+    /// The greatest number of nodes of a netlist.
     pub(crate) const MAX_NODES: usize = 1 << 30;
 
-    /// Number of nodes, inputs among them.
+    /// Returns the number of nodes, including inputs.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Number of inputs.
+    /// Returns the number of inputs.
     pub(crate) fn inputs(&self) -> u32 {
         self.inputs
     }
 
-    /// What node `node` is.
+    /// Returns node `node`.
     pub fn node(&self, node: u32) -> Node {
         self.nodes[node as usize].unpack()
     }
 
-    /// Node `node` as it is stored.
+    /// Returns node `node` in its stored form.
     pub(crate) fn packed(&self, node: u32) -> PackedNode {
         self.nodes[node as usize]
     }
@@ -263,12 +267,12 @@ impl Netlist {
         self.push(Node::Input(number))
     }
 
-    /// Appends a node as it is; the caller has folded it.
+    /// Appends a node unchanged. The caller has folded it.
     pub(crate) fn push(&mut self, node: Node) -> Literal {
         self.push_packed(PackedNode::pack(node))
     }
 
-    /// Appends a node as it is stored.
+    /// Appends a node in its stored form.
     #[inline]
     pub(crate) fn push_packed(&mut self, node: PackedNode) -> Literal {
         assert!(
@@ -280,12 +284,12 @@ impl Netlist {
         Literal::of(number)
     }
 
-    /// All nodes, packed, in the netlist's own memory.
+    /// Returns all nodes, packed, in the netlist's own memory.
     pub(crate) fn into_words(self) -> Vec<[u32; 2]> {
         self.nodes.into_iter().map(|node| node.0).collect()
     }
 
-    /// For each node whether a root depends on it, or it is an input.
+    /// Returns for each node whether it is an input or a root depends on it.
     #[must_use]
     pub fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
@@ -306,7 +310,7 @@ impl Netlist {
         live
     }
 
-    /// Drops the gates that no root depends on, and renames the roots accordingly. Inputs stay.
+    /// Drops the gates that no root depends on, and renumbers the roots accordingly. Inputs stay.
     pub fn retain_live(&mut self, roots: &mut [Literal]) {
         let live = self.live(roots);
         let mut renamed = vec![0_u32; self.nodes.len()];

@@ -1,34 +1,34 @@
-//! Orderings of wire offsets, for garbling where XOR is free among wires of one offset only.
+//! Orderings of wire offsets, for garbling in which XOR is free only among wires of one offset.
 //!
 //! Kolesnikov, Mohassel and Rosulek, "FleXOR" (CRYPTO 2014), and Gueron, Lindell, Nof and Pinkas,
 //! "Fast garbling of circuits under standard assumptions" (2015), section 5. An ordering φ gives
-//! each wire the index of its offset. It is *monotone* if an AND gate's output lies above its
-//! inputs and a XOR gate's not below them, and *safe* if an AND gate's output lies above every
-//! wire that comes before it. A XOR gate then costs one *translation*, from one offset to another,
-//! for each input whose φ is not the output's.
+//! each wire the index of its offset. It is *monotone* if an AND gate's output is above its inputs
+//! and a XOR gate's output is not below its inputs. It is *safe* if an AND gate's output is above
+//! every wire that comes before it. A XOR gate then costs one *translation* from one offset to
+//! another for each input whose φ differs from the output's.
 //!
-//! - *Monotone* (of the first paper): φ = L − d for inputs and AND outputs, d the most AND gates
-//!   on a path to an output; for XOR outputs the maximum of the inputs.
-//! - *SafeMon1, SafeMon2* (of the second): φ = 0 for inputs, for AND outputs the gate's number
-//!   from 1; XOR outputs begin with the least (1) or the greatest (2) φ that they may have, and
-//!   backwards each takes the least φ of the gates that read it, if it may have that, else the
+//! - *Monotone* (of the first paper): φ = L − d for inputs and AND outputs, where d is the greatest
+//!   number of AND gates on a path to an output. For XOR outputs, φ is the maximum of the inputs.
+//! - *SafeMon1, SafeMon2* (of the second paper): φ = 0 for inputs, and the gate's number from 1 for
+//!   AND outputs. A XOR output starts with the least (1) or the greatest (2) φ allowed. In a pass
+//!   backwards, each XOR output then takes the least φ of the gates that read it if that is
+//!   allowed, and otherwise the maximum of its inputs' start values.
 //!   maximum of what its inputs began with.
+//! An ordering belongs to a [`Program`] and follows the order of its gates, whose negations are
+//! flags and cost nothing. It depends on the program alone, and is computed once and kept with the
+//! program ([`Program::ordering`]).
 //!
-//! An ordering is of a [`Program`], in the order of its gates, whose negations are flags and
-//! cost nothing; it depends on the program alone, and is computed once and kept with it
-//! ([`Program::ordering`]).
-//!
-//! **Inputs.** A program's inputs may come from anywhere, each with an offset of its own. Those
-//! that a XOR gate reads are *bridged*: translated once, as the program begins, to the offset that
-//! φ gives them.
+//! **Inputs.** A program's inputs may come from anywhere, each with its own offset. The inputs that
+//! a XOR gate reads are *bridged*: at the start of the program they are translated once to the
+//! offset that φ gives them.
 //!
 //! # Cost
 //!
-//! Three passes over the gates. What is kept takes 12 bytes a XOR gate, 4 an AND gate and 16 a
-//! translation; 8 a XOR gate and 16 a slot in addition while it is computed. Counting translations
-//! takes two passes, for both safe rules at once, with 8 bytes a XOR gate and 20 a slot, and keeps
+//! Three passes over the gates. The result takes 12 bytes a XOR gate, 4 an AND gate and 16 a
+//! translation. The computation takes 8 more a XOR gate and 16 a slot. Counting translations takes
+//! two passes for both safe rules at once, with 8 bytes a XOR gate and 20 a slot, and keeps
 //! nothing. The pass backwards meets the gates that read a wire before the gate that drives it.
-//! None of them has a lower φ than the wire; those with the same need no translation.
+//! None of them has a lower φ than the wire. Those with the same φ need no translation.
 
 mod phi;
 mod plan;
@@ -37,10 +37,10 @@ mod walk;
 use crate::{Program, XorGate};
 pub(crate) use walk::backwards;
 
-/// How offsets are ordered.
+/// The rule by which offsets are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OrderingRule {
-    /// Monotone and not safe: fewest translations, three rows an AND gate.
+    /// Monotone and not safe, with the fewest translations and three rows an AND gate.
     Monotone,
     /// Safe and monotone, from the least φ.
     SafeMon1,
@@ -48,58 +48,59 @@ pub enum OrderingRule {
     SafeMon2,
 }
 
-/// A translation of a wire, as a XOR gate reads it.
+/// The translation of a wire that a XOR gate reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translation {
     /// The slot that holds the wire.
     pub slot: u32,
-    /// The number of the XOR gate that reads it.
+    /// The number of the XOR gate that reads the wire.
     pub xor: u32,
-    /// Which of the gate's inputs it is: 0 is `a`, 1 is `b`. The upper 31 bits are the
-    /// translation's place among its segment's.
+    /// The input of the gate: 0 is `a`, 1 is `b`. The upper 31 bits are the translation's place
+    /// among those of its segment.
     packed: u32,
-    /// The offset that it gets.
+    /// The offset to which the wire is translated.
     pub offset: u32,
 }
 
 impl Translation {
-    /// Which of the gate's inputs it is: 0 is `a`, 1 is `b`.
+    /// Returns the input of the gate that is translated: 0 is `a`, 1 is `b`.
     #[must_use]
     pub fn side(self) -> u8 {
         (self.packed & 1) as u8
     }
 
-    /// Its place among the translations of its segment, by gate and side.
+    /// Returns the place among the translations of the segment, ordered by gate and side.
     #[must_use]
     pub fn place(self) -> usize {
         (self.packed >> 1) as usize
     }
 }
 
-/// The translation of an input as the program begins, in place.
+/// The translation of an input at the start of the program, in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bridge {
-    /// The input, and its slot.
+    /// The input, which is also its slot.
     pub input: u32,
-    /// The offset that it gets.
+    /// The offset to which the input is translated.
     pub offset: u32,
 }
 
-/// Translations that do not wait for each other, and XOR gates to be computed after them in
-/// order.
+/// Translations that do not depend on each other, followed by XOR gates that are computed in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// How many translations.
+    /// The number of translations.
     pub translations: u32,
-    /// How many XOR gates.
+    /// The number of XOR gates.
     pub xors: u32,
 }
 
-/// A program's translations under an ordering, and how its XOR gates are computed among them.
+/// The translations of a program under an ordering, with the order in which its XOR gates are
+/// computed between them.
 ///
-/// The XOR gates of a batch are cut into levels: first the level's translations, the `i`-th from
-/// its slot into slot `scratch + i` after the program's own, then its gates, some of which read
-/// those slots. All that a level translates is there when the level before has been computed.
+/// The XOR gates of a batch are cut into levels. Each level first translates: its `i`-th
+/// translation goes from its slot into slot `scratch + i`, after the program's own slots. Then come
+/// the level's gates, some of which read those slots. All wires that a level translates are known
+/// once the level before has been computed.
 #[derive(Clone, Debug)]
 pub struct WireOrdering {
     offsets: u32,
@@ -107,11 +108,11 @@ pub struct WireOrdering {
     translations: Vec<Translation>,
     xors: Vec<XorGate>,
     levels: Vec<Level>,
-    /// For each batch, one past its last level.
+    /// The end of each batch's levels.
     batch_levels: Vec<u32>,
-    /// For each segment, one past its last translation.
+    /// The end of each segment's translations.
     segment_translations: Vec<u32>,
-    /// For each AND gate the number of its offset, or [`Self::UNNAMED`].
+    /// The number of the offset of each AND gate's output, or [`Self::UNNAMED`].
     and_offsets: Vec<u32>,
     scratch_slots: u32,
 }
@@ -120,32 +121,32 @@ impl WireOrdering {
     /// The offset of an AND gate's output to which nothing is translated.
     pub const UNNAMED: u32 = u32::MAX;
 
-    /// How many offsets have a number: those that something is translated to and, under the
-    /// monotone rule, those of AND gates' outputs.
+    /// Returns how many offsets have a number. These are the targets of translations and, under the
+    /// monotone rule, the offsets of AND gates' outputs.
     #[must_use]
     pub fn offsets(&self) -> usize {
         self.offsets as usize
     }
 
-    /// Inputs that are translated as the program begins, in order.
+    /// Returns the inputs that are translated at the start of the program, in order.
     #[must_use]
     pub fn bridges(&self) -> &[Bridge] {
         &self.bridges
     }
 
-    /// All translations that XOR gates need, level by level.
+    /// Returns all translations that XOR gates need, level by level.
     #[must_use]
     pub fn translations(&self) -> &[Translation] {
         &self.translations
     }
 
-    /// The XOR gates, level by level. Their slots are the program's and the scratch slots.
+    /// Returns the XOR gates, level by level. Their slots are the program's and the scratch slots.
     #[must_use]
     pub fn xors(&self) -> &[XorGate] {
         &self.xors
     }
 
-    /// The levels of batch `batch`.
+    /// Returns the levels of batch `batch`.
     #[must_use]
     pub fn levels(&self, batch: usize) -> &[Level] {
         let start = batch
@@ -154,7 +155,7 @@ impl WireOrdering {
         &self.levels[start as usize..self.batch_levels[batch] as usize]
     }
 
-    /// Which of [`WireOrdering::translations`] belong to segment `segment`.
+    /// Returns the range of [`WireOrdering::translations`] that belongs to segment `segment`.
     #[must_use]
     pub fn segment_translations(&self, segment: usize) -> core::ops::Range<usize> {
         let ends = &self.segment_translations;
@@ -162,13 +163,13 @@ impl WireOrdering {
         start as usize..ends[segment] as usize
     }
 
-    /// For each AND gate the number of its output's offset, or [`Self::UNNAMED`].
+    /// Returns for each AND gate the number of its output's offset, or [`Self::UNNAMED`].
     #[must_use]
     pub fn and_offsets(&self) -> &[u32] {
         &self.and_offsets
     }
 
-    /// How many slots after the program's own its levels need.
+    /// Returns the number of slots that the levels need after the program's own.
     #[must_use]
     pub fn scratch_slots(&self) -> usize {
         self.scratch_slots as usize
@@ -176,7 +177,8 @@ impl WireOrdering {
 }
 
 impl Program {
-    /// The program's ordering by `rule`: computed when it is first asked for, and kept.
+    /// Returns the program's ordering by `rule`. The first call computes it, and the program keeps
+    /// it.
     #[must_use]
     pub fn ordering(&self, rule: OrderingRule) -> &WireOrdering {
         self.derived.orderings[rule as usize].get_or_init(|| {
@@ -185,9 +187,10 @@ impl Program {
         })
     }
 
-    /// How many [bridges](WireOrdering::bridges) and [translations](WireOrdering::translations)
-    /// the ordering by `rule` has together: counted when it is first asked for, without the
-    /// ordering's plan and for both safe rules at once, and kept.
+    /// Returns the number of [bridges](WireOrdering::bridges) and
+    /// [translations](WireOrdering::translations) of the ordering by `rule` together. The first
+    /// call counts them, for both safe rules at once and without the ordering's plan, and the
+    /// program keeps the counts.
     #[must_use]
     pub fn translation_count(&self, rule: OrderingRule) -> u64 {
         let derived = &self.derived;

@@ -1,31 +1,31 @@
-//! Who owns a bit that is shared by exclusive or.
+//! The owners of a bit that is shared by exclusive or.
 
 use crate::Role;
 
-/// The parties whose shares of a bit may differ from 0: nobody of a public bit, whose value both
-/// parties hold; one party of its own bit; both of a shared bit.
+/// The parties whose shares of a bit may differ from 0. A public bit, whose value both parties
+/// hold, has no owner. A party owns its own bit, and both parties own a shared bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owners(u8);
 
 impl Owners {
-    /// Of a public bit.
+    /// The owners of a public bit: none.
     pub const PUBLIC: Self = Self(0);
-    /// Of a shared bit.
+    /// The owners of a shared bit: both parties.
     pub const BOTH: Self = Self(3);
 
-    /// One party.
+    /// Returns `role` as the only owner.
     #[must_use]
     pub const fn of(role: Role) -> Self {
         Self(1 << role as u8)
     }
 
-    /// The owners of either.
+    /// Returns the owners in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether `role` is one of them.
+    /// Whether `role` is an owner.
     #[must_use]
     pub const fn includes(self, role: Role) -> bool {
         self.0 >> role as u8 & 1 == 1
@@ -37,22 +37,23 @@ impl Owners {
         self.0 == 0
     }
 
-    /// Whether both parties own it.
+    /// Whether both parties own the bit.
     #[must_use]
     pub const fn is_shared(self) -> bool {
         self.0 == 3
     }
 
-    /// Whether `role` is the party that a negation or an added public bit changes the share of:
-    /// the evaluator if it is the only owner, both if nobody is, and else the garbler.
+    /// Whether a negation or an added public bit changes the share of `role`. It changes the
+    /// evaluator's share if the evaluator is the only owner, both shares if there is no owner, and
+    /// the garbler's share otherwise.
     #[must_use]
     pub const fn adds_public(self, role: Role) -> bool {
         let only_evaluator = self.0 == Self::of(Role::Evaluator).0;
         self.is_public() || matches!(role, Role::Evaluator) == only_evaluator
     }
 
-    /// Whether an AND of bits with these owners needs crosses: neither is public, and each party
-    /// owns one of them.
+    /// Whether an AND of bits with these owners needs crosses: neither bit is public, and each
+    /// party owns at least one of them.
     #[must_use]
     pub const fn need_crosses(self, other: Self) -> bool {
         !self.is_public() && !other.is_public() && self.union(other).is_shared()

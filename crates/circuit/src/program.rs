@@ -1,20 +1,20 @@
-//! Programs: what a circuit is compiled to for garbling.
+//! Programs: circuits compiled for garbling.
 //!
-//! A program fixes gate numbers, the order of tables and where each wire's label is kept. Both
-//! parties compute it for themselves from the circuit, so it depends on the circuit and on
-//! [`Program::VERSION`] alone: never on the CPU, the cache or the number of threads.
+//! A program fixes the numbers of gates, the order of tables, and the place of each wire's label.
+//! Each party computes the program from the circuit, so it depends only on the circuit and on
+//! [`Program::VERSION`]: never on the CPU, the cache or the number of threads.
 //!
 //! # Invariants
 //!
-//! A program is built only by `compile`, which guarantees, and tests check, that
+//! Only `compile` builds programs. It guarantees, and tests check:
 //! 1. every slot named is below [`Program::slots`], and is written before it is read;
 //! 2. the AND gates of one batch do not depend on each other: none writes a slot that any gate
 //!    of the same batch reads, and no two write the same slot;
 //! 3. no gate reads one slot twice (AND(x, x), XOR(x, x) and their negations are folded away);
-//! 4. a batch has at most [`Program::MAX_BATCH_ANDS`] AND gates, a segment is a whole number of
-//!    batches and has at most [`Program::MAX_SEGMENT_ANDS`] AND and
-//!    [`Program::MAX_SEGMENT_XORS`] XOR gates;
-//! 5. no INV gate is left: a negation is a flag on the AND input or the output that sees it.
+//! 4. a batch has at most [`Program::MAX_BATCH_ANDS`] AND gates. A segment is a whole number of
+//!   batches and has at most [`Program::MAX_SEGMENT_ANDS`] AND gates and
+//!   [`Program::MAX_SEGMENT_XORS`] XOR gates;
+//! 5. no INV gate is left: a negation is a flag on the AND input or the output that reads it.
 
 use core::ops::Range;
 use std::sync::OnceLock;
@@ -23,10 +23,11 @@ use crate::Digest;
 use crate::ordering::WireOrdering;
 use crate::xor_levels::XorLevels;
 
-/// The bit of an [`AndGate`] input that says "negated"; the other 31 bits are the slot.
+/// The bit of an [`AndGate`] input that marks a negation. The other 31 bits are the slot.
 pub const NEGATED: u32 = 1 << 31;
 
-/// `slots[out] = slots[a] XOR slots[b]`. Executed in order: `out` may be a slot read before.
+/// `slots[out] = slots[a] XOR slots[b]`. XOR gates are executed in order, and `out` may be a slot
+/// that an earlier gate reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct XorGate {
@@ -38,7 +39,7 @@ pub struct XorGate {
     pub out: u32,
 }
 
-/// `slots[out] = (slots[a] ^ na) AND (slots[b] ^ nb)`, the negations in bit 31 of `a` and `b`.
+/// `slots[out] = (slots[a] ^ na) AND (slots[b] ^ nb)`. The negations are in bit 31 of `a` and `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct AndGate {
@@ -50,27 +51,27 @@ pub struct AndGate {
     pub out: u32,
 }
 
-/// XOR gates, in order, and then AND gates that do not wait for each other.
+/// XOR gates, in order, followed by AND gates that do not depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// How many XOR gates.
+    /// The number of XOR gates.
     pub xors: u32,
-    /// How many AND gates.
+    /// The number of AND gates.
     pub ands: u32,
 }
 
-/// A run of batches whose tables travel together.
+/// A run of batches whose tables are sent together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its batches.
+    /// The segment's batches.
     pub batches: Range<usize>,
-    /// Its XOR gates, as numbers: gate `xors.start` is the first.
+    /// The segment's XOR gates, by number: gate `xors.start` is the first.
     pub xors: Range<usize>,
-    /// Its AND gates, as numbers.
+    /// The segment's AND gates, by number.
     pub ands: Range<usize>,
 }
 
-/// Where an output bit comes from.
+/// The source of an output bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A slot's value, negated if the flag is set. One slot may serve several outputs.
@@ -80,7 +81,7 @@ pub enum Output {
         /// Whether the output is the negation of the slot's value.
         negated: bool,
     },
-    /// The circuit computes a constant here.
+    /// A constant that the circuit computes.
     Constant(bool),
 }
 
@@ -98,20 +99,20 @@ pub struct Program {
     pub(crate) derived: Derived,
 }
 
-/// What follows from the rest of a program, each computed when it is first asked for.
+/// Values derived from the rest of a program, each computed at its first use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) xor_levels: OnceLock<XorLevels>,
     pub(crate) private_inputs: OnceLock<u64>,
-    /// By rule.
+    /// The orderings, by rule.
     pub(crate) orderings: [OnceLock<Box<WireOrdering>>; 3],
     pub(crate) monotone_translations: OnceLock<u64>,
-    /// SafeMon1 and SafeMon2.
+    /// The numbers of translations under SafeMon1 and SafeMon2.
     pub(crate) safe_translations: OnceLock<[u64; 2]>,
     head: OnceLock<Box<Program>>,
 }
 
-/// All are equal, since they belong to programs that are compared otherwise.
+/// All values are equal, since the programs that own them are compared by their other fields.
 impl PartialEq for Derived {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -121,20 +122,21 @@ impl PartialEq for Derived {
 impl Eq for Derived {}
 
 impl Program {
-    /// The compiler's version. A change of anything that it decides changes this number.
+    /// The compiler's version. Every change to the compiler's output changes this number.
     pub const VERSION: u16 = 2;
-    /// Most AND gates in a batch.
+    /// The greatest number of AND gates in a batch.
     pub const MAX_BATCH_ANDS: usize = 1024;
-    /// Most AND gates in a segment.
+    /// The greatest number of AND gates in a segment.
     pub const MAX_SEGMENT_ANDS: usize = 2048;
-    /// Most XOR gates in a segment.
+    /// The greatest number of XOR gates in a segment.
     pub const MAX_SEGMENT_XORS: usize = 8192;
 
-    /// Most segments of a program's [head](Program::head).
+    /// The greatest number of segments of a program's [head](Program::head).
     const HEAD_SEGMENTS: usize = 64;
 
-    /// The program's first segments, without outputs: what is measured in place of all of it. The
-    /// program itself where it has few. Copied on the first call, and kept.
+    /// Returns the program's first segments, without outputs. Measurements use them instead of the
+    /// whole program. A program with few segments is its own head. The first call copies the
+    /// segments, and the program keeps the copy.
     #[must_use]
     pub fn head(&self) -> &Self {
         if self.segments.len() <= Self::HEAD_SEGMENTS {
@@ -157,49 +159,50 @@ impl Program {
         })
     }
 
-    /// The digest of the circuit it was compiled from.
+    /// Returns the digest of the circuit from which the program was compiled.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// How many labels are live at once at most. Input bit `i` starts in slot `i`.
+    /// Returns the number of slots, which is the greatest number of labels that are live at once.
+    /// Input bit `i` starts in slot `i`.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots as usize
     }
 
-    /// Number of input bits.
+    /// Returns the number of input bits.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.inputs as usize
     }
 
-    /// All XOR gates, in order; a gate's number is its index.
+    /// Returns all XOR gates, in order. A gate's number is its index.
     #[must_use]
     pub fn xors(&self) -> &[XorGate] {
         &self.xors
     }
 
-    /// All AND gates, in order; a gate's number is its index.
+    /// Returns all AND gates, in order. A gate's number is its index.
     #[must_use]
     pub fn ands(&self) -> &[AndGate] {
         &self.ands
     }
 
-    /// All batches, in order.
+    /// Returns all batches, in order.
     #[must_use]
     pub fn batches(&self) -> &[Batch] {
         &self.batches
     }
 
-    /// All segments, in order. Together they hold every batch once.
+    /// Returns all segments, in order. Together they contain every batch once.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The output bits, in port order.
+    /// Returns the output bits, in port order.
     #[must_use]
     pub fn outputs(&self) -> &[Output] {
         &self.outputs

@@ -1,20 +1,20 @@
-//! Promises: what a component needs of an input beyond its type.
+//! Promises: requirements of a component on an input beyond its type.
 //!
-//! A circuit cannot refuse an input, since a refusal would show something of it. So the owner's
-//! machine holds the input to its promise before anything is sent: whoever reads a value for a
-//! port ([`Port::parse_value`], [`Port::value_from_json`], [`Port::convert_value`]) gets one that
-//! keeps the port's promise, or an error. The peer learns nothing of it, not even whether there
-//! was an error, and gets no proof: an owner who breaks a promise on purpose spoils the result, as
-//! one who lies about its input does.
+//! A circuit cannot refuse an input, since a refusal would reveal something about the input. The
+//! owner's machine therefore checks the promise before it sends anything: reading a value for a
+//! port ([`Port::parse_value`], [`Port::value_from_json`], [`Port::convert_value`]) returns a value
+//! that keeps the port's promise, or an error. The peer learns nothing about the check, not even
+//! whether it failed, and gets no proof. An owner who breaks a promise on purpose spoils the
+//! result, just like one who lies about its input.
 //!
-//! | promise | what the owner's machine does |
+//! | promise | action of the owner's machine |
 //! |---|---|
 //! | [`Set`](Promise::Set) | sorts the numbers; refuses two that are equal |
 //! | [`Ascending`](Promise::Ascending) | refuses another order, and two that are equal |
 //! | [`Within`](Promise::Within) | refuses a number out of the range |
 //! | [`RunCounts`](Promise::RunCounts) | refuses a state that no run has |
 //!
-//! No step branches or indexes on the value, until one is refused.
+//! No step branches or indexes on the value until the value is refused.
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::Zeroizing;
@@ -26,35 +26,36 @@ use crate::{CircuitError, Kind, Port, Type, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Promise {
-    /// An array of different numbers whose order has no meaning. The component takes them in
-    /// ascending order, as bits of an unsigned number.
+    /// An array of distinct numbers whose order has no meaning. The component takes them in
+    /// ascending order, compared as bits of an unsigned number.
     Set,
-    /// The same where the order matters to another reader of the input as well.
+    /// An array of distinct numbers whose order also matters to another reader of the input.
     Ascending,
-    /// A number, or an array of any depth of them, each in this range.
+    /// A number, or a nested array of numbers, each in this range.
     Within {
-        /// Least number.
+        /// The least number.
         least: i64,
-        /// Greatest number.
+        /// The greatest number.
         greatest: i64,
     },
-    /// A state of a [`RunCounter`], or an array of them, each of a run of at most this length.
+    /// A state of a [`RunCounter`], or an array of them. Each belongs to a run of at most this
+    /// length.
     RunCounts {
-        /// Length of the longest run.
+        /// The length of the longest run.
         longest: u32,
     },
 }
 
-/// What was expected and what was found, where a promise is broken.
+/// A broken promise: the expected and the found value.
 struct Broken {
-    /// The element, in an array.
+    /// The index of the element, in an array.
     index: Option<usize>,
     expected: String,
     found: &'static str,
 }
 
 impl Promise {
-    /// The promise that keeps this one and `other`, if there is one.
+    /// Returns the promise that implies both this one and `other`, if there is one.
     #[must_use]
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
@@ -78,7 +79,7 @@ impl Promise {
         }
     }
 
-    /// The same promise of an input that something else reads as well, so that its order counts.
+    /// Returns the same promise for an input that has another reader, so that its order matters.
     #[must_use]
     pub fn with_order(self) -> Self {
         match self {
@@ -87,7 +88,7 @@ impl Promise {
         }
     }
 
-    /// `value`, of type `ty`, as the component takes it.
+    /// Returns `value`, of type `ty`, in the form that the component takes.
     fn upheld(self, ty: &Type, value: Value) -> Result<Value, Broken> {
         match self {
             Self::Set => sorted(ty, &value),
@@ -120,7 +121,8 @@ impl core::fmt::Display for Promise {
 }
 
 impl Port {
-    /// A value that keeps the port's promise, for rehearsals and measurements: the least one.
+    /// Returns the least value without negative numbers that keeps the port's promise, for
+    /// rehearsals and measurements.
     #[must_use]
     pub fn least_value(&self) -> Value {
         let of = element(&self.ty);
@@ -137,7 +139,7 @@ impl Port {
         Value::from_bits(&self.ty, &bits).expect("as many bits as the type has")
     }
 
-    /// `value`, which is of this port's type, as the port's promise has it.
+    /// Returns `value`, which has this port's type, in the form that the port's promise requires.
     pub(crate) fn uphold(&self, value: Value) -> Result<Value, CircuitError> {
         let Some(promise) = self.promise else {
             return Ok(value);
@@ -154,7 +156,7 @@ impl Port {
     }
 }
 
-/// The type of the numbers in arrays of any depth.
+/// Returns the type of the numbers in a nested array.
 fn element(mut ty: &Type) -> &Type {
     while let Kind::Array(of, _) = ty.kind() {
         ty = of;
@@ -162,7 +164,7 @@ fn element(mut ty: &Type) -> &Type {
     ty
 }
 
-/// Numbers of one width, each in limbs from the most significant on; wiped when dropped.
+/// Numbers of one width, each in limbs from the most significant on. They are wiped when dropped.
 struct Numbers {
     limbs: Zeroizing<Vec<u64>>,
     each: usize,
@@ -188,7 +190,7 @@ impl Numbers {
         &self.limbs[index * self.each..][..self.each]
     }
 
-    /// Whether number `a` is greater than number `b`, and whether they are equal.
+    /// Returns whether number `a` is greater than number `b`, and whether they are equal.
     fn compare(&self, a: usize, b: usize) -> (Choice, Choice) {
         let (mut greater, mut equal) = (Choice::from(0), Choice::from(1));
         for (a, b) in self.number(a).iter().zip(self.number(b)) {
@@ -254,7 +256,7 @@ fn is_ascending(ty: &Type, value: &Value) -> Result<(), Broken> {
     })
 }
 
-/// Passes if no element is out.
+/// Checks that no element is out of range.
 fn each(
     ty: &Type,
     value: &Value,
@@ -270,7 +272,7 @@ fn each(
     if !bool::from(any) {
         return Ok(());
     }
-    // The owner is told which it is.
+    // The owner learns the index of the element.
     let index = elements().position(|bits| is_out(bits, signed).into());
     Err(Broken {
         index: index.filter(|_| of != ty),
@@ -279,7 +281,7 @@ fn each(
     })
 }
 
-/// Of numbers of at most 63 bits, which hold every range that is promised.
+/// Whether the number is outside of the range. At most 63 bits suffice for every promised range.
 fn out_of_range(bits: &[bool], signed: bool, least: i64, greatest: i64) -> Choice {
     let width = bits.len().min(63);
     let number = (0..width).fold(0_i64, |number, i| number | i64::from(bits[i]) << i);

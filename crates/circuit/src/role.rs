@@ -1,17 +1,17 @@
 //! The two parties.
 
-/// One of the two parties, by what it does. Files of the stock have its number in a byte.
+/// One of the two parties, named by its role. Stock files contain its number in a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Role {
-    /// Makes the garbled circuit.
+    /// The party that makes the garbled circuit.
     Garbler = 0,
-    /// Evaluates it.
+    /// The party that evaluates the garbled circuit.
     Evaluator = 1,
 }
 
 impl Role {
-    /// The other party.
+    /// Returns the other party.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -20,7 +20,7 @@ impl Role {
         }
     }
 
-    /// The role's name, as the command line has it.
+    /// Returns the role's name as used on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

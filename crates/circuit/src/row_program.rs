@@ -1,25 +1,26 @@
 //! Row programs: circuits over XOR shares, for many instances at once.
 //!
-//! A *row* holds one wire's shares of all instances, bit i of instance i; a program says what to do
-//! with rows, layer by layer. Rows stand in *slots*, which are taken over once nobody reads them
-//! any more. Nothing that is sent depends on slots.
+//! A *row* holds one wire's shares in all instances, where bit i belongs to instance i. A program
+//! lists the operations on rows, layer by layer. Rows are in *slots*, which are reused once nothing
+//! reads them any more. No message depends on slots.
 //!
-//! Layer 0 has only local operations, on inputs. Each layer from 1 on first has pieces: ANDs whose
-//! masked operands are opened ([`Layers`](crate::Layers)). Then come its local operations.
-//! Negations and public bits are folded into them by the rule of [`Owners::adds_public`]. What
-//! nobody reads is left out unless it is opened.
+//! Layer 0 has only local operations, on inputs. Each layer from 1 on starts with pieces: ANDs
+//! whose masked operands are opened ([`Layers`](crate::Layers)). Its local operations follow.
+//! Negations and public bits are folded into them by the rule of [`Owners::adds_public`]. A value
+//! that nothing reads is left out unless it is opened.
 //!
-//! A program takes 12 bytes an XOR or local AND and 8 another AND; making it takes 25 bytes a wire
-//! and 12 such an AND besides, and time linear in the circuit but for [`Layers`](crate::Layers).
+//! A program takes 12 bytes for each XOR or local AND and 8 for each other AND. Making it takes
+//! another 25 bytes a wire and 12 for each of these ANDs. The time is linear in the circuit, except
+//! for [`Layers`](crate::Layers).
 
 mod place;
 
 use crate::{Circuit, LayerOutline, Owners, Role};
 
-/// The slot of a wire that has none, since nobody reads it.
+/// The slot of a wire that has none because nothing reads it.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// A circuit compiled for rows, for some owners of its ports.
+/// A circuit compiled for rows, for given owners of its ports.
 #[derive(Clone, Debug)]
 pub struct RowProgram {
     live: usize,
@@ -31,28 +32,28 @@ pub struct RowProgram {
     pieces: Vec<PieceShape>,
     gates: Vec<RowGate>,
     operations: Vec<RowOperation>,
-    /// For each layer, from 0, where its pieces, its gates and its operations end.
+    /// The ends of each layer's pieces, gates and operations, from layer 0 on.
     ends: Vec<[u32; 3]>,
     outlines: Vec<LayerOutline>,
 }
 
-/// The common operand of a piece, and its number of gates.
+/// The common operand of a piece and the number of its gates.
 #[derive(Clone, Copy, Debug)]
 struct PieceShape {
     common: u32,
     gates: u8,
-    /// Gates of the cross that each party chooses.
+    /// The number of gates of the cross that each party chooses.
     widths: [u8; 2],
 }
 
-/// ANDs of a layer with a common operand x, at most [`CROSS_GATES`](crate::CROSS_GATES), and their
+/// ANDs of a layer with a common operand x, at most [`CROSS_GATES`](crate::CROSS_GATES), with their
 /// one or two crosses.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'p> {
     /// The slot of x.
     pub common: u32,
-    /// Gates of the cross that each party chooses, by its number; 0 where it is left out. The
-    /// garbler's cross comes first.
+    /// The number of gates of the cross that each party chooses, by the party's number. It is 0 for
+    /// a cross that is left out. The garbler's cross comes first.
     pub widths: [usize; 2],
     /// The gates, in order.
     pub gates: &'p [RowGate],
@@ -61,26 +62,27 @@ pub struct Piece<'p> {
 /// An AND of a [`Piece`], in eight bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RowGate {
-    /// The slot of y, and bits: x is negated; the garbler, the evaluator inverts its share of y.
+    /// The slot of y, and three bits: x is negated; the garbler inverts its share of y; the
+    /// evaluator does.
     other: u32,
-    /// The result's slot, and a bit for each party that chooses a cross with this gate.
+    /// The slot of the result, and a bit for each party that chooses a cross with this gate.
     result: u32,
 }
 
 impl RowGate {
-    /// The slot of the other operand, y.
+    /// Returns the slot of the other operand, y.
     #[must_use]
     pub fn other(self) -> usize {
         (self.other >> 3) as usize
     }
 
-    /// The slot of the result. It may be that of an operand that nobody reads any more.
+    /// Returns the slot of the result. It may be that of an operand that nothing reads any more.
     #[must_use]
     pub fn result(self) -> usize {
         (self.result >> 2) as usize
     }
 
-    /// Whether the common operand is negated: each party then adds its share of y, with y's
+    /// Whether the common operand is negated. If so, each party adds its share of y, with y's
     /// negation, to its product.
     #[must_use]
     pub fn negates_common(self) -> bool {
@@ -100,19 +102,19 @@ impl RowGate {
     }
 }
 
-/// What a party does without a message to make a row of one or two.
+/// A local action that makes a row from one or two rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowAction {
-    /// The exclusive or of those of the two rows that count, inverted or not.
+    /// The exclusive or of the selected rows, optionally inverted.
     Xor {
-        /// Whether the first row counts.
+        /// Whether the first row is included.
         first: bool,
-        /// Whether the second row counts.
+        /// Whether the second row is included.
         second: bool,
         /// Whether the result is inverted.
         invert: bool,
     },
-    /// The conjunction of the two rows, each inverted or not.
+    /// The conjunction of the two rows, each optionally inverted.
     And {
         /// Whether the first row is inverted.
         invert_first: bool,
@@ -124,26 +126,26 @@ pub enum RowAction {
 /// A local operation, in twelve bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RowOperation {
-    /// The slots of the operands, each with three bits for a party: what it does.
+    /// The slots of the operands. Each also holds three bits with the action of one party.
     operands: [u32; 2],
-    /// The result's slot, and whether it is a conjunction.
+    /// The slot of the result, and whether the operation is a conjunction.
     result: u32,
 }
 
 impl RowOperation {
-    /// The slots of both operands.
+    /// Returns the slots of both operands.
     #[must_use]
     pub fn operands(self) -> [usize; 2] {
         self.operands.map(|operand| (operand >> 3) as usize)
     }
 
-    /// The slot of the result. It may be that of an operand that nobody reads any more.
+    /// Returns the slot of the result. It may be that of an operand that nothing reads any more.
     #[must_use]
     pub fn result(self) -> usize {
         (self.result >> 1) as usize
     }
 
-    /// What `role` does.
+    /// Returns the action of `role`.
     #[must_use]
     pub fn action(self, role: Role) -> RowAction {
         let bits = self.operands[role as usize];
@@ -163,71 +165,73 @@ impl RowOperation {
     }
 }
 
-/// Where a bit of a result is after the last layer.
+/// The location of a result bit after the last layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowResult {
-    /// The slot.
+    /// The slot of the wire.
     pub slot: u32,
-    /// Whether the bit is the negation of the wire in that slot; who inverts its share of it says
-    /// [`Owners::adds_public`].
+    /// Whether the bit is the negation of the wire in that slot. [`Owners::adds_public`] tells
+    /// which party inverts its share.
     pub negated: bool,
 }
 
 impl RowProgram {
-    /// The circuit's program, where `owners_of_ports` own its input ports.
+    /// Compiles a circuit whose input ports are owned by `owners_of_ports`.
     ///
     /// # Panics
     ///
-    /// If there are not as many owners as input ports, or more than 2^29 rows are live at once.
+    /// If the number of owners is not the number of input ports, or more than 2^29 rows are live at
+    /// once.
     #[must_use]
     pub fn compile(circuit: &Circuit, owners_of_ports: &[Owners]) -> Self {
         place::place(circuit, &circuit.layers(owners_of_ports))
     }
 
-    /// Number of layers that exchange anything.
+    /// Returns the number of layers that exchange messages.
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.ends.len() as u32 - 1
     }
 
-    /// Most wires that are live behind any layer, public ones too:
-    /// [`Layers::live`](crate::Layers::live).
+    /// Returns the greatest number of wires that are live after any layer, including public ones,
+    /// as [`Layers::live`](crate::Layers::live) does.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots as usize
     }
 
-    /// The slot that holds only zeros, from before layer 0 to the end, if one has to.
+    /// Returns the slot that holds only zeros, from before layer 0 to the end, if there is one.
     #[must_use]
     pub fn zero_slot(&self) -> Option<u32> {
         self.zero
     }
 
-    /// The slot of each input bit before layer 0, in port order, [`NO_SLOT`] if nobody reads it.
+    /// Returns the slot of each input bit before layer 0, in port order, or [`NO_SLOT`] if nothing
+    /// reads it.
     #[must_use]
     pub fn inputs(&self) -> &[u32] {
         &self.inputs
     }
 
-    /// Where each bit of the results is after the last layer, in port order.
+    /// Returns the location of each result bit after the last layer, in port order.
     #[must_use]
     pub fn results(&self) -> &[RowResult] {
         &self.results
     }
 
-    /// Who owns each bit of the results, in port order.
+    /// Returns the owners of each result bit, in port order.
     #[must_use]
     pub fn owners_of_results(&self) -> &[Owners] {
         &self.owners_of_results
     }
 
-    /// The pieces of a layer, in the order in which their bits are opened.
+    /// Iterates over the pieces of a layer, in the order in which their bits are opened.
     pub fn pieces(&self, layer: u32) -> impl Iterator<Item = Piece<'_>> {
         let [pieces, gates, _] = self.begin(layer);
         let mut gate = gates;
@@ -243,13 +247,13 @@ impl RowProgram {
         })
     }
 
-    /// The local operations of a layer, in order. They come after its pieces.
+    /// Returns the local operations of a layer, in order. They follow its pieces.
     #[must_use]
     pub fn operations(&self, layer: u32) -> &[RowOperation] {
         &self.operations[self.begin(layer)[2]..self.ends[layer as usize][2] as usize]
     }
 
-    /// What one instance exchanges in a layer.
+    /// Returns the amount that one instance exchanges in a layer.
     #[must_use]
     pub fn outline(&self, layer: u32) -> LayerOutline {
         self.outlines[layer as usize]

@@ -1,4 +1,4 @@
-//! Numbers of what is prepared ahead.
+//! Numbers of prepared material.
 
 use core::fmt;
 
@@ -7,24 +7,24 @@ use core::fmt;
 pub struct Span {
     /// The first number.
     pub first: u64,
-    /// How many there are.
+    /// How many numbers there are.
     pub count: u64,
 }
 
 impl Span {
-    /// The number after the last.
+    /// Returns the number after the last.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.count)
     }
 
-    /// Whether `number` is one of them.
+    /// Whether the span contains `number`.
     #[must_use]
     pub fn contains(&self, number: u64) -> bool {
         (self.first..self.end()).contains(&number)
     }
 
-    /// The numbers that are in both.
+    /// Returns the numbers that are in both spans.
     #[must_use]
     pub fn common(&self, other: Self) -> Option<Self> {
         let first = self.first.max(other.first);

@@ -1,29 +1,29 @@
-//! What a circuit costs: gates of each kind and depths.
+//! The cost of a circuit: gates of each kind and depths.
 
 use crate::Circuit;
 
-/// Counts and depths of a [`Circuit`], over the gates as given.
+/// The counts and depths of a [`Circuit`], over the gates as given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Input bits.
+    /// The number of input bits.
     pub input_bits: usize,
-    /// Output bits.
+    /// The number of output bits.
     pub output_bits: usize,
-    /// AND gates.
+    /// The number of AND gates.
     pub and: usize,
-    /// XOR gates.
+    /// The number of XOR gates.
     pub xor: usize,
-    /// INV gates.
+    /// The number of INV gates.
     pub inv: usize,
-    /// Gates of any kind on the longest path from an input to any gate.
+    /// The number of gates on the longest path from an input to any gate.
     pub depth: u32,
-    /// AND gates on the path from an input to any gate that has most of them.
+    /// The greatest number of AND gates on a path from an input to any gate.
     pub and_depth: u32,
 }
 
 impl Circuit {
-    /// The circuit's statistics; one pass, eight bytes of memory a wire.
+    /// Returns the circuit's statistics. Takes one pass and eight bytes of memory a wire.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics {
@@ -31,7 +31,7 @@ impl Circuit {
             output_bits: self.output_bits(),
             ..Statistics::default()
         };
-        // Per wire: the depth and the AND-depth at which it is known.
+        // The depth and the AND depth of each wire.
         let mut depths = vec![(0_u32, 0_u32); self.input_bits()];
         depths.reserve_exact(self.gate_count());
         for gate in self.packed_gates() {

@@ -1,4 +1,4 @@
-//! The types of ports: how a bus of wires is read as a value.
+//! The types of ports: the interpretation of a bus of wires as a value.
 //!
 //! | text | value | width in bits |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | `bits[n]` | a string of bits, index 0 first | n |
 //! | `uN` | an unsigned integer | N |
 //! | `iN` | a signed integer in two's complement | N |
-//! | `fixed[i,f]` | a signed number: i bits before the point, sign included, f behind | i + f |
+//! | `fixed[i,f]` | a signed number: i bits before the point with the sign, f after it | i + f |
 //! | `bytes[n]` | a byte string | 8n |
 //! | `T[n]` | n values of type T, index 0 first | n · width of T |
 //!
@@ -17,7 +17,7 @@ use core::str::FromStr;
 
 use crate::{Circuit, CircuitError};
 
-/// A port's type. Every value of this Rust type is valid: its width is from 1 to
+/// A port's type. Every value of this Rust type is valid and has a width from 1 to
 /// [`Circuit::MAX_WIRES`] bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Type {
@@ -25,7 +25,7 @@ pub struct Type {
     width: u32,
 }
 
-/// What a [`Type`] is.
+/// The kind of a [`Type`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// One bit.
@@ -38,9 +38,9 @@ pub enum Kind {
     Signed(u32),
     /// A signed fixed-point number: an integer in two's complement, divided by 2^`fraction`.
     Fixed {
-        /// Bits before the binary point, the sign among them.
+        /// The number of bits before the binary point, including the sign.
         integer: u32,
-        /// Bits behind the binary point.
+        /// The number of bits after the binary point.
         fraction: u32,
     },
     /// A string of this many bytes.
@@ -50,23 +50,23 @@ pub enum Kind {
 }
 
 impl Type {
-    /// One bit.
+    /// The type of one bit.
     pub const BIT: Self = Self {
         kind: Kind::Bit,
         width: 1,
     };
-    /// Widest integer, and widest fixed-point number, in bits: enough for RSA-4096 and a bound
-    /// on the quadratic work of printing one in decimal.
+    /// The width of the widest integer or fixed-point number, in bits. It is enough for RSA-4096,
+    /// and bounds the quadratic work of printing a number in decimal.
     pub const MAX_NUMBER_BITS: u32 = 4096;
-    /// Deepest nesting of arrays.
+    /// The greatest nesting depth of arrays.
     pub const MAX_DIMENSIONS: usize = 8;
 
-    /// A type of this kind.
+    /// Creates a type of this kind.
     ///
     /// # Errors
     ///
-    /// A size is 0, a number is wider than [`Type::MAX_NUMBER_BITS`], arrays are nested deeper
-    /// than [`Type::MAX_DIMENSIONS`], or the whole is wider than [`Circuit::MAX_WIRES`].
+    /// A size is 0, a number is wider than [`Type::MAX_NUMBER_BITS`], arrays are nested deeper than
+    /// [`Type::MAX_DIMENSIONS`], or the type is wider than [`Circuit::MAX_WIRES`].
     pub fn new(kind: Kind) -> Result<Self, CircuitError> {
         let width = match &kind {
             Kind::Bit => Some(1),
@@ -89,30 +89,30 @@ impl Type {
         }
     }
 
-    /// `bits[n]`.
+    /// Returns the type `bits[n]`.
     ///
     /// # Panics
     ///
-    /// On a size that [`Type::new`] refuses. This and the next constructors are for sizes that a
-    /// program writes down; sizes from a file go through [`Type::new`] or [`str::parse`].
+    /// If [`Type::new`] refuses the size. This constructor and the next ones are for sizes written
+    /// in a program. Sizes from a file go through [`Type::new`] or [`str::parse`].
     #[must_use]
     pub fn bits(n: usize) -> Self {
         Self::written(Kind::Bits(size(n)))
     }
 
-    /// `uN`. Panics as [`Type::bits`] does.
+    /// Returns the type `uN`. Panics like [`Type::bits`].
     #[must_use]
     pub fn unsigned(bits: usize) -> Self {
         Self::written(Kind::Unsigned(size(bits)))
     }
 
-    /// `iN`. Panics as [`Type::bits`] does.
+    /// Returns the type `iN`. Panics like [`Type::bits`].
     #[must_use]
     pub fn signed(bits: usize) -> Self {
         Self::written(Kind::Signed(size(bits)))
     }
 
-    /// `fixed[integer,fraction]`. Panics as [`Type::bits`] does.
+    /// Returns the type `fixed[integer,fraction]`. Panics like [`Type::bits`].
     #[must_use]
     pub fn fixed(integer: usize, fraction: usize) -> Self {
         Self::written(Kind::Fixed {
@@ -121,31 +121,31 @@ impl Type {
         })
     }
 
-    /// `bytes[n]`. Panics as [`Type::bits`] does.
+    /// Returns the type `bytes[n]`. Panics like [`Type::bits`].
     #[must_use]
     pub fn bytes(n: usize) -> Self {
         Self::written(Kind::Bytes(size(n)))
     }
 
-    /// An array of `n` values of this type. Panics as [`Type::bits`] does.
+    /// Returns the type of an array of `n` values of this type. Panics like [`Type::bits`].
     #[must_use]
     pub fn array(self, n: usize) -> Self {
         Self::written(Kind::Array(Box::new(self), size(n)))
     }
 
-    /// What it is.
+    /// Returns the kind of the type.
     #[must_use]
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
 
-    /// Width in bits, from 1 to [`Circuit::MAX_WIRES`].
+    /// Returns the width in bits, from 1 to [`Circuit::MAX_WIRES`].
     #[must_use]
     pub fn width(&self) -> usize {
         self.width as usize
     }
 
-    /// How deep arrays are nested: 0 for anything else.
+    /// Returns the nesting depth of arrays, which is 0 for all other types.
     fn dimensions(&self) -> usize {
         let (mut ty, mut dimensions) = (self, 0);
         while let Kind::Array(of, _) = &ty.kind {
@@ -161,7 +161,7 @@ impl Type {
 
 const MAX_WIDTH: u64 = Circuit::MAX_WIRES as u64;
 
-/// A size for [`Type::written`]; what does not fit becomes a size that is refused.
+/// Converts a size for [`Type::written`]. A size that does not fit becomes one that is refused.
 fn size(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
@@ -172,7 +172,7 @@ fn number_width(a: u32, b: u32) -> Option<u64> {
         .map(u64::from)
 }
 
-/// A kind as text, also one that no type has.
+/// A kind as text. It may be a kind that no type has.
 struct Shown<'a>(&'a Kind);
 
 impl fmt::Display for Shown<'_> {
@@ -226,7 +226,7 @@ impl FromStr for Type {
     }
 }
 
-/// The part of a type's text that is not yet read.
+/// The part of a type's text that has not been read yet.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -236,7 +236,7 @@ impl<'a> Rest<'a> {
         taken
     }
 
-    /// What stands between the next two square brackets.
+    /// Returns the text between the next two square brackets.
     fn bracketed(&mut self) -> Option<&'a str> {
         let (inside, rest) = self.0.strip_prefix('[')?.split_once(']')?;
         self.0 = rest;
@@ -253,8 +253,8 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// A number as [`fmt::Display`] writes it: no sign, no leading zero, so that every type has one
-/// text.
+/// Parses a number as [`fmt::Display`] writes it, without sign or leading zeros, so that every type
+/// has one text only.
 fn number(text: &str) -> Option<u32> {
     let canonical = text == "0" || text.starts_with(|c: char| matches!(c, '1'..='9'));
     text.parse().ok().filter(|_| canonical)

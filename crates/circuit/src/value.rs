@@ -1,13 +1,13 @@
-//! Values: what a port holds, as bits, as text, as JSON and as Rust numbers.
+//! Values of ports, as bits, as text, as JSON and as Rust numbers.
 //!
-//! The bits of a value, wire 0 first: a number starts at its least significant bit; a byte
-//! string keeps its order and each byte starts at its least significant bit; a bit string and
-//! an array start at index 0.
+//! Bits of a value are ordered by wire, from wire 0. A number starts at its least significant bit.
+//! A byte string keeps its order, and each byte starts at its least significant bit. A bit string
+//! or an array starts at index 0.
 //!
-//! A value may be secret. It is wiped when dropped, `Debug` shows its type alone, `==` takes
-//! constant time, and errors say kinds and lengths, never contents. Reading and printing text
-//! takes time that depends on the text's length and form, which the text's owner does on their
-//! own machine; conversions to and from bits neither branch nor index on the value.
+//! A value may be secret. It is wiped when dropped, `Debug` shows only its type, `==` takes
+//! constant time, and errors state kinds and lengths, never contents. The time to read or print
+//! text depends on the length and form of the text, but the text's owner does this on its own
+//! machine. Conversions to and from bits neither branch nor index on the value.
 
 use core::fmt;
 
@@ -31,26 +31,26 @@ pub use unique::UniqueJson;
 #[derive(Clone)]
 pub struct Value {
     ty: Type,
-    /// The bits, eight a byte, the first in the least significant bit; padded with zeros.
+    /// The bits, eight to a byte, the first in the least significant bit. Zeros pad the last byte.
     packed: Vec<u8>,
 }
 
 impl Value {
-    /// The value of this type that `text` writes, as on a command line: numbers in decimal or as
-    /// `0x…`, byte strings in hex (`0x` or not), bit strings as zeros and ones with index 0
-    /// first, arrays as JSON lists.
+    /// Parses a value of this type, as written on a command line. Numbers are in decimal or `0x…`,
+    /// byte strings in hex (with or without `0x`), bit strings are zeros and ones with index 0
+    /// first, and arrays are JSON lists.
     ///
     /// # Errors
     ///
-    /// [`CircuitError::Value`] where the text has another form or length than the type, or the
-    /// number is out of range.
+    /// [`CircuitError::Value`] if the text has another form or length than the type, or the number
+    /// is out of range.
     pub fn parse(ty: &Type, text: &str) -> Result<Self, CircuitError> {
         Reader::read(THE_VALUE, ty, |reader| reader.text(ty, text))
     }
 
-    /// The value of this type that `json` writes: numbers below 2^53 as numbers or strings and
-    /// greater ones as strings, `bit` also as `true` or `false`, byte and bit strings as strings,
-    /// arrays as lists.
+    /// Reads a value of this type from JSON. Numbers below 2^53 are numbers or strings, and greater
+    /// ones are strings. A `bit` may also be `true` or `false`. Byte and bit strings are strings,
+    /// and arrays are lists.
     ///
     /// # Errors
     ///
@@ -61,11 +61,11 @@ impl Value {
         })
     }
 
-    /// The value of this type with these bits.
+    /// Creates the value of this type with these bits.
     ///
     /// # Errors
     ///
-    /// [`CircuitError::Value`] if the bits are not as many as the type's width.
+    /// [`CircuitError::Value`] if the number of bits is not the type's width.
     pub fn from_bits(ty: &Type, bits: &[bool]) -> Result<Self, CircuitError> {
         Reader::read(THE_VALUE, ty, |reader| {
             if bits.len() != ty.width() {
@@ -77,12 +77,12 @@ impl Value {
         })
     }
 
-    /// An array of these values.
+    /// Creates an array of these values.
     ///
     /// # Errors
     ///
-    /// [`CircuitError::Value`] if a value is of another type than the first,
-    /// [`CircuitError::TypeSize`] if there is none or the array is too large.
+    /// [`CircuitError::Value`] if a value has another type than the first,
+    /// [`CircuitError::TypeSize`] if `elements` is empty or the array is too large.
     pub fn array(elements: &[Self]) -> Result<Self, CircuitError> {
         let of = elements.first().map_or(Type::BIT, |first| first.ty.clone());
         let length = u32::try_from(elements.len()).unwrap_or(u32::MAX);
@@ -101,19 +101,19 @@ impl Value {
         })
     }
 
-    /// Its type.
+    /// Returns the type of the value.
     #[must_use]
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
-    /// Its bits, wire 0 first; wiped when dropped.
+    /// Returns the bits, wire 0 first. They are wiped when dropped.
     #[must_use]
     pub fn to_bits(&self) -> Zeroizing<Vec<bool>> {
         Zeroizing::new((0..self.ty.width()).map(|i| self.bit(i)).collect())
     }
 
-    /// The elements of an array; nothing for any other type.
+    /// Returns the elements of an array. Returns nothing for other types.
     #[must_use]
     pub fn elements(&self) -> Vec<Self> {
         let Kind::Array(of, n) = self.ty.kind() else {
@@ -158,43 +158,44 @@ impl PartialEq for Value {
 impl Eq for Value {}
 
 impl Port {
-    /// [`Value::parse`] for this port, whose name the error gives, held to the port's
-    /// [`Promise`](crate::Promise).
+    /// Parses a value for this port like [`Value::parse`], and applies the port's
+    /// [`Promise`](crate::Promise). Errors contain the port's name.
     ///
     /// # Errors
     ///
-    /// As [`Value::parse`], or the value breaks the promise.
+    /// Those of [`Value::parse`], or the value breaks the promise.
     pub fn parse_value(&self, text: &str) -> Result<Value, CircuitError> {
         let read = Reader::read(&self.name, &self.ty, |reader| reader.text(&self.ty, text));
         self.uphold(read?)
     }
 
-    /// [`Value::from_json`] for this port, whose name the error gives, held to its promise.
+    /// Reads a value for this port like [`Value::from_json`], and applies the port's promise.
+    /// Errors contain the port's name.
     ///
     /// # Errors
     ///
-    /// As [`Port::parse_value`].
+    /// Those of [`Port::parse_value`].
     pub fn value_from_json(&self, json: &serde_json::Value) -> Result<Value, CircuitError> {
         self.value_from(HostValue::Json(json))
     }
 
-    /// The value that another language gives for this port, whose name the error gives, held to
-    /// its promise.
+    /// Reads a value that another language gives for this port, and applies the port's promise.
+    /// Errors contain the port's name.
     ///
     /// # Errors
     ///
-    /// As [`Port::parse_value`].
+    /// Those of [`Port::parse_value`].
     pub fn value_from(&self, given: HostValue<'_>) -> Result<Value, CircuitError> {
         let read = Reader::read(&self.name, &self.ty, |reader| reader.given(&self.ty, given));
         self.uphold(read?)
     }
 
-    /// [`Value::convert`] to this port's type, held to its promise; the error gives the port's
-    /// name.
+    /// Converts a value to this port's type like [`Value::convert`], and applies the port's
+    /// promise. Errors contain the port's name.
     ///
     /// # Errors
     ///
-    /// As [`Value::convert`], or the value breaks the promise.
+    /// Those of [`Value::convert`], or the value breaks the promise.
     pub fn convert_value(&self, value: &Value) -> Result<Value, CircuitError> {
         let read = Reader::read(&self.name, &self.ty, |reader| reader.value(&self.ty, value));
         self.uphold(read?)
@@ -203,7 +204,7 @@ impl Port {
 
 const THE_VALUE: &str = "the value";
 
-/// Reads a value bit by bit and knows where it is, for errors.
+/// Reads a value bit by bit and tracks the position for errors.
 struct Reader<'a> {
     /// The port's name, or [`THE_VALUE`].
     at: &'a str,
@@ -250,7 +251,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Packed bits that are wiped unless they are finished. They never grow past their capacity, so
-/// that no copy of them is left behind.
+/// that no copy of them remains in memory.
 struct Bits {
     packed: Zeroizing<Vec<u8>>,
     length: usize,

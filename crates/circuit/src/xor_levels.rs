@@ -1,50 +1,52 @@
-//! XOR gates by level, for schemes under which a XOR costs cipher calls: gates that do not wait
-//! for each other share the cipher's pipelines.
+//! XOR gates by level, for schemes in which a XOR costs cipher calls. Gates that do not depend on
+//! each other share the cipher's pipelines.
 //!
-//! Derived from the program alone, once, and kept with it ([`Program::xor_levels`]).
+//! The levels are derived from the program alone, once, and kept with it ([`Program::xor_levels`]).
 
 use core::mem;
 
 use crate::ordering::backwards;
 use crate::{AndGate, NEGATED, Output, Program, XorGate};
 
-/// A program's XOR gates, batch by batch in levels of gates that do not wait for each other.
+/// A program's XOR gates, batch by batch, in levels of gates that do not depend on each other.
 ///
 /// # Invariants
 ///
-/// Taking a batch's gates in this order, in any steps within the parts of a level that read all
-/// their inputs before they write, computes what the program's own order does:
-/// 1. a gate's level is above the levels of the batch's gates that write what it reads;
-/// 2. a slot is not written before earlier readers of its last value have their turn.
+/// Executing a batch's gates in this order gives the same results as the program's own order. The
+/// gates of a part of a level may be executed in steps of any size that read all their inputs
+/// before they write:
+/// 1. a gate's level is above the levels of the batch's gates that write its inputs;
+/// 2. a slot is not written before all earlier readers of its previous value.
 ///
-/// Each level begins with its gates whose input `b` is *private*: the output of a gate, read by
-/// this gate and by nothing else, and no output of the program. The inputs of a gate are exchanged
-/// if that makes `b` private.
+/// Each level begins with its gates whose input `b` is *private*: the output of a gate that only
+/// this gate reads and that is no output of the program. The inputs of a gate are swapped if that
+/// makes `b` private.
 #[derive(Clone, Debug)]
 pub struct XorLevels {
     gates: Vec<XorGate>,
     levels: Vec<XorLevel>,
-    /// For each batch, how many levels it and those before it have.
+    /// The number of levels of each batch and all batches before it.
     ends: Vec<u32>,
 }
 
-/// How many gates a level has.
+/// The numbers of gates of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XorLevel {
-    /// Gates whose input `b` has no other use; these come first.
+    /// The number of gates whose input `b` has no other use. These come first.
     pub private: u32,
-    /// All others.
+    /// The number of all other gates.
     pub shared: u32,
 }
 
 impl XorLevels {
-    /// The gates, in the order of levels. A batch has the same range of them as of the program's.
+    /// Returns the gates, in the order of levels. A batch's gates have the same range here as in
+    /// the program.
     #[must_use]
     pub fn gates(&self) -> &[XorGate] {
         &self.gates
     }
 
-    /// The levels of batch number `batch`.
+    /// Returns the levels of batch number `batch`.
     #[must_use]
     pub fn levels(&self, batch: usize) -> &[XorLevel] {
         let start = batch.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -84,15 +86,16 @@ impl XorLevels {
 }
 
 impl Program {
-    /// The XOR gates by level. Computed on the first call, in time linear in the gates, and kept:
-    /// 12 bytes a gate.
+    /// Returns the XOR gates by level. The first call computes them, in time linear in the gates,
+    /// and the program keeps them, in 12 bytes a gate.
     #[must_use]
     pub fn xor_levels(&self) -> &XorLevels {
         self.derived.xor_levels.get_or_init(|| XorLevels::of(self))
     }
 
-    /// How many XOR gates have a private input, which is what [`XorLevel::private`] adds up to.
-    /// Counted on the first call, without the levels, and kept.
+    /// Returns the number of XOR gates with a private input, which is the sum of
+    /// [`XorLevel::private`]. The first call counts them, without the levels, and the program keeps
+    /// the count.
     #[must_use]
     pub fn private_inputs(&self) -> u64 {
         *self
@@ -102,7 +105,8 @@ impl Program {
     }
 }
 
-/// Which value each slot has: inputs come first, then outputs of gates in the program's order.
+/// The value that each slot holds, by number. Inputs come first, then outputs of gates in the
+/// program's order.
 struct Values {
     in_slot: Vec<u32>,
     count: u32,
@@ -130,7 +134,7 @@ impl Values {
     }
 }
 
-/// How often each value is used; two stands for more as well.
+/// The number of uses of each value. Two means two or more.
 struct Uses(Vec<u8>);
 
 impl Uses {
@@ -139,7 +143,7 @@ impl Uses {
     fn of(program: &Program) -> Self {
         let count = program.inputs() + program.xors().len() + program.ands().len();
         let mut uses = Self(vec![0; count]);
-        // Whoever calls the program may use an input elsewhere.
+        // The caller of the program may use an input elsewhere.
         uses.0[..program.inputs()].fill(Self::MANY);
         let mut values = Values::new(program);
         let (mut xors, mut ands) = (program.xors(), program.ands());
@@ -174,12 +178,12 @@ impl Uses {
     }
 }
 
-/// How many XOR gates have a private input, by one pass backwards: what reads a value comes before
-/// the gate that writes it.
+/// Returns the number of XOR gates with a private input. A single pass backwards meets the readers
+/// of a value before the gate that writes it.
 fn private_inputs(program: &Program) -> u64 {
-    /// Nothing uses a slot's value so far.
+    /// Nothing uses the slot's value so far.
     const NONE: u32 = u32::MAX;
-    /// Not a single XOR gate, whose number would stand here.
+    /// The user is not a single XOR gate, whose number would be the entry.
     const OTHER: u32 = u32::MAX - 1;
     let mut uses = vec![NONE; program.slots()];
     for output in program.outputs() {
@@ -188,7 +192,7 @@ fn private_inputs(program: &Program) -> u64 {
         }
     }
     let gates = program.xors().len();
-    // The last entry takes NONE and OTHER, so that the loop has no branch.
+    // The last entry absorbs NONE and OTHER, so that the loop has no branch.
     let mut has_private = vec![false; gates + 1];
     let written = |uses: &mut [u32], has_private: &mut [bool], out: u32| {
         let user = mem::replace(&mut uses[out as usize], NONE);
@@ -215,18 +219,18 @@ fn private_inputs(program: &Program) -> u64 {
     has_private.map(|&has| u64::from(has)).sum()
 }
 
-/// Sorts the gates of a batch after the other.
+/// Sorts the gates of one batch after another.
 struct Sorter {
     sorted: XorLevels,
-    /// For each slot, what the open batch did with it so far.
+    /// The reads and writes of each slot in the open batch so far.
     slots: Vec<Touched>,
-    /// Which batch is open; counted from one.
+    /// The number of the open batch, from one.
     batch: u32,
-    /// Its gates, and the rank of each.
+    /// The batch's gates, and the rank of each.
     gates: Vec<(u32, XorGate)>,
 }
 
-/// The ranks at which gates of a batch last read and wrote a slot; 0 where none did.
+/// The ranks of the gates of a batch that last read and wrote a slot, or 0 if none did.
 #[derive(Clone, Copy, Default)]
 struct Touched {
     batch: u32,
@@ -253,8 +257,8 @@ impl Sorter {
         self.gates.clear();
     }
 
-    /// Takes the batch's next gate. Its rank is twice its level, counted from one, and one more if
-    /// its input b is not private.
+    /// Takes the batch's next gate. Its rank is twice its level, counted from one, plus one if its
+    /// input b is not private.
     fn push(&mut self, gate: XorGate, private: bool) {
         let second = u32::from(!private);
         let [a, b, out] = [gate.a, gate.b, gate.out].map(|slot| self.touched(slot));
@@ -281,7 +285,7 @@ impl Sorter {
         *touched
     }
 
-    /// Appends the batch's gates, level by level. The sort keeps the order of equals.
+    /// Appends the batch's gates, level by level. The sort is stable.
     fn end(&mut self) {
         self.gates.sort_by_key(|(rank, _)| *rank);
         let sorted = &mut self.sorted;

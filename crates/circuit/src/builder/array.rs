@@ -12,11 +12,11 @@ pub struct Array<H> {
 }
 
 impl<H> Array<H> {
-    /// The array of these values.
+    /// Creates an array of `items`.
     ///
     /// # Panics
     ///
-    /// If there are none, or their types differ.
+    /// If `items` is empty or the types of its values differ.
     #[must_use]
     pub fn new<'b>(items: Vec<H>) -> Self
     where
@@ -30,14 +30,14 @@ impl<H> Array<H> {
         Self { items }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an array is never empty")]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Its values, in order.
+    /// Iterates over the values, in order.
     pub fn iter(&self) -> core::slice::Iter<'_, H> {
         self.items.iter()
     }

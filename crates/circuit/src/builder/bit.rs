@@ -25,19 +25,22 @@ impl<'b> Bit<'b> {
         self.builder
     }
 
-    /// What it is: in the netlist, or a late input that no gate read as yet.
+    /// Returns the literal of this bit: one in the netlist, or a late input that no gate has read
+    /// yet.
     #[must_use]
     pub fn literal(self) -> Literal {
         self.literal
     }
 
-    /// What it is in the netlist, which gets an input for it where it was a late one.
+    /// Returns the literal of this bit in the netlist. A late input becomes an input of the netlist
+    /// here.
     #[must_use]
     pub fn settled(self) -> Literal {
         self.builder.settled(self.literal)
     }
 
-    /// `if_one` where this bit is one, else `if_zero`, of any one type. Costs an AND gate a bit.
+    /// Returns `if_one` if this bit is one and `if_zero` otherwise. Both may be of any one type.
+    /// Costs one AND gate a bit.
     ///
     /// # Panics
     ///
@@ -55,7 +58,7 @@ impl<'b> Bit<'b> {
         H::from_bus(&ty, selected).expect("a bus of the type's own width")
     }
 
-    /// The value, if it is known to be constant.
+    /// Returns the value if it is known to be constant.
     #[must_use]
     pub fn as_constant(self) -> Option<bool> {
         self.literal.as_constant()

@@ -1,4 +1,4 @@
-//! Buses: strings of bits, and what every wide handle is made of.
+//! Buses: strings of bits, on which every wide handle is built.
 
 use core::fmt;
 use core::ops::Range;
@@ -8,7 +8,7 @@ use super::{Bit, Builder, Handle, shallow};
 use crate::netlist::Literal;
 use crate::{Kind, Type};
 
-/// A string of bits; bit 0 is the least significant where that means something.
+/// A string of bits. Bit 0 is the least significant if the string stands for a number.
 ///
 /// The bitwise operators take two buses of one width and panic on others. `^` and `!` cost no AND
 /// gate; `&` and `|` cost one a bit. Slices, shifts and rotations by constants cost nothing.
@@ -27,11 +27,11 @@ impl<'b> Bus<'b> {
         &self.literals
     }
 
-    /// The bus of these bits, bit 0 first.
+    /// Creates a bus of `bits`, bit 0 first.
     ///
     /// # Panics
     ///
-    /// If a bit is of another builder.
+    /// If a bit belongs to another builder.
     #[must_use]
     pub fn from_bits(builder: &'b Builder, bits: impl IntoIterator<Item = Bit<'b>>) -> Self {
         let literal = |bit: Bit<'b>| {
@@ -41,42 +41,42 @@ impl<'b> Bus<'b> {
         Self::new(builder, bits.into_iter().map(literal).collect())
     }
 
-    /// The bus of these constants, bit 0 first.
+    /// Creates a bus of constant bits, bit 0 first.
     #[must_use]
     pub fn constant(builder: &'b Builder, bits: impl IntoIterator<Item = bool>) -> Self {
         Self::new(builder, bits.into_iter().map(Literal::constant).collect())
     }
 
-    /// The builder of the circuit.
+    /// Returns the builder of the circuit.
     #[must_use]
     pub fn builder(&self) -> &'b Builder {
         self.builder
     }
 
-    /// Number of bits.
+    /// Returns the number of bits.
     #[must_use]
     pub fn width(&self) -> usize {
         self.literals.len()
     }
 
-    /// Bit `index`.
+    /// Returns bit `index`.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If `index` is not below the width.
     #[must_use]
     pub fn bit(&self, index: usize) -> Bit<'b> {
         Bit::new(self.builder, self.literals[index])
     }
 
-    /// Its bits, in order.
+    /// Iterates over the bits, bit 0 first.
     pub fn bits(&self) -> impl DoubleEndedIterator<Item = Bit<'b>> + ExactSizeIterator + '_ {
         self.literals
             .iter()
             .map(|&literal| Bit::new(self.builder, literal))
     }
 
-    /// The bits of `range`.
+    /// Returns the bits of `range`.
     ///
     /// # Panics
     ///
@@ -86,7 +86,7 @@ impl<'b> Bus<'b> {
         Self::new(self.builder, self.literals[range].to_vec())
     }
 
-    /// This bus and, after its last bit, `upper`.
+    /// Returns the bits of this bus followed by those of `upper`.
     #[must_use]
     pub fn concat(&self, upper: &Self) -> Self {
         self.builder.assert_owns(upper.builder);
@@ -96,7 +96,7 @@ impl<'b> Bus<'b> {
         )
     }
 
-    /// Bits moved `by` places up, zeros below; the width stays.
+    /// Moves the bits `by` places up and fills with zeros below. The width stays.
     #[must_use]
     pub fn shift_up(&self, by: usize) -> Self {
         let by = by.min(self.width());
@@ -104,7 +104,7 @@ impl<'b> Bus<'b> {
         Self::new(self.builder, [&vec![Literal::FALSE; by], kept].concat())
     }
 
-    /// Bits moved `by` places down, `fill` above; the width stays.
+    /// Moves the bits `by` places down and fills with `fill` above. The width stays.
     #[must_use]
     pub fn shift_down(&self, by: usize, fill: Bit<'b>) -> Self {
         self.builder.assert_owns(fill.builder());
@@ -115,7 +115,7 @@ impl<'b> Bus<'b> {
         )
     }
 
-    /// Bits moved `by` places up, those that leave above coming in below.
+    /// Moves the bits `by` places up. Bits that leave at the top come in at the bottom.
     #[must_use]
     pub fn rotate_up(&self, by: usize) -> Self {
         let mut rotated = self.clone();
@@ -125,7 +125,7 @@ impl<'b> Bus<'b> {
         rotated
     }
 
-    /// Whether all bits are one, by a balanced tree. Costs an AND gate less than the width.
+    /// Whether all bits are one, by a balanced tree. Costs one AND gate less than the width.
     #[must_use]
     pub fn all(&self) -> Bit<'b> {
         let mut level: Vec<Bit<'b>> = self.bits().collect();
@@ -143,7 +143,8 @@ impl<'b> Bus<'b> {
         level.pop().unwrap_or_else(|| self.builder.constant(true))
     }
 
-    /// For each bit whether it and all before it are one. Costs an AND gate less than the width.
+    /// Returns for each bit whether it and all bits before it are one. Costs one AND gate less than
+    /// the width.
     #[must_use]
     pub fn prefix_ands(&self) -> Self {
         if self.builder.is_shallow() {
@@ -157,20 +158,20 @@ impl<'b> Bus<'b> {
         Self::from_bits(self.builder, bits.collect::<Vec<_>>())
     }
 
-    /// Its bits, the last first.
+    /// Returns the bits in reverse order.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let literals = self.literals.iter().rev().copied().collect();
         Self::new(self.builder, literals)
     }
 
-    /// Whether any bit is one. Costs an AND gate less than the width.
+    /// Whether any bit is one. Costs one AND gate less than the width.
     #[must_use]
     pub fn any(&self) -> Bit<'b> {
         !(!self).all()
     }
 
-    /// Whether both are equal. Costs an AND gate less than the width.
+    /// Whether both buses are equal. Costs one AND gate less than the width.
     ///
     /// # Panics
     ///

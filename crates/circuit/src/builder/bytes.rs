@@ -13,7 +13,7 @@ pub struct Bytes<'b>(Bus<'b>);
 wraps_bus!(Bytes);
 
 impl<'b> Bytes<'b> {
-    /// A constant string.
+    /// Creates a constant string.
     #[must_use]
     pub fn constant(builder: &'b Builder, bytes: &[u8]) -> Self {
         let bits = bytes
@@ -22,11 +22,11 @@ impl<'b> Bytes<'b> {
         Self(Bus::constant(builder, bits))
     }
 
-    /// These bytes, each of 8 bits.
+    /// Creates a string of `bytes`, each of 8 bits.
     ///
     /// # Panics
     ///
-    /// If one has another width.
+    /// If a byte has another width.
     #[must_use]
     pub fn from_bytes<'a>(
         builder: &'b Builder,
@@ -42,34 +42,34 @@ impl<'b> Bytes<'b> {
         Self(Bus::from_bits(builder, bits))
     }
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.width() / 8
     }
 
-    /// Whether there is no byte.
+    /// Whether the string is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Byte `index`, of 8 bits.
+    /// Returns byte `index`, an integer of 8 bits.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If `index` is not below the length.
     #[must_use]
     pub fn byte(&self, index: usize) -> UInt<'b> {
         UInt::new(self.0.slice(8 * index..8 * index + 8))
     }
 
-    /// Its bytes, in order.
+    /// Iterates over the bytes, in order.
     pub fn bytes(&self) -> impl DoubleEndedIterator<Item = UInt<'b>> + ExactSizeIterator + '_ {
         (0..self.len()).map(|index| self.byte(index))
     }
 
-    /// The bytes of `range`.
+    /// Returns the bytes of `range`.
     ///
     /// # Panics
     ///
@@ -79,23 +79,23 @@ impl<'b> Bytes<'b> {
         Self(self.0.slice(8 * range.start..8 * range.end))
     }
 
-    /// This string and then `tail`.
+    /// Returns this string followed by `tail`.
     #[must_use]
     pub fn concat(&self, tail: &Self) -> Self {
         Self(self.0.concat(&tail.0))
     }
 
-    /// The string read as a number whose first byte is the most significant.
+    /// Reads the string as a number whose first byte is the most significant.
     #[must_use]
     pub fn to_uint_be(&self) -> UInt<'b> {
         UInt::new(swap_bytes(&self.0))
     }
 
-    /// The string of a number's bytes, the most significant first.
+    /// Returns the bytes of a number, the most significant first.
     ///
     /// # Panics
     ///
-    /// If the number's width is no multiple of 8.
+    /// If the number's width is not a multiple of 8.
     #[must_use]
     pub fn from_uint_be(number: &UInt<'b>) -> Self {
         assert_eq!(number.width() % 8, 0, "bits past the last whole byte");

@@ -1,4 +1,4 @@
-//! Choice: the least and the greatest of several values, and tables with a secret index.
+//! Selection: the least and the greatest of several values, and tables with a secret index.
 
 use super::columns::bits_for;
 use super::{Array, Bit, Bus, Handle, Int, UInt};
@@ -12,7 +12,7 @@ pub trait Ordered<'b>: Handle<'b> {
     /// If the types differ.
     fn at_most(&self, other: &Self) -> Bit<'b>;
 
-    /// The lesser of the two. Costs two AND gates a bit.
+    /// Returns the lesser of the two values. Costs two AND gates a bit.
     ///
     /// # Panics
     ///
@@ -22,7 +22,7 @@ pub trait Ordered<'b>: Handle<'b> {
         self.at_most(other).select(self, other)
     }
 
-    /// The greater of the two. Costs two AND gates a bit.
+    /// Returns the greater of the two values. Costs two AND gates a bit.
     ///
     /// # Panics
     ///
@@ -32,8 +32,8 @@ pub trait Ordered<'b>: Handle<'b> {
         self.at_most(other).select(other, self)
     }
 
-    /// Both, the lesser first. Costs two AND gates a bit: one for the comparison and one that
-    /// exchanges a bit of each.
+    /// Returns both values, the lesser first. Costs two AND gates a bit: one for the comparison,
+    /// and one that exchanges a bit of each value.
     ///
     /// # Panics
     ///
@@ -56,7 +56,8 @@ impl<'b> Ordered<'b> for Int<'b> {
     }
 }
 
-/// `(b, a)` where `condition` is one, otherwise `(a, b)`. Costs an AND gate a bit for both.
+/// Returns `(b, a)` if `condition` is one and `(a, b)` otherwise. Costs one AND gate a bit for both
+/// values together.
 ///
 /// # Panics
 ///
@@ -76,10 +77,11 @@ pub fn exchange_if<'b, H: Handle<'b>>(condition: Bit<'b>, a: &H, b: &H) -> (H, H
 }
 
 impl<'b, H: Handle<'b>> Array<H> {
-    /// The value at `index`; an index past the end gives the last value.
+    /// Returns the value at `index`. An index past the end selects the last value.
     ///
-    /// A tree of selections: costs n − 1 AND gates a bit for n values, and less where values are
-    /// constant. Bits of the index that no value needs cost their OR and a selection more.
+    /// The lookup is a tree of selections. It costs n − 1 AND gates a bit for n values, and fewer
+    /// if values are constant. If the index has more bits than the table needs, it also costs their
+    /// OR and one more selection.
     ///
     /// # Panics
     ///
@@ -100,7 +102,7 @@ impl<'b, H: Handle<'b>> Array<H> {
         let last = level[level.len() - 1].clone();
         for k in 0..index_bits {
             let bit = index.bus().bit(k);
-            // Where the table ends within a pair, the last value stands for what is missing.
+            // If the level ends within a pair, the last value replaces the missing one.
             let pairs = level.chunks(2);
             level = pairs
                 .map(|pair| bit.select(pair.get(1).unwrap_or(&last), &pair[0]))
@@ -112,33 +114,34 @@ impl<'b, H: Handle<'b>> Array<H> {
 }
 
 impl<'b, H: Ordered<'b>> Array<H> {
-    /// The least value. Costs two AND gates a bit for each value but one.
+    /// Returns the least value. Costs two AND gates a bit for each value but one.
     #[must_use]
     pub fn least(&self) -> H {
         tournament(self, |a, b| a.min(b))
     }
 
-    /// The greatest value. Costs two AND gates a bit for each value but one.
+    /// Returns the greatest value. Costs two AND gates a bit for each value but one.
     #[must_use]
     pub fn greatest(&self) -> H {
         tournament(self, |a, b| a.max(b))
     }
 
-    /// The index of the least value, the first of them where there are several, in as few bits
-    /// as it takes, and the value itself.
+    /// Returns the index of the least value, in as few bits as needed, and the value itself. Of
+    /// several least values it returns the first.
     #[must_use]
     pub fn arg_min(&self) -> (UInt<'b>, H) {
         self.arg_best(|a, b| a.at_most(b))
     }
 
-    /// The index of the greatest value, the first of them where there are several, in as few
-    /// bits as it takes, and the value itself.
+    /// Returns the index of the greatest value, in as few bits as needed, and the value itself. Of
+    /// several greatest values it returns the first.
     #[must_use]
     pub fn arg_max(&self) -> (UInt<'b>, H) {
         self.arg_best(|a, b| b.at_most(a))
     }
 
-    /// `keeps` says whether an earlier value stays against a later one.
+    /// Returns the winner of a tournament. `keeps` says whether an earlier value wins against a
+    /// later one.
     fn arg_best(&self, keeps: impl Fn(&H, &H) -> Bit<'b>) -> (UInt<'b>, H) {
         let builder = self[0].to_bus().builder();
         let width = bits_for(self.len() - 1);
@@ -164,7 +167,7 @@ impl<'b, H: Ordered<'b>> Array<H> {
     }
 }
 
-/// The last of a knock-out tournament in the array's order.
+/// Returns the winner of a knock-out tournament in the array's order.
 fn tournament<'b, H: Handle<'b>>(array: &Array<H>, best: impl Fn(&H, &H) -> H) -> H {
     let mut level: Vec<H> = array.iter().cloned().collect();
     while level.len() > 1 {

@@ -1,13 +1,13 @@
 //! Sums of many bits of different weights, resolved once.
 //!
-//! Every product, dot product and count ends in the same question: what is the sum of these bits,
-//! each of weight ±2^k, modulo 2^width? Bits are collected by their place, and full adders of one
-//! AND gate each turn three bits of one place into one of it and one of the next. An AND gate
-//! thus takes one bit away, and a sum of m bits costs about m less its width.
+//! Every product, dot product and count reduces to one problem: add bits of weight ±2^k modulo
+//! 2^width. Bits are collected by their place. A full adder of one AND gate turns three bits of one
+//! place into one bit of that place and one bit of the next. An AND gate thus removes one bit, and
+//! a sum of m bits costs about m AND gates less the width of the sum.
 //!
-//! A bit of negative weight is its negation of positive weight less a constant:
-//! −x·2^k = ¬x·2^k − 2^k. Constants are added up outside of the circuit, and the bits that are
-//! left of them mostly cost nothing (see `add_column`).
+//! A bit of negative weight is its negation with positive weight, less a constant: −x·2^k = ¬x·2^k
+//! − 2^k. Constants are added up outside of the circuit. The bits of their sum mostly cost nothing
+//! (see `add_column`).
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(super) struct Columns<'b> {
     constant: Vec<bool>,
 }
 
-/// How the bits of a bus that is added are read.
+/// The reading of a bus that is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// As an unsigned integer.
@@ -32,7 +32,7 @@ pub(super) enum Reading {
 }
 
 impl<'b> Columns<'b> {
-    /// The sum of nothing, of `width` bits.
+    /// Creates an empty sum of `width` bits.
     pub(super) fn new(builder: &'b Builder, width: usize) -> Self {
         Self {
             builder,
@@ -41,7 +41,7 @@ impl<'b> Columns<'b> {
         }
     }
 
-    /// How many places there are.
+    /// Returns the number of places.
     pub(super) fn width(&self) -> usize {
         self.columns.len()
     }
@@ -133,7 +133,7 @@ impl<'b> Columns<'b> {
     }
 }
 
-/// Bits that a number from 0 to `greatest` takes, at least one.
+/// Returns the number of bits of a number from 0 to `greatest`, at least one.
 pub(super) fn bits_for(greatest: usize) -> usize {
     (usize::BITS - greatest.leading_zeros()).max(1) as usize
 }

@@ -6,11 +6,12 @@ use super::columns::{Columns, bits_for};
 use super::{Array, Bus, Handle, UInt};
 
 impl<'b> Bus<'b> {
-    /// How many bits are one, in as few bits as the width can need.
+    /// Returns the number of ones, in as many bits as the greatest count needs.
     ///
-    /// Full adders take three bits of one weight to one of it and one of the next (Boyar and
-    /// Peralta, "The exact multiplicative complexity of the Hamming weight function", ECCC 2005):
-    /// n bits cost n less the number of ones in n as a binary number, which is the least possible.
+    /// A full adder turns three bits of one weight into one bit of that weight and one bit of the
+    /// next (Boyar and Peralta, "The exact multiplicative complexity of the Hamming weight
+    /// function", ECCC 2005). For n bits the cost is n less the number of ones in the binary form
+    /// of n, which is the least possible.
     #[must_use]
     pub fn count_ones(&self) -> UInt<'b> {
         let mut sum = Columns::new(self.builder(), bits_for(self.width()));
@@ -22,8 +23,8 @@ impl<'b> Bus<'b> {
 }
 
 impl<H> Array<H> {
-    /// The sums of the first value, of the first two, and so on to all, each wrapping. Costs an
-    /// addition for each value but one.
+    /// Returns the wrapping sums of the first value, of the first two values, and so on up to all.
+    /// Costs one addition for each value but one.
     #[must_use]
     pub fn prefix_sums<'b>(&self) -> Self
     where

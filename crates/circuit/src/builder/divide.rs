@@ -1,30 +1,32 @@
 //! Division with remainder.
 //!
 //! Non-restoring division keeps the trial difference T = P − D of a partial remainder P and the
-//! divisor D, negative or not; the next one is 2T + a − D or 2T + a + D, by T's sign. Adding or
-//! subtracting by a secret bit costs no more than adding, since the choice is a XOR.
+//! divisor D, which may be negative. The next difference is 2T + a − D or 2T + a + D, depending on
+//! T's sign. Adding or subtracting by a secret bit costs no more than adding, since the choice is a
+//! XOR.
 //!
-//! Two things make it half as large. After i steps P has i bits at most, so that D ≥ 2^i alone
-//! says that T is negative, and one chain of ORs says it for all steps. Otherwise T fits into
-//! i + 1 bits. T is therefore kept modulo 2^(i + 1) only: the next T needs no more of it, and where
-//! its top bit is not its sign, D ≥ 2^i is.
+//! Two ideas halve the circuit. First, P has at most i bits after i steps. If D ≥ 2^i, T is
+//! therefore negative, and one chain of ORs computes this for all steps. Otherwise T fits into i +
+//! 1 bits. Second, T is therefore kept modulo 2^(i + 1) only. The next T needs no more, and T's top
+//! bit can differ from its sign only if D ≥ 2^i.
 //!
-//! Cost for n bits: n(n + 1)/2 for the differences and 2(n − 1) for the quotient's bits; 2n − 1
-//! more for the remainder. With signs, n − 1 for each magnitude and each result besides.
+//! For n bits the differences cost n(n + 1)/2 AND gates and the bits of the quotient 2(n − 1). The
+//! remainder costs 2n − 1 more. With signs, each magnitude and each result costs n − 1 more.
 //!
 //! # Division by zero
 //!
-//! It is no error, since an error would have to be visible. The quotient is all ones, which is
-//! the greatest unsigned integer and −1, and the remainder is the dividend. The one signed
-//! quotient that does not fit, of the least integer by −1, wraps around to the least integer with
-//! remainder 0. (RISC-V's integer division means the same.)
+//! Division by zero is not an error, since an error would be visible. The quotient is all ones,
+//! which is the greatest unsigned integer and −1, and the remainder is the dividend. Only one
+//! signed quotient does not fit: the least integer divided by −1. It wraps around to the least
+//! integer with remainder 0. (RISC-V's integer division gives the same results.)
 
 use super::handle::binary_operator;
 use super::integer::wrapping_sum;
 use super::{Bit, Bus, Int, UInt};
 
 impl<'b> UInt<'b> {
-    /// The quotient, rounded down, and the remainder. By zero: all ones, and the dividend.
+    /// Returns the quotient, rounded down, and the remainder. Division by zero gives all ones and
+    /// the dividend.
     ///
     /// For n bits the quotient costs n(n + 1)/2 + 2(n − 1) AND gates, the remainder 2n − 1 more.
     ///
@@ -48,8 +50,9 @@ impl<'b> UInt<'b> {
 }
 
 impl<'b> Int<'b> {
-    /// The quotient, rounded towards zero, and the remainder, which has the dividend's sign. By
-    /// zero: −1, and the dividend. The least integer by −1: itself, and 0.
+    /// Returns the quotient, rounded towards zero, and the remainder, which has the dividend's
+    /// sign. Division by zero gives −1 and the dividend. The least integer divided by −1 gives
+    /// itself and 0.
     ///
     /// For n bits the quotient costs n(n + 1)/2 + 5n − 3 AND gates.
     ///
@@ -61,7 +64,7 @@ impl<'b> Int<'b> {
         let magnitude = divisor.magnitude();
         let at_least = powers_reached(magnitude.bus());
         let (quotient, remainder) = divide(self.magnitude().bus(), magnitude.bus(), &at_least);
-        // By zero the quotient stays all ones, whatever the dividend's sign.
+        // For a zero divisor the quotient stays all ones, independent of the dividend's sign.
         let negative = (self.sign() & at_least[0]) ^ divisor.sign();
         (
             Self::new(quotient).negated_if(negative),
@@ -69,8 +72,8 @@ impl<'b> Int<'b> {
         )
     }
 
-    /// The absolute value; of the least integer, 2^(n−1), which fits since it has no sign. Costs
-    /// an AND gate less than the width.
+    /// Returns the absolute value. That of the least integer is 2^(n−1), which fits since the
+    /// result has no sign. Costs one AND gate less than the width.
     ///
     /// # Panics
     ///
@@ -80,8 +83,8 @@ impl<'b> Int<'b> {
         self.negated_if(self.sign()).as_unsigned()
     }
 
-    /// The negation where `condition` is one, otherwise the integer itself. Costs an AND gate
-    /// less than the width.
+    /// Returns the negation if `condition` is one, and the integer itself otherwise. Costs one AND
+    /// gate less than the width.
     #[must_use]
     pub fn negated_if(&self, condition: Bit<'b>) -> Self {
         let builder = self.bus().builder();
@@ -104,7 +107,7 @@ binary_operator!(UInt, Rem, rem, remainder);
 binary_operator!(Int, Div, div, quotient);
 binary_operator!(Int, Rem, rem, remainder);
 
-/// For each i up to the width, whether the number is at least 2^i.
+/// Returns for each i up to the width whether the number is at least 2^i.
 fn powers_reached<'b>(number: &Bus<'b>) -> Vec<Bit<'b>> {
     let none = (!number).reversed().prefix_ands();
     let zero = number.builder().constant(false);
@@ -112,7 +115,7 @@ fn powers_reached<'b>(number: &Bus<'b>) -> Vec<Bit<'b>> {
     reached.chain([zero]).collect()
 }
 
-/// Quotient and remainder; `at_least` are the divisor's [`powers_reached`].
+/// Returns the quotient and the remainder. `at_least` holds the divisor's [`powers_reached`].
 fn divide<'b>(dividend: &Bus<'b>, divisor: &Bus<'b>, at_least: &[Bit<'b>]) -> (Bus<'b>, Bus<'b>) {
     let builder = dividend.builder();
     let width = dividend.width();
@@ -122,7 +125,7 @@ fn divide<'b>(dividend: &Bus<'b>, divisor: &Bus<'b>, at_least: &[Bit<'b>]) -> (B
         "widths of two integers in one division"
     );
     let zero = builder.constant(false);
-    // T, and whether it is not negative: then the divisor is subtracted next.
+    // T, and whether T is not negative. If so, the next step subtracts the divisor.
     let mut difference = Bus::from_bits(builder, [zero]);
     let mut fits = builder.constant(true);
     let mut quotient = Vec::with_capacity(width);

@@ -18,7 +18,7 @@ pub struct Fixed<'b> {
 }
 
 impl<'b> Fixed<'b> {
-    /// The number `scaled`/2^`fraction`.
+    /// Creates the number `scaled`/2^`fraction`.
     ///
     /// # Panics
     ///
@@ -29,8 +29,8 @@ impl<'b> Fixed<'b> {
         Self { scaled, fraction }
     }
 
-    /// The constant `scaled`/2^`fraction` in `integer` bits before the point and `fraction`
-    /// behind it.
+    /// Creates the constant `scaled`/2^`fraction`, with `integer` bits before the point and
+    /// `fraction` bits after it.
     ///
     /// # Panics
     ///
@@ -40,32 +40,32 @@ impl<'b> Fixed<'b> {
         Self::new(Int::constant(builder, integer + fraction, scaled), fraction)
     }
 
-    /// The integer that is divided by 2^f.
+    /// Returns the integer that is divided by 2^f.
     #[must_use]
     pub fn scaled(&self) -> &Int<'b> {
         &self.scaled
     }
 
-    /// Bits before the binary point, the sign among them.
+    /// Returns the number of bits before the binary point, including the sign.
     #[must_use]
     pub fn integer_bits(&self) -> usize {
         self.scaled.width() - self.fraction
     }
 
-    /// Bits behind the binary point.
+    /// Returns the number of bits after the binary point.
     #[must_use]
     pub fn fraction_bits(&self) -> usize {
         self.fraction
     }
 
-    /// The number rounded down to an integer. Costs nothing.
+    /// Rounds the number down to an integer. Costs nothing.
     #[must_use]
     pub fn floor(&self) -> Int<'b> {
         Int::new(self.scaled.bus().slice(self.fraction..self.scaled.width()))
     }
 
-    /// The same number with other bits before and behind the point: rounded down, and wrapped
-    /// around where it does not fit. Costs nothing.
+    /// Changes the numbers of bits before and after the point. The value is rounded down, and wraps
+    /// around if it does not fit. Costs nothing.
     ///
     /// # Panics
     ///
@@ -81,7 +81,7 @@ impl<'b> Fixed<'b> {
         Self::new(scaled.resize(integer + fraction), fraction)
     }
 
-    /// Whether both are equal. Costs an AND gate less than the width.
+    /// Whether both numbers are equal. Costs one AND gate less than the width.
     ///
     /// # Panics
     ///

@@ -1,22 +1,22 @@
-//! What all typed handles have in common, and the operators that they share.
+//! The trait of all typed handles, and the operators that they share.
 
 use super::Bus;
 use crate::Type;
 
-/// A typed value of a circuit under construction: a bus that is read in one way.
+/// A typed value of a circuit under construction: a bus with one interpretation.
 pub trait Handle<'b>: Clone {
-    /// The type of a port that carries it.
+    /// Returns the type of a port that carries this value.
     fn ty(&self) -> Type;
 
-    /// Its bits, least significant first where that means something.
+    /// Returns the bits of this value, the least significant first if it is a number.
     fn to_bus(&self) -> Bus<'b>;
 
-    /// The handle of type `ty` on `bus`, or nothing where this Rust type has no value of type
-    /// `ty` or the bus is not as wide as it.
+    /// Creates the handle of type `ty` on `bus`. Returns `None` if this Rust type has no value of
+    /// type `ty` or `bus` has another width than `ty`.
     fn from_bus(ty: &Type, bus: Bus<'b>) -> Option<Self>;
 }
 
-/// Implements a binary operator for all four pairs of values and references, from a method.
+/// Implements a binary operator, from a method, for all four pairs of values and references.
 macro_rules! binary_operator {
     ($handle:ident, $operator:ident, $function:ident, $method:ident) => {
         impl<'b> core::ops::$operator<&$handle<'b>> for &$handle<'b> {
@@ -53,7 +53,7 @@ macro_rules! binary_operator {
     };
 }
 
-/// Implements `!` for values and references, from a method.
+/// Implements `!`, from a method, for values and references.
 macro_rules! unary_operator {
     ($handle:ident, $operator:ident, $function:ident, $method:ident) => {
         impl<'b> core::ops::$operator for &$handle<'b> {
@@ -74,21 +74,21 @@ macro_rules! unary_operator {
     };
 }
 
-/// Gives a handle that wraps a bus (its field 0) what every such handle has.
+/// Implements the common methods of a handle that wraps a bus in its field 0.
 macro_rules! wraps_bus {
     ($handle:ident) => {
         impl<'b> $handle<'b> {
-            /// The handle on these bits.
+            /// Creates a handle on `bus`.
             #[must_use]
             pub fn new(bus: Bus<'b>) -> Self {
                 Self(bus)
             }
 
-            /// The handle on these bits, the first at index 0.
+            /// Creates a handle on `bits`, the first at index 0.
             ///
             /// # Panics
             ///
-            /// If a bit is of another builder.
+            /// If a bit belongs to another builder.
             #[must_use]
             pub fn from_bits(
                 builder: &'b Builder,
@@ -97,13 +97,13 @@ macro_rules! wraps_bus {
                 Self(Bus::from_bits(builder, bits))
             }
 
-            /// Its bits.
+            /// Returns the bits of this handle.
             #[must_use]
             pub fn bus(&self) -> &Bus<'b> {
                 &self.0
             }
 
-            /// Whether both are equal. Costs an AND gate less than the width.
+            /// Whether both values are equal. Costs one AND gate less than the width.
             ///
             /// # Panics
             ///

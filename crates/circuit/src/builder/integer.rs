@@ -1,9 +1,9 @@
-//! Integers of any width, unsigned and in two's complement.
+//! Integers of any width: unsigned, and signed in two's complement.
 //!
-//! The adder spends one AND gate a carry: c' = c ⊕ ((a ⊕ c) ∧ (b ⊕ c)), after Boyar, Damgård and
-//! Peralta, "Short non-interactive cryptographic proofs", J. Cryptology 13 (2000); it is what
-//! Kolesnikov, Sadeghi and Schneider ("Improved garbled circuit building blocks", CANS 2009)
-//! bring to garbling. Comparison is the carry of a subtraction.
+//! The adder spends one AND gate on each carry: c' = c ⊕ ((a ⊕ c) ∧ (b ⊕ c)), after Boyar, Damgård
+//! and Peralta, "Short non-interactive cryptographic proofs", J. Cryptology 13 (2000). Kolesnikov,
+//! Sadeghi and Schneider ("Improved garbled circuit building blocks", CANS 2009) brought this adder
+//! to garbling. A comparison is the carry of a subtraction.
 
 use std::collections::VecDeque;
 
@@ -14,25 +14,25 @@ use crate::{Kind, Type};
 /// An unsigned integer.
 ///
 /// Operators take two integers of one width, wrap around, and panic on others. Addition and
-/// subtraction cost an AND gate less than the width.
+/// subtraction cost one AND gate less than the width.
 #[derive(Clone, Debug)]
 pub struct UInt<'b>(Bus<'b>);
 
 /// A signed integer in two's complement.
 ///
 /// Operators take two integers of one width, wrap around, and panic on others. Addition,
-/// subtraction and negation cost an AND gate less than the width.
+/// subtraction and negation cost one AND gate less than the width.
 #[derive(Clone, Debug)]
 pub struct Int<'b>(Bus<'b>);
 
 wraps_bus!(UInt);
 wraps_bus!(Int);
 
-/// Gives both kinds of integers the arithmetic that does not depend on the sign.
+/// Implements the arithmetic that does not depend on the sign, for both kinds of integers.
 macro_rules! arithmetic {
     ($integer:ident, $kind:ident, $constructor:ident) => {
         impl<'b> $integer<'b> {
-            /// Number of bits.
+            /// Returns the number of bits.
             #[must_use]
             pub fn width(&self) -> usize {
                 self.0.width()
@@ -48,7 +48,7 @@ macro_rules! arithmetic {
                 Self(wrapping_sum(&self.0, &!&other.0, one))
             }
 
-            /// Whether this is at most `other`. Costs as many AND gates as the width.
+            /// Whether this integer is at most `other`. Costs as many AND gates as the width.
             ///
             /// # Panics
             ///
@@ -58,7 +58,7 @@ macro_rules! arithmetic {
                 other.at_least(self)
             }
 
-            /// Whether this is less than `other`. Costs as many AND gates as the width.
+            /// Whether this integer is less than `other`. Costs as many AND gates as the width.
             ///
             /// # Panics
             ///
@@ -68,7 +68,7 @@ macro_rules! arithmetic {
                 !self.at_least(other)
             }
 
-            /// Whether this is greater than `other`. Costs as many AND gates as the width.
+            /// Whether this integer is greater than `other`. Costs as many AND gates as the width.
             ///
             /// # Panics
             ///
@@ -104,14 +104,14 @@ arithmetic!(Int, Signed, signed);
 unary_operator!(Int, Neg, neg, negative);
 
 impl<'b> UInt<'b> {
-    /// The constant `value` modulo 2^`width`.
+    /// Creates the constant `value` modulo 2^`width`.
     #[must_use]
     pub fn constant(builder: &'b Builder, width: usize, value: u128) -> Self {
         let bits = (0..width).map(|bit| bit < 128 && value >> bit & 1 == 1);
         Self(Bus::constant(builder, bits))
     }
 
-    /// Whether this is at least `other`. Costs as many AND gates as the width.
+    /// Whether this integer is at least `other`. Costs as many AND gates as the width.
     ///
     /// # Panics
     ///
@@ -121,7 +121,7 @@ impl<'b> UInt<'b> {
         difference_carry(&self.0, &other.0)
     }
 
-    /// The sum with its carry, one bit wider. Costs as many AND gates as the width.
+    /// Returns the sum with its carry, one bit wider. Costs as many AND gates as the width.
     ///
     /// # Panics
     ///
@@ -131,7 +131,7 @@ impl<'b> UInt<'b> {
         self.resize(self.width() + 1) + other.resize(self.width() + 1)
     }
 
-    /// The same number at another width: zeros above, or the lower bits only.
+    /// Changes the width: adds zeros above, or keeps the lower bits only.
     #[must_use]
     pub fn resize(&self, width: usize) -> Self {
         let builder = self.0.builder();
@@ -142,16 +142,16 @@ impl<'b> UInt<'b> {
         ))
     }
 
-    /// The wrapping sum of several numbers, at least one, of one width.
+    /// Returns the wrapping sum of at least one number, all of one width.
     ///
-    /// Columns are added from the least significant by full adders, three bits of weight 2^i
-    /// giving one of that weight and a carry of the next, so that no intermediate sum is ever
-    /// resolved. Costs one AND gate less than a chain of adders for each column in which a carry
-    /// is spared: m numbers of n bits take about (m − 1)(n − 1) less m − 2 AND gates.
+    /// Full adders add the columns from the least significant one on. Three bits of weight 2^i give
+    /// one bit of that weight and a carry of the next, so that no intermediate sum is ever
+    /// resolved. Compared with a chain of adders, this saves one AND gate for each column in which
+    /// a carry is saved: m numbers of n bits take about (m − 1)(n − 1) less m − 2 AND gates.
     ///
     /// # Panics
     ///
-    /// If there is no number, or the widths differ.
+    /// If `numbers` is empty or the widths differ.
     #[must_use]
     pub fn sum(numbers: &[&Self]) -> Self {
         let width = numbers
@@ -176,13 +176,14 @@ impl<'b> UInt<'b> {
         Self(Bus::from_bits(builder, bits))
     }
 
-    /// Two numbers of `width` bits whose sum is that of these numbers modulo 2^`width`, whatever
-    /// the builder's form is: each layer of AND gates halves how many numbers are left. If the sum
-    /// is below 2^`width`, that of the two does not wrap around either.
+    /// Returns two numbers of `width` bits whose sum equals the sum of `numbers` modulo 2^`width`.
+    /// This does not depend on the builder's form: each layer of AND gates halves the number of
+    /// summands. If the sum of `numbers` is below 2^`width`, the sum of the two does not wrap
+    /// around either.
     ///
     /// # Panics
     ///
-    /// If there is no number.
+    /// If `numbers` is empty.
     #[must_use]
     pub fn two_of_sum(numbers: &[&Self], width: usize) -> [Self; 2] {
         let first = numbers.first().expect("a sum of at least one number");
@@ -190,32 +191,32 @@ impl<'b> UInt<'b> {
         rows.map(Self)
     }
 
-    /// Moved `by` places up, zeros below.
+    /// Moves the bits `by` places up and fills with zeros below.
     #[must_use]
     pub fn shift_left(&self, by: usize) -> Self {
         Self(self.0.shift_up(by))
     }
 
-    /// Moved `by` places down, zeros above.
+    /// Moves the bits `by` places down and fills with zeros above.
     #[must_use]
     pub fn shift_right(&self, by: usize) -> Self {
         Self(self.0.shift_down(by, self.0.builder().constant(false)))
     }
 
-    /// Rotated `by` places up.
+    /// Rotates the bits `by` places up.
     #[must_use]
     pub fn rotate_left(&self, by: usize) -> Self {
         Self(self.0.rotate_up(by))
     }
 
-    /// Rotated `by` places down.
+    /// Rotates the bits `by` places down.
     #[must_use]
     pub fn rotate_right(&self, by: usize) -> Self {
         let width = self.width().max(1);
         Self(self.0.rotate_up(width - by % width))
     }
 
-    /// The same bits read in two's complement.
+    /// Reads the same bits in two's complement.
     #[must_use]
     pub fn as_signed(&self) -> Int<'b> {
         Int(self.0.clone())
@@ -223,14 +224,14 @@ impl<'b> UInt<'b> {
 }
 
 impl<'b> Int<'b> {
-    /// The constant `value` modulo 2^`width`.
+    /// Creates the constant `value` modulo 2^`width`.
     #[must_use]
     pub fn constant(builder: &'b Builder, width: usize, value: i128) -> Self {
         let bits = (0..width).map(|bit| value >> bit.min(127) & 1 == 1);
         Self(Bus::constant(builder, bits))
     }
 
-    /// The sign: one for a negative number.
+    /// Returns the sign: one for a negative number.
     ///
     /// # Panics
     ///
@@ -240,7 +241,7 @@ impl<'b> Int<'b> {
         self.0.bit(self.width() - 1)
     }
 
-    /// Whether this is at least `other`. Costs as many AND gates as the width.
+    /// Whether this integer is at least `other`. Costs as many AND gates as the width.
     ///
     /// # Panics
     ///
@@ -251,7 +252,7 @@ impl<'b> Int<'b> {
         difference_carry(&self.flip_sign(), &other.flip_sign())
     }
 
-    /// The same number at another width: the sign above, or the lower bits only.
+    /// Changes the width: repeats the sign above, or keeps the lower bits only.
     #[must_use]
     pub fn resize(&self, width: usize) -> Self {
         let fill = core::iter::repeat(self.sign());
@@ -261,19 +262,20 @@ impl<'b> Int<'b> {
         ))
     }
 
-    /// Moved `by` places up, zeros below.
+    /// Moves the bits `by` places up and fills with zeros below.
     #[must_use]
     pub fn shift_left(&self, by: usize) -> Self {
         Self(self.0.shift_up(by))
     }
 
-    /// Moved `by` places down, the sign above: division by 2^`by`, rounded down.
+    /// Moves the bits `by` places down and repeats the sign above. This divides by 2^`by` and
+    /// rounds down.
     #[must_use]
     pub fn shift_right(&self, by: usize) -> Self {
         Self(self.0.shift_down(by, self.sign()))
     }
 
-    /// The same bits read as an unsigned integer.
+    /// Reads the same bits as an unsigned integer.
     #[must_use]
     pub fn as_unsigned(&self) -> UInt<'b> {
         UInt(self.0.clone())
@@ -291,7 +293,7 @@ impl<'b> Int<'b> {
     }
 }
 
-/// The bits of numbers by their places, of `width` places.
+/// Returns the bits of all numbers by place, for `width` places. Leaves out constant zeros.
 fn columns_of<'b>(numbers: &[&UInt<'b>], width: usize) -> Vec<Vec<Bit<'b>>> {
     let is_there = |bit: &Bit<'b>| bit.as_constant() != Some(false);
     let column = |place: usize| {
@@ -304,13 +306,13 @@ fn columns_of<'b>(numbers: &[&UInt<'b>], width: usize) -> Vec<Vec<Bit<'b>>> {
     (0..width).map(column).collect()
 }
 
-/// The sum bit of weight 2^i and the carry out of three bits.
+/// Returns the sum bit of weight 2^i and the carry of three bits.
 pub(super) fn full_adder<'b>(a: Bit<'b>, b: Bit<'b>, carry: Bit<'b>) -> (Bit<'b>, Bit<'b>) {
     let (x, y) = (a ^ carry, b ^ carry);
     (x ^ b, carry ^ (x & y))
 }
 
-/// `a + b + carry` modulo 2^width; the carry out of the last place is never computed.
+/// Returns `a + b + carry` modulo 2^width. The carry out of the last place is never computed.
 pub(super) fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> Bus<'b> {
     assert_eq!(
         a.width(),
@@ -332,7 +334,7 @@ pub(super) fn wrapping_sum<'b>(a: &Bus<'b>, b: &Bus<'b>, mut carry: Bit<'b>) -> 
     Bus::from_bits(a.builder(), bits)
 }
 
-/// Whether `a ≥ b` as unsigned integers: the carry out of `a + ¬b + 1`.
+/// Whether `a ≥ b` as unsigned integers: the carry of `a + ¬b + 1`.
 fn difference_carry<'b>(a: &Bus<'b>, b: &Bus<'b>) -> Bit<'b> {
     assert_eq!(
         a.width(),
@@ -347,7 +349,8 @@ fn difference_carry<'b>(a: &Bus<'b>, b: &Bus<'b>) -> Bit<'b> {
     pairs.fold(one, |carry, (a, b)| carry ^ ((a ^ carry) & (!b ^ carry)))
 }
 
-/// Adds up one column, the oldest bits first, which keeps the depth low; carries go to `carries`.
+/// Adds up one column and appends its carries to `carries`. It takes the oldest bits first, which
+/// keeps the depth low.
 pub(super) fn add_column<'b>(
     column: &mut VecDeque<Bit<'b>>,
     carries: &mut VecDeque<Bit<'b>>,
@@ -365,8 +368,8 @@ pub(super) fn add_column<'b>(
         let Some(first) = column.pop_front() else {
             return one.unwrap_or(zero);
         };
-        // A constant one is added where it costs nothing: into the last adder of two bits, or to
-        // the last bit alone, whose sum is then its negation and whose carry is itself.
+        // Add a constant one where it costs nothing: in the last adder of two bits, or to the last
+        // bit alone, whose sum is its negation and whose carry is the bit itself.
         let (sum, carry) = match (column.pop_front(), column.pop_front(), one) {
             (None, _, None) => return first,
             (None, _, Some(_)) => {
@@ -386,7 +389,8 @@ pub(super) fn add_column<'b>(
     }
 }
 
-/// Takes the constants out of a column; a constant one is given back. Two of them are left in.
+/// Takes the constants out of a column and returns a constant one, if there is any. Each further
+/// one stays in the column.
 fn split_constants<'b>(column: &mut VecDeque<Bit<'b>>) -> Option<Bit<'b>> {
     let mut one = None;
     column.retain(|bit| match bit.as_constant() {

@@ -1,5 +1,5 @@
-//! Inputs that are made when a gate first reads them: a caller that moves most of what it is given
-//! needs no node for what it moves.
+//! Inputs that are made when a gate first reads them. A caller that only moves most of its inputs
+//! needs no nodes for them.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use crate::netlist::{Literal, Netlist};
 /// The late inputs of a builder.
 #[derive(Default)]
 pub(super) struct Late {
-    /// How many there are.
+    /// The number of late inputs so far.
     count: usize,
-    /// Those that a gate reads, in the order in which they became inputs.
+    /// The numbers of the late inputs that a gate reads, in the order in which they became inputs.
     read: Vec<u32>,
     settled: HashMap<u32, Literal>,
 }
 
 impl Builder {
-    /// The next late inputs, which are numbered from 0 and are of no port. Past the most that there
-    /// can be they are constants, as gates are past their bound.
+    /// Creates the next `width` late inputs, which belong to no port and are numbered from 0. Past
+    /// the greatest possible number it returns constants, like gates past their limit.
     #[must_use]
     pub fn late_inputs(&self, width: usize) -> Bus<'_> {
         let mut late = self.late.borrow_mut();
@@ -34,18 +34,18 @@ impl Builder {
         Bus::new(self, numbers.map(Literal::late).collect())
     }
 
-    /// The gates of a builder without ports, those that nothing needs among them, and for each of
-    /// the netlist's inputs which late input it is.
+    /// Returns all gates of a builder without ports, also those that nothing needs, and for each
+    /// input of the netlist the number of its late input.
     ///
     /// # Errors
     ///
-    /// More gates or late inputs were asked for than a netlist holds.
+    /// The builder made more gates or late inputs than a netlist can hold.
     pub fn into_netlist(self) -> Result<(Netlist, Vec<u32>), CircuitError> {
         let netlist = netlist_of(self.gates.into_inner())?;
         Ok((netlist, self.late.into_inner().read))
     }
 
-    /// A literal of the netlist in the place of one that may be of a late input.
+    /// Returns a literal of the netlist, where `literal` may name a late input.
     #[inline]
     pub(super) fn settled(&self, literal: Literal) -> Literal {
         match literal.as_late() {

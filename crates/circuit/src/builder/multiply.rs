@@ -1,7 +1,7 @@
 //! Products.
 //!
-//! The textbook's product takes an AND gate for each pair of bits and another to add it up, and
-//! so 2n² − n for n by n bits. Here a pair of bits costs no gate: for bits x and y
+//! The textbook method takes one AND gate for each pair of bits and one more to add the pair up:
+//! 2n² − n for n by n bits. Here a pair of bits costs no gate. For bits x and y,
 //!
 //! > 2xy = ¬(x ⊕ y) + x + y − 1,
 //!
@@ -9,14 +9,14 @@
 //!
 //! > 2AB = Σ wᵢvⱼ·¬(aᵢ ⊕ bⱼ) + V·A + W·B − V·W.
 //!
-//! The first sum has n² bits that XOR gates make, and the others are a few rows: in two's
-//! complement W = V = −1; of unsigned numbers W = 2^n − 1. All of it is added up in one go, an AND
-//! gate a bit (`Columns`). A sum of products shares the rows besides.
+//! XOR gates make the n² bits of the first sum. The other terms are a few rows: in two's complement
+//! W = V = −1, and for unsigned numbers W = 2^n − 1. All terms are added up at once, at one AND
+//! gate a bit (`Columns`). The products of one sum also share the rows.
 //!
 //! From [`KARATSUBA_BITS`] on, a full product is split in halves after Karatsuba and Ofman,
-//! "Multiplication of multidigit numbers on automata", Soviet Physics Doklady 7 (1963), in the
-//! form with differences: (a₀ + a₁h)(b₀ + b₁h) = z₀ + (z₀ + z₂ − (a₀ − a₁)(b₀ − b₁))h + z₂h². The
-//! upper half of z₀ and the lower of z₂ meet twice, and are added once.
+//! "Multiplication of multidigit numbers on automata", Soviet Physics Doklady 7 (1963), in the form
+//! with differences: (a₀ + a₁h)(b₀ + b₁h) = z₀ + (z₀ + z₂ − (a₀ − a₁)(b₀ − b₁))h + z₂h². The upper
+//! half of z₀ and the lower half of z₂ meet twice, and are added once.
 //!
 //! Cost in AND gates:
 //!
@@ -29,14 +29,14 @@ use super::columns::{Columns, Reading, bits_for};
 use super::handle::binary_operator;
 use super::{Bit, Builder, Bus, Int, UInt};
 
-/// From this width on a full product is split: the least at which that costs less, as a test says.
+/// The least width at which splitting a full product costs less. A test checks this value.
 const KARATSUBA_BITS: usize = 28;
 
-/// Gives both kinds of integers their products.
+/// Implements the products for both kinds of integers.
 macro_rules! products {
     ($integer:ident, $reading:ident, $widening:literal) => {
         impl<'b> $integer<'b> {
-            /// The product in full, as wide as both factors together; nothing is lost.
+            /// Returns the full product, as wide as both factors together.
             ///
             #[doc = $widening]
             ///
@@ -48,22 +48,22 @@ macro_rules! products {
                 Self::new(full_product(self.bus(), other.bus(), Reading::$reading))
             }
 
-            /// The wrapping sum of the products of `a` and `b`, index by index. Costs little
-            /// more than half an AND gate for each pair of bits: the n² pairs of each product
-            /// are added up together, and nothing is resolved before the end.
+            /// Returns the wrapping sum of the products of `a` and `b`, index by index. Costs
+            /// little more than half an AND gate for each pair of bits, because the n² pairs of
+            /// each product are added up together and nothing is resolved before the end.
             ///
             /// # Panics
             ///
-            /// If there is no product, there are not as many factors on both sides, or their
-            /// widths differ.
+            /// If `a` is empty, `a` and `b` have different lengths, or the widths of the factors
+            /// differ.
             #[must_use]
             pub fn dot_product(a: &[&Self], b: &[&Self]) -> Self {
                 let width = a.first().expect("a sum of at least one product").width();
                 Self::dot_product_of_width(a, b, width)
             }
 
-            /// The same sum at a width of which nothing is lost: twice that of a factor and as
-            /// many bits more as the number of products takes.
+            /// Returns the same sum at a width at which nothing is lost: twice the width of a
+            /// factor, plus the bits that the number of products takes.
             ///
             /// # Panics
             ///
@@ -100,8 +100,8 @@ macro_rules! products {
 }
 
 impl<'b> UInt<'b> {
-    /// [`Self::dot_product`] where the sums of `a` and of `b` are at hand, each modulo
-    /// 2^(width + 1): of products that share factors, each sum is computed once.
+    /// Computes [`Self::dot_product`] from the known sums of `a` and of `b`, each modulo 2^(width +
+    /// 1). Products that share factors can thus share these sums.
     ///
     /// # Panics
     ///
@@ -135,7 +135,7 @@ impl<'b> UInt<'b> {
 products!(UInt, Unsigned, "Costs 1042 AND gates for 32 by 32 bits.");
 products!(Int, Signed, "Costs 1082 AND gates for 32 by 32 bits.");
 
-/// The product of `a` and `b`, as wide as both together.
+/// Returns the product of `a` and `b`, as wide as both together.
 fn full_product<'b>(a: &Bus<'b>, b: &Bus<'b>, reading: Reading) -> Bus<'b> {
     let builder = a.builder();
     let width = a.width() + b.width();
@@ -155,7 +155,7 @@ fn full_product<'b>(a: &Bus<'b>, b: &Bus<'b>, reading: Reading) -> Bus<'b> {
     }
 }
 
-/// One level of Karatsuba's recursion; names are the module's.
+/// Computes one level of Karatsuba's recursion. The names are those of the module's header.
 fn karatsuba<'b>(a: &Bus<'b>, b: &Bus<'b>, reading: Reading) -> Bus<'b> {
     let builder = a.builder();
     let n = a.width();
@@ -189,7 +189,7 @@ fn karatsuba<'b>(a: &Bus<'b>, b: &Bus<'b>, reading: Reading) -> Bus<'b> {
     sum.sum()
 }
 
-/// The sum of the products of these pairs modulo 2^`width`. All first factors have one width,
+/// Returns the sum of the products of `pairs` modulo 2^`width`. All first factors have one width,
 /// and all second factors have one width.
 fn sum_of_products<'b>(
     builder: &'b Builder,
@@ -201,7 +201,7 @@ fn sum_of_products<'b>(
         return shallow_sum_of_products(builder, pairs, reading, width);
     }
     let (n, m) = (pairs[0].0.width(), pairs[0].1.width());
-    // Twice the sum is what is added up; its lowest bit is zero and is left out at the end.
+    // `doubled` adds up twice the sum. Its lowest bit is zero and is left out at the end.
     let mut doubled = Columns::new(builder, width + 1);
     let mut general = Vec::with_capacity(pairs.len());
     for &(a, b) in pairs {
@@ -232,7 +232,8 @@ fn sum_of_products<'b>(
     doubled.slice(1..width + 1)
 }
 
-/// The same by the textbook: an AND gate for each pair of bits, all of them in one layer.
+/// Returns the same sum by the textbook method: one AND gate for each pair of bits, all in one
+/// layer.
 fn shallow_sum_of_products<'b>(
     builder: &'b Builder,
     pairs: &[(&Bus<'b>, &Bus<'b>)],
@@ -250,7 +251,7 @@ fn shallow_sum_of_products<'b>(
     sum.sum()
 }
 
-/// What a pair of bits is in twice the product.
+/// Returns the contribution of a pair of bits to twice the product.
 fn equal<'b>(a: Bit<'b>, b: Bit<'b>) -> Bit<'b> {
     !(a ^ b)
 }
@@ -283,7 +284,7 @@ fn add_rows<'b>(
     width: usize,
 ) {
     let (n, m) = (pairs[0].0.width(), pairs[0].1.width());
-    // Wide enough for any sum, and no wider than what is asked for.
+    // Wide enough for any sum, and no wider than the result needs.
     let sum_width = (n.max(m) + bits_for(2 * pairs.len() - 1)).min(width + 1);
     let extended = |bus: &Bus<'b>| match reading {
         Reading::Unsigned => UInt::new(bus.clone()).resize(sum_width),
@@ -328,12 +329,12 @@ fn add_sums<'b>(
     }
 }
 
-/// The value of a bus that is constant.
+/// Returns the value of a bus that is constant.
 fn as_constant(bus: &Bus<'_>) -> Option<Vec<bool>> {
     bus.bits().map(Bit::as_constant).collect()
 }
 
-/// The product with a constant modulo 2^`width`.
+/// Returns the product with a constant modulo 2^`width`.
 fn product_with_constant<'b>(
     builder: &'b Builder,
     constant: &[bool],
@@ -346,10 +347,10 @@ fn product_with_constant<'b>(
     sum.sum()
 }
 
-/// Adds the product with a constant: one row for each digit that is not zero in the constant's
-/// non-adjacent form (Reitwiesner, "Binary arithmetic", Advances in Computers 1, 1960).
+/// Adds the product with a constant: one row for each nonzero digit in the constant's non-adjacent
+/// form (Reitwiesner, "Binary arithmetic", Advances in Computers 1, 1960).
 fn add_multiple<'b>(sum: &mut Columns<'b>, constant: &[bool], other: &Bus<'b>, reading: Reading) {
-    // The digits of two's complement need no more than the sign again above the top.
+    // In two's complement, the digits need only the sign once more above the top.
     let fill = reading == Reading::Signed && constant.last().copied().unwrap_or(false);
     let bit = |index: usize| constant.get(index).copied().unwrap_or(fill);
     let mut carry = false;

@@ -1,11 +1,11 @@
-//! Ports of a circuit under construction, and its end.
+//! The ports of a circuit under construction, and its completion.
 
 use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
 use crate::circuit::{GateKind, Growing};
 use crate::netlist::{Literal, Netlist, Node, PackedNode, Sharing};
 use crate::{Circuit, CircuitError, Gate, Port, Promise, Type, Wire};
 
-/// The ports that were declared so far.
+/// The ports that have been declared so far.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) inputs: Vec<Port>,
@@ -15,7 +15,7 @@ pub(super) struct Draft {
 }
 
 impl Builder {
-    /// Declares an input port of any type and gives the handle on it.
+    /// Declares an input port of any type and returns its handle.
     ///
     /// # Panics
     ///
@@ -31,12 +31,12 @@ impl Builder {
         handle
     }
 
-    /// States what the input port `name` needs beyond its type, for the owner's machine to see to
-    /// before the input is used.
+    /// States a requirement of the input port `name` beyond its type. The owner's machine ensures
+    /// it before it uses the input.
     ///
     /// # Panics
     ///
-    /// If no input port of that name was declared.
+    /// If no input port of this name has been declared.
     pub fn promise(&self, name: &str, promise: Promise) {
         let mut draft = self.draft.borrow_mut();
         let port = draft.inputs.iter_mut().find(|port| port.name == name);
@@ -74,11 +74,11 @@ impl Builder {
         self.input(name, Type::bytes(len))
     }
 
-    /// Declares an output port that shows `value`.
+    /// Declares an output port that reveals `value`.
     ///
     /// # Panics
     ///
-    /// If `value` is of another builder.
+    /// If `value` belongs to another builder.
     pub fn output<'b>(&'b self, name: &str, value: &impl Handle<'b>) {
         let bus = value.to_bus();
         self.assert_owns(bus.builder());
@@ -89,13 +89,13 @@ impl Builder {
     }
 }
 
-/// Makes the circuit. Constants at outputs are written as `x ⊕ x` of the first input bit.
+/// Makes the circuit. A constant at an output becomes `x ⊕ x` of the first input bit.
 pub(super) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
     circuit_of(netlist_of(gates)?, draft)
 }
 
-/// The same, and for each gate of the circuit how many gates the builder had before the one that
-/// it was written for.
+/// Makes the same circuit, and returns for each of its gates the number of gates that the builder
+/// had before it made the gate from which this one comes.
 pub(super) fn finish_numbered(
     gates: Sharing,
     draft: Draft,
@@ -115,7 +115,7 @@ pub(super) fn finish_numbered(
     let mut next = numbers.iter().copied().peekable();
     let last = numbers.last().copied().unwrap_or(0);
     let of_gate = |gate: Gate| match gate {
-        // A constant or a negation stands before what reads it.
+        // A constant or a negation belongs to the gate after it, which reads it.
         Gate::Inv(_) => next.peek().copied().unwrap_or(last),
         Gate::Xor(a, b) if a == b => next.peek().copied().unwrap_or(last),
         Gate::Xor(..) | Gate::And(..) => next.next().unwrap_or(last),
@@ -131,25 +131,26 @@ pub(super) fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
     })
 }
 
-/// The circuit of a netlist's gates that a root depends on, in their order; see [`finish`] for
-/// constants. The netlist's memory serves for the wires of what is written: apart from it there is
-/// a byte a node, and the circuit.
+/// Returns the circuit of the gates that an output depends on, in their order. See [`finish`] for
+/// constants. The netlist's memory is reused for the wires of the written gates. The rest of the
+/// memory is one byte a node, and the circuit.
 fn circuit_of(netlist: Netlist, draft: Draft) -> Result<Circuit, CircuitError> {
     let live = netlist.live(&draft.roots);
     write(netlist, &live, draft)
 }
 
 impl Netlist {
-    /// The circuit of the gates that a root depends on, in their order, with the ports of `given`.
-    /// `roots` are the bits of its outputs.
+    /// Returns the circuit of the gates that an output depends on, in their order, with the ports
+    /// of `given`. `roots` holds the bits of its outputs.
     ///
     /// # Errors
     ///
-    /// With its INV gates the circuit has more wires than [`Circuit::MAX_WIRES`].
+    /// Including its INV gates, the circuit has more wires than [`Circuit::MAX_WIRES`].
     ///
     /// # Panics
     ///
-    /// If `roots` are not as many as the output bits, or the inputs as the input bits.
+    /// If the number of `roots` is not the number of output bits, or the number of the netlist's
+    /// inputs is not the number of input bits.
     pub fn into_circuit(
         self,
         given: &Circuit,
@@ -164,7 +165,7 @@ impl Netlist {
     }
 }
 
-/// The same where the gates that a root depends on are known.
+/// Makes the same circuit from the known live gates.
 fn write(netlist: Netlist, live: &[bool], draft: Draft) -> Result<Circuit, CircuitError> {
     let mut writer = Writer::new(netlist, draft.inputs)?;
     for (number, _) in live.iter().enumerate().filter(|(_, live)| **live) {
@@ -175,15 +176,15 @@ fn write(netlist: Netlist, live: &[bool], draft: Draft) -> Result<Circuit, Circu
     writer.finish(draft.outputs, wires)
 }
 
-/// Writes nodes as gates and gives each negation that is read one INV gate.
+/// Writes nodes as gates. A negation that is read becomes one INV gate.
 struct Writer {
     gates: Growing,
-    /// Of a node that is written its wire and that of its negation, or `NONE`; of the others the
-    /// node itself, packed.
+    /// For a node that has been written, its wire and the wire of its negation, or `NONE`. For any
+    /// other node, the node itself, packed.
     nodes: Vec<[u32; 2]>,
     /// The wire of the constant zero and of the constant one.
     constants: [Option<Wire>; 2],
-    /// Why there is no circuit, where a gate was refused.
+    /// The error of the first gate that was refused.
     refused: Option<CircuitError>,
 }
 
@@ -218,7 +219,8 @@ impl Writer {
         self.nodes[number] = [wire, Self::NONE];
     }
 
-    /// The wire that the gate drives; after a refusal, some wire.
+    /// Adds a gate and returns the wire that it drives. Returns an arbitrary wire once a gate has
+    /// been refused.
     fn gate(&mut self, kind: GateKind, wires: [Wire; 2]) -> Wire {
         match self.gates.push_parts(kind, wires) {
             Ok(wire) => wire,

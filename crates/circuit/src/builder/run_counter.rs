@@ -1,31 +1,31 @@
-//! Counting by linear feedback shift registers, where a number only grows and is compared for
-//! equality.
+//! Counters by linear feedback shift registers, for numbers that only grow and are only compared
+//! for equality.
 
 use super::Bus;
 
-/// A counter whose next state costs no AND gate: the state of a linear feedback shift register,
-/// XORed with the register's first state so that all zeros stand for zero.
+/// A counter whose next state costs no AND gate. Its state is that of a linear feedback shift
+/// register, XORed with the register's first state so that all zeros stand for zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunCounter {
     width: usize,
 }
 
-/// Widest counter; it counts to 65534.
+/// The width of the widest counter, which counts to 65534.
 const MAX_COUNTER_BITS: usize = 16;
 
-/// For each width from 2, a primitive polynomial over GF(2) without its leading term: bit k is
+/// A primitive polynomial over GF(2) for each width from 2 on, without its leading term. Bit k is
 /// the coefficient of x^k (Lidl and Niederreiter, "Finite fields", table D). A register of that
-/// width then takes 2^width − 1 states before the first comes again.
+/// width goes through 2^width − 1 states before the first state returns.
 const POLYNOMIALS: [u32; MAX_COUNTER_BITS - 1] = [
     0x3, 0x3, 0x3, 0x5, 0x3, 0x3, 0x1d, 0x11, 0x9, 0x5, 0x53, 0x1b, 0x2b, 0x3, 0x2d,
 ];
 
 impl RunCounter {
-    /// The narrowest counter that counts from 0 to `greatest`.
+    /// Creates the narrowest counter that counts from 0 to `greatest`.
     ///
     /// # Panics
     ///
-    /// If that is more than 65534.
+    /// If `greatest` is more than 65534.
     #[must_use]
     pub fn up_to(greatest: usize) -> Self {
         let fits = |&width: &usize| greatest < (1 << width) - 1;
@@ -35,21 +35,21 @@ impl RunCounter {
         }
     }
 
-    /// Bits of a state.
+    /// Returns the number of bits of a state.
     #[must_use]
     pub fn width(self) -> usize {
         self.width
     }
 
-    /// The state for one more. Costs no AND gate.
+    /// Returns the state after `state`. Costs no AND gate.
     ///
     /// # Panics
     ///
-    /// If `state` is not one of this counter's width.
+    /// If `state` does not have this counter's width.
     #[must_use]
     pub fn next<'b>(self, state: &Bus<'b>) -> Bus<'b> {
         assert_eq!(state.width(), self.width, "bits of a counter");
-        // The register's first state is 1: multiplication by x modulo the polynomial.
+        // The register's first state is 1, and a step multiplies it by x modulo the polynomial.
         let register = |index: usize| {
             let bit = state.bit(index);
             if index == 0 { !bit } else { bit }
@@ -57,7 +57,7 @@ impl RunCounter {
         let top = register(self.width - 1);
         let polynomial = POLYNOMIALS[self.width - 2];
         let bits = (0..self.width).map(|index| match index {
-            // Every polynomial ends in one, so that bit 0 is the top bit.
+            // The constant term of every polynomial is one, so that bit 0 is the top bit.
             0 => !top,
             _ if polynomial >> index & 1 == 1 => register(index - 1) ^ top,
             _ => register(index - 1),
@@ -65,7 +65,7 @@ impl RunCounter {
         Bus::from_bits(state.builder(), bits.collect::<Vec<_>>())
     }
 
-    /// The states that stand for 0 to `greatest`, in order.
+    /// Returns the states that stand for 0 to `greatest`, in order.
     pub fn states(self, greatest: usize) -> impl Iterator<Item = u32> {
         let polynomial = POLYNOMIALS[self.width - 2];
         let next = move |register: &u32| {
@@ -89,7 +89,7 @@ mod tests {
             let state_of = |count| counter.states(count).last();
             assert_eq!(state_of(0), Some(0), "{width} bits");
             assert_eq!(state_of(states), Some(0), "{width} bits");
-            // A state comes again only after a divisor of the period.
+            // A state can return earlier only after a divisor of the period.
             for prime in (2..states).filter(|d| states % d == 0) {
                 assert_ne!(state_of(states / prime), Some(0), "{width} bits");
             }

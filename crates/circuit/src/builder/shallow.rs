@@ -1,4 +1,4 @@
-//! The shallow forms of operations: few AND gates in a row, at the price of more of them.
+//! The shallow forms of operations: few AND gates in a row, but more of them in total.
 //!
 //! | operation | form | AND gates in a row for n bits |
 //! |---|---|---|
@@ -8,9 +8,9 @@
 //!
 //! Source: J. Sklansky, "Conditional-sum addition logic", IRE Transactions EC-9 (1960). A node of a
 //! prefix tree is P₁·(G₀, P₀): two AND gates with one input in common, which cost a protocol over
-//! shares little more than one. XOR gates are free and have no depth, so that a chain of full
-//! adders, whose sums are XORs, has all its carries after one AND gate: the height of a column
-//! halves with each layer. At height 3 half adders keep carries from rippling.
+//! shares little more than one. XOR gates are free and have no depth. A chain of full adders, whose
+//! sums are XORs, therefore has all its carries after one AND gate, and each layer halves the
+//! height of a column. At height 3, half adders keep carries from rippling.
 
 use core::fmt;
 
@@ -18,13 +18,13 @@ use super::integer::full_adder;
 use super::{Bit, Builder, Bus};
 use crate::netlist::{Literal, Netlist};
 
-/// What operations are made of.
+/// The optimization target of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CircuitForm {
-    /// As few AND gates as there can be: for protocols that pay for each of them, as garbling does.
+    /// As few AND gates as possible, for protocols that pay for each AND gate, such as garbling.
     #[default]
     Small,
-    /// Few AND gates in a row: for protocols that pay for each layer, as shares do.
+    /// Few AND gates in a row, for protocols that pay for each layer, such as those over shares.
     Shallow,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for CircuitForm {
     }
 }
 
-/// How many AND gates in a row each node of a netlist takes, as far as that is known.
+/// The number of AND gates in a row up to each node of a netlist, as far as it is known.
 #[derive(Debug, Default)]
 pub(super) struct Layers(Vec<u32>);
 
@@ -59,7 +59,7 @@ impl Layers {
 }
 
 impl Builder {
-    /// How many AND gates in a row this bit takes.
+    /// Returns the number of AND gates in a row up to this bit.
     fn layer(&self, bit: Bit<'_>) -> u32 {
         let literal = bit.settled();
         self.layers
@@ -68,7 +68,7 @@ impl Builder {
     }
 }
 
-/// Makes of the generate and propagate bit of each place those of all places up to it. The
+/// Turns the generate and propagate bits of each place into those of all places up to it. A
 /// propagate bit that reaches down to place 0 is not computed, as nothing reads it.
 fn prefixes<'b>(places: &mut [(Bit<'b>, Bit<'b>)]) {
     let mut step = 1;
@@ -83,7 +83,7 @@ fn prefixes<'b>(places: &mut [(Bit<'b>, Bit<'b>)]) {
     }
 }
 
-/// `a + b + carry` modulo 2^width.
+/// Returns `a + b + carry` modulo 2^width.
 pub(super) fn sum<'b>(a: &Bus<'b>, b: &Bus<'b>, carry: Bit<'b>) -> Bus<'b> {
     let pairs = || a.bits().zip(b.bits());
     let mut places: Vec<_> = pairs()
@@ -120,7 +120,7 @@ pub(super) fn less<'b>(a: &Bus<'b>, b: &Bus<'b>) -> Bit<'b> {
     level.first().map_or(zero, |(less, _)| *less)
 }
 
-/// For each bit whether it and all before it are one.
+/// Returns for each bit whether it and all bits before it are one.
 pub(super) fn prefix_ands<'b>(bits: impl Iterator<Item = Bit<'b>>) -> Vec<Bit<'b>> {
     let mut all: Vec<_> = bits.collect();
     let mut step = 1;
@@ -134,13 +134,13 @@ pub(super) fn prefix_ands<'b>(bits: impl Iterator<Item = Bit<'b>>) -> Vec<Bit<'b
     all
 }
 
-/// Two numbers whose sum is that of these bits by their places, modulo 2^`columns.len()`.
+/// Returns two numbers whose sum is that of the bits in `columns`, modulo 2^`columns.len()`.
 pub(super) fn compress<'b>(builder: &'b Builder, mut columns: Vec<Vec<Bit<'b>>>) -> [Bus<'b>; 2] {
     let zero = builder.constant(false);
     let height = |columns: &[Vec<Bit<'b>>]| columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut now = 0;
     while height(&columns) > 2 {
-        // Where no column can be made lower, the next bits are waited for.
+        // If no column can be reduced yet, wait for the next bits.
         let mut next = u32::MAX;
         let mut made = false;
         let is_last = height(&columns) == 3;
@@ -188,11 +188,11 @@ pub(super) fn compress<'b>(builder: &'b Builder, mut columns: Vec<Vec<Bit<'b>>>)
     })
 }
 
-/// The sum of these bits by their places, modulo 2^`columns.len()`.
+/// Returns the sum of the bits in `columns`, modulo 2^`columns.len()`.
 pub(super) fn sum_of_columns<'b>(builder: &'b Builder, columns: Vec<Vec<Bit<'b>>>) -> Bus<'b> {
     let width = columns.len();
     let [x, y] = compress(builder, columns);
-    // Below it nothing is left to add.
+    // Below place `first`, nothing is left to add.
     let first = y
         .bits()
         .take_while(|bit| bit.as_constant() == Some(false))

@@ -1,25 +1,25 @@
 //! Shifts and rotations by secret amounts.
 //!
-//! A barrel shifter: stage k moves the value by 2^k places or leaves it, as bit k of the amount
-//! says. Each stage costs an AND gate a bit, and there are as many stages as it takes to count
-//! to the width.
+//! A barrel shifter: bit k of the amount decides whether stage k moves the value by 2^k places.
+//! Each stage costs one AND gate a bit. The number of stages is the number of bits that it takes to
+//! count to the width.
 //!
-//! An amount of the width or more shifts everything out, as many times that may be: only zeros
-//! are left, or copies of the sign. A rotation counts modulo the width.
+//! An amount of the width or more shifts everything out, so that only zeros or copies of the sign
+//! are left. A rotation counts modulo the width.
 
 use super::{Bus, Int, UInt};
 
 impl<'b> UInt<'b> {
-    /// Moved `amount` places up, zeros below; all zeros from the width on. Costs the width times
-    /// the bits of `amount` that count.
+    /// Moves the bits `amount` places up and fills with zeros below. From the width on, all bits
+    /// are zero. Costs the width times the number of relevant bits of `amount`.
     #[must_use]
     pub fn shift_left_by(&self, amount: &Self) -> Self {
         let none = Bus::constant(self.bus().builder(), vec![false; self.width()]);
         Self::new(shift(self.bus(), amount, &none, Bus::shift_up))
     }
 
-    /// Moved `amount` places down, zeros above; all zeros from the width on. Costs the width
-    /// times the bits of `amount` that count.
+    /// Moves the bits `amount` places down and fills with zeros above. From the width on, all bits
+    /// are zero. Costs the width times the number of relevant bits of `amount`.
     #[must_use]
     pub fn shift_right_by(&self, amount: &Self) -> Self {
         let zero = self.bus().builder().constant(false);
@@ -29,13 +29,14 @@ impl<'b> UInt<'b> {
         }))
     }
 
-    /// Rotated `amount` places up, modulo the width. Costs the width times the bits of `amount`.
+    /// Rotates the bits `amount` places up, modulo the width. Costs the width times the bits of
+    /// `amount`.
     #[must_use]
     pub fn rotate_left_by(&self, amount: &Self) -> Self {
         Self::new(rotate(self.bus(), amount, false))
     }
 
-    /// Rotated `amount` places down, modulo the width. Costs the width times the bits of
+    /// Rotates the bits `amount` places down, modulo the width. Costs the width times the bits of
     /// `amount`.
     #[must_use]
     pub fn rotate_right_by(&self, amount: &Self) -> Self {
@@ -44,15 +45,16 @@ impl<'b> UInt<'b> {
 }
 
 impl<'b> Int<'b> {
-    /// Moved `amount` places up, zeros below; all zeros from the width on. Costs the width times
-    /// the bits of `amount` that count.
+    /// Moves the bits `amount` places up and fills with zeros below. From the width on, all bits
+    /// are zero. Costs the width times the number of relevant bits of `amount`.
     #[must_use]
     pub fn shift_left_by(&self, amount: &UInt<'b>) -> Self {
         self.as_unsigned().shift_left_by(amount).as_signed()
     }
 
-    /// Moved `amount` places down, the sign above, so that the result is rounded down; 0 or −1
-    /// from the width on. Costs the width times the bits of `amount` that count.
+    /// Moves the bits `amount` places down and repeats the sign above, which rounds down. From the
+    /// width on, the result is 0 or −1. Costs the width times the number of relevant bits of
+    /// `amount`.
     #[must_use]
     pub fn shift_right_by(&self, amount: &UInt<'b>) -> Self {
         let sign = self.sign();
@@ -63,7 +65,7 @@ impl<'b> Int<'b> {
     }
 }
 
-/// Shifts by `amount` with `by_constant`; `none` is what is left when everything is shifted out.
+/// Shifts by `amount` with `by_constant`. `none` is the result if everything is shifted out.
 fn shift<'b>(
     bus: &Bus<'b>,
     amount: &UInt<'b>,
@@ -80,7 +82,7 @@ fn shift<'b>(
     too_far.select(none, &shifted)
 }
 
-/// Rotates up, or down, by `amount`; 2^k places are taken modulo the width.
+/// Rotates up, or down, by `amount`. The places 2^k are taken modulo the width.
 fn rotate<'b>(bus: &Bus<'b>, amount: &UInt<'b>, down: bool) -> Bus<'b> {
     let width = bus.width().max(1);
     let mut places = 1 % width;

@@ -1,9 +1,9 @@
-//! Sorting and merging by networks: which values are compared does not depend on the values.
+//! Sorting and merging by networks. The choice of compared values does not depend on the values.
 //!
 //! Both networks are Batcher's ("Sorting networks and their applications", AFIPS 1968) by odd-even
-//! merging, which needs fewer comparators than bitonic sorting: 191 against 240 for 32 values. For
-//! sorting in Knuth's form for any number of values ("The Art of Computer Programming", volume 3,
-//! algorithm 5.2.2M); for merging by recursion on odd and even places.
+//! merging, which needs fewer comparators than bitonic sorting: 191 instead of 240 for 32 values.
+//! Sorting uses Knuth's form for any number of values ("The Art of Computer Programming", volume 3,
+//! algorithm 5.2.2M). Merging recurses on odd and even places.
 //!
 //! A comparator costs two AND gates a bit of the key, and one for each other bit of the value.
 
@@ -11,7 +11,7 @@ use super::choose::exchange_if;
 use super::{Array, Handle, Ordered};
 
 impl<'b, H: Handle<'b>> Array<H> {
-    /// The values with the least key first. Values with equal keys come in any order.
+    /// Sorts the values by ascending key. Values with equal keys come in any order.
     #[must_use]
     pub fn sorted_by_key<K: Ordered<'b>>(&self, key: impl Fn(&H) -> K) -> Self {
         let mut values: Vec<H> = self.iter().cloned().collect();
@@ -21,8 +21,8 @@ impl<'b, H: Handle<'b>> Array<H> {
         Self::new(values)
     }
 
-    /// The values of this array and of `other`, both sorted by `key`, in one sorted array. What
-    /// comes of arrays that are not sorted is their values in some order.
+    /// Merges the values of this array and of `other`, both sorted by `key`, into one sorted array.
+    /// If an array is not sorted, the result holds all values in some order.
     ///
     /// # Panics
     ///
@@ -45,13 +45,13 @@ impl<'b, H: Handle<'b>> Array<H> {
 }
 
 impl<'b, H: Ordered<'b>> Array<H> {
-    /// The values in ascending order.
+    /// Sorts the values in ascending order.
     #[must_use]
     pub fn sorted(&self) -> Self {
         self.sorted_by_key(H::clone)
     }
 
-    /// The values of this array and of `other`, both ascending, in ascending order.
+    /// Merges the values of this array and of `other`, both ascending, into ascending order.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl<'b, H: Ordered<'b>> Array<H> {
     }
 }
 
-/// Puts the value of lesser key at `low`.
+/// Puts the value with the lesser key at `low`.
 fn compare_exchange<'b, H: Handle<'b>, K: Ordered<'b>>(
     values: &mut [H],
     (low, high): (usize, usize),
@@ -74,7 +74,7 @@ fn compare_exchange<'b, H: Handle<'b>, K: Ordered<'b>>(
     values[high] = greater;
 }
 
-/// The comparators of Knuth's merge exchange for `len` values; variables are his.
+/// Returns the comparators of Knuth's merge exchange for `len` values. The variables are his.
 pub(crate) fn sorting_network(len: usize) -> Vec<(usize, usize)> {
     let mut comparators = Vec::new();
     let top = len.next_power_of_two() / 2;
@@ -94,7 +94,7 @@ pub(crate) fn sorting_network(len: usize) -> Vec<(usize, usize)> {
     comparators
 }
 
-/// Merges two sorted sequences of places; gives the places in the order of their values.
+/// Merges two sorted sequences of places. Returns the places in the order of their values.
 fn merge(a: &[usize], b: &[usize], compare: &mut impl FnMut(usize, usize)) -> Vec<usize> {
     if a.is_empty() || b.is_empty() {
         return [a, b].concat();
@@ -108,7 +108,7 @@ fn merge(a: &[usize], b: &[usize], compare: &mut impl FnMut(usize, usize)) -> Ve
     };
     let odd = merge(&every_second(a, 0), &every_second(b, 0), compare);
     let even = merge(&every_second(a, 1), &every_second(b, 1), compare);
-    // The least of all is the first of the odd places; then each even one meets the next odd one.
+    // The first of the odd places is the least of all. Then each even place meets the next odd one.
     let mut merged = vec![odd[0]];
     for pair in 0..even.len().max(odd.len() - 1) {
         match (even.get(pair), odd.get(pair + 1)) {

@@ -1,7 +1,7 @@
-//! Gates in three or four bytes each: most read what was made shortly before.
+//! Gates in three or four bytes each. Most gates read wires that were made shortly before.
 //!
-//! A gate has a byte for its shape and, in another array, for each input the distance to it, less
-//! one, in as few bytes as it takes, the least significant first:
+//! A gate has one byte for its shape. A second array holds, for each input, the distance to it less
+//! one, in as few bytes as possible, the least significant first:
 //!
 //! | bits of the shape | field |
 //! |---|---|
@@ -11,7 +11,7 @@
 
 use super::PackedGate;
 
-/// Gates, of which gate `i` drives wire `first + i` and reads wires before it.
+/// A list of gates. Gate `i` drives wire `first + i` and reads wires before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gates {
     first: u32,
@@ -19,11 +19,11 @@ pub(super) struct Gates {
     distances: Vec<u8>,
 }
 
-/// Most bytes of a gate's distances.
+/// The greatest number of bytes that the distances of a gate take.
 const MOST_BYTES: usize = 8;
 
 impl Gates {
-    /// No gates yet; the first will drive wire `first`.
+    /// Creates an empty list whose first gate will drive wire `first`.
     pub(super) fn new(first: u32) -> Self {
         Self {
             first,
@@ -75,24 +75,24 @@ impl Gates {
     }
 }
 
-/// How many bytes a distance takes.
+/// Returns the number of bytes that a distance takes.
 fn bytes(distance: u32) -> usize {
     (u32::BITS - (distance | 1).leading_zeros()).div_ceil(8) as usize
 }
 
-/// What a gate's shape says, by the shape's seven bits.
+/// The fields of a gate's shape, looked up by the seven bits of the shape.
 #[derive(Clone, Copy)]
 struct GateEncoding {
-    /// The bits of a word that belong to the first distance.
+    /// The mask of the first distance within a word.
     first: u32,
-    /// Where the second distance begins in a word, in bits.
+    /// The start of the second distance within a word, in bits.
     shift: u8,
-    /// Bytes of both distances.
+    /// The number of bytes of both distances.
     length: u8,
     kind: u8,
-    /// The bits of a word that belong to the second distance.
+    /// The mask of the second distance within a word.
     second: u32,
-    /// All bits, but of a gate of one input none.
+    /// All ones for a gate of two inputs, zero for a gate of one.
     has_second: u32,
 }
 
@@ -125,7 +125,7 @@ impl GateEncoding {
     }
 }
 
-/// The bits of this number of bytes, at most four of them.
+/// Returns a mask of `bytes` bytes, at most four.
 const fn bits(bytes: u8) -> u32 {
     match bytes {
         0..4 => (1 << (8 * bytes)) - 1,
@@ -133,14 +133,14 @@ const fn bits(bytes: u8) -> u32 {
     }
 }
 
-/// A gate's wire, and where its distances are.
+/// A gate's wire and the position of its distances.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     wire: u32,
     at: usize,
 }
 
-/// The gates, in order, from either end.
+/// An iterator over the gates, in order, from either end.
 #[derive(Clone, Debug)]
 pub(super) struct Iter<'a> {
     shapes: core::slice::Iter<'a, u8>,
@@ -150,7 +150,7 @@ pub(super) struct Iter<'a> {
 }
 
 impl Iter<'_> {
-    /// The gate of this encoding, wire and distances.
+    /// Returns the gate with this encoding, wire and distances.
     #[inline(always)]
     fn gate(&self, encoding: &GateEncoding, Cursor { wire, at }: Cursor) -> PackedGate {
         let word = match self.distances.get(at..at + MOST_BYTES) {
@@ -164,7 +164,7 @@ impl Iter<'_> {
     }
 }
 
-/// The last distances, fewer than fill a word.
+/// Returns the last distances, which are too few to fill a word.
 #[cold]
 fn last_word(distances: &[u8]) -> u64 {
     let bytes = distances.iter().rev();

@@ -1,18 +1,18 @@
-//! A checker of the invariants that a program promises.
+//! A checker for the invariants of programs.
 
 use core::ops::Range;
 
 use crate::{Batch, NEGATED, Output, Program};
 
-/// That an invariant holds, or what does not.
+/// `Ok` if an invariant holds, or a description of the violation.
 type Holds = Result<(), String>;
 
 impl Program {
-    /// Checks the invariants that the module documents, but for what the outputs compute.
+    /// Checks the invariants that the module documents. Does not check the computed outputs.
     ///
     /// # Errors
     ///
-    /// The first invariant that does not hold: a fault of the compiler.
+    /// The first invariant that does not hold, which is a bug of the compiler.
     pub fn check_invariants(&self) -> Holds {
         self.check_segments()?;
         let mut checker = Checker::new(self);
@@ -70,14 +70,14 @@ fn not_a_partition(what: &str, number: usize) -> String {
     format!("{what} {number} does not go on where the one before ends, or the last ends early")
 }
 
-/// Walks a program and knows which slots were written, and by which batch they were last read,
-/// and written by AND gates.
+/// Walks a program. Tracks which slots have been written, and the last batch that read each slot
+/// and whose AND gates wrote it.
 struct Checker<'a> {
     program: &'a Program,
     written: Vec<bool>,
-    /// One more than the last batch of which a gate reads the slot.
+    /// One more than the number of the last batch in which a gate reads the slot.
     read_by: Vec<usize>,
-    /// One more than the last batch of which an AND gate writes the slot.
+    /// One more than the number of the last batch in which an AND gate writes the slot.
     written_by: Vec<usize>,
 }
 
@@ -107,7 +107,8 @@ impl<'a> Checker<'a> {
             let slot = gate.out;
             self.write(batch, slot)?;
             let at = slot as usize;
-            // No gate of the batch reads it, and no other AND gate of the batch writes it.
+            // Ensures that no gate of the batch reads the slot and no other AND gate of the batch
+            // writes it.
             let is_alone = self.read_by[at] != batch + 1 && self.written_by[at] != batch + 1;
             ensure(is_alone, || {
                 format!("an AND gate of batch {batch} writes slot {slot}, which the batch uses")
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
     use crate::{AndGate, Circuit, Gate, Port, Segment, Type, XorGate};
 
-    /// One XOR gate and two AND gates in one batch.
+    /// Returns a program with one XOR gate and two AND gates in one batch.
     fn program() -> Program {
         let gates = [Gate::Xor(0, 1), Gate::And(2, 0), Gate::And(2, 1)];
         let input = Port::new("in", Type::bits(2));
@@ -200,7 +201,7 @@ mod tests {
             broken(|p| p.ands[0].out = p.ands[1].b),
             shared(program().ands[1].b)
         );
-        // A slot that only a XOR gate of the batch reads.
+        // This slot is read by a XOR gate of the batch only.
         let slot = program().ands[0].out;
         let xor = |a, b, out| XorGate { a, b, out };
         let edit = |p: &mut Program| {

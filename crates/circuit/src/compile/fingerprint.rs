@@ -1,12 +1,12 @@
-//! A program's fingerprint: one value that changes whenever the compiler decides otherwise.
+//! A program's fingerprint: one value that changes whenever the compiler's output changes.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::{Digest, Output, Program};
 
 impl Program {
-    /// SHA-256 over the program, after the tag `tacit program 1\0`. Numbers are little-endian
-    /// `u32`, but the version, which is a `u16`.
+    /// Returns SHA-256 over the program, after the tag `tacit program 1\0`. Numbers are
+    /// little-endian `u32`, except for the version, which is a `u16`.
     ///
     /// | field | bytes |
     /// |---|---|

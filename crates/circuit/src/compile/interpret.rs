@@ -1,16 +1,17 @@
-//! A plain interpreter of programs: the oracle of the compiler, and of whatever runs programs.
+//! A plain interpreter of programs: the oracle for the compiler and for everything that runs
+//! programs.
 
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Lanes, NEGATED, Output, Program};
 
 impl Program {
-    /// The output bits for these input bits, both in port order: as [`Circuit::evaluate`], and
-    /// several times as fast, since values stand in slots.
+    /// Returns the output bits for `inputs`, both in port order. Gives the same result as
+    /// [`Circuit::evaluate`], but several times as fast, since slots hold the values.
     ///
     /// # Panics
     ///
-    /// If `inputs` are not as many as the program has.
+    /// If the number of `inputs` is not that of the program.
     ///
     /// [`Circuit::evaluate`]: crate::Circuit::evaluate
     #[must_use]
@@ -21,12 +22,12 @@ impl Program {
         outputs.iter().map(|lane| lane & 1 == 1).collect()
     }
 
-    /// The output words for these input words, as [`Circuit::evaluate_lanes`] has them: 64
-    /// instances at once, bit k of each word being instance k.
+    /// Returns the output words for `inputs`, like [`Circuit::evaluate_lanes`]. Computes 64
+    /// instances at once: bit k of each word belongs to instance k.
     ///
     /// # Panics
     ///
-    /// If `inputs` are not as many as the program has.
+    /// If the number of `inputs` is not that of the program.
     ///
     /// [`Circuit::evaluate_lanes`]: crate::Circuit::evaluate_lanes
     #[must_use]

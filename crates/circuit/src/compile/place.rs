@@ -1,33 +1,34 @@
-//! Where labels are put: the slots of gates whose order is known.
+//! The placement of labels: slots for gates whose order is known.
 //!
-//! The XOR gates of a batch go by levels: first those that read no other XOR gate of the batch,
-//! then those that read the first ones, and so on. Whoever computes them one after the other then
-//! rarely waits for a result that was only just stored: garbling an AES-128 takes an eighth less.
+//! The XOR gates of a batch are ordered by level: first those that read no other XOR gate of the
+//! batch, then those that read the first ones, and so on. Code that computes them one after the
+//! other then rarely waits for a result that was only just stored. Garbling an AES-128 takes an
+//! eighth less time.
 
 use super::slots::Slots;
 use super::wires::{GateLocation, Wires};
 use crate::netlist::Literal;
 use crate::{AndGate, Batch, NEGATED, Program, Segment, XorGate};
 
-/// Most XOR gates of a batch.
+/// The greatest number of XOR gates of a batch.
 pub(super) const OPEN: usize = Program::MAX_SEGMENT_XORS;
 
 const _: () = assert!(OPEN <= GateLocation::MOST as usize);
 
-/// A gate whose place in the order is known.
+/// A gate whose position in the order is known.
 #[derive(Clone, Copy)]
 pub(super) struct OrderedGate {
-    /// Its inputs; those of a XOR gate without their negations' meaning.
+    /// The gate's inputs. For a XOR gate, the negations of the inputs have no meaning.
     pub(super) inputs: [Literal; 2],
     pub(super) wire: u32,
     pub(super) readers: u32,
 }
 
-/// Batches that follow each other.
+/// Consecutive batches.
 #[derive(Default)]
 pub(super) struct OrderedBatches {
-    /// Of each batch the XOR gates, in any order in which each follows those that it reads, and
-    /// then the AND gates.
+    /// The gates of each batch: first the XOR gates, in an order in which each gate follows those
+    /// that it reads, and then the AND gates.
     pub(super) gates: Vec<OrderedGate>,
     pub(super) batches: Vec<Batch>,
 }
@@ -39,7 +40,7 @@ impl OrderedBatches {
     }
 }
 
-/// A program's gates in their final order.
+/// The gates of a program in their final order.
 pub(super) struct Placement {
     pub(super) slots: Slots,
     pub(super) xors: Vec<XorGate>,
@@ -48,7 +49,7 @@ pub(super) struct Placement {
     pub(super) segments: Vec<Segment>,
 }
 
-/// Gives gates their slots, batch by batch.
+/// Assigns slots to gates, batch by batch.
 pub(super) struct Placer<'a> {
     wires: &'a Wires,
     done: Placement,
@@ -56,7 +57,7 @@ pub(super) struct Placer<'a> {
 }
 
 impl<'a> Placer<'a> {
-    /// The inputs are placed, and no gate.
+    /// Creates a placer that has placed the inputs, but no gate.
     pub(super) fn new(inputs: u32, wires: &'a Wires) -> Self {
         let slots = Slots::new((0..inputs).map(|input| wires.readers(input)).collect());
         for input in 0..inputs {
@@ -75,7 +76,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Places the batches that come next.
+    /// Places the next batches.
     pub(super) fn place(&mut self, next: &OrderedBatches) {
         let mut gates = next.gates.as_slice();
         for &batch in &next.batches {
@@ -109,14 +110,14 @@ impl<'a> Placer<'a> {
         done.slots.settle();
     }
 
-    /// What was placed, after the last batch.
+    /// Returns the placed gates, after the last batch.
     pub(super) fn finish(self) -> Placement {
         self.done
     }
 }
 
 impl Placement {
-    /// Appends a batch, to the last segment if it still fits there.
+    /// Appends a batch, to the last segment if that has room for it.
     fn append_batch(&mut self, batch: Batch) {
         let (xors, ands) = (batch.xors as usize, batch.ands as usize);
         let fits = self.segments.last().is_some_and(|segment| {
@@ -142,7 +143,7 @@ impl Placement {
         segment.ands.end += ands;
     }
 
-    /// Places a XOR gate whose inputs are in these slots, and returns its own.
+    /// Places a XOR gate whose inputs are in these slots, and returns the slot of its output.
     #[inline]
     fn push_xor(&mut self, [a, b]: [u32; 2], readers: u32) -> u32 {
         self.slots.release(a);
@@ -167,19 +168,19 @@ struct OpenXor {
     sources: [GateLocation; 2],
     wire: u32,
     readers: u32,
-    /// One above the levels of those gates of the batch that it reads.
+    /// One more than the highest level of the gates of the batch that this gate reads.
     level: u32,
 }
 
 /// The XOR gates of the open batch.
 struct OpenXors {
     gates: Vec<OpenXor>,
-    /// For each of them one more than its level, and then its slot. The last is 0, and stands for
-    /// all gates of earlier batches: no processor foresees which gates read those.
+    /// For each gate one more than its level, and later its slot. The last entry is 0 and stands
+    /// for all gates of earlier batches: no processor predicts which gates read those.
     noted: Box<[u32; OPEN + 1]>,
-    /// For each level how many gates it has, and then the place of its next in `order`.
+    /// For each level the number of its gates, and later the place of its next gate in `order`.
     levels: Box<[u32; OPEN]>,
-    /// One above the highest level of a gate.
+    /// One more than the highest level of a gate.
     height: u32,
     order: Vec<u32>,
 }
@@ -195,7 +196,7 @@ impl OpenXors {
         }
     }
 
-    /// Appends a gate, and returns its place.
+    /// Appends a gate and returns its place.
     #[inline]
     fn push(&mut self, sources: [GateLocation; 2], gate: &OrderedGate) -> u32 {
         let [a, b] = sources.map(|source| self.noted[source.open_place_or(OPEN)]);
@@ -213,8 +214,8 @@ impl OpenXors {
         place as u32
     }
 
-    /// Takes the gates out, level by level, those of a level in the order in which they came.
-    /// `place` is given each with the slots that it reads, and returns its slot.
+    /// Takes the gates out level by level, and within a level in the order in which they came.
+    /// `place` gets each gate with the slots that it reads, and returns the slot of the gate.
     fn place_by_level(&mut self, mut place: impl FnMut(&OpenXor, [u32; 2]) -> u32) {
         let mut start = 0;
         let levels = &mut self.levels[..self.height as usize];

@@ -1,19 +1,20 @@
 //! The order of gates: list scheduling in a window that slides over the given order.
 //!
-//! The window holds the gates from the oldest that is not yet taken to [`WINDOW`] further on. A
-//! XOR gate is taken as soon as its inputs are. AND gates whose inputs are taken are ready; the
-//! oldest of them, at most [`BATCH`], are the next batch. The oldest gate of the window is always
-//! taken or ready, so the window always moves on: a chain of AND gates costs what it must, one
-//! batch a gate, and nothing else, and a wide circuit fills its batches without being read ahead
-//! further than the window.
+//! The window holds the gates from the oldest one not yet taken up to [`WINDOW`] further on. A XOR
+//! gate is taken as soon as its inputs are. An AND gate is ready once its inputs are taken, and the
+//! oldest ready AND gates, at most [`BATCH`], make the next batch. The oldest gate of the window is
+//! always taken or ready, so the window always moves on. A chain of AND gates costs one batch a
+//! gate, which is unavoidable, and nothing more. A wide circuit fills its batches without looking
+//! further ahead than the window.
 //!
 //! # Constants
 //!
-//! Chosen by measurement on one AES-128, 160 of them, SHA-256 and random circuits. A window of 2^14
-//! gates is half an AES-128; doubling it again widens the batches of 160 copies from 158 to 202
-//! AND gates and a single copy's not at all, where the ciphers' pipelines are full from about 16;
-//! it moves SHA-256 from 1152 live labels to 1495. Placing XOR gates late, only when an AND gate
-//! asks for them, was tried: it spares one live label in a hundred and narrows batches by a third.
+//! The constants were chosen by measurements on one AES-128, 160 of them, SHA-256 and random
+//! circuits. A window of 2^14 gates is half an AES-128. Doubling the window widens the batches of
+//! 160 copies from 158 to 202 AND gates, but not those of a single copy. The ciphers' pipelines are
+//! full from about 16 AND gates on. Doubling also raises the live labels of SHA-256 from 1152 to
+//! 1495. Another variant placed XOR gates late, only when an AND gate needs them. It saves one live
+//! label in a hundred and narrows batches by a third.
 
 use core::mem;
 use std::sync::mpsc::{channel, sync_channel};
@@ -25,24 +26,24 @@ use super::wires::{GateLocation, Wires};
 use crate::circuit::PackedGate;
 use crate::{Batch, Circuit, Program};
 
-/// Most AND gates of a batch that this compiler makes: enough for any pipeline, and few enough
-/// that a batch's labels and hashes stay in a first-level cache.
+/// The greatest number of AND gates of a batch that this compiler makes. It is enough for any
+/// pipeline, and small enough that a batch's labels and hashes stay in a first-level cache.
 const BATCH: usize = 512;
 
-/// Wider batches than this are a multiple of it, since kernels take AND gates by eights; the
-/// gates that are left stay ready.
+/// Wider batches than this are a multiple of it, since kernels take AND gates by eights. The
+/// remaining gates stay ready.
 const LANES: usize = 8;
 
 const _: () = assert!(BATCH <= Program::MAX_BATCH_ANDS);
 
-/// Gates after which the batches so far are handed over to be placed.
+/// The number of gates after which the batches so far are handed over to be placed.
 const PART: usize = 1 << 12;
-/// How many such parts may wait to be placed.
+/// The number of such parts that may wait to be placed.
 const AHEAD: usize = 4;
 
-/// Orders and places the gates of `circuit` that are left and needed; `wires` says then where each
-/// is. If `spawns`, gates are ordered on a thread of their own, where the platform has threads,
-/// while earlier ones are placed.
+/// Orders and places the remaining gates of `circuit` that are needed. `wires` then holds the
+/// location of each gate. If `spawns` is set and the platform has threads, a second thread orders
+/// gates while this one places earlier ones.
 pub(super) fn schedule(circuit: &Circuit, wires: &Wires, spawns: bool) -> Placement {
     let mut placer = Placer::new(circuit.input_bits() as u32, wires);
     let is_done = spawns && place_behind(circuit, wires, &mut placer);
@@ -55,7 +56,7 @@ pub(super) fn schedule(circuit: &Circuit, wires: &Wires, spawns: bool) -> Placem
     placer.finish()
 }
 
-/// Places gates that another thread orders. Returns false, and does nothing, if none can be
+/// Places gates that another thread orders. Returns false, and does nothing, if no thread can be
 /// started.
 fn place_behind(circuit: &Circuit, wires: &Wires, placer: &mut Placer<'_>) -> bool {
     thread::scope(|scope| {
@@ -64,7 +65,7 @@ fn place_behind(circuit: &Circuit, wires: &Wires, placer: &mut Placer<'_>) -> bo
         let order_ahead = move || {
             order(circuit, wires, |part| {
                 let next = spare.try_recv().unwrap_or_default();
-                // Nobody takes it only if the placer has panicked, which ends the other thread.
+                // Sending fails only if the placer has panicked, which ends the other thread.
                 let _ = sender.send(mem::replace(part, next));
             });
         };
@@ -83,8 +84,8 @@ fn place_behind(circuit: &Circuit, wires: &Wires, placer: &mut Placer<'_>) -> bo
     })
 }
 
-/// Orders the gates that are left and needed. `hand_over` takes them, batches of at least [`PART`]
-/// gates at a time, and leaves the part empty. All inputs are placed.
+/// Orders the remaining gates that are needed. Calls `hand_over` with batches of at least [`PART`]
+/// gates at a time; `hand_over` leaves the part empty. All inputs are placed already.
 fn order(circuit: &Circuit, wires: &Wires, hand_over: impl FnMut(&mut OrderedBatches)) {
     let mut scheduler = Scheduler {
         rest: (circuit.input_bits() as u32..).zip(circuit.packed_gates()),
@@ -100,15 +101,16 @@ fn order(circuit: &Circuit, wires: &Wires, hand_over: impl FnMut(&mut OrderedBat
 }
 
 struct Scheduler<'a, G, H> {
-    /// The circuit's gates that were not looked at yet, and the wires that they drive.
+    /// The gates that the scheduler has not looked at yet, and the wires that they drive.
     rest: G,
     wires: &'a Wires,
     window: Window,
-    /// Places of gates that waited for their inputs and have them now, not yet looked at.
+    /// The places of gates that waited for their inputs and now have them, but have not been looked
+    /// at.
     woken: Stack,
-    /// Batches that are not yet handed over, and behind them the XOR gates of the open batch.
+    /// The batches that are not yet handed over, followed by the XOR gates of the open batch.
     part: OrderedBatches,
-    /// How many XOR gates the open batch has.
+    /// The number of XOR gates of the open batch.
     open: usize,
     hand_over: H,
 }
@@ -135,9 +137,9 @@ where
         }
     }
 
-    /// Moves the window past the gates that are taken, and fills it up.
+    /// Moves the window past the gates that are taken, and refills it.
     fn admit(&mut self) {
-        // A variable of its own stays in registers.
+        // A local variable stays in registers.
         let mut rest = self.rest.clone();
         while self.window.has_room() {
             let Some((wire, gate)) = rest.next() else {
@@ -174,8 +176,8 @@ where
         }
     }
 
-    /// The inputs of the woken gates are taken: AND gates are ready, XOR gates are taken at
-    /// once, which may wake others.
+    /// Handles the woken gates, whose inputs are now taken. AND gates become ready. XOR gates are
+    /// taken at once, which may wake others.
     fn supply(&mut self) {
         while let Some(place) = self.woken.pop() {
             if self.window.gate(place).is_and {
@@ -204,7 +206,7 @@ where
         self.part.gates.push(gate);
     }
 
-    /// Takes the next batch of the gates that are ready.
+    /// Takes the next batch from the ready gates.
     fn take_batch(&mut self, batch: &mut Vec<u32>) {
         let mut width = self.window.ready_count().min(BATCH);
         if width > LANES {

@@ -1,25 +1,25 @@
-//! Slots: where labels are kept, and when a slot is free again.
+//! Slots: the places of labels, and the times at which they become free again.
 
 /// The slots of a program under construction.
 ///
-/// The slot that was freed last is the next to be taken, so that live labels stay in cache. A
-/// slot that the open batch has read is not free for the batch's own AND gates, which may then be
-/// computed in any order and at any time after the batch's XOR gates began.
+/// The slot that was freed last is taken first, so that live labels stay in cache. A slot that the
+/// open batch has read is not free for the batch's own AND gates. These may therefore be computed
+/// in any order, and at any time after the batch's XOR gates have started.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// How often what each slot holds is still to be read, by gates and as an output.
+    /// For each slot the number of gates and outputs that will still read its value.
     readers: Vec<u32>,
-    /// Free since before the open batch.
+    /// The slots that were free before the open batch.
     free: Vec<u32>,
-    /// First those that are free since a gate of the open batch read them; longer than there are
-    /// slots.
+    /// First the slots that became free when a gate of the open batch read them. The vector is
+    /// longer than the number of slots.
     fresh: Vec<u32>,
     fresh_count: usize,
 }
 
 impl Slots {
-    /// Input bit i in slot i, read as often as `readers` says; where nobody reads it, the slot is
-    /// free.
+    /// Puts input bit i into slot i, which will be read `readers[i]` times. A slot that nothing
+    /// reads is free.
     pub(super) fn new(readers: Vec<u32>) -> Self {
         let inputs = (0..readers.len() as u32).rev();
         Self {
@@ -32,22 +32,22 @@ impl Slots {
         }
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(super) fn count(&self) -> u32 {
         self.readers.len() as u32
     }
 
-    /// One reader of `slot` less; it is free after the last.
+    /// Counts one read of `slot`, which becomes free after the last one.
     #[inline]
     pub(super) fn release(&mut self, slot: u32) {
         let readers = &mut self.readers[slot as usize];
         *readers -= 1;
-        // No processor foresees which reader is the last.
+        // No processor predicts which reader is the last.
         self.fresh[self.fresh_count] = slot;
         self.fresh_count += usize::from(*readers == 0);
     }
 
-    /// A slot for the output of a XOR gate, perhaps one that it reads itself.
+    /// Returns a slot for the output of a XOR gate, which may be a slot that the gate itself reads.
     #[inline]
     pub(super) fn take_for_xor(&mut self, readers: u32) -> u32 {
         let last = self.fresh_count.checked_sub(1);
@@ -55,7 +55,7 @@ impl Slots {
         self.take(readers, last.map(|last| self.fresh[last]))
     }
 
-    /// A slot for the output of an AND gate, which no gate of the open batch has read.
+    /// Returns a slot for the output of an AND gate. No gate of the open batch has read it.
     #[inline]
     pub(super) fn take_for_and(&mut self, readers: u32) -> u32 {
         self.take(readers, None)

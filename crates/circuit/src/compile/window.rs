@@ -1,23 +1,24 @@
-//! The window that slides over a circuit's gates, and which of those in it wait for what.
+//! The window that slides over a circuit's gates, and the gates in it that wait for others.
 
 use super::place::OrderedGate;
 use super::wires::GateLocation;
 use crate::netlist::Literal;
 
-/// Gates that are looked at together.
+/// The number of gates in the window.
 pub(super) const WINDOW: u32 = 1 << 14;
 
 const SIZE: usize = WINDOW as usize;
 
 const _: () = assert!(WINDOW == GateLocation::MOST);
 
-/// A ring of this value; not made on the stack.
+/// Returns a ring filled with `value`. The ring is never on the stack.
 fn ring<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
     let ring = vec![value; N].into_boxed_slice().try_into();
     ring.unwrap_or_else(|_| unreachable!("as long as it was made"))
 }
 
-/// Where a place is in a ring. No place is past the end, which the compiler cannot know.
+/// Returns the index of a place in a ring. Every place is in bounds, but the compiler cannot know
+/// that.
 #[inline(always)]
 fn at(place: u32) -> usize {
     place as usize % SIZE
@@ -26,14 +27,14 @@ fn at(place: u32) -> usize {
 /// An AND gate, or a XOR gate that waits for its inputs.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
-    /// Its inputs; those of a XOR gate without their negations' meaning.
+    /// The gate's inputs. For a XOR gate, the negations of the inputs have no meaning.
     pub(super) inputs: [Literal; 2],
     pub(super) wire: u32,
     pub(super) readers: u32,
     pub(super) is_and: bool,
-    /// How many of its inputs are not in a batch yet.
+    /// The number of its inputs that are not in a batch yet.
     pending: u8,
-    /// Whether it is in a batch.
+    /// Whether the gate is in a batch.
     is_taken: bool,
 }
 
@@ -49,7 +50,7 @@ impl Waiting {
         }
     }
 
-    /// The gate, for the order.
+    /// Returns the gate in the form that the order holds.
     pub(super) fn ordered(&self) -> OrderedGate {
         OrderedGate {
             inputs: self.inputs,
@@ -59,18 +60,18 @@ impl Waiting {
     }
 }
 
-/// The gates `low..high`, numbered as they come, in rings indexed by the lower bits of their
-/// numbers: their places.
+/// The gates `low..high`, numbered in their order. The rings are indexed by the lower bits of these
+/// numbers, which are the gates' places.
 pub(super) struct Window {
     low: u32,
     high: u32,
     gates: Box<[Waiting; SIZE]>,
-    /// The first input that waits for each gate: twice the place of the gate that it belongs to,
-    /// its index 0 or 1 there, and 1 added to all; 0 is none.
+    /// The first input that waits for each gate: twice the place of the waiting gate, plus the
+    /// index 0 or 1 of the input, plus 1. Zero means none.
     first_waiter: Box<[u32; SIZE + 1]>,
     /// For both inputs of each gate, the next input that waits for the same gate.
     next_waiter: Box<[[u32; 2]; SIZE]>,
-    /// AND gates that are in no batch and whose inputs are.
+    /// The AND gates that are in no batch, but whose inputs are.
     ready: Places,
     ready_count: usize,
 }
@@ -92,8 +93,8 @@ impl Window {
         &self.gates[at(place)]
     }
 
-    /// Whether there is room for a gate once the window has moved on past the oldest gates that
-    /// are in a batch.
+    /// Whether the window has room for a gate. Moves the window past the oldest gates that are in a
+    /// batch, if necessary.
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
         self.high - self.low < WINDOW || self.pass()
@@ -106,7 +107,7 @@ impl Window {
         self.high - self.low < WINDOW
     }
 
-    /// Moves the window on past a gate that waits for nothing and is placed at once.
+    /// Moves the window past a gate that waits for nothing and is placed at once.
     #[inline]
     pub(super) fn skip(&mut self) {
         debug_assert!(self.high - self.low < WINDOW);
@@ -114,10 +115,9 @@ impl Window {
         self.high += 1;
     }
 
-    /// Puts the next gate into the window, whose inputs are at these locations, and returns its
-    /// place.
-    // Passed in memory, a gate would be read in larger parts than it was written in, for which a
-    // processor waits.
+    /// Puts the next gate, whose inputs are at `sources`, into the window and returns its place.
+    // A gate passed in memory would be read in larger parts than it was written, and a processor
+    // stalls on such reads.
     #[inline(always)]
     pub(super) fn enter(&mut self, gate: Waiting, sources: [GateLocation; 2]) -> u32 {
         debug_assert!(self.high - self.low < WINDOW);
@@ -125,7 +125,7 @@ impl Window {
         self.high += 1;
         self.first_waiter[at(place)] = 0;
         let mut pending = 0;
-        // No processor foresees which inputs wait.
+        // No processor predicts which inputs wait.
         for (index, source) in (0..).zip(sources) {
             let first = &mut self.first_waiter[source.waiting_place_or(WINDOW) as usize];
             self.next_waiter[at(place)][index as usize] = *first;
@@ -143,8 +143,8 @@ impl Window {
         gate
     }
 
-    /// The gate at `place` was taken: appends the places of gates that waited for nothing else to
-    /// `woken`.
+    /// Handles the taking of the gate at `place`: appends to `woken` the places of gates that
+    /// waited for nothing else.
     #[inline]
     pub(super) fn wake(&mut self, place: u32, woken: &mut Stack) {
         let mut waiter = self.first_waiter[at(place)];
@@ -157,19 +157,19 @@ impl Window {
         }
     }
 
-    /// Notes that the AND gate at `place` has its inputs.
+    /// Marks the AND gate at `place` as ready, since its inputs are taken.
     pub(super) fn make_ready(&mut self, place: u32) {
         self.ready.insert(place);
         self.ready_count += 1;
     }
 
-    /// How many AND gates have their inputs.
+    /// Returns the number of ready AND gates.
     pub(super) fn ready_count(&self) -> usize {
         self.ready_count
     }
 
-    /// Appends the places of the oldest `count` AND gates that have their inputs to `batch`; they
-    /// are not ready any more.
+    /// Moves the places of the oldest `count` ready AND gates to `batch`. They are not ready any
+    /// more.
     pub(super) fn take_ready(&mut self, count: usize, batch: &mut Vec<u32>) {
         let mut place = self.low % WINDOW;
         for _ in 0..count {
@@ -181,7 +181,7 @@ impl Window {
     }
 }
 
-/// A stack of the window's places, each on it once at most.
+/// A stack of the window's places. Each place is on it at most once.
 pub(super) struct Stack {
     places: Vec<u32>,
     count: usize,
@@ -195,7 +195,7 @@ impl Stack {
         }
     }
 
-    /// Pushes `place` if `condition`, which no processor foresees.
+    /// Pushes `place` if `condition` holds, which no processor predicts.
     #[inline]
     fn push_if(&mut self, condition: bool, place: u32) {
         self.places[self.count] = place;
@@ -212,7 +212,7 @@ impl Stack {
 /// A set of the window's places.
 struct Places {
     words: [u64; Self::WORDS],
-    /// For each word whether it has a place.
+    /// For each word, whether it has a place.
     summary: [u64; Self::SUMMARIES],
 }
 
@@ -241,7 +241,7 @@ impl Places {
         self.summary[word / 64] &= !(u64::from(self.words[word] == 0) << (word % 64));
     }
 
-    /// The first place of the set from `place` on, past the ring's end if need be.
+    /// Returns the first place of the set from `place` on, wrapping around at the ring's end.
     #[inline]
     fn first_from(&self, place: u32) -> Option<u32> {
         let word = place as usize / 64;
@@ -254,10 +254,10 @@ impl Places {
         Some(word as u32 * 64 + bits.trailing_zeros())
     }
 
-    /// The first word from `word` on that has a place, past the ring's end if need be.
+    /// Returns the first word from `word` on that has a place, wrapping around at the ring's end.
     fn word_from(&self, word: usize) -> Option<usize> {
         let mut mask = u64::MAX << (word % 64);
-        // The first part comes again at the end, whole.
+        // The first part is visited again at the end, in full.
         for part in (word / 64..).take(Self::SUMMARIES + 1) {
             let part = part % Self::SUMMARIES;
             let bits = self.summary[part] & mask;

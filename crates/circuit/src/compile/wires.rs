@@ -1,20 +1,20 @@
-//! What is known of each wire, in four bytes: what it folds to, and of a gate that is left first
-//! how many read it and then where it is.
+//! The compiler's knowledge of each wire, in four bytes: the literal that the wire folds to. For a
+//! gate that is left, the word holds first the number of its readers and later its location.
 //!
 //! | bits | of a wire that is a constant, an input or another gate's, or its negation |
 //! |---|---|
 //! | 31..0 | the [`Literal`], whose top bit is set for constants alone |
 //!
 //! | bits | of an input or a gate that is left |
+//! | bits | of an input or a gate that is left |
 //! |---|---|
 //! | 31 | 1 |
-//! | 30 | whether the wire is the negation of what the gate computes |
-//! | 29..0 | its readers until the scheduler's window admits it; then its [`GateLocation`] |
-//!
-//! One thread orders gates and another places them. Whoever orders writes a gate's word until it
-//! hands the gate over, and whoever places writes it from then on. Of a gate that was handed over
-//! the first sees one location or another, none of which is one of the window's: all are the same
-//! to it.
+//! | 30 | whether the wire is the negation of the gate's result |
+//! | 29..0 | its readers until the scheduler's window admits it, then its [`GateLocation`] |
+//! One thread orders gates and another places them. The ordering thread writes a gate's word until
+//! it hands the gate over, and the placing thread writes the word from then on. For a gate that has
+//! been handed over, the ordering thread may see any of several locations. None of them is a place
+//! of the window, so the ordering thread treats all of them alike.
 
 use core::hint::select_unpredictable;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -22,58 +22,61 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::netlist::{Folded, Literal, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
-/// Where a gate is that was admitted, in 30 bits.
+/// The location of a gate that was admitted, in 30 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GateLocation(u32);
 
 impl GateLocation {
-    /// Below are places of the window's ring, and from here on places among the open XOR gates.
+    /// The start of the places among the open XOR gates. Smaller values are places of the window's
+    /// ring.
     const OPEN: u32 = 1 << 14;
-    /// From here on there are slots.
+    /// The start of the slots.
     const SLOT: u32 = 2 * Self::OPEN;
 
-    /// Most places of the ring, and of the open XOR gates.
+    /// The greatest number of places of the ring, and of open XOR gates.
     pub(super) const MOST: u32 = Self::OPEN;
 
-    /// It is in a batch, and not yet placed.
+    /// The location of a gate that is in a batch but not yet placed.
     pub(super) const TAKEN: Self = Self(Self::OPEN);
 
-    /// It waits for its inputs, or for its turn, at this place of the window's ring.
+    /// Returns the location of a gate that waits at this place of the window's ring, for its inputs
+    /// or for its turn.
     pub(super) fn waiting(place: u32) -> Self {
         debug_assert!(place < Self::MOST);
         Self(place)
     }
 
-    /// It is this XOR gate of the open batch.
+    /// Returns the location of this XOR gate of the open batch.
     pub(super) fn open(place: u32) -> Self {
         debug_assert!(place < Self::MOST);
         Self(Self::OPEN + place)
     }
 
-    /// It is done, and its label in this slot.
+    /// Returns the location of a gate that is done and whose label is in `slot`.
     pub(super) fn slot(slot: u32) -> Self {
         Self(Self::SLOT + slot)
     }
 
-    /// Whether it is in the ring.
+    /// Whether the gate is in the ring.
     pub(super) fn is_waiting(self) -> bool {
         self.0 < Self::OPEN
     }
 
-    /// Its place in the ring if it waits, or `other`, which is no smaller than any.
+    /// Returns the gate's place in the ring if it waits, otherwise `other`, which is above all
+    /// places.
     pub(super) fn waiting_place_or(self, other: u32) -> u32 {
         debug_assert!(other == Self::MOST);
         self.0.min(other)
     }
 
-    /// For a gate that does not wait, its place among the open XOR gates, or `other`, which is no
-    /// smaller than any, if it is done.
+    /// Returns, for a gate that does not wait, its place among the open XOR gates. If the gate is
+    /// done, returns `other`, which is above all places.
     pub(super) fn open_place_or(self, other: usize) -> usize {
         debug_assert!(self.0 >= Self::OPEN, "a gate is read that waits");
         (self.0.wrapping_sub(Self::OPEN) as usize).min(other)
     }
 
-    /// Its slot, if it is done.
+    /// Returns the gate's slot if the gate is done.
     pub(super) fn as_slot(self) -> Option<u32> {
         self.0.checked_sub(Self::SLOT)
     }
@@ -82,9 +85,9 @@ impl GateLocation {
 /// The wires of a circuit under compilation.
 pub(super) struct Wires {
     words: Vec<AtomicU32>,
-    /// XOR gates that are left and needed.
+    /// The number of XOR gates that are left and needed.
     pub(super) xors: usize,
-    /// AND gates that are left and needed.
+    /// The number of AND gates that are left and needed.
     pub(super) ands: usize,
 }
 
@@ -93,11 +96,12 @@ const NEGATION: u32 = 1 << 30;
 const VALUE: u32 = NEGATION - 1;
 
 impl Wires {
-    /// Most wires and outputs: a gate reads two wires and has a slot at most, an output reads one,
-    /// so that neither a number of readers nor a place takes more than 30 bits.
+    /// The greatest number of wires and outputs. A gate reads two wires and has at most one slot,
+    /// and an output reads one wire, so that neither the number of readers nor a place takes more
+    /// than 30 bits.
     pub(super) const MOST: usize = 1 << 29;
 
-    /// Folds the gates, and counts the readers of those that are left and needed.
+    /// Folds the gates and counts the readers of those that are left and needed.
     pub(super) fn of(circuit: &Circuit) -> Self {
         let mut words = folded_words(circuit);
         let (xors, ands) = count_readers(circuit, &mut words);
@@ -108,31 +112,31 @@ impl Wires {
         }
     }
 
-    /// The literal of `wire`, which names an input or a gate that is left by its wire.
+    /// Returns the literal of `wire`. A literal names an input or a gate that is left by its wire.
     #[inline]
     pub(super) fn literal(&self, wire: u32) -> Literal {
         literal(self.word(wire), wire)
     }
 
-    /// Whether a gate that is not yet admitted is left, and has readers.
+    /// Whether a gate that is not yet admitted is left and has readers.
     #[inline]
     pub(super) fn is_needed(&self, wire: u32) -> bool {
         is_needed(self.word(wire))
     }
 
-    /// How many read a gate that is not yet admitted.
+    /// Returns the number of readers of a gate that is not yet admitted.
     #[inline]
     pub(super) fn readers(&self, wire: u32) -> u32 {
         self.word(wire) & VALUE
     }
 
-    /// Where a gate is that was admitted.
+    /// Returns the location of a gate that was admitted.
     #[inline]
     pub(super) fn location(&self, wire: u32) -> GateLocation {
         GateLocation(self.word(wire) & VALUE)
     }
 
-    /// The slot of a gate that is done.
+    /// Returns the slot of a gate that is done.
     #[inline]
     pub(super) fn slot(&self, wire: u32) -> u32 {
         let location = self.location(wire);
@@ -142,7 +146,7 @@ impl Wires {
         }
     }
 
-    /// Notes where a gate is.
+    /// Stores the location of a gate.
     #[inline]
     pub(super) fn put(&self, wire: u32, location: GateLocation) {
         let word = self.word(wire) & !VALUE | location.0;
@@ -155,14 +159,14 @@ impl Wires {
     }
 }
 
-/// Constants, copies, negations and gates fed twice by one wire vanish.
+/// Folds the gates: removes constants, copies, negations and gates whose two inputs are one wire.
 fn folded_words(circuit: &Circuit) -> Vec<u32> {
     let mut words = vec![0; circuit.wire_count()];
     words[..circuit.input_bits()].fill(LEFT);
     for (wire, gate) in (circuit.input_bits()..).zip(circuit.packed_gates()) {
         let [a, b] = gate.wires().map(|wire| literal(words[wire as usize], wire));
         let has_constant = a.as_constant().is_some() | b.as_constant().is_some();
-        // Most gates are left, and no processor foresees of which kind they are.
+        // Most gates are left, and no processor predicts their kinds.
         let is_left = !has_constant & (a.node() != b.node()) & !gate.is_inv();
         words[wire] = if is_left {
             let is_negated = !gate.is_and() & (a.is_negated() != b.is_negated());
@@ -174,8 +178,8 @@ fn folded_words(circuit: &Circuit) -> Vec<u32> {
     words
 }
 
-/// Counts the readers of gates that are left and needed; what no output needs has none. Returns how
-/// many XOR and AND gates those are.
+/// Counts the readers of gates that are left and needed. A gate that no output needs has none.
+/// Returns the numbers of XOR and AND gates that are left and needed.
 fn count_readers(circuit: &Circuit, words: &mut [u32]) -> (usize, usize) {
     for &wire in circuit.output_wires() {
         let root = literal(words[wire as usize], wire);
@@ -200,7 +204,7 @@ fn count_readers(circuit: &Circuit, words: &mut [u32]) -> (usize, usize) {
     (gates - ands, ands)
 }
 
-/// What `wire` is whose word this is.
+/// Returns the literal of `wire`, whose word is `word`.
 #[inline]
 fn literal(word: u32, wire: u32) -> Literal {
     let folded = Literal::from_bits(word);
@@ -214,7 +218,8 @@ fn is_needed(word: u32) -> bool {
     (word & LEFT != 0) & (word & VALUE != 0) & Literal::from_bits(word).as_constant().is_none()
 }
 
-/// What a gate with these inputs folds to: with a constant, twice the same input, or one alone.
+/// Returns the literal that a gate folds to. One of its inputs is constant, both are the same, or
+/// it has only one.
 #[cold]
 fn folded(gate: Gate, [a, b]: [Literal; 2]) -> Literal {
     let folded = match gate {

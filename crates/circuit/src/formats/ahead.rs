@@ -1,7 +1,8 @@
-//! Gate lines of a large file, lexed on a thread of their own.
+//! Gate lines of a large file, lexed on a separate thread.
 //!
-//! That thread reads and lexes lines, and the caller's makes gates of them. The first line that has
-//! not the usual form ends that; from there on one thread does both. Mostly it is the last line.
+//! The separate thread reads and lexes lines, and the caller's thread makes gates of them. The
+//! first line without the usual form ends this mode, and one thread does both from there on. Mostly
+//! that is the last line.
 
 use std::io::Read;
 use std::sync::Mutex;
@@ -12,28 +13,28 @@ use super::lexer::{GateLine, Lexer};
 use super::read::Gates;
 use crate::CircuitError;
 
-/// Gates of a file whose lexing takes longer than starting a thread does.
+/// The number of gates from which lexing a file takes longer than starting a thread.
 pub(super) const LARGE: u32 = 1 << 16;
 
-/// Lines that are handed over together, as a batch.
+/// The number of lines that are handed over together, as a batch.
 const LINES: usize = 1 << 12;
-/// How many such batches may be lexed before the caller takes them.
+/// The number of such batches that may be lexed before the caller takes them.
 const AHEAD: usize = 4;
 
-/// Lines that follow each other, and the number of the first.
+/// Consecutive lines, and the number of the first.
 struct Lines {
     first: u64,
     lines: Vec<GateLine>,
 }
 
-/// Adds the lines of usual form that stand next, `most` at most, to `gates`. Returns the lexer
-/// behind them, and how many they were.
+/// Adds the next lines of usual form, at most `most`, to `gates`. Returns the lexer after them and
+/// their number.
 pub(super) fn usual_gates<R: Read + Send>(
     lexer: Lexer<R>,
     most: u32,
     gates: &mut Gates,
 ) -> Result<(Lexer<R>, u32), CircuitError> {
-    // The thread takes the lexer; where none can be started, the caller takes it back.
+    // The thread takes the lexer. If no thread can be started, the caller takes the lexer back.
     let lexer = Mutex::new(Some(lexer));
     let take = || lexer.lock().expect("nobody panics with it").take();
     let mut count = 0;
@@ -58,7 +59,7 @@ pub(super) fn usual_gates<R: Read + Send>(
     Ok((lexer, count))
 }
 
-/// Sends the lines of usual form that stand next, `most` at most. Returns the lexer behind them.
+/// Sends the next lines of usual form, at most `most`. Returns the lexer after them.
 fn lex<R: Read>(
     mut lexer: Lexer<R>,
     most: u32,
@@ -81,8 +82,8 @@ fn lex<R: Read>(
         }
         left -= lines.len();
         let is_last = lines.len() < LINES || left == 0;
-        // Where nobody takes them, there was an error in lines before. What is wrong with these
-        // lines goes before what ended the file.
+        // If sending fails, earlier lines had an error. An error in these lines is reported before
+        // the error that ended the file.
         if sender.send(Lines { first, lines }).is_err() || is_last {
             return ended.map(|()| lexer);
         }

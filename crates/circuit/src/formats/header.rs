@@ -1,4 +1,4 @@
-//! The first lines of a Bristol file: what it announces, taken within limits.
+//! The first lines of a Bristol file: the announced sizes, checked against limits.
 
 use std::io::Read;
 
@@ -7,14 +7,15 @@ use crate::CircuitError;
 use super::lexer::Lexer;
 use super::{BristolFormat, Import, Limits};
 
-/// Most wires that a file may announce: a circuit of as many, with as many outputs, compiles.
+/// The greatest number of wires that a file may announce. A circuit with that many wires and as
+/// many outputs compiles.
 const MAX_FILE_WIRES: u32 = 1 << 28;
 
-/// What a file announces.
+/// The sizes that a file announces.
 pub(super) struct Header {
-    /// Gate lines.
+    /// The number of gate lines.
     pub(super) gates: u32,
-    /// Wires, those of the inputs among them.
+    /// The number of wires, including those of the inputs.
     pub(super) wires: u32,
     pub(super) inputs: Values,
     pub(super) outputs: Values,
@@ -22,7 +23,7 @@ pub(super) struct Header {
 
 /// The input values or the output values.
 pub(super) struct Values {
-    /// The width of each in bits, at least 1.
+    /// The width of each value in bits, at least 1.
     pub(super) widths: Vec<u32>,
     /// The sum of the widths.
     pub(super) bits: u32,
@@ -42,7 +43,7 @@ impl Header {
         check_limit(line, "wires", MAX_FILE_WIRES, u64::from(wires))?;
         lexer.end_of_line()?;
         let (inputs, outputs) = read_values(lexer, import)?;
-        // Each gate line drives a wire of its own, and outputs are the last wires.
+        // Each gate line drives a new wire, and outputs are the last wires.
         let least = (u64::from(inputs.bits) + u64::from(gates)).max(u64::from(outputs.bits));
         if u64::from(wires) < least {
             let field = "number of wires";
@@ -63,7 +64,7 @@ impl Header {
     }
 }
 
-/// The lines with the widths of the values: two in Bristol Fashion, one in the old format.
+/// Reads the lines with the widths of the values: two in Bristol Fashion, one in the old format.
 fn read_values<R: Read>(
     lexer: &mut Lexer<R>,
     import: &Import,
@@ -79,7 +80,7 @@ fn read_values<R: Read>(
             let expected = "3 numbers: the widths of two inputs and of the output";
             return Err(wrong_values(line, expected, &first));
         };
-        // The width of an input that is not there is 0.
+        // Width 0 marks an input that is absent.
         let inputs = [one, two].into_iter().filter(|&width| width != 0).collect();
         let inputs = Values::new(line, "input bits", inputs, limits)?;
         Ok((
@@ -115,7 +116,7 @@ impl Values {
     }
 }
 
-/// All numbers of the next line that has any, and the line.
+/// Reads all numbers of the next line that has any, and returns them with the line.
 fn read_numbers<R: Read>(
     lexer: &mut Lexer<R>,
     field: &'static str,
@@ -134,14 +135,14 @@ fn read_numbers<R: Read>(
 
 const COUNTED: &str = "the number of values and as many widths";
 
-/// The widths in a line that starts with their number.
+/// Returns the widths in a line that starts with their number.
 fn counted(numbers: &[u32]) -> Option<Vec<u32>> {
     let (&count, widths) = numbers.split_first()?;
     (count as usize == widths.len()).then(|| widths.to_vec())
 }
 
-/// Whether a header is of the old format, by its second line and, where that could be either,
-/// the next: in Bristol Fashion it has numbers alone.
+/// Whether a header is of the old format, by its second line. If that line fits both formats, the
+/// next line decides: in Bristol Fashion it holds only numbers.
 fn is_old_header<R: Read>(lexer: &mut Lexer<R>, second: &[u32]) -> Result<bool, CircuitError> {
     let is_undecided = second.len() == 3 && counted(second).is_some();
     if !is_undecided {

@@ -1,37 +1,38 @@
 //! Numbers and words of a circuit file, straight from a buffer of bytes.
 //!
-//! Memory is the buffer alone, however long the lines are. A token is at most [`MAX_TOKEN`]
-//! bytes, and at least that many are buffered before one is read, so that the loops over a
-//! token's bytes have no refill in them.
+//! The buffer is all the memory, however long the lines are. A token has at most [`MAX_TOKEN`]
+//! bytes, and at least that many are buffered before a token is read, so that the loops over a
+//! token's bytes never refill the buffer.
 
 use std::io::{ErrorKind, Read};
 
 use crate::CircuitError;
 use crate::circuit::GateKind;
 
-/// Longest number or word, in bytes, with the byte behind it. A whole line of a usual gate fits.
+/// The length of the longest number or word, in bytes, including the byte after it. A whole line of
+/// a usual gate fits.
 const MAX_TOKEN: usize = 64;
 
 const BUFFER: usize = 1 << 16;
 
-/// A line of a gate in its usual form, single spaces and nothing else around the tokens.
+/// The line of a gate in its usual form: single spaces between the tokens, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GateLine {
-    /// The wires read; an INV has one, given twice.
+    /// The wires that the gate reads. The one input of an INV is given twice.
     pub(super) inputs: [u32; 2],
-    /// The wire driven.
+    /// The wire that the gate drives.
     pub(super) output: u32,
-    /// Its kind.
+    /// The gate's kind.
     pub(super) kind: GateKind,
-    /// Bytes of the line, its end included.
+    /// The number of bytes of the line, including its end.
     length: usize,
 }
 
-/// Reads tokens and knows the line.
+/// Reads tokens and tracks the line number.
 pub(super) struct Lexer<R> {
     reader: R,
     buffer: Box<[u8]>,
-    /// The buffered bytes that are not yet read are `start..end`.
+    /// The start of the unread bytes in the buffer, which are `start..end`.
     start: usize,
     end: usize,
     line: u64,
@@ -51,12 +52,12 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// The current line, from 1.
+    /// Returns the number of the current line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// A number below 2^32.
+    /// Reads a number below 2^32.
     #[inline]
     pub(super) fn number(&mut self, field: &'static str) -> Result<u32, CircuitError> {
         self.skip_blanks()?;
@@ -81,10 +82,11 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// The gate line that stands here, if it has the usual form and is buffered; it stays to be
-    /// read. Anything else, an error included, is for the functions that read token by token.
-    // Passed in memory, a line would be read in larger parts than it was written in, for which a
-    // processor waits.
+    /// Returns the gate line at the current position if it has the usual form and is buffered. The
+    /// line is not consumed. Any other line, and any error, is left to the functions that read
+    /// token by token.
+    // A line passed in memory would be read in larger parts than it was written, and a processor
+    // stalls on such reads.
     #[inline(always)]
     pub(super) fn gate_line(&self) -> Option<GateLine> {
         let window = self.buffer[self.start..self.end].first_chunk()?;
@@ -121,14 +123,14 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// Goes past the line that [`Lexer::gate_line`] gave.
+    /// Consumes the line that [`Lexer::gate_line`] returned.
     #[inline]
     pub(super) fn finish_gate_line(&mut self, line: &GateLine) {
         self.start += line.length;
         self.line += 1;
     }
 
-    /// A word, which must be one of those that `expected` tells.
+    /// Reads a word, which must be one of those that `expected` lists.
     #[inline]
     pub(super) fn word<T>(
         &mut self,
@@ -148,7 +150,7 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// The end of the line, or of the file.
+    /// Consumes the end of the line, or of the file.
     #[inline]
     pub(super) fn end_of_line(&mut self) -> Result<(), CircuitError> {
         if !self.is_end_of_line()? {
@@ -161,7 +163,7 @@ impl<R: Read> Lexer<R> {
         Ok(())
     }
 
-    /// Whether nothing more stands in this line but a comment, behind which it then goes.
+    /// Whether the line has nothing more but a comment, which is skipped.
     #[inline]
     pub(super) fn is_end_of_line(&mut self) -> Result<bool, CircuitError> {
         self.skip_blanks()?;
@@ -172,8 +174,8 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// Goes to the end of the line if a comment stands here, `# text` or `// text`; whether one
-    /// does.
+    /// Skips a comment at the current position, `# text` or `// text`, to the end of the line.
+    /// Returns whether there was one.
     #[cold]
     fn skip_comment(&mut self) -> Result<bool, CircuitError> {
         let rest = &self.buffer[self.start..self.end];
@@ -194,7 +196,8 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// Skips lines that hold a comment alone, which tell the formats no more apart than no line.
+    /// Skips lines that hold only a comment. Like missing lines, they do not help to tell the
+    /// formats apart.
     pub(super) fn skip_comment_lines(&mut self) -> Result<(), CircuitError> {
         loop {
             self.skip_blanks()?;
@@ -208,7 +211,7 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// Skips the byte order mark that some editors put before a text.
+    /// Skips the byte order mark that some editors write at the start of a text.
     pub(super) fn skip_mark(&mut self) -> Result<(), CircuitError> {
         self.fill(MAX_TOKEN)?;
         let starts = self.buffer[self.start..self.end].starts_with("\u{feff}".as_bytes());
@@ -229,7 +232,8 @@ impl<R: Read> Lexer<R> {
         Ok(false)
     }
 
-    /// Whether a letter stands in what is buffered of this line: it is a gate, not a header.
+    /// Whether the buffered part of this line contains a letter. Then the line is a gate, not a
+    /// header.
     pub(super) fn line_has_a_letter(&mut self) -> Result<bool, CircuitError> {
         self.fill(BUFFER)?;
         let rest = self.buffer[self.start..self.end].iter();
@@ -238,7 +242,7 @@ impl<R: Read> Lexer<R> {
             .any(u8::is_ascii_alphabetic))
     }
 
-    /// An error about what stands here.
+    /// Creates an error about the token at the current position.
     #[cold]
     pub(super) fn unexpected(&self, field: &'static str, expected: &str) -> CircuitError {
         let found = match self.buffer[self.start..self.end].first() {
@@ -249,7 +253,7 @@ impl<R: Read> Lexer<R> {
         self.error(field, expected.to_owned(), found)
     }
 
-    /// An error at the current line.
+    /// Creates an error at the current line.
     #[cold]
     pub(super) fn error(
         &self,
@@ -260,14 +264,15 @@ impl<R: Read> Lexer<R> {
         error(self.line, field, expected, found)
     }
 
-    /// What stands here up to white space, cut to [`MAX_TOKEN`] bytes. Nothing if the file ends.
+    /// Returns the text at the current position up to white space, cut to [`MAX_TOKEN`] bytes. At
+    /// the end of the file it is empty.
     fn token(&self) -> &[u8] {
         let rest = &self.buffer[self.start..self.end.min(self.start + MAX_TOKEN)];
         let length = rest.iter().position(u8::is_ascii_whitespace);
         &rest[..length.unwrap_or(rest.len())]
     }
 
-    /// Skips white space within the line; afterwards a whole token is buffered.
+    /// Skips white space within the line. Afterwards a whole token is buffered.
     #[inline]
     pub(super) fn skip_blanks(&mut self) -> Result<(), CircuitError> {
         loop {
@@ -285,7 +290,7 @@ impl<R: Read> Lexer<R> {
         }
     }
 
-    /// Buffers at least `bytes`, or all that there is.
+    /// Buffers at least `bytes` bytes, or the rest of the file.
     #[cold]
     fn fill(&mut self, bytes: usize) -> Result<(), CircuitError> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -302,7 +307,7 @@ impl<R: Read> Lexer<R> {
     }
 }
 
-/// An error at a line.
+/// Creates an error at a line.
 #[cold]
 pub(super) fn error(
     line: u64,
@@ -318,16 +323,18 @@ pub(super) fn error(
     }
 }
 
-/// The number of one to nine digits at `start`, which `end` must follow, and where that ends.
+/// Reads the number of one to nine digits at `start`, which `end` must follow. Returns the number
+/// and the position after `end`.
 ///
-/// Eight bytes at once: the digits are found by the first byte that is none, moved to the upper
-/// bytes, and added up in pairs, fours and eights. A ninth digit is for the largest circuits.
+/// Eight bytes are handled at once. The first byte that is not a digit ends the digits. These are
+/// moved to the upper bytes and added up in pairs, fours and eights. Only the largest circuits need
+/// a ninth digit.
 #[inline(always)]
 fn short_number(window: &[u8; MAX_TOKEN], start: usize, end: u8) -> Option<(u32, usize)> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let bytes = u64::from_le_bytes(*window.get(start..)?.first_chunk()?);
     let digits = bytes ^ (ONES * 0x30);
-    // A byte from 0 to 9 plus 0x76 stays below 0x80. A carry reaches later bytes only.
+    // A byte from 0 to 9 plus 0x76 stays below 0x80. A carry affects later bytes only.
     let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES * 0x80);
     let bits = others.trailing_zeros() & !7;
     let length = bits as usize / 8;
@@ -344,7 +351,7 @@ fn short_number(window: &[u8; MAX_TOKEN], start: usize, end: u8) -> Option<(u32,
     ends.then_some((10 * value + u32::from(ninth), start + 10))
 }
 
-/// The number of these digits, a byte each, the most significant in the lowest byte.
+/// Returns the number of these digits, one a byte, the most significant in the lowest byte.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u32 {
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;

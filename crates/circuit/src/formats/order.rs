@@ -1,38 +1,38 @@
 //! The order in which a circuit file numbers the bits of a value.
 //!
-//! Tacit's wire 0 of a number is its least significant bit; a byte string keeps its order and
-//! each byte starts at its least significant bit. Public files number otherwise, and the file
-//! does not say how. Known answers show:
+//! In Tacit, wire 0 of a number is its least significant bit. A byte string keeps its order, and
+//! each byte starts at its least significant bit. Public files number their bits in other ways, and
+//! a file does not state its way. Known answers show:
 //!
 //! | file | byte string | number |
 //! |---|---|---|
 //! | Bristol Fashion | [`BitOrder::ReversedBytes`] | [`BitOrder::AsGiven`] |
 //! | old Bristol format | [`BitOrder::ReversedBits`] | [`BitOrder::AsGiven`] |
 //!
-//! Bristol Fashion starts every value at its least significant bit and takes a byte string as a
-//! big-endian integer, so that its bytes come last to first. The old format's ciphers and hashes
-//! start at the most significant bit of the first byte.
+//! Bristol Fashion starts every value at its least significant bit and treats a byte string as a
+//! big-endian integer, so that its bytes come last to first. The ciphers and hashes of the old
+//! format start at the most significant bit of the first byte.
 //!
-//! All four orders are their own inverse, so that one function serves import and export.
+//! Each of the four orders is its own inverse, so that one function serves import and export.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// How a file numbers the bits of a value, seen from Tacit's numbering.
+/// The numbering of the bits of a value in a file, relative to Tacit's numbering.
 ///
-/// The default is right for byte strings in Bristol Fashion: with it, `aes_128.txt` takes the
-/// key and then the block, and gives the ciphertext, as FIPS-197 writes them. For the files
-/// whose values are numbers (`adder64.txt`), take [`BitOrder::AsGiven`].
+/// The default is right for byte strings in Bristol Fashion: with it, `aes_128.txt` takes the key
+/// and then the block, and returns the ciphertext, as FIPS-197 writes them. For files whose values
+/// are numbers (`adder64.txt`), use [`BitOrder::AsGiven`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BitOrder {
-    /// As Tacit: for numbers, least significant bit first.
+    /// Tacit's order. For numbers, the least significant bit comes first.
     AsGiven,
-    /// The bytes of a value in reverse, the bits of each as given. A value whose width is no
-    /// multiple of 8 is no byte string and is taken as given.
+    /// The bytes of a value in reverse, and the bits of each byte as given. A value whose width is
+    /// not a multiple of 8 is not a byte string and is taken as given.
     #[default]
     ReversedBytes,
-    /// The bits of each byte in reverse, the bytes as given. A value whose width is no multiple
-    /// of 8 is taken as given.
+    /// The bits of each byte in reverse, and the bytes as given. A value whose width is not a
+    /// multiple of 8 is taken as given.
     ReversedBits,
     /// All bits of a value in reverse: a number with its most significant bit first.
     Reversed,
@@ -44,7 +44,7 @@ pub enum BitOrder {
 pub struct NotABitOrder;
 
 impl BitOrder {
-    /// The place in the file of bit `index` of a value of `width` bits, and the other way round.
+    /// Returns the place in the file of bit `index` of a value of `width` bits, and vice versa.
     #[must_use]
     pub fn place(self, index: u32, width: u32) -> u32 {
         match self {

@@ -1,12 +1,13 @@
 //! Reading Bristol files, in one pass and with bounded memory.
 //!
-//! EQ and EQW have no gate of their own here: EQW gives a wire a second number, and EQ makes
-//! the constants from the first input wire as XOR(w, w) and its INV, once each, where the first
-//! EQ stands. MAND becomes its AND gates.
+//! EQ and EQW do not become gates. EQW gives a wire a second number. The first EQ of each constant
+//! makes that constant from the first input wire, as XOR(w, w) or its INV. MAND becomes its AND
+//! gates.
 //!
-//! Public files have more than the formats: OR, which becomes a ⊕ b ⊕ ab; NOT for INV; comments,
-//! `# text` or `// text`, in lines of their own or behind what a line says; a byte order mark; and
-//! wires that are announced, but which nothing drives and nothing reads. None of that is written.
+//! Public files contain more than the formats allow: OR, which becomes a ⊕ b ⊕ ab; NOT for INV;
+//! comments, `# text` or `// text`, in lines of their own or after the content of a line; a byte
+//! order mark; and announced wires that nothing drives and nothing reads. The writer produces none
+//! of these.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,26 +22,27 @@ use super::lexer::{GateLine, Lexer, error};
 use super::wires::DrivenWires;
 use super::{BitOrder, BristolFormat};
 
-/// How to read a file.
+/// The options of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Import {
-    /// The file's format; `None` finds it out from the header.
+    /// The file's format. With `None`, the header decides.
     pub format: Option<BristolFormat>,
-    /// How the file numbers the bits of its values.
+    /// The numbering of the bits of the file's values.
     pub order: BitOrder,
-    /// What the file may announce.
+    /// The limits on the sizes that the file announces.
     pub limits: Limits,
 }
 
-/// What a file may announce before any of it is believed. Memory grows with what is read all the
-/// same: at most some 90 bytes for a gate line, and 4 for an output bit.
+/// The limits on the sizes that a file announces. They are checked before any announced size is
+/// used. Memory still grows only with the part that has been read: at most about 90 bytes for a
+/// gate line, and 4 for an output bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most gate lines. At this default a file has some 5 GB.
+    /// The greatest number of gate lines. At this default a file has about 5 GB.
     pub gates: u32,
-    /// Most input bits, and most output bits.
+    /// The greatest number of input bits, and of output bits.
     pub port_bits: u32,
-    /// Most input values, and most output values.
+    /// The greatest number of input values, and of output values.
     pub ports: u32,
 }
 
@@ -54,13 +56,12 @@ impl Default for Limits {
     }
 }
 
-/// The circuit in a Bristol file.
+/// Reads the circuit of a Bristol file.
 ///
 /// # Errors
 ///
-/// [`CircuitError::File`] with line and field where the file breaks its format,
-/// [`CircuitError::FileLimit`] where it announces too much, [`CircuitError::Io`] where it cannot
-/// be read.
+/// [`CircuitError::File`] with line and field if the file breaks its format,
+/// [`CircuitError::FileLimit`] if it announces too much, [`CircuitError::Io`] if it cannot be read.
 pub fn read_bristol(reader: impl Read, import: &Import) -> Result<Circuit, CircuitError> {
     let mut lexer = Lexer::new(reader);
     let header = Header::read(&mut lexer, import)?;
@@ -87,11 +88,11 @@ fn finish<R: Read>(
     body.finish(header, order)
 }
 
-/// [`read_bristol`] from a file.
+/// Reads the circuit of the Bristol file at `path`, like [`read_bristol`].
 ///
 /// # Errors
 ///
-/// As [`read_bristol`]; [`CircuitError::Io`] names the file.
+/// Those of [`read_bristol`]. [`CircuitError::Io`] names the file.
 pub fn read_bristol_file(path: &Path, import: &Import) -> Result<Circuit, CircuitError> {
     let io = |message: String| CircuitError::Io {
         path: path.display().to_string(),
@@ -104,7 +105,7 @@ pub fn read_bristol_file(path: &Path, import: &Import) -> Result<Circuit, Circui
     })
 }
 
-/// [`read_bristol`], where the usual gate lines of a large file are lexed on a thread of their own,
+/// Reads like [`read_bristol`], but lexes the usual gate lines of a large file on a separate thread
 /// if the platform has threads.
 fn read_ahead(reader: impl Read + Send, import: &Import) -> Result<Circuit, CircuitError> {
     let mut lexer = Lexer::new(reader);
@@ -118,34 +119,34 @@ fn read_ahead(reader: impl Read + Send, import: &Import) -> Result<Circuit, Circ
     finish(Body { lexer, gates }, first, &header, import.order)
 }
 
-/// What stands at the end of a gate line of two inputs.
+/// The name at the end of a gate line of two inputs.
 enum Binary {
     Xor,
     And,
     Or,
 }
 
-/// What stands at the end of a gate line of one input.
+/// The name at the end of a gate line of one input.
 enum Unary {
     Inv,
     Eq,
     Eqw,
 }
 
-/// The gates, as they are read.
+/// The gates while they are read.
 struct Body<R> {
     lexer: Lexer<R>,
     gates: Gates,
 }
 
-/// The gates that were read.
+/// The gates that have been read.
 pub(super) struct Gates {
     circuit: Growing,
     inputs: InputWires,
     driven: DrivenWires,
-    /// Wires announced.
+    /// The number of wires that the file announces.
     wires: u32,
-    /// The wires of the constants 0 and 1 once there was an EQ.
+    /// The wires of the constants 0 and 1, once an EQ has made them.
     constants: [Option<Wire>; 2],
 }
 
@@ -160,7 +161,7 @@ impl Gates {
         })
     }
 
-    /// Adds the gate of the line of number `line`.
+    /// Adds the gate of line number `line`.
     #[inline]
     pub(super) fn usual_gate(&mut self, gate: &GateLine, line: u64) -> Result<(), CircuitError> {
         let a = self.wire(gate.inputs[0], "first input wire", line)?;
@@ -170,7 +171,7 @@ impl Gates {
         self.drive(gate.output, wire, line)
     }
 
-    /// The circuit's wire for a file's wire that is read.
+    /// Returns the circuit's wire for a wire of the file that a gate or an output reads.
     #[inline(always)]
     fn wire(&self, number: u32, field: &'static str, line: u64) -> Result<Wire, CircuitError> {
         let wire = match number.checked_sub(self.inputs.bits) {
@@ -183,7 +184,7 @@ impl Gates {
         }
     }
 
-    /// Why a wire is not to be read here.
+    /// Returns the reason that a wire cannot be read here.
     #[cold]
     fn undriven(&self, number: u32, field: &'static str, line: u64) -> CircuitError {
         let expected = if number < self.wires {
@@ -195,7 +196,7 @@ impl Gates {
         error(line, field, expected, format!("wire {number}"))
     }
 
-    /// Notes that a file's wire is driven by the circuit's.
+    /// Records that the circuit's `wire` drives wire `number` of the file.
     #[inline(always)]
     fn drive(&mut self, number: u32, wire: Wire, line: u64) -> Result<(), CircuitError> {
         let is_new = number < self.wires
@@ -208,7 +209,7 @@ impl Gates {
         }
     }
 
-    /// Why a wire is not to be driven here.
+    /// Returns the reason that a wire cannot be driven here.
     #[cold]
     fn not_to_drive(&self, number: u32, line: u64) -> CircuitError {
         let (bits, wires) = (self.inputs.bits, self.wires);
@@ -302,7 +303,8 @@ impl<R: Read> Body<R> {
         self.lexer.end_of_line()
     }
 
-    /// Many ANDs: all first inputs, all second inputs, all outputs. None reads another's output.
+    /// Reads a MAND line, which is many ANDs: all first inputs, all second inputs, all outputs.
+    /// None reads another's output.
     fn mand(&mut self, outputs: u32) -> Result<(), CircuitError> {
         let mut first = Vec::new();
         for _ in 0..outputs {
@@ -367,9 +369,9 @@ impl<R: Read> Body<R> {
     }
 }
 
-/// The circuit's wires for a file's input wires, by the bit order.
+/// The circuit's wires for a file's input wires, given the bit order.
 struct InputWires {
-    /// The first wire of each value, and its width.
+    /// The first wire of each value, and the width of the value.
     values: Vec<(u32, u32)>,
     bits: u32,
     order: BitOrder,
@@ -396,7 +398,7 @@ impl InputWires {
     }
 }
 
-/// Ports named by number; the widths are at least 1 and in all at most [`Circuit::MAX_WIRES`].
+/// Returns numbered ports. The widths are at least 1 and add up to at most [`Circuit::MAX_WIRES`].
 fn ports(prefix: &str, widths: &[u32]) -> Vec<Port> {
     let port =
         |(i, &width): (usize, &u32)| Port::new(format!("{prefix}{i}"), Type::bits(width as usize));

@@ -1,7 +1,7 @@
-//! From a file's wire numbers to the circuit's.
+//! The map from a file's wire numbers to the circuit's wires.
 //!
-//! A file may drive its wires in any order, and a short file may announce many: memory grows
-//! with the gates read, never with a number that the file states, which is but its bound.
+//! A file may drive its wires in any order, and a short file may announce many wires. Memory grows
+//! with the gates read, never with a number that the file states. Such a number is only a bound.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,21 @@ use crate::Wire;
 
 const UNDRIVEN: Wire = Wire::MAX;
 
-/// Entries that are there from the start: 256 KiB, so that files of the usual size stay dense.
+/// The number of entries from the start: 256 KiB, so that files of the usual size stay dense.
 const FIRST: usize = 1 << 16;
 
 /// The circuit's wires for the wires that a file's gates drive, numbered from 0.
 pub(super) struct DrivenWires {
     dense: Vec<Wire>,
-    /// Wires too far ahead of what was read for `dense`.
+    /// The wires that are too far ahead of the part already read for `dense`.
     far: HashMap<u32, Wire>,
     count: u32,
-    /// How many there may be.
+    /// The greatest number of wires.
     most: u32,
 }
 
 impl DrivenWires {
-    /// None of `most` wires is driven yet.
+    /// Creates a map of at most `most` wires, none of which is driven yet.
     pub(super) fn new(most: u32) -> Self {
         Self {
             most,
@@ -33,7 +33,7 @@ impl DrivenWires {
         }
     }
 
-    /// The circuit's wire for a file's wire, if one drives it.
+    /// Returns the circuit's wire for a file's wire, if anything drives it.
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<Wire> {
         match self.dense.get(index as usize) {
@@ -42,7 +42,8 @@ impl DrivenWires {
         }
     }
 
-    /// Notes what drives a file's wire; returns false, and leaves it, if something does already.
+    /// Records the driver of a file's wire. If the wire has a driver already, returns false and
+    /// keeps it.
     #[inline]
     pub(super) fn drive(&mut self, index: u32, wire: Wire) -> bool {
         let is_new = match self.dense.get_mut(index as usize) {
@@ -53,7 +54,7 @@ impl DrivenWires {
         is_new
     }
 
-    /// The same for a wire that the dense part may have to grow for.
+    /// Records the driver of a wire for which the dense part may have to grow.
     #[cold]
     fn drive_far(&mut self, index: u32, wire: Wire) -> bool {
         self.grow(index as usize);
@@ -63,9 +64,9 @@ impl DrivenWires {
         }
     }
 
-    /// Makes the dense part hold `index` if what was read pays for it: 16 bytes of memory for a
-    /// gate, and twice the size at least each time or all that there may be, so that the moves are
-    /// few.
+    /// Grows the dense part to hold `index` if the amount already read justifies it: 16 bytes of
+    /// memory for a gate. The size at least doubles each time, or reaches its maximum, so that
+    /// moves are few.
     fn grow(&mut self, index: usize) {
         let most = self.most as usize;
         let limit = most.min(FIRST + 4 * self.count as usize);
@@ -85,7 +86,7 @@ impl DrivenWires {
     }
 }
 
-/// Notes what drives the wire of this place, unless something does already.
+/// Records the driver of the wire at this place, unless there is one already.
 #[inline(always)]
 fn fill(place: &mut Wire, wire: Wire) -> bool {
     let is_new = *place == UNDRIVEN;

@@ -1,9 +1,9 @@
 //! Writing Bristol files.
 //!
-//! A file's outputs are its last wires, each driven by a gate of its own. Gates keep their order
-//! and the wires of outputs move to the end; an output that is an input, or the same wire as an
-//! earlier output, is copied by two INV gates, since XOR, AND and INV are all that every reader
-//! knows. A circuit that needs no copies is the same when it is read again.
+//! A file's outputs are its last wires, each driven by a separate gate. Gates keep their order, and
+//! the wires of outputs move to the end. Two INV gates copy an output that is an input, or the same
+//! wire as an earlier output, since XOR, AND and INV are the only gates that every reader knows. A
+//! circuit that needs no copies is unchanged when it is read again.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use super::{BitOrder, BristolFormat};
 ///
 /// # Errors
 ///
-/// [`CircuitError::Unwritable`] if the old format has no place for the circuit's ports,
+/// [`CircuitError::Unwritable`] if the old format cannot represent the circuit's ports,
 /// [`CircuitError::Io`] if `writer` fails.
 pub fn write_bristol(
     circuit: &Circuit,
@@ -58,7 +58,7 @@ pub fn write_bristol(
 
 const BUFFER: usize = 1 << 16;
 
-/// Gate lines, written out a buffer at a time.
+/// Writes gate lines, a buffer at a time.
 struct Lines<W> {
     writer: W,
     buffer: Vec<u8>,
@@ -77,7 +77,7 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    /// A number and a blank: the formatting machinery would take most of the time.
+    /// Writes a number and a space. The formatting machinery would take most of the time.
     #[inline]
     fn number(&mut self, mut number: u32) {
         let mut text = [b' '; 11];
@@ -94,7 +94,7 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// The lines that say the widths of the values.
+/// Returns the lines with the widths of the values.
 fn header(circuit: &Circuit, format: BristolFormat) -> Result<String, CircuitError> {
     let widths = |ports: &[Port]| -> String {
         ports
@@ -126,9 +126,9 @@ fn header(circuit: &Circuit, format: BristolFormat) -> Result<String, CircuitErr
 
 /// The file's numbers for the circuit's wires.
 struct Numbering {
-    /// For each wire of the circuit.
+    /// The file's number for each wire of the circuit.
     wires: Vec<u32>,
-    /// Each output that needs a copy: the file's numbers of its wire, of the negation, and of
+    /// For each output that needs a copy, the file's numbers of its wire, of the negation, and of
     /// the output.
     copies: Vec<[u32; 3]>,
 }
@@ -141,7 +141,7 @@ impl Numbering {
         for (wire, place) in places(circuit.inputs(), order).enumerate() {
             wires[wire] = place;
         }
-        // First which output each wire is, then the numbers, once the copies are counted.
+        // First the output of each wire, then, once the copies are counted, the numbers.
         let places: Vec<u32> = places(circuit.outputs(), order).collect();
         let mut copied = Vec::new();
         for (&wire, &place) in circuit.output_wires().iter().zip(&places) {
@@ -171,7 +171,7 @@ impl Numbering {
     }
 }
 
-/// For each bit of the ports, its place in the file among all of them.
+/// Returns for each bit of the ports its place in the file, counted over all ports.
 fn places(ports: &[Port], order: BitOrder) -> impl Iterator<Item = u32> {
     let mut first = 0;
     ports.iter().flat_map(move |port| {

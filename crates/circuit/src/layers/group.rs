@@ -3,7 +3,7 @@
 use super::{CROSS_GATES, Layers, Literal};
 use crate::{Circuit, Gate, Role, Wire};
 
-/// An AND that needs crosses, with the operand first that it goes to.
+/// An AND that needs crosses. The operand whose group it belongs to comes first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LayerAnd {
     pub(crate) gate: Wire,
@@ -12,7 +12,8 @@ pub(crate) struct LayerAnd {
 }
 
 impl LayerAnd {
-    /// Whether the cross that `chooser` chooses has it: it owns x, and the other party y.
+    /// Whether the cross that `chooser` chooses contains this AND: `chooser` owns x, and the other
+    /// party owns y.
     pub(crate) fn is_chosen_by(&self, chooser: Role, layers: &Layers) -> bool {
         let owns_x = layers.owners(self.x.wire()).includes(chooser);
         owns_x && layers.owners(self.y.wire()).includes(chooser.other())
@@ -20,7 +21,7 @@ impl LayerAnd {
 }
 
 impl Layers {
-    /// The gates that compute and need crosses, with their operands.
+    /// Returns the gates that compute and need crosses, with their operands.
     fn crossing<'l>(&'l self, circuit: &'l Circuit) -> impl Iterator<Item = LayerAnd> + 'l {
         let gates = (circuit.input_bits() as Wire..).zip(circuit.gates());
         gates.filter_map(|(gate, kind)| {
@@ -31,7 +32,8 @@ impl Layers {
         })
     }
 
-    /// Sorts the ANDs by layers, each layer's by the operand that they go to, and cuts pieces.
+    /// Sorts the ANDs by layer and within a layer by the operand of their group, and cuts the
+    /// groups into pieces.
     pub(super) fn group(&mut self, circuit: &Circuit, depth: u32) {
         let mut ends = vec![0_usize; depth as usize + 1];
         for and in self.crossing(circuit) {
@@ -39,7 +41,7 @@ impl Layers {
         }
         let mut total = 0;
         for end in &mut ends {
-            // First where the layer's ANDs begin; it moves on to their end as they come.
+            // At first the start of the layer's ANDs. It moves to their end as they are added.
             total += std::mem::replace(end, total);
         }
         let nothing = Literal::of(0);
@@ -79,8 +81,9 @@ impl Layers {
     }
 }
 
-/// Puts first in each AND the operand that more of them have, of two the lower wire, and sorts them
-/// by it and then by their own wires. `count` is zero for each wire, and is left so.
+/// Swaps the operands of each AND so that the operand that more of the ANDs have comes first, or
+/// the lower wire if both have equally many. Sorts the ANDs by this operand and then by their own
+/// wires. `count` is zero for each wire, before and after the call.
 fn choose_operands(ands: &mut [LayerAnd], count: &mut [u32]) {
     for and in &*ands {
         count[and.x.wire() as usize] += 1;

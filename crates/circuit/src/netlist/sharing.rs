@@ -1,16 +1,17 @@
-//! Structural hashing: a gate that exists is never made again.
+//! Structural hashing: an existing gate is never made again.
 
 use super::{Folded, Literal, Netlist, PackedNode, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
-/// A netlist in which no two gates are alike, up to the order of inputs.
+/// A netlist in which no two gates are equal, up to the order of inputs.
 ///
-/// A gate is looked for among the first two readers of its younger input, which mostly is a gate
-/// that was just made and has no others; then among the `Crowd` of those that came later.
+/// The search for a gate starts with the first two readers of its younger input. That input is
+/// mostly a gate that was just made and has no other readers. The search goes on in the `Crowd` of
+/// later readers.
 #[derive(Debug)]
 pub struct Sharing {
     netlist: Netlist,
-    /// For each node the first two gates whose younger input it is, or [`NONE`].
+    /// For each node, the first two gates that have it as their younger input, or [`NONE`].
     readers: Vec<[u32; 2]>,
     crowd: Crowd,
     most_gates: usize,
@@ -23,12 +24,12 @@ impl Default for Sharing {
     }
 }
 
-/// No gate.
+/// The absence of a gate.
 const NONE: u32 = u32::MAX;
 
 impl Sharing {
-    /// A netlist of at most this many gates. In the place of a gate beyond them stands a constant,
-    /// and there is no [`Sharing::into_netlist`].
+    /// Creates a netlist of at most `gates` gates. A constant takes the place of each further gate,
+    /// and [`Sharing::into_netlist`] then returns `None`.
     #[must_use]
     pub fn bounded(gates: usize) -> Self {
         Self {
@@ -40,18 +41,18 @@ impl Sharing {
         }
     }
 
-    /// Number of gates.
+    /// Returns the number of gates.
     #[must_use]
     pub fn gate_count(&self) -> usize {
         self.netlist.node_count() - self.netlist.inputs() as usize
     }
 
-    /// The gates so far.
+    /// Returns the gates so far.
     pub(crate) fn netlist(&self) -> &Netlist {
         &self.netlist
     }
 
-    /// Appends the next input; a constant once the netlist is full.
+    /// Appends the next input and returns it. Returns a constant once the netlist is full.
     pub fn input(&mut self) -> Literal {
         if self.is_full() {
             Literal::FALSE
@@ -61,7 +62,7 @@ impl Sharing {
         }
     }
 
-    /// The exclusive or. Besides constants, `(p ⊕ q) ⊕ p` folds to `q`.
+    /// Returns the exclusive or. In addition to constants, `(p ⊕ q) ⊕ p` folds to `q`.
     pub fn xor(&mut self, a: Literal, b: Literal) -> Literal {
         let (node, negated) = match fold_xor(a, b) {
             Folded::Literal(literal) => return literal,
@@ -75,8 +76,8 @@ impl Sharing {
         literal.negated_if(negated)
     }
 
-    /// The conjunction. Besides constants, `(p ∧ q) ∧ p` folds to `p ∧ q`, and `(p ∧ q) ∧ ¬p`
-    /// to zero.
+    /// Returns the conjunction. In addition to constants, `(p ∧ q) ∧ p` folds to `p ∧ q`, and
+    /// `(p ∧ q) ∧ ¬p` to zero.
     pub fn and(&mut self, a: Literal, b: Literal) -> Literal {
         let node = match fold_and(a, b) {
             Folded::Literal(literal) => return literal,
@@ -89,7 +90,7 @@ impl Sharing {
         }
     }
 
-    /// Appends a whole circuit on `wires`, its input bits, and gives its output bits.
+    /// Appends a whole circuit whose input bits are `wires`, and returns its output bits.
     pub fn splice(&mut self, circuit: &Circuit, mut wires: Vec<Literal>) -> Vec<Literal> {
         wires.reserve(circuit.gate_count());
         for gate in circuit.gates() {
@@ -107,7 +108,7 @@ impl Sharing {
             .collect()
     }
 
-    /// The netlist, or nothing where more gates were asked for than one holds.
+    /// Returns the netlist, or `None` if more gates were asked for than it can hold.
     pub fn into_netlist(self) -> Option<Netlist> {
         (!self.overflow).then_some(self.netlist)
     }
@@ -129,7 +130,8 @@ impl Sharing {
         }
     }
 
-    /// The gate `node`, which reads `older` and `younger`.
+    /// Returns the gate `node`, which reads `older` and `younger`. Makes the gate if it does not
+    /// exist.
     fn share(&mut self, node: PackedNode, [older, younger]: [Literal; 2]) -> Literal {
         if self.is_full() {
             return Literal::FALSE;
@@ -161,7 +163,7 @@ impl Sharing {
         Literal::of(number)
     }
 
-    /// Makes no more gates, and no netlist.
+    /// Stops making gates. There will be no netlist.
     pub(crate) fn overflow(&mut self) {
         self.overflow = true;
     }
@@ -175,10 +177,11 @@ impl Sharing {
 
 /// Gates that are not among the first two readers of their younger input, by their hash.
 ///
-/// The table is open-addressed, and never more than three quarters full. Each place has eight bits
-/// of its gate's hash, so that a search reads other gates, which are anywhere in memory, one time
-/// in 255. Gates whose inputs are neighbours of each other's have neighbouring places, since they
-/// come one after the other: the pairs of bits of a product, a condition and the bits it selects.
+/// The table is open-addressed, and at most three quarters full. Each place has eight bits of its
+/// gate's hash, so that a search reads other gates, which may be anywhere in memory, only one time
+/// in 255. If the inputs of two gates are neighbours, the gates have neighbouring places, since
+/// such gates are made one after the other: the pairs of bits of a product, or a condition and the
+/// bits that it selects.
 #[derive(Debug, Default)]
 struct Crowd {
     /// The numbers of gates.
@@ -188,15 +191,15 @@ struct Crowd {
     count: usize,
 }
 
-/// The tag of a place without a gate.
+/// The tag of an empty place.
 const EMPTY: u8 = 0;
 
 impl Crowd {
-    /// Places of a group, by two bits of either input.
+    /// The number of places of a group, by two bits of each input.
     const GROUP: usize = 16;
 
-    /// The number of the gate `packed` of these inputs. It is the netlist's next, and noted, if
-    /// there is none.
+    /// Returns the number of the gate `packed` with these inputs. If it does not exist, inserts it
+    /// as the netlist's next gate.
     fn find_or_insert(
         &mut self,
         netlist: &Netlist,
@@ -220,7 +223,7 @@ impl Crowd {
         }
     }
 
-    /// The gate of this tag for which `is_it` holds, or the empty place where it belongs.
+    /// Finds the gate of this tag for which `is_it` holds, or the empty place where it belongs.
     fn find(
         &self,
         inputs: [Literal; 2],
@@ -239,16 +242,16 @@ impl Crowd {
                 found if found == tag && is_it(self.table[place]) => {
                     return Ok(self.table[place]);
                 }
-                // Odd, so that every place has its turn.
+                // The step is odd, so that every place is visited.
                 _ => place += Self::GROUP + 1,
             }
         }
     }
 
-    /// Makes the table again, twice as large, from the gates that are in none of `readers`.
+    /// Doubles the table and fills it with the gates that are in none of `readers`.
     fn grow(&mut self, netlist: &Netlist, readers: &[[u32; 2]]) {
         let places = (self.tags.len() * 2).max(64);
-        // The old table goes before the new one comes.
+        // Free the old table before the new one is allocated.
         (self.table, self.tags) = Default::default();
         (self.table, self.tags) = (vec![0; places], vec![EMPTY; places]);
         for number in 0..netlist.node_count() as u32 {
@@ -260,7 +263,7 @@ impl Crowd {
                 continue;
             }
             let tag = tag(node);
-            // No two gates are alike.
+            // No two gates are equal.
             if let Err(place) = self.find([a, b], tag, |_| false) {
                 (self.table[place], self.tags[place]) = (number, tag);
             }
@@ -268,13 +271,13 @@ impl Crowd {
     }
 }
 
-/// The tag of a gate: bits of its hash that do not say its place.
+/// Returns the tag of a gate: bits of its hash that do not determine its place.
 fn tag(packed: PackedNode) -> u8 {
     ((hash(packed.word()) >> 56) as u8).max(EMPTY + 1)
 }
 
-/// A hash whose upper half is well mixed (a multiplication by a large odd constant, the golden
-/// ratio's).
+/// Returns a hash whose upper half is well mixed. It multiplies by a large odd constant, that of
+/// the golden ratio.
 fn hash(word: u64) -> u64 {
     (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,4 +1,4 @@
-//! φ of every wire, by the three rules.
+//! The φ of every wire, by the three rules.
 
 use core::{array, mem};
 
@@ -6,18 +6,18 @@ use super::OrderingRule;
 use super::walk::{backwards, forwards};
 use crate::{NEGATED, Output, Program};
 
-/// The slot of an AND gate's input.
+/// Returns the slot of an AND gate's input.
 pub(super) fn slot(input: u32) -> usize {
     (input & !NEGATED) as usize
 }
 
-/// φ of the wires of a program.
+/// The φ of the wires of a program.
 pub(super) struct Phi {
     pub(super) inputs: Vec<u32>,
     pub(super) xors: Vec<u32>,
-    /// Of AND outputs; under the safe rules gate g has g + 1.
+    /// The φ of AND outputs. Under the safe rules, that of gate g is g + 1.
     pub(super) ands: Vec<u32>,
-    /// Whether every AND output has a φ of its own.
+    /// Whether every AND output has a distinct φ.
     pub(super) is_safe: bool,
 }
 
@@ -50,21 +50,21 @@ impl Phi {
     }
 }
 
-/// How many bridges and translations the program needs under the monotone rule.
+/// Returns the number of bridges and translations of the program under the monotone rule.
 pub(super) fn monotone_translations(program: &Program) -> u64 {
     monotone(program, |_| {}).2
 }
 
-/// How many bridges and translations the program needs under SafeMon1 and under SafeMon2.
+/// Returns the number of bridges and translations of the program under SafeMon1 and under SafeMon2.
 pub(super) fn safe_translations(program: &Program) -> [u64; 2] {
     safe(program, [false, true]).1
 }
 
-/// φ = L − depth, with the depth the most AND gates on a path to an output: φ of the inputs and of
-/// the AND outputs, and how many bridges and translations the program needs. `keep` is given φ of
-/// each XOR output, in order.
+/// Computes φ = L − depth, where the depth is the greatest number of AND gates on a path to an
+/// output. Returns φ of the inputs and of the AND outputs, and the number of bridges and
+/// translations of the program. `keep` gets φ of each XOR output, in order.
 fn monotone(program: &Program, keep: impl FnMut(u32)) -> (Vec<u32>, Vec<u32>, u64) {
-    /// A mark of an input that no XOR gate has read yet. No φ is as large.
+    /// Marks an input that no XOR gate has read yet. Every φ is smaller.
     const UNREAD: u32 = 1 << 31;
     let mut depth = vec![0_u32; program.slots()];
     let mut ands = vec![0; program.ands().len()];
@@ -114,12 +114,12 @@ fn monotone(program: &Program, keep: impl FnMut(u32)) -> (Vec<u32>, Vec<u32>, u6
     (inputs, ands, translations)
 }
 
-/// The gates that read a wire, as far as they are known, under each of N rules.
+/// The known gates that read a wire, under each of N rules.
 #[derive(Clone, Copy)]
 struct Readers<const N: usize> {
     /// The least φ of their outputs.
     least: [u32; N],
-    /// How many XOR gates have that φ.
+    /// The number of XOR gates with that φ.
     xors: [u32; N],
     has_xor: bool,
     /// Whether the wire is an output.
@@ -134,7 +134,7 @@ impl<const N: usize> Readers<N> {
         is_output: false,
     };
 
-    /// Adds a gate with this φ.
+    /// Adds a gate whose output has this φ.
     #[inline]
     fn add(&mut self, phi: [u32; N], is_xor: bool) {
         for (rule, phi) in phi.into_iter().enumerate() {
@@ -146,8 +146,8 @@ impl<const N: usize> Readers<N> {
         self.has_xor |= is_xor;
     }
 
-    /// How many XOR gates read the wire, which has this φ, without a translation: none of the
-    /// gates that read it has a lower φ.
+    /// Returns the number of XOR gates that read the wire without a translation, given the wire's
+    /// φ. No gate that reads the wire has a lower φ.
     #[inline]
     fn untranslated(&self, rule: usize, phi: u32) -> u64 {
         match self.least[rule] == phi {
@@ -157,8 +157,8 @@ impl<const N: usize> Readers<N> {
     }
 }
 
-/// Of each XOR gate, under SafeMon1 or, if `from_greatest`, SafeMon2, the greatest of what its
-/// inputs begin with.
+/// Returns for each XOR gate the maximum of its inputs' start values under SafeMon1, or under
+/// SafeMon2 if `from_greatest` is set.
 fn begins<const N: usize>(program: &Program, from_greatest: [bool; N]) -> Vec<[u32; N]> {
     let mut xors = vec![[0; N]; program.xors().len()];
     let mut phi = vec![[0_u32; N]; program.slots()];
@@ -179,8 +179,8 @@ fn begins<const N: usize>(program: &Program, from_greatest: [bool; N]) -> Vec<[u
     xors
 }
 
-/// SafeMon1, or SafeMon2 if `from_greatest`, for N rules at once: φ of the XOR gates, and how many
-/// bridges and translations the program needs.
+/// Computes SafeMon1, or SafeMon2 if `from_greatest` is set, for N rules at once. Returns φ of the
+/// XOR gates, and the number of bridges and translations of the program.
 fn safe<const N: usize>(program: &Program, from_greatest: [bool; N]) -> (Vec<[u32; N]>, [u64; N]) {
     let mut xors = begins(program, from_greatest);
     let mut readers = vec![Readers::<N>::NONE; program.slots()];

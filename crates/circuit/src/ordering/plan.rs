@@ -1,22 +1,22 @@
-//! From φ to translations, and to levels of XOR gates among them.
+//! From φ to translations, and to the levels of XOR gates between them.
 
 use super::phi::Phi;
 use super::walk::forwards;
 use super::{Bridge, Level, Translation, WireOrdering};
 use crate::{Program, XorGate};
 
-/// A XOR gate of the batch at hand.
+/// A XOR gate of the current batch.
 struct Pending {
     gate: XorGate,
     number: u32,
     /// Whether each input is translated.
     translated: [bool; 2],
-    /// φ of the output.
+    /// The φ of the gate's output.
     phi: u32,
     level: u32,
 }
 
-/// The levels of gates that last read and wrote a slot within a batch.
+/// The levels of the gates that last read and wrote a slot within a batch.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     batch: u32,
@@ -28,19 +28,18 @@ struct Seen {
 struct Planner<'p> {
     program: &'p Program,
     plan: WireOrdering,
-    /// φ of what each slot holds.
+    /// The φ of the value in each slot.
     phi: Vec<u32>,
-    /// The number of each φ among those that something is translated to, or
-    /// [`WireOrdering::UNNAMED`].
+    /// The number of each φ that is the target of a translation, or [`WireOrdering::UNNAMED`].
     names: Vec<u32>,
     seen: Vec<Seen>,
     batch: u32,
     pending: Vec<Pending>,
-    /// The first translation of the segment at hand.
+    /// The first translation of the current segment.
     segment_start: usize,
 }
 
-/// The plan of `program` under the ordering `phi`.
+/// Returns the plan of `program` under the ordering `phi`.
 pub(super) fn plan(program: &Program, phi: &Phi) -> WireOrdering {
     let slots = program.slots();
     let mut first = phi.inputs.clone();
@@ -85,7 +84,7 @@ pub(super) fn plan(program: &Program, phi: &Phi) -> WireOrdering {
 }
 
 impl Planner<'_> {
-    /// The number of the offset that `phi` stands for.
+    /// Returns the number of the offset that `phi` stands for.
     fn name(&mut self, phi: u32) -> u32 {
         let name = &mut self.names[phi as usize];
         if *name == WireOrdering::UNNAMED {
@@ -121,9 +120,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Cuts the XOR gates of a batch into levels. A gate's level is above those of the inputs
-    /// that it translates and not below the other's; not below that of an earlier gate that reads
-    /// or writes the slot that it writes. Gates of one level keep their order.
+    /// Cuts the XOR gates of a batch into levels. A gate's level is above the levels of the inputs
+    /// that it translates, and not below those of its other inputs. It is also not below the level
+    /// of an earlier gate that reads or writes the slot that this gate writes. The gates of one
+    /// level keep their order.
     fn batch(&mut self, phi: &Phi, first: usize, count: usize) {
         self.batch += 1;
         self.pending.clear();
@@ -154,7 +154,7 @@ impl Planner<'_> {
         self.emit();
     }
 
-    /// What this batch did with `slot` so far.
+    /// Returns this batch's record of `slot`.
     fn seen(&mut self, slot: u32) -> &mut Seen {
         let seen = &mut self.seen[slot as usize];
         if seen.batch != self.batch {

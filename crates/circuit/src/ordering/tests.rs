@@ -16,7 +16,8 @@ fn program(describe: impl FnOnce(&Builder)) -> Program {
     Program::compile(&builder.finish().unwrap())
 }
 
-/// A product is many XOR gates between batches of AND gates, a quotient is batch after batch.
+/// A product has many XOR gates between batches of AND gates. A quotient is one batch after
+/// another.
 fn programs() -> Vec<Program> {
     vec![
         program(|builder| {
@@ -34,7 +35,7 @@ fn programs() -> Vec<Program> {
     ]
 }
 
-/// Panics unless φ is monotone and, if it says so, safe.
+/// Panics unless φ is monotone and, if it claims to be, safe.
 fn assert_valid(program: &Program, phi: &Phi) {
     let mut of_slot = phi.inputs.clone();
     of_slot.resize(program.slots(), 0);
@@ -71,8 +72,9 @@ fn orderings_are_monotone_and_safe() {
     }
 }
 
-/// Runs a plan on formulas and the offsets' numbers: a XOR gate must meet equal offsets, every
-/// translation is to an offset that has been made by then, and the program's values come out.
+/// Runs a plan on formulas and offset numbers. A XOR gate must meet equal offsets, every
+/// translation must lead to an offset that already exists, and the results must be the program's
+/// values.
 fn assert_plan(program: &Program, rule: OrderingRule) {
     const FRESH: usize = 1 << 40;
     let plan = program.ordering(rule);
@@ -158,7 +160,8 @@ fn places_are_by_segment_gate_and_side() {
     }
 }
 
-/// x0 ⊕ x1 feeds an AND gate, whose output meets x0 ⊕ x1 in a XOR that is the output.
+/// In this circuit x0 ⊕ x1 feeds an AND gate. The output is the XOR of the AND's output and x0 ⊕
+/// x1.
 #[test]
 fn the_rules_on_a_circuit_by_hand() {
     let gates = [Gate::Xor(0, 1), Gate::And(3, 2), Gate::Xor(4, 3)];

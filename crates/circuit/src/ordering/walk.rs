@@ -1,12 +1,13 @@
 //! Passes over the gates of a program.
 //!
-//! A pass takes a function for XOR gates and one for AND gates, and calls each from one place, so
-//! that the compiler inlines both into the loop. What they share is the state passed to both.
+//! A pass takes a function for XOR gates and one for AND gates, and calls each at one place only,
+//! so that the compiler inlines both into the loop. The functions share the state that is passed to
+//! both.
 
 use crate::{AndGate, Program, XorGate};
 
-/// Goes over the gates in order. Each is given with its number among its kind, and a XOR gate with
-/// how many AND gates come before it.
+/// Visits the gates in order. Each function gets the gate and its number among the gates of its
+/// kind. `xor` also gets the number of AND gates before the gate.
 #[inline(always)]
 pub(crate) fn forwards<T>(
     program: &Program,
@@ -27,7 +28,7 @@ pub(crate) fn forwards<T>(
     }
 }
 
-/// [`forwards`], from the last gate to the first.
+/// Visits the gates like [`forwards`], but from the last to the first.
 #[inline(always)]
 pub(crate) fn backwards<T>(
     program: &Program,

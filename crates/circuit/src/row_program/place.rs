@@ -1,10 +1,10 @@
-//! From layers to a program: what is read, in which order, and in which slots.
+//! From layers to a program: the selection, order and slots of the operations.
 
 use super::{NO_SLOT, PieceShape, RowGate, RowOperation, RowProgram, RowResult};
 use crate::layers::{LayerAnd, Literal};
 use crate::{Circuit, Gate, LayerOutline, Layers, Role, Wire};
 
-/// Most slots: a slot's number and three bits fit four bytes.
+/// The greatest number of slots. A slot's number and three bits fit four bytes.
 const MOST_SLOTS: u32 = 1 << 29;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
@@ -28,7 +28,8 @@ pub(super) fn place(circuit: &Circuit, layers: &Layers) -> RowProgram {
     placing.finish(circuit)
 }
 
-/// How often the program reads each wire, results too. Local gates that nobody reads read nothing.
+/// Returns how often the program reads each wire, including for results. Local gates that nothing
+/// reads do not count as readers.
 fn count_reads(circuit: &Circuit, layers: &Layers) -> Vec<u32> {
     let mut reads = vec![0_u32; circuit.wire_count() + 1];
     for wire in circuit.output_wires() {
@@ -47,7 +48,7 @@ fn count_reads(circuit: &Circuit, layers: &Layers) -> Vec<u32> {
     reads
 }
 
-/// Whether the gate is an AND, and its operands, if it computes anything.
+/// Returns, for a gate that computes, whether it is an AND, and its operands.
 fn operands(layers: &Layers, wire: Wire, gate: Gate) -> Option<(bool, Literal, Literal)> {
     let (is_and, a, b) = match gate {
         Gate::Inv(_) => return None,
@@ -63,8 +64,8 @@ fn needs_crosses(layers: &Layers, x: Literal, y: Literal) -> bool {
     owners[0].need_crosses(owners[1])
 }
 
-/// The local gates that are read, sorted by layers. Before they are placed an operation has its
-/// operands' literals and its own wire where it will have slots.
+/// The local gates that are read, sorted by layer. Until an operation is placed, it holds the
+/// literals of its operands and its own wire in the fields for slots.
 struct LocalGates {
     gates: Vec<RowOperation>,
     ends: Vec<usize>,
@@ -89,7 +90,7 @@ fn local_gates(circuit: &Circuit, layers: &Layers, reads: &[u32]) -> LocalGates 
     }
     let mut total = 0;
     for end in &mut ends {
-        // First where the layer's gates begin; it moves on to their end as they come.
+        // At first the start of the layer's gates. It moves to their end as they are added.
         total += std::mem::replace(end, total);
     }
     let nothing = RowOperation {
@@ -107,7 +108,7 @@ fn local_gates(circuit: &Circuit, layers: &Layers, reads: &[u32]) -> LocalGates 
 
 struct Placing<'l> {
     layers: &'l Layers,
-    /// Reads of each wire that are still to come.
+    /// The number of remaining reads of each wire.
     reads: Vec<u32>,
     slot: Vec<u32>,
     free: Vec<u32>,
@@ -140,14 +141,14 @@ impl<'l> Placing<'l> {
         };
         let zero = layers.zero();
         if placing.reads[zero as usize] > 0 {
-            // One read more than there are keeps the slot to the end.
+            // An extra read keeps the slot to the end.
             placing.reads[zero as usize] += 1;
             placing.program.zero = Some(placing.take_if_read(zero));
         }
         placing
     }
 
-    /// A slot for a wire that comes to be, if it is read.
+    /// Takes a slot for a new wire if the wire is read.
     fn take_if_read(&mut self, wire: Wire) -> u32 {
         if self.reads[wire as usize] == 0 {
             return NO_SLOT;
@@ -166,7 +167,7 @@ impl<'l> Placing<'l> {
         })
     }
 
-    /// The slot of an operand, which is free after its last read.
+    /// Returns the slot of an operand, which becomes free after its last read.
     fn read(&mut self, operand: Literal) -> u32 {
         let wire = operand.wire() as usize;
         self.reads[wire] -= 1;
@@ -215,7 +216,7 @@ impl<'l> Placing<'l> {
         self.read(and.x);
         let slot = match self.take_if_read(and.gate) {
             NO_SLOT => {
-                // Its bits are opened all the same; any slot that is free takes the result.
+                // The gate's bits are opened nevertheless. Any free slot takes the result.
                 let slot = self.take();
                 self.free.push(slot);
                 slot

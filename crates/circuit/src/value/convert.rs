@@ -1,4 +1,4 @@
-//! Values from Rust's own types, back, and between types.
+//! Conversions of values from Rust's own types, back, and between types.
 
 use zeroize::Zeroizing;
 
@@ -8,18 +8,18 @@ use super::text::number_range;
 use super::{Bits, Reader, THE_VALUE, Value};
 
 impl Value {
-    /// This value as one of type `ty`: a number of another width or signedness if it is in
-    /// range, an integer as a fixed-point number, and between `bit`, `bits[n]`, `bytes[n]` and
-    /// `uN` of the same width the same bits. The elements of an array are converted each.
+    /// Converts this value to type `ty`. A number may change its width or signedness if it is in
+    /// range, and an integer may become a fixed-point number. Between `bit`, `bits[n]`, `bytes[n]`
+    /// and `uN` of the same width, the bits stay the same. Each element of an array is converted.
     ///
     /// # Errors
     ///
-    /// [`CircuitError::Value`] if there is no such conversion or the number is out of range.
+    /// [`CircuitError::Value`] if this conversion does not exist or the number is out of range.
     pub fn convert(&self, ty: &Type) -> Result<Self, CircuitError> {
         Reader::read(THE_VALUE, ty, |reader| reader.value(ty, self))
     }
 
-    /// The bytes of a `bytes[n]`; wiped when dropped.
+    /// Returns the bytes of a `bytes[n]`. They are wiped when dropped.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Zeroizing<Vec<u8>>> {
         matches!(self.ty.kind(), Kind::Bytes(_)).then(|| Zeroizing::new(self.packed.clone()))
@@ -27,7 +27,7 @@ impl Value {
 }
 
 impl Reader<'_> {
-    /// Reads a value from a value of a type that may differ.
+    /// Reads a value from one of a type that may differ.
     pub(super) fn value(&mut self, ty: &Type, value: &Value) -> Result<(), CircuitError> {
         use Kind::{Array, Bit, Bits, Bytes, Fixed, Signed, Unsigned};
         let same_width = ty.width() == value.ty.width();
@@ -106,7 +106,7 @@ impl TryFrom<&[u8]> for Value {
     }
 }
 
-/// Rust's integers to and from values.
+/// Implements the conversions between Rust's integers and values.
 macro_rules! integers {
     ($($kind:ident $($int:ty)+;)+) => { $($(
         impl From<$int> for Value {
@@ -116,7 +116,7 @@ macro_rules! integers {
             }
         }
 
-        /// The number that a `bit`, `uN` or `iN` holds, if it is in range.
+        /// Converts a `bit`, `uN` or `iN` to a number, if it is in range.
         impl TryFrom<&Value> for $int {
             type Error = CircuitError;
 
@@ -145,7 +145,7 @@ impl TryFrom<&Value> for bool {
 }
 
 impl Value {
-    /// The packed bits of this value as a number of type `ty`; a `bit` counts as a `u1`.
+    /// Returns the packed bits of this value as a number of type `ty`. A `bit` counts as a `u1`.
     fn convert_number(&self, ty: &Type) -> Result<Zeroizing<Vec<u8>>, CircuitError> {
         let bit_as_number = matches!(self.ty.kind(), Kind::Bit).then(|| self.same_bits_as_u1());
         let mut converted = bit_as_number.as_ref().unwrap_or(self).convert(ty)?;

@@ -1,4 +1,4 @@
-//! Values that another language holds: JSON, numbers in memory, and columns of both.
+//! Values of another language: JSON, numbers in memory, and columns of both.
 
 use serde_json::{Number as JsonNumber, Value as Json};
 
@@ -6,22 +6,22 @@ use crate::{Kind, Type};
 
 use super::json::FIRST_ROUNDED;
 
-/// A value that another language gives, or a part of it. It is read by a port's type.
+/// A value that another language gives, or a part of it. A port's type tells how it is read.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum HostValue<'g> {
     /// JSON.
     Json(&'g Json),
-    /// An array of numbers, or one of them.
+    /// An array of numbers, or a single number.
     Numbers(Numbers<'g>),
-    /// Columns with their names, which are rows as well.
+    /// Columns with their names, which can also be read as rows.
     Columns(&'g [(String, HostValue<'g>)]),
-    /// The row of columns that has this index.
+    /// The row with this index of these columns.
     Row(&'g [(String, HostValue<'g>)], usize),
 }
 
 impl<'g> HostValue<'g> {
-    /// How many items a list has; nothing where this is no list.
+    /// Returns the number of items of a list, or `None` if this is not a list.
     #[must_use]
     pub fn length(self) -> Option<usize> {
         match self {
@@ -32,7 +32,7 @@ impl<'g> HostValue<'g> {
         }
     }
 
-    /// The item of a list at an index, if there is one.
+    /// Returns the item of a list at an index, if there is one.
     #[must_use]
     pub fn item(self, index: usize) -> Option<Self> {
         self.length().filter(|length| index < *length)?;
@@ -44,12 +44,12 @@ impl<'g> HostValue<'g> {
         }
     }
 
-    /// The items of a list.
+    /// Iterates over the items of a list.
     pub fn items(self) -> impl Iterator<Item = Self> + use<'g> {
         (0..self.length().unwrap_or(0)).filter_map(move |index| self.item(index))
     }
 
-    /// The field of an object or a row that has this name.
+    /// Returns the field of this name of an object or a row.
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
         match self {
@@ -63,15 +63,15 @@ impl<'g> HostValue<'g> {
     }
 }
 
-/// What numbers are in memory, each little-endian.
+/// The format of numbers in memory, each little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NumberFormat {
-    /// A byte, which is zero for `false` alone.
+    /// A byte, which is zero only for `false`.
     Bool,
-    /// This many bytes without a sign, from 1 to 8.
+    /// An unsigned integer of this number of bytes, from 1 to 8.
     Unsigned(usize),
-    /// This many bytes in two's complement, from 1 to 8.
+    /// An integer of this number of bytes in two's complement, from 1 to 8.
     Signed(usize),
     /// Double precision of IEEE 754.
     Float,
@@ -87,11 +87,11 @@ impl NumberFormat {
     }
 }
 
-/// Parts of an array without a number at most.
+/// The greatest number of parts of an array that contain no number.
 const MAX_EMPTY_PARTS: usize = 1 << 20;
 
-/// Numbers in memory, one behind the other: a rectangular array whose last index is the fastest, or
-/// a single number.
+/// Consecutive numbers in memory: a rectangular array whose last index varies fastest, or a single
+/// number.
 #[derive(Clone, Copy)]
 pub struct Numbers<'g> {
     format: NumberFormat,
@@ -100,13 +100,14 @@ pub struct Numbers<'g> {
 }
 
 impl<'g> Numbers<'g> {
-    /// An array of this shape; nothing where `bytes` are not as many as it has, where it has more
-    /// than 2^20 parts and no number, or where the format has numbers of another size than it may.
+    /// Creates an array of this shape. Returns `None` if the length of `bytes` does not match the
+    /// shape, if the array has more than 2^20 parts but no number, or if the format has a number
+    /// size that is not allowed.
     #[must_use]
     pub fn new(format: NumberFormat, shape: &'g [usize], bytes: &'g [u8]) -> Option<Self> {
         let product = |product: usize, n: &usize| product.checked_mul(*n);
         let size = shape.iter().try_fold(format.bytes(), product)?;
-        // Whoever walks it does not walk nothing without end.
+        // Bounds a walk over an array without numbers.
         let part = |parts: usize, n: &usize| parts.checked_mul((*n).max(1));
         let parts = shape.iter().try_fold(1, part)?;
         if parts > bytes.len().max(MAX_EMPTY_PARTS) {
@@ -120,7 +121,7 @@ impl<'g> Numbers<'g> {
         ((1..=8).contains(&format.bytes()) && size == bytes.len()).then_some(numbers)
     }
 
-    /// The part at an index that is within the shape's first size.
+    /// Returns the part at `index`, which is below the first size of the shape.
     fn item(self, index: usize) -> Self {
         let stride = self.bytes.len() / self.shape[0];
         Self {
@@ -148,14 +149,14 @@ impl<'g> Numbers<'g> {
         })
     }
 
-    /// The bits of a single number as one of this type, the least significant first; nothing where
-    /// it does not fit, which an error says in the words for its JSON.
+    /// Returns the bits of a single number as one of this type, the least significant first.
+    /// Returns `None` if the number does not fit. The error then describes its JSON form.
     #[must_use]
     pub fn bits(self, ty: &Type) -> Option<impl Iterator<Item = bool> + use<>> {
         self.number()?.bits(ty)
     }
 
-    /// The same as JSON.
+    /// Returns the same value as JSON.
     #[must_use]
     pub fn to_json(self) -> Json {
         match self.number() {
@@ -173,17 +174,17 @@ impl<'g> Numbers<'g> {
     }
 }
 
-/// A number as a machine has it.
+/// A number in machine form.
 #[derive(Clone, Copy)]
 pub(super) enum Number {
     Bool(bool),
-    /// Of at most 64 bits and a sign.
+    /// An integer of at most 64 bits and a sign.
     Integer(i128),
     Float(f64),
 }
 
 impl Number {
-    /// The bits of this number as one of type `ty`, if it fits.
+    /// Returns the bits of this number as one of type `ty`, if it fits.
     pub(super) fn bits(self, ty: &Type) -> Option<impl Iterator<Item = bool> + use<>> {
         let width = ty.width();
         let (number, shift) = match (ty.kind(), self) {
@@ -205,9 +206,10 @@ impl Number {
     }
 }
 
-/// A fixed-point number of this width that is the nearest to `float`, of two that are equally near
-/// the even one, as an integer that is to be shifted left. As from text, what is below the bound of
-/// the type is not rounded up to it, and what is below the least number is refused.
+/// Returns the fixed-point number of this width that is nearest to `float`, as an integer that is
+/// to be shifted left. Of two equally near numbers, it takes the even one. As for text, a value
+/// below the bound of the type is not rounded up to the bound, and a value below the least number
+/// is refused.
 fn fixed(float: f64, width: usize, fraction: u32) -> Option<(i128, usize)> {
     if !float.is_finite() {
         return None;
@@ -220,12 +222,12 @@ fn fixed(float: f64, width: usize, fraction: u32) -> Option<(i128, usize)> {
         true => -i128::from(magnitude),
         false => magnitude.into(),
     };
-    // The number is the mantissa times 2^(exponent - 1075), of subnormal ones 2^-1074.
+    // The number is the mantissa times 2^(exponent - 1075), or times 2^-1074 if it is subnormal.
     let shift = exponent.max(1) - 1075 + i64::from(fraction);
     if let Ok(shift) = usize::try_from(shift) {
         return Some((signed(mantissa), shift));
     }
-    // Past 2^63 the mantissa is less than a half.
+    // For shifts of 2^63 and more, the mantissa is less than a half.
     let right = shift.unsigned_abs().min(63);
     let (magnitude, rest, half) = (
         mantissa >> right,
@@ -246,7 +248,7 @@ mod tests {
     use super::super::Value;
     use super::*;
 
-    /// The bits that a number's exact decimal expansion has, which is read as text.
+    /// Returns the bits of a number's exact decimal expansion, which is read as text.
     fn of_text(ty: &Type, text: &str) -> Option<Vec<bool>> {
         Some(Value::parse(ty, text).ok()?.to_bits().to_vec())
     }
@@ -267,7 +269,7 @@ mod tests {
             2_f64.powi(-1073),
             1e300,
         ];
-        // Ties and their neighbours, some of them with more digits than their shortest text has.
+        // Ties and their neighbours, some of which have more digits than their shortest text.
         for (odd, exponent) in [
             (1, 1),
             (3, 3),

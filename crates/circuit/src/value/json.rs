@@ -1,4 +1,4 @@
-//! Values from JSON and as JSON.
+//! Values from and to JSON.
 
 use serde_json::Value as Json;
 use zeroize::Zeroize;
@@ -9,8 +9,8 @@ use super::given::HostValue;
 use super::text::number_range;
 use super::{Reader, Value};
 
-/// Integers of this magnitude and above are JSON strings, since many readers of JSON would round
-/// them (RFC 8259, section 6).
+/// The least magnitude of integers that are JSON strings. Many readers of JSON would round such
+/// numbers (RFC 8259, section 6).
 pub(super) const FIRST_ROUNDED: u64 = 1 << 53;
 
 impl Reader<'_> {
@@ -49,7 +49,7 @@ impl Reader<'_> {
         Err(self.error(ty, format!("a list of {n}"), found))
     }
 
-    /// Reads what is no array from JSON.
+    /// Reads a value that is not an array from JSON.
     fn json(&mut self, ty: &Type, json: &Json) -> Result<(), CircuitError> {
         match (ty.kind(), json) {
             (Kind::Bit, Json::Bool(bit)) => {
@@ -65,7 +65,7 @@ impl Reader<'_> {
                     return Err(self.error(ty, expected, "a greater JSON number".to_owned()));
                 }
                 let text = match number.as_f64() {
-                    // How -0 is read.
+                    // This is the form in which -0 is read.
                     Some(zero) if zero == 0.0 && zero.is_sign_negative() => "0".to_owned(),
                     _ => number.to_string(),
                 };
@@ -94,8 +94,8 @@ impl Reader<'_> {
 }
 
 impl Value {
-    /// The value as JSON that [`Value::from_json`] reads back: `bit` and numbers below 2^53 as
-    /// numbers, greater ones, byte and bit strings as strings, arrays as lists.
+    /// Returns JSON that [`Value::from_json`] reads back. A `bit` and numbers below 2^53 are
+    /// numbers, greater numbers, byte strings and bit strings are strings, and arrays are lists.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match self.ty.kind() {
@@ -109,7 +109,7 @@ impl Value {
                 .filter(|n| n.unsigned_abs() < FIRST_ROUNDED)
                 .map_or_else(|| Json::from(self.to_text()), Json::from),
             Kind::Fixed { fraction, .. } => {
-                // A float holds 53 bits and scales by powers of two exactly, in its range.
+                // A float holds 53 bits and, within its range, scales exactly by powers of two.
                 let (_, magnitude) = self.magnitude();
                 let is_exact = !magnitude.any_bit_from(53) && *fraction <= 1000;
                 let float = self.to_text().parse::<f64>().ok().filter(|_| is_exact);
@@ -131,7 +131,7 @@ fn kind_of(given: HostValue<'_>) -> &'static str {
     }
 }
 
-/// Wipes the strings of a JSON tree that held secrets, and drops it.
+/// Drops a JSON tree and wipes its strings, which held secrets.
 pub fn wipe_json(json: Json) {
     match json {
         Json::String(mut text) => text.zeroize(),
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// As other programs and people write them.
+    /// Other programs and people write numbers in these forms.
     #[test]
     fn numbers_have_a_plus_sign_or_nothing_before_the_point() {
         for (ty, text, value) in [

@@ -1,18 +1,18 @@
-//! Natural numbers of any size up to a bound, for reading and printing decimals. Limbs are 32
-//! bits, the least significant first, and wiped when dropped.
+//! Natural numbers of any size up to a bound, for reading and printing decimals. Limbs have 32
+//! bits, the least significant comes first, and they are wiped when dropped.
 
 use zeroize::Zeroizing;
 
-/// A natural number of a fixed count of limbs.
+/// A natural number with a fixed number of limbs.
 pub(super) struct Natural(Zeroizing<Vec<u32>>);
 
 impl Natural {
-    /// Zero, with room for at least this many bits.
+    /// Creates zero, with room for at least `bits` bits.
     pub(super) fn with_bits(bits: usize) -> Self {
         Self(Zeroizing::new(vec![0; bits.div_ceil(32).max(1)]))
     }
 
-    /// `self * factor + addend`; returns whether it overflowed the limbs.
+    /// Computes `self * factor + addend`. Returns whether the limbs overflowed.
     pub(super) fn multiply_add(&mut self, factor: u32, addend: u32) -> bool {
         let mut carry = u64::from(addend);
         for limb in self.0.iter_mut() {
@@ -23,7 +23,7 @@ impl Natural {
         carry != 0
     }
 
-    /// `self / divisor`, rounded down; returns the remainder.
+    /// Divides by `divisor`, rounding down. Returns the remainder.
     pub(super) fn divide(&mut self, divisor: u32) -> u32 {
         let mut remainder = 0_u64;
         for limb in self.0.iter_mut().rev() {
@@ -40,7 +40,7 @@ impl Natural {
             .is_some_and(|limb| limb >> (index % 32) & 1 == 1)
     }
 
-    /// Sets a bit; the caller has made room for it.
+    /// Sets a bit. The caller has made room for it.
     pub(super) fn set_bit(&mut self, index: usize, bit: bool) {
         let limb = &mut self.0[index / 32];
         *limb = *limb & !(1 << (index % 32)) | u32::from(bit) << (index % 32);
@@ -56,7 +56,7 @@ impl Natural {
         (0..end).fold(false, |any, index| any | self.bit(index))
     }
 
-    /// The number in decimal, without leading zeros.
+    /// Returns the number in decimal, without leading zeros.
     pub(super) fn into_decimal(mut self) -> String {
         let mut groups = Vec::new();
         while self.any_bit_from(0) {
@@ -71,7 +71,7 @@ impl Natural {
     }
 }
 
-/// These bits, the least significant first, or their negation in two's complement.
+/// Returns these bits, the least significant first, or their negation in two's complement.
 pub(super) fn negated_if(
     negative: bool,
     bits: impl Iterator<Item = bool>,

@@ -1,4 +1,4 @@
-//! Values from text and as text.
+//! Values from and to text.
 
 use crate::{CircuitError, Kind, Type};
 
@@ -7,8 +7,8 @@ use super::json::wipe_json;
 use super::number::{Natural, negated_if};
 use super::{Reader, Value};
 
-/// Most digits of a number in text: enough for the exact expansion of every type's values, and a
-/// bound on the quadratic work of reading them.
+/// The greatest number of digits of a number in text. It is enough for the exact expansion of every
+/// type's values, and bounds the quadratic work of reading them.
 const MAX_DIGITS: usize = 8192;
 
 impl Reader<'_> {
@@ -98,8 +98,8 @@ impl Reader<'_> {
         self.number(ty, negative, magnitude, overflow)
     }
 
-    /// The value of the type that is nearest to the number, the even one of two equally near. The
-    /// number itself must be in the type's range: from -2^(i - 1) to less than 2^(i - 1).
+    /// Reads the nearest value of the type, or the even one of two equally near values. The number
+    /// itself must be in the type's range: from -2^(i - 1) to less than 2^(i - 1).
     fn fixed(&mut self, ty: &Type, text: &str) -> Result<(), CircuitError> {
         let Kind::Fixed { fraction, .. } = *ty.kind() else {
             unreachable!("a fixed type")
@@ -122,7 +122,7 @@ impl Reader<'_> {
             sticky |= last != 0;
             last = magnitude.divide(10);
         }
-        // So far it is rounded towards zero.
+        // At this point, the magnitude is rounded towards zero.
         let top = ty.width() - 1;
         let below_least = negative && magnitude.any_bit_from(top) && (sticky || last != 0);
         let is_greatest = !negative && (0..top).fold(true, |all, i| all & magnitude.bit(i));
@@ -143,7 +143,7 @@ impl Reader<'_> {
         let too_large = match ty.kind() {
             Kind::Unsigned(_) if negative => magnitude.any_bit_from(0),
             Kind::Unsigned(_) => magnitude.any_bit_from(width),
-            // The least number is -2^(width - 1), whose magnitude has one bit more than others.
+            // The least number is -2^(width - 1), whose magnitude has one bit more than the others.
             _ => {
                 let least = !magnitude.any_bit_below(width - 1) && !magnitude.any_bit_from(width);
                 magnitude.any_bit_from(width - 1) && !(negative && least)
@@ -158,7 +158,7 @@ impl Reader<'_> {
     }
 }
 
-/// The sign and what follows it.
+/// Splits a text into its sign and the rest.
 fn sign(text: &str) -> (bool, &str) {
     match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -166,8 +166,8 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// A decimal number `digits / 10^places` with its sign, from text with or without a point and an
-/// exponent.
+/// Parses a decimal number `digits / 10^places` with its sign, from text with or without a point
+/// and an exponent.
 fn decimal(text: &str) -> Option<(bool, String, i32)> {
     let (negative, text) = sign(text);
     let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -177,7 +177,7 @@ fn decimal(text: &str) -> Option<(bool, String, i32)> {
         .ok()
         .filter(|e: &i32| e.unsigned_abs() <= 4096)?;
     let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
-    // As .5 is written for 0.5.
+    // 0.5 may be written as .5.
     let whole = if text.starts_with('.') { "0" } else { whole };
     let long = whole.len() + behind.len() > MAX_DIGITS;
     if long || !is_number(whole) || !is_number(behind) {
@@ -190,12 +190,12 @@ fn decimal(text: &str) -> Option<(bool, String, i32)> {
     ))
 }
 
-/// The value of a hex digit, without a table that a secret would index.
+/// Returns the value of a hex digit, without a table that a secret would index.
 fn hex_digit(digit: u8) -> u8 {
     (digit & 0xf) + 9 * (digit >> 6)
 }
 
-/// What a text is that is no number of its type, for an error, which does not quote it.
+/// Describes, without quoting it, a text that is not a number of its type.
 fn no_number(text: &str) -> String {
     let digits = sign(text).1;
     let is_digit = |c: char| c.is_ascii_digit();
@@ -224,7 +224,7 @@ fn characters(text: &str) -> String {
     }
 }
 
-/// What numbers a type has, for an error.
+/// Describes the numbers of a type, for an error.
 pub(super) fn number_range(ty: &Type) -> String {
     let power = |bits: u32, minus: u32| match 1_u128.checked_shl(bits) {
         Some(power) if bits <= 64 => (power - u128::from(minus)).to_string(),
@@ -249,10 +249,10 @@ pub(super) fn number_range(ty: &Type) -> String {
 }
 
 impl Value {
-    /// The value as text that [`Value::parse`] reads back: numbers in decimal, byte strings as
+    /// Returns text that [`Value::parse`] reads back: numbers in decimal, byte strings in
     /// lower-case hex, bit strings as zeros and ones, arrays as JSON lists.
     ///
-    /// There is no `Display`, so that a value is shown on purpose only.
+    /// There is no `Display`, so that a value is never shown by accident.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self.ty.kind() {
@@ -279,7 +279,7 @@ impl Value {
         }
     }
 
-    /// Sign and magnitude of a number.
+    /// Returns the sign and magnitude of a number.
     pub(super) fn magnitude(&self) -> (bool, Natural) {
         let width = self.ty.width();
         let signed = matches!(self.ty.kind(), Kind::Signed(_) | Kind::Fixed { .. });
@@ -299,7 +299,7 @@ fn with_sign(negative: bool, digits: String) -> String {
     }
 }
 
-/// `magnitude / 2^fraction`, exactly: f binary places are f decimal places at most.
+/// Writes `magnitude / 2^fraction` exactly: f binary places are at most f decimal places.
 fn fixed_text(magnitude: Natural, fraction: usize, width: usize) -> String {
     let mut whole = Natural::with_bits(width + 1);
     let mut behind = Natural::with_bits(fraction + 4);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a search of all values of the type.
+        /// The oracle searches all values of the type.
         #[test]
         fn the_nearest_value_is_taken(
             (integer, fraction) in (1..6_u32, 0..6_u32),
@@ -419,7 +419,7 @@ mod tests {
             prop_assert_eq!(read.is_ok(), is_in_range, "{} as {}", number, ty);
             let most = bound << fraction;
             let distance = |k: &i64| ((digits << fraction) - k * scale).abs();
-            // The even one is first among equals.
+            // The even value is the first among equals.
             let nearest = (-most..most).min_by_key(|k| (distance(k), k & 1));
             if let (Ok(read), Some(nearest)) = (read, nearest) {
                 let bits = read.to_bits();
@@ -431,7 +431,7 @@ mod tests {
         }
     }
 
-    /// Type, text, what was expected, what was found.
+    /// Type, text, expected value, found value.
     const REFUSED: &str = "
 u8 | 256 | a number from 0 to 255, in decimal or as 0x… | a number out of range
 u8 | -1 | a number from 0 to 255, in decimal or as 0x… | a number out of range

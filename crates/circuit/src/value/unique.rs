@@ -1,11 +1,11 @@
-//! JSON in which no object has a name twice: of two values one would be lost.
+//! JSON without duplicate names in objects. Of two values with one name, one would be lost.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
-/// A JSON value whose objects have each name once; another is an error of the data.
+/// A JSON value in whose objects each name occurs once. Duplicate names are an error of the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniqueJson(pub Json);
 

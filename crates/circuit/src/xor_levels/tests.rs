@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Circuit, Gate, Port, Type};
 
-/// A circuit that looks random, from a linear congruential generator (Knuth's MMIX).
+/// Returns a circuit that looks random, from a linear congruential generator (Knuth's MMIX).
 fn random(seed: u64, inputs: u32, gates: u32, reach: u32) -> Circuit {
     let mut state = seed;
     let mut below = |bound: u32| {
@@ -34,8 +34,9 @@ fn programs() -> impl Iterator<Item = Program> {
     })
 }
 
-/// Values of the slots at the end, where a XOR is a function of its inputs that shows their order
-/// and that is symmetric in them, by the program's own order or by levels in steps of `step`.
+/// Returns the values of the slots at the end, by the program's own order or by levels in steps of
+/// `step`. The function that stands for XOR is symmetric in its inputs and reveals their order of
+/// evaluation.
 fn run(program: &Program, by_levels: Option<usize>) -> Vec<u64> {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut slots: Vec<u64> = (1..=program.slots() as u64)
@@ -91,7 +92,7 @@ fn what_is_private_is_used_nowhere_else() {
     let (mut private, mut shared) = (0, 0);
     for program in programs() {
         let levels = program.xor_levels();
-        // The number of reads of every value, by walking the program with values for slots.
+        // Count the reads of every value by walking the program with values for slots.
         let mut of_slot: Vec<usize> = (0..program.slots()).collect();
         let mut reads: Vec<Vec<usize>> = vec![vec![usize::MAX]; program.slots()];
         let (mut xor, mut and) = (0, 0);

@@ -1,9 +1,10 @@
-//! Bounds on what a program can be of, on both sides of each.
+//! Tests of the bounds of programs, on both sides of each.
 
 use tacit_circuit::formats::{BitOrder, Import, Limits, read_bristol};
 use tacit_circuit::{Circuit, Port, Program, Type};
 
-/// A file says how many wires it has before it has any: what it announces must compile.
+/// A file states its number of wires before its content. All sizes that it may announce must
+/// compile.
 #[test]
 fn a_file_may_announce_as_many_wires_as_compile() {
     let import = Import {
@@ -25,12 +26,12 @@ fn a_file_may_announce_as_many_wires_as_compile() {
         refused.contains("268435457 wires") && refused.contains("268435456"),
         "{refused}"
     );
-    // What is wrong with this one is that nothing drives its output.
+    // The error of this file is that nothing drives its output.
     let refused = announcing(1 << 28);
     assert!(!refused.contains("limit"), "{refused}");
 }
 
-/// Numbers of readers and places have 30 bits: one more would be taken for another.
+/// Reader counts and places have 30 bits. A larger number would be mistaken for another one.
 #[test]
 #[should_panic(expected = "at most 2^29 wires and outputs")]
 fn a_circuit_of_more_wires_and_outputs_has_no_program() {

@@ -1,10 +1,10 @@
-//! The builder: what folds, what is shared, what ports may be, and what handles compute.
+//! Tests of the builder: folding, sharing, port rules, and the results of handles.
 
 use crate::oracle::{Bits, agrees, build};
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, Bytes, Handle, Int, UInt};
 use tacit_circuit::{CircuitError, Gate, Type};
 
-/// A circuit of two unsigned integers, and its plain function.
+/// Compares a circuit of two unsigned integers with its plain function.
 fn of_two(
     width: usize,
     circuit: impl for<'b> Fn(&'b Builder, UInt<'b>, UInt<'b>),
@@ -144,7 +144,7 @@ fn moving_bits_costs_no_gate() {
         builder.output("narrow", &a.resize(5));
         builder.output("wide", &a.resize(40));
     });
-    // The zeros that come in are one gate, x ⊕ x.
+    // The zeros that are shifted in are one gate, x ⊕ x.
     assert_eq!(circuit.gate_count(), 1);
     agrees("32 bits", &circuit, |ports| {
         let (a, bytes) = (ports[0].uint() as u32, ports[1].bytes());
@@ -251,7 +251,7 @@ fn constants_fold_and_equal_gates_are_shared() {
         assert_eq!((&a & &!&a).bus().any().as_constant(), Some(false));
         assert_eq!(a.bus().bit(0).as_constant(), None);
     });
-    // One incrementer: its first carry is free, its last is not needed.
+    // One incrementer: its first carry is free, and its last is not needed.
     assert_eq!(circuit.statistics().and, 14);
     agrees("folded", &circuit, |ports| {
         let a = ports[0].uint();

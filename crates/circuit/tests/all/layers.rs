@@ -1,5 +1,5 @@
-//! What circuits over XOR shares exchange, and the rows that they take. Whole runs are tried by the
-//! tests of schedules in `tacit-function`.
+//! Tests of the exchanges of circuits over XOR shares, and of the rows that they need. The tests of
+//! schedules in `tacit-function` execute whole runs.
 
 use tacit_circuit::{Circuit, Gate, LayerOutline, Owners, Port, Role, RowProgram, Type};
 
@@ -15,7 +15,7 @@ fn circuit(inputs: &[usize], gates: impl IntoIterator<Item = Gate>, results: Vec
 
 #[test]
 fn a_cross_has_at_most_128_gates_of_one_layer() {
-    // Of wire 0 and 300 others, and then of the last of these ANDs and wire 0.
+    // ANDs of wire 0 with 300 others, and then one of the last of these ANDs with wire 0.
     let first = (1..301).map(|y| Gate::And(0, y));
     let then = [Gate::And(600, 0)];
     let circuit = circuit(&[1, 300], first.chain(then), vec![601]);

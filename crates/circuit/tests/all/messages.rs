@@ -1,8 +1,8 @@
-//! What people read when an input is not right: one text, whole, for each.
+//! The messages for invalid inputs: one complete text for each.
 
 use tacit_circuit::Port;
 
-/// Type, JSON, and what is said of it.
+/// Type, JSON, and the message.
 const INPUTS: &[(&str, &str, &str)] = &[
     (
         "u8",

@@ -1,4 +1,4 @@
-//! The builder's operations: each equals its plain function, and what it costs.
+//! Tests of the builder's operations: each equals its plain function, and has the stated cost.
 
 use crate::oracle::numbers;
 use crate::oracle::{self, Bits, agrees, agrees_on, build};
@@ -59,7 +59,7 @@ fn products_wider_than_any_machine_word() {
             "a wide signed product",
             &product(width, true, true),
             |ports| {
-                // Modulo 2^(2·width) the sign says only how the factors go on.
+                // Modulo 2^(2·width), the sign only determines the extension of the factors.
                 let extended =
                     |bits: &Bits| [&bits.0[..], &vec![bits.0[width - 1]; width]].concat();
                 let (a, b) = (extended(&ports[0]), extended(&ports[1]));
@@ -318,7 +318,7 @@ fn sorting_and_merging() {
         let circuit = build(|builder| {
             let values: Array<Int> = builder.input("values", Type::signed(6).array(len));
             builder.output("sorted", &values.sorted());
-            // The key is the upper half, the rest travels with it.
+            // The key is the upper half. The rest moves with it.
             let buses: Array<Bus> =
                 Array::new(values.iter().map(|value| value.bus().clone()).collect());
             let by_key = buses.sorted_by_key(|bus| UInt::new(bus.slice(3..6)));
@@ -455,7 +455,7 @@ fn an_index_too_short_for_its_table_panics() {
     let _ = table.lookup(&UInt::constant(&builder, 2, 0));
 }
 
-/// What the operations cost that are no component by themselves; the table of the library has the
+/// The costs of operations that are not components by themselves. The library's table has the
 /// others.
 #[test]
 fn gate_table() {

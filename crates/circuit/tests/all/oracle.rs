@@ -8,15 +8,16 @@ pub(crate) mod vectors;
 use tacit_circuit::builder::Builder;
 use tacit_circuit::{Circuit, Kind, Lanes, Program, Type};
 
-/// What `describe` builds.
+/// Builds the circuit that `describe` describes.
 pub(crate) fn build(describe: impl FnOnce(&Builder)) -> Circuit {
     let builder = Builder::new();
     describe(&builder);
     builder.finish().unwrap()
 }
 
-/// Random inputs that each circuit is compared on: 10,000, or more where `TACIT_RANDOM_INPUTS` says
-/// so, for a long run now and then. Each number of inputs begins with other ones.
+/// Returns the number of random inputs for the comparison of each circuit: 10,000, or more if
+/// `TACIT_RANDOM_INPUTS` asks for an occasional long run. Each number of inputs starts with
+/// different inputs.
 pub(crate) fn random_inputs() -> usize {
     const LEAST: usize = 10_000;
     let asked = std::env::var("TACIT_RANDOM_INPUTS").map(|text| text.parse());
@@ -30,7 +31,7 @@ pub(crate) fn random_inputs() -> usize {
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -38,12 +39,12 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    /// Uniform bits.
+    /// Returns uniform bits.
     pub(crate) fn bits(&mut self, width: usize) -> Bits {
         Bits(
             (0..width.div_ceil(64))
@@ -56,8 +57,8 @@ impl Random {
         )
     }
 
-    /// A value of this type. Numbers are small, zero or extreme more often than by chance, so
-    /// that equal values, overflows and boundaries come up.
+    /// Returns a value of this type. Numbers are small, zero or extreme more often than by chance,
+    /// so that equal values, overflows and boundaries occur.
     pub(crate) fn value(&mut self, ty: &Type) -> Bits {
         match ty.kind() {
             Kind::Array(of, n) => Bits((0..*n).flat_map(|_| self.value(of).0).collect()),
@@ -79,7 +80,7 @@ impl Random {
     }
 }
 
-/// A value's bits, with the readings that the ports' types give them.
+/// A value's bits, with one reading for each type of port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) Vec<bool>);
 
@@ -155,7 +156,7 @@ impl Bits {
     }
 }
 
-/// The circuit's outputs for these inputs, port by port.
+/// Returns the circuit's outputs for these inputs, port by port.
 pub(crate) fn outputs(circuit: &Circuit, inputs: &[Bits]) -> Vec<Bits> {
     let bits: Vec<bool> = inputs
         .iter()
@@ -218,7 +219,8 @@ pub(crate) fn agrees_on(
     }
 }
 
-/// Compiles, checks the invariants, and compares with the circuit on 64 inputs.
+/// Compiles the circuit, checks the invariants, and compares the program with the circuit on 64
+/// inputs.
 pub(crate) fn compiled(circuit: &Circuit, random: &mut Random) -> Program {
     let program = Program::compile(circuit);
     program.check_invariants().unwrap();

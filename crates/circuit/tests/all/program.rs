@@ -1,4 +1,4 @@
-//! Programs against the circuits that they are compiled from.
+//! Compares programs with the circuits from which they are compiled.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -12,7 +12,7 @@ fn circuit(inputs: usize, gates: Vec<Gate>, outputs: Vec<u32>) -> Circuit {
     Circuit::new(vec![input], vec![output], gates, outputs).unwrap()
 }
 
-/// A circuit of all kinds of gates, whose inputs are at most `reach` wires back.
+/// Returns a circuit of all kinds of gates, whose inputs are at most `reach` wires back.
 fn random_circuit(inputs: u32, gates: u32, reach: u32, random: &mut Random) -> Circuit {
     let gate = |wire: u32| {
         let mut pick = || wire - 1 - random.below(wire.min(reach).into()) as u32;
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn programs_compute_what_circuits_do(circuit in any_circuit()) {
-        // Five input bits at most: 64 lanes hold every input.
+        // There are at most five input bits, so that 64 lanes hold every input.
         let program = Program::compile(&circuit);
         prop_assert_eq!(program.check_invariants(), Ok(()));
         let lane = |bit: usize| (0..LANES).fold(0, |lane, k| lane | ((k >> bit & 1) as Lanes) << k);

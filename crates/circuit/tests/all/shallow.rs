@@ -1,5 +1,5 @@
-//! The builder's operations in the shallow form: each equals its plain function, and what it
-//! costs in AND gates, layers and bits that two parties open to each other.
+//! Tests of the builder's operations in the shallow form: each equals its plain function, and has
+//! the stated cost in AND gates, layers and bits that two parties open to each other.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tacit_circuit::{Circuit, Gate, Type};
 use crate::oracle::numbers::{signed_division, unsigned_division};
 use crate::oracle::{Bits, Random, outputs};
 
-/// What is built of two numbers of n bits, and what it is of their values.
+/// An operation on two numbers of n bits, and its plain function.
 struct Operation {
     name: &'static str,
     build: fn(&Builder, [&UInt<'_>; 2]),
@@ -227,22 +227,22 @@ proptest! {
     }
 }
 
-/// What a circuit costs two parties that hold shares of all of its inputs.
+/// The cost of a circuit for two parties that hold shares of all its inputs.
 #[derive(Debug, PartialEq, Eq)]
 struct Cost {
     ands: usize,
     layers: u32,
-    /// Bits opened in both directions, and correlated OTs in both.
+    /// The bits opened in both directions. The next field counts the correlated OTs in both.
     opened: usize,
     ots: usize,
 }
 
 impl Cost {
-    /// By the rules of protocol `gmw`: ANDs of a layer with a common operand share their crosses,
-    /// of which each opens a bit of one party and one a gate of the other.
+    /// Counts by the rules of protocol `gmw`: ANDs of a layer with a common operand share their
+    /// crosses. Each cross opens one bit of one party, and one bit a gate of the other.
     fn of(circuit: &Circuit) -> Self {
         const MOST: usize = 128;
-        // Each wire's layer, and the wire under its negations.
+        // The layer of each wire, and the wire under its negations.
         let mut wires: Vec<(u32, usize)> = (0..circuit.input_bits()).map(|i| (0, i)).collect();
         let mut layers: BTreeMap<u32, Vec<[usize; 2]>> = BTreeMap::new();
         for gate in circuit.gates() {
@@ -291,7 +291,7 @@ impl Cost {
         }
     }
 
-    /// All bits with silent OT, which takes 0.742 bits an OT.
+    /// Returns the total of bits with silent OT, which takes 0.742 bits an OT.
     fn bits(&self) -> f64 {
         let silent = 8.0 * 5.0 * 380.0 * 176.0 / 3_607_516.0;
         self.opened as f64 + silent * self.ots as f64
@@ -301,7 +301,7 @@ impl Cost {
 type Describe = fn(&Builder, usize);
 type Row = (&'static str, Describe, [(usize, u32, u32); 4]);
 
-/// Rows of the table of costs: for each width AND gates, layers, and bits in all.
+/// The rows of the table of costs: for each width the AND gates, the layers, and the total of bits.
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
     ("add", |builder, n| {
@@ -381,7 +381,7 @@ fn costs_are_those_of_the_table() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Without a form everything is built as it was before there were forms.
+/// Without a form, everything is built as before forms existed.
 #[test]
 fn the_small_form_is_the_default_and_the_other_one_differs() {
     let describe = |builder: &Builder| {

@@ -1,9 +1,9 @@
-//! Properties of types and values: what is written is read again.
+//! Properties of types and values: they read back as they were written.
 
 use proptest::prelude::*;
 use tacit_circuit::{Kind, Type, Value};
 
-/// Types of every kind, up to some thousand bits.
+/// Generates types of every kind, up to a few thousand bits.
 fn types() -> impl Strategy<Value = Type> {
     let n = || 1_u32..140;
     let leaf = prop_oneof![
@@ -20,7 +20,7 @@ fn types() -> impl Strategy<Value = Type> {
         })
 }
 
-/// A value of any type; runs of equal bits come up often, for the ends of ranges.
+/// Generates a value of any type. Runs of equal bits occur often, for the ends of ranges.
 fn values() -> impl Strategy<Value = Value> {
     (types(), any::<u64>(), 0_u32..6).prop_map(|(ty, seed, runs)| {
         let mut state = seed | 1;
@@ -49,7 +49,7 @@ proptest! {
         let ty = value.ty();
         prop_assert_eq!(&Value::parse(ty, &value.to_text()).unwrap(), &value);
         prop_assert_eq!(&Value::from_json(ty, &value.to_json()).unwrap(), &value);
-        // Through the text of JSON as well, whose numbers another program may have read.
+        // JSON may also pass as text through another program, which reads its numbers.
         let json = serde_json::from_str(&value.to_json().to_string()).unwrap();
         prop_assert_eq!(&Value::from_json(ty, &json).unwrap(), &value);
         prop_assert_eq!(&Value::from_bits(ty, &value.to_bits()).unwrap(), &value);

@@ -1,6 +1,6 @@
 //! The frozen vectors of circuits, values and circuit files, in `vectors/circuit-*.txt`.
 //!
-//! A Bristol file stands in `file:` lines.
+//! The lines `file:` contain a Bristol file.
 
 use tacit_circuit::formats::{BitOrder, Import, read_bristol};
 use tacit_circuit::{Circuit, Gate, Type, Value};

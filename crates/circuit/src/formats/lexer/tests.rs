@@ -1,6 +1,6 @@
 use super::*;
 
-/// Gives one byte at each read.
+/// A reader that returns one byte at each read.
 struct Trickle<'a>(&'a [u8]);
 
 impl Read for Trickle<'_> {

@@ -48,7 +48,7 @@ fn a_half_adder_in_both_formats() {
 
 #[test]
 fn headers_that_both_formats_could_have_are_told_apart_by_the_next_line() {
-    // "2 1 1" is two inputs of Bristol Fashion, or widths 2 and 1 and an output of 1.
+    // "2 1 1" is two inputs in Bristol Fashion, or widths 2 and 1 and an output of 1.
     let old = read("1 4\n2 1 1\n\n2 1 0 2 3 AND\n").unwrap();
     assert_eq!((old.inputs().len(), old.input_bits()), (2, 3));
     let old = read("1 4\n2 1 1\n2 1 0 2 3 AND\n").unwrap();
@@ -92,7 +92,7 @@ fn eq_and_eqw_and_mand_become_gates_and_aliases() {
     assert_eq!(circuit.evaluate(&bits("1110")), bits("1100"));
 }
 
-/// What MOTION's circuits of floating-point numbers have.
+/// MOTION's circuits of floating-point numbers use these gates.
 #[test]
 fn or_and_not_are_read() {
     let circuit = read("2 4\n1 2\n1 2\n\n2 1 0 1 2 OR\n1 1 0 3 NOT\n").unwrap();
@@ -102,8 +102,8 @@ fn or_and_not_are_read() {
     assert_eq!(circuit.statistics().and, 1);
 }
 
-/// A header, a gate line and the end of a file with comments, as mpz's have them, and one that is
-/// longer than what is buffered.
+/// Comments stand at a header, at a gate line and at the end of a file, as in mpz's files. One
+/// comment is longer than the buffer.
 #[test]
 fn comments_are_skipped_wherever_they_stand() {
     let plain = "2 4\n2 1 1\n1 2\n\n2 1 0 1 2 XOR\n2 1 0 1 3 AND\n";
@@ -123,8 +123,7 @@ fn comments_are_skipped_wherever_they_stand() {
     assert!(read(&plain.replace("2 4", "2 // 4")).is_err());
 }
 
-/// A comment between header and gates is neither the empty line nor the gate that tells the old
-/// format.
+/// A comment between header and gates is not the empty line or the gate that marks the old format.
 #[test]
 fn comments_tell_no_formats_apart() {
     let comment = "// AND\n  # XOR\n";
@@ -140,7 +139,7 @@ fn comments_tell_no_formats_apart() {
     }
 }
 
-/// Outputs are the last wires announced, whatever wires before them nothing drives.
+/// Outputs are the last announced wires, even if nothing drives some wires before them.
 #[test]
 fn a_wire_that_nothing_drives_and_nothing_reads_is_no_error() {
     let circuit = read("2 9\n2 1 1\n1 2\n\n2 1 0 1 7 XOR\n2 1 0 1 8 AND\n").unwrap();
@@ -198,7 +197,7 @@ fn the_bit_order_applies_to_each_value() {
     assert_eq!(read(BitOrder::Reversed).output_wires(), [33, 32]);
 }
 
-/// Files (`/` ends a line, `H` is a good header), what the error starts with, what was found.
+/// Files (`/` ends a line, `H` is a valid header), the start of the error, and the text found.
 const WRONG_FILES: &str = r#"
 (nothing) | line 1, number of gates | the end of the file
 x | line 1, number of gates | "x"
@@ -302,7 +301,7 @@ fn a_file_cut_off_anywhere_is_an_error() {
     let text = "3 6\n2 1 2\n1 2\n\n2 1 0 1 3 XOR\n1 1 3 4 INV\n4 2 0 1 2 3 5 6 MAND\n";
     let text = text.replacen("3 6", "3 7", 1);
     read(&text).unwrap();
-    // Without the last line's end the file is still whole.
+    // The file is still complete without the end of the last line.
     for end in 0..text.len() - 1 {
         assert!(read(&text[..end]).is_err(), "{:?}", &text[..end]);
     }
@@ -332,7 +331,7 @@ const ORDERS: [BitOrder; 4] = [
     BitOrder::Reversed,
 ];
 
-/// Circuits with ports as a file has them. Outputs are any wires.
+/// Generates circuits with the ports of a file. Outputs are arbitrary wires.
 fn circuits() -> impl Strategy<Value = Circuit> {
     let widths = || prop::collection::vec(1_u32..20, 1..4);
     let gates = prop::collection::vec(
@@ -365,7 +364,7 @@ fn circuits() -> impl Strategy<Value = Circuit> {
     })
 }
 
-/// Whether every output is a gate of its own.
+/// Whether every output is a separate gate.
 fn needs_no_copies(circuit: &Circuit) -> bool {
     let mut wires = circuit.output_wires().to_vec();
     wires.sort_unstable();
@@ -416,7 +415,7 @@ proptest! {
     }
 }
 
-/// A chain of XOR gates with an INV here and there; what stands on line `number` is `other`.
+/// Returns a chain of XOR gates with some INV gates. Line `number` is replaced by `other`.
 fn chain(gates: u32, number: usize, other: &str) -> String {
     let line = |i: u32| match i % 1000 {
         999 => format!("1 1 {} {} INV", i + 1, i + 2),

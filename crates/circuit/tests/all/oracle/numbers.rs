@@ -1,6 +1,7 @@
-//! Arithmetic as its definitions have it, with branches on everything.
+//! Arithmetic straight from its definitions, with branches on everything.
 
-/// Quotient and remainder; by zero all ones, cut to the width by whoever asks, and the dividend.
+/// Returns quotient and remainder. Division by zero gives all ones, which the caller cuts to the
+/// width, and the dividend.
 pub(crate) fn unsigned_division(a: u128, b: u128) -> (u128, u128) {
     (
         a.checked_div(b).unwrap_or(u128::MAX),
@@ -8,7 +9,7 @@ pub(crate) fn unsigned_division(a: u128, b: u128) -> (u128, u128) {
     )
 }
 
-/// Quotient and remainder; by zero -1 and the dividend.
+/// Returns quotient and remainder. Division by zero gives -1 and the dividend.
 pub(crate) fn signed_division(a: i128, b: i128) -> (i128, i128) {
     match b {
         0 => (-1, a),
@@ -16,7 +17,7 @@ pub(crate) fn signed_division(a: i128, b: i128) -> (i128, i128) {
     }
 }
 
-/// The product of two numbers of any width modulo 2^width, digit by digit in base 2^32.
+/// Returns the product of two numbers of any width modulo 2^width, digit by digit in base 2^32.
 pub(crate) fn long_product(a: &[bool], b: &[bool], width: usize) -> Vec<bool> {
     let digits = |bits: &[bool]| -> Vec<u64> {
         let digit = |bits: &[bool]| bits.iter().rev().fold(0, |n, &bit| n << 1 | u64::from(bit));

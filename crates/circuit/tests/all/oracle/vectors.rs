@@ -1,4 +1,5 @@
-//! Files of frozen vectors: lines of `field: content`, and of `#`, which say what it is about.
+//! Files of frozen vectors. They consist of lines `field: content`, and of lines with `#` that
+//! explain them.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use tacit_circuit::Port;
 
 pub(crate) struct Vector {
-    /// The file's, without its ending.
+    /// The name of the file, without its extension.
     pub(crate) name: String,
     lines: Vec<(String, String)>,
 }
@@ -32,7 +33,7 @@ impl Vector {
     }
 }
 
-/// The vectors whose names start with `prefix`; there are at least `least`.
+/// Returns the vectors whose names start with `prefix`. There must be at least `least`.
 pub(crate) fn vectors(prefix: &str, least: usize) -> Vec<Vector> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     let mut vectors = Vec::new();
