@@ -1,4 +1,4 @@
-//! Bits, eight a byte, least significant first; and blocks as their bytes.
+//! Packed bits, eight to a byte, least significant first, and the bytes of blocks.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -6,17 +6,17 @@ use zeroize::Zeroizing;
 use crate::Misbehaviour;
 use crate::message::{Kind, exactly};
 
-/// Bytes that hold this many bits.
+/// Returns the number of bytes that hold `bits` bits.
 pub(crate) const fn bytes_for(bits: usize) -> usize {
     bits.div_ceil(8)
 }
 
-/// Bit `i`.
+/// Returns bit `i`.
 pub(crate) fn bit(bytes: &[u8], i: usize) -> bool {
     bytes[i / 8] >> (i % 8) & 1 == 1
 }
 
-/// The bits' bytes, unused bits zero.
+/// Packs `bits` into bytes; unused bits are zero.
 pub(crate) fn pack(bits: &[bool]) -> Vec<u8> {
     let byte = |bits: &[bool]| {
         (0..)
@@ -26,7 +26,7 @@ pub(crate) fn pack(bits: &[bool]) -> Vec<u8> {
     bits.chunks(8).map(byte).collect()
 }
 
-/// Bit 0 of each label, packed.
+/// Packs bit 0 of each label.
 pub(crate) fn select_bits(labels: &[Block]) -> Vec<u8> {
     let byte = |labels: &[Block]| {
         (0..).zip(labels).fold(0, |byte, (i, label)| {
@@ -36,17 +36,17 @@ pub(crate) fn select_bits(labels: &[Block]) -> Vec<u8> {
     labels.chunks(8).map(byte).collect()
 }
 
-/// Bit `i` in all bits of a block: a mask.
+/// Returns a mask: a block with bit `i` of `bytes` in every position.
 pub(crate) fn bit_mask(bytes: &[u8], i: usize) -> Block {
     Block::from_u128((bytes[i / 8] >> (i % 8)).into()).lsb_mask()
 }
 
-/// The first `count` bits.
+/// Returns the first `count` bits.
 pub(crate) fn unpack(bytes: &[u8], count: usize) -> Zeroizing<Vec<bool>> {
     Zeroizing::new((0..count).map(|i| bit(bytes, i)).collect())
 }
 
-/// This many bits that `prg` draws.
+/// Draws `count` bits from `prg`.
 pub(crate) fn random_bits(prg: &mut Prg, count: usize) -> Zeroizing<Vec<bool>> {
     let mut drawn = Zeroizing::new(vec![0; bytes_for(count)]);
     prg.fill_bytes(&mut drawn);
@@ -63,14 +63,15 @@ pub(crate) fn append_blocks(out: &mut Vec<u8>, blocks: &[Block]) {
     }
 }
 
-/// The block that `bytes` begin with, of which no copy is left behind.
+/// Returns the block at the start of `bytes` and leaves no other copy of it.
 pub(crate) fn read_block(bytes: &[u8]) -> Block {
     let mut block = Zeroizing::new([0; Block::BYTES]);
     block.copy_from_slice(&bytes[..Block::BYTES]);
     Block::from_bytes(*block)
 }
 
-/// The blocks of a message of this kind, if it is as long.
+/// Returns the blocks of a message of this kind, or an error if its length is not that of `N`
+/// blocks.
 pub(crate) fn read_blocks<const N: usize>(
     kind: Kind,
     bytes: &[u8],
@@ -81,14 +82,15 @@ pub(crate) fn read_blocks<const N: usize>(
     }))
 }
 
-/// Clears the bits from `count` on.
+/// Clears the bits from number `count` on.
 pub(crate) fn clear_unused(bytes: &mut [u8], count: usize) {
     if let (Some(last), used @ 1..) = (bytes.last_mut(), count % 8) {
         *last &= (1 << used) - 1;
     }
 }
 
-/// Whether the bits from `count` on are clear, in the bytes that `count` bits need.
+/// Whether the bits from number `count` on are clear, where `bytes` is as long as `count` bits
+/// need.
 pub(crate) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
     match (bytes.last(), count % 8) {
         (Some(last), used @ 1..) => last >> used == 0,
@@ -96,7 +98,8 @@ pub(crate) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
     }
 }
 
-/// Checks `bytes` of a message of this kind: as many as `count` bits need, and the others clear.
+/// Checks that a message of this kind has the length of `count` bits and that its unused bits are
+/// clear.
 pub(crate) fn check_bits(kind: Kind, bytes: &[u8], count: usize) -> Result<(), Misbehaviour> {
     exactly(kind, bytes, bytes_for(count))?;
     let field = "padding";
@@ -106,29 +109,30 @@ pub(crate) fn check_bits(kind: Kind, bytes: &[u8], count: usize) -> Result<(), M
     }
 }
 
-/// Adds `b` to `a`.
+/// XORs `b` into `a`.
 pub(crate) fn xor_into(a: &mut [u8], b: &[u8]) {
     debug_assert_eq!(a.len(), b.len());
     a.iter_mut().zip(b).for_each(|(a, b)| *a ^= b);
 }
 
-/// Whether `a` and `b`, which are as long, differ anywhere, in a time that does not say where.
+/// Whether `a` and `b`, which have the same length, differ. The time does not depend on where they
+/// differ.
 pub(crate) fn differ(a: &[u8], b: &[u8]) -> bool {
     debug_assert_eq!(a.len(), b.len());
     a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) != 0
 }
 
-/// Bits that are added one by one or by the word.
+/// A writer of bits, one at a time or up to 64 at once.
 #[derive(Default)]
 pub(crate) struct BitWriter {
     bytes: Zeroizing<Vec<u8>>,
-    /// The next bytes, as far as they are there.
+    /// The next bytes to append, of which `filled` bits are written.
     word: u64,
     filled: u32,
 }
 
 impl BitWriter {
-    /// None yet, with room for this many.
+    /// Returns an empty writer with room for `bits` bits.
     pub(crate) fn with_capacity(bits: usize) -> Self {
         Self {
             bytes: Zeroizing::new(Vec::with_capacity(bits.div_ceil(64) * 8)),
@@ -136,13 +140,13 @@ impl BitWriter {
         }
     }
 
-    /// Adds bit 0 of `bit`; the others are zero.
+    /// Adds bit 0 of `bit`, whose other bits must be zero.
     #[inline(always)]
     pub(crate) fn push(&mut self, bit: u64) {
         self.push_word(bit, 1);
     }
 
-    /// Adds the first `count` bits of `word`, up to 64; the others are zero.
+    /// Adds the first `count` bits of `word`, up to 64. The other bits must be zero.
     #[inline(always)]
     pub(crate) fn push_word(&mut self, word: u64, count: u32) {
         self.word |= word << self.filled;
@@ -154,7 +158,7 @@ impl BitWriter {
         }
     }
 
-    /// The bits' bytes, unused bits zero. None are left.
+    /// Returns the bytes of all bits, unused bits zero, and leaves the writer empty.
     pub(crate) fn take(&mut self) -> Zeroizing<Vec<u8>> {
         let last = self.word.to_le_bytes();
         let mut bytes = std::mem::take(&mut self.bytes);

@@ -1,9 +1,9 @@
-//! `direct`: garble, stream and evaluate now.
+//! `direct`: garbling, streaming and evaluation in one pass.
 //!
-//! Yao's protocol with the tables streamed, secure against semi-honest parties. Both sides hold one
-//! wire for each bit of the function's values from their assignment to their last use, and the
-//! slots of one program; tables leave the garbler as soon as a frame is full, so that memory does
-//! not grow with the number of calls and garbling, sending and evaluating overlap.
+//! Yao's protocol with streamed tables, secure against semi-honest parties. Both parties hold one
+//! wire for each bit of the function's values, from its assignment to its last use, and the slots
+//! of one program. Tables leave the garbler as soon as a frame is full. So memory does not grow
+//! with the number of calls, and garbling, sending and evaluating overlap.
 //!
 //! ```text
 //! garbler                                             evaluator
@@ -14,14 +14,15 @@
 //!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
 //! ```
 //!
-//! *The garbler's inputs* cost no bytes: both derive the evaluator's label of each from the label
-//! seed, and the garbler builds the wire around it. So do *constants* of the function, each bit
-//! where a call or result reads it, with the labels that follow. *An evaluator's input bit* costs
-//! one correlated OT, whose offset is the garbler's Δ. *The garbler's outputs* come back as their
-//! select bits and a hash of their labels, which the evaluator cannot make for other values.
+//! *The garbler's inputs* cost no bytes: both parties derive the evaluator's label of each from the
+//! label seed, and the garbler builds the wire around it. *Constants* of the function work in the
+//! same way, each bit where a call or result reads it, with the labels that follow. *An evaluator's
+//! input bit* costs one correlated OT, whose offset is the garbler's Δ. *The garbler's outputs*
+//! come back as their select bits and a hash of their labels. The evaluator cannot compute that
+//! hash for other values.
 //!
-//! What it does not promise: a malicious garbler can garble another function or make the run fail
-//! depending on the evaluator's input; the evaluator may keep its result to itself (no fairness).
+//! Limits: a malicious garbler can garble another function or make the run fail depending on the
+//! evaluator's input, and the evaluator may keep its result to itself (no fairness).
 
 mod evaluator;
 mod frames;
@@ -39,7 +40,7 @@ use tacit_garble::Scheme;
 use crate::Error;
 use crate::session::RunTag;
 
-/// A run on which both parties have agreed: [`garble`](Self::garble) is the garbler's side of it,
+/// A run on which both parties have agreed. [`garble`](Self::garble) runs the garbler's side, and
 /// [`evaluate`](Self::evaluate) the evaluator's.
 #[derive(Clone, Copy)]
 pub struct Run<'f, S> {
@@ -47,20 +48,21 @@ pub struct Run<'f, S> {
     pub scheme: S,
     /// The function, without saved values.
     pub function: &'f Function,
-    /// What the run is bound to.
+    /// The tag that the run is bound to.
     pub tag: RunTag,
-    /// Threads of this party, at least one. Neither results nor messages depend on their number. A
-    /// run on several needs a wire on which no wait is pending, such as a blocking channel.
+    /// The number of threads of this party, at least one. Results and messages do not depend on it.
+    /// A run on several threads needs a wire whose waits never return pending, such as a blocking
+    /// channel.
     pub threads: usize,
 }
 
 impl<S: Scheme> Run<'_, S> {
-    /// Whether it runs on several threads: a small function is over before they have started.
+    /// Whether the run uses several threads: a small function is over before they have started.
     fn is_on_threads(&self) -> bool {
         self.threads > 1 && self.function.and_gates() >= spans::LEAST_ANDS
     }
 
-    /// Checks that the function can be run, with these inputs of the party in `role`.
+    /// Checks that the function can be run with these inputs of the party in `role`.
     fn check(&self, role: Role, inputs: &[bool]) -> Result<(), Error> {
         check(self.function)?;
         if self.threads == 0 {
@@ -75,7 +77,7 @@ impl<S: Scheme> Run<'_, S> {
     }
 }
 
-/// The greatest number of output bits of a component of `function`.
+/// Returns the largest number of output bits of a component of `function`.
 fn widest_output(function: &Function) -> usize {
     let components = function.components().iter();
     let widths = components.map(|component| component.circuit().output_bits());

@@ -15,20 +15,20 @@ use crate::party::Peer;
 use crate::saved::ChainVersion;
 use crate::session::{ProtocolId, Version};
 
-/// Why a run ended without a result.
+/// The reason that a run ended without a result.
 #[derive(Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer sent what no honest peer sends.
+    /// The peer sent something that no honest peer sends.
     #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] Misbehaviour),
-    /// The peer wants to run something other than this party.
+    /// The peer wants to run something else than this party.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] Incompatibility),
-    /// The peer gave up and said why.
+    /// The peer stopped the run and gave a reason.
     #[error("the peer stopped the run: {0}")]
     PeerAborted(AbortReason),
-    /// The function keeps values from one run to the next, and the protocol does not.
+    /// The function keeps values from one run to the next, which the protocol does not support.
     #[error("the function has the saved value {value:?} and the protocol {protocol} keeps none")]
     SavedValue {
         /// The protocol.
@@ -36,7 +36,7 @@ pub enum Error {
         /// The value's name.
         value: String,
     },
-    /// The function keeps values from one run to the next, which the scheme does not allow.
+    /// The function keeps values from one run to the next, which the scheme does not support.
     #[error(
         "values are kept between runs under half-gates with either hash and under three-halves, \
          and not under {scheme}"
@@ -45,27 +45,27 @@ pub enum Error {
         /// The scheme.
         scheme: SchemeId,
     },
-    /// Prepared material could not be had when it was due.
+    /// Prepared material was not available when it was needed.
     #[error("prepared material is missing: {0}")]
     Material(String),
-    /// Prepared material is not as it was kept.
+    /// Prepared material differs from what was stored.
     #[error("prepared material is damaged: {0}")]
     DamagedMaterial(String),
-    /// The function is beyond what the protocol holds at once.
+    /// The function exceeds the size that the protocol can hold at once.
     #[error("the function needs {found} bytes of links and prepared takes at most {limit}")]
     TooManyLinks {
-        /// Bytes that it needs.
+        /// The bytes that the function needs.
         found: u64,
-        /// Most bytes.
+        /// The largest number of bytes allowed.
         limit: u64,
     },
-    /// A saved value was given to a run of another chain than the one that it was saved in.
+    /// A saved value was passed to a run of a chain other than the one that saved it.
     #[error("the saved value {value:?} belongs to another chain of runs")]
     OtherChain {
         /// The value's name.
         value: String,
     },
-    /// A saved value is of another type than the function loads.
+    /// The function loads a saved value as another type.
     #[error("the saved value {value:?} is {kept} and the function loads it as {wanted}")]
     SavedType {
         /// The value's name.
@@ -75,30 +75,31 @@ pub enum Error {
         /// The type of the port that loads it.
         wanted: String,
     },
-    /// The session's base OTs have given all the OTs that they may.
+    /// The session's base OTs have produced as many OTs as they may.
     #[error(
         "the session's oblivious transfers are used up after {limit}, one for each input bit of \
          the evaluator"
     )]
     TransfersUsedUp {
-        /// How many a session gives.
+        /// The number of OTs that a session produces.
         limit: u64,
     },
     /// A statistical security parameter that the protocol does not offer.
     #[error("{found} bits of statistical security are not offered: {least} to {limit} are")]
     SecurityBits {
-        /// What was asked for.
+        /// The requested parameter.
         found: u8,
-        /// The least that is offered.
+        /// The smallest parameter offered.
         least: u8,
-        /// The most that there is.
+        /// The largest parameter offered.
         limit: u8,
     },
-    /// The keys have no encoding under this run's hashes, or fill a shard too far. Both are a
-    /// matter of chance.
+    /// The keys have no encoding under this run's hashes, or too many of them fall into one shard.
+    /// Both happen by chance.
     #[error("the tables cannot be matched under this run's hashes, which is chance: try again")]
     MatchingFailed,
-    /// The wire could not move a message, or ended the run: what drives it knows why.
+    /// The wire could not move a message, or ended the run. The caller that drives the wire knows
+    /// why.
     #[error("the connection to the peer failed")]
     Wire,
     /// The caller broke the contract of this crate.
@@ -106,36 +107,36 @@ pub enum Error {
     ApiMisuse(&'static str),
 }
 
-/// A check of a malicious protocol. Each protocol has a type for its own.
+/// A check of a malicious protocol. Each protocol has its own type of checks.
 pub trait Check: Any + fmt::Debug + fmt::Display + Send + Sync {
-    /// The subject of the error: who cheated if the check fails.
+    /// Returns the party that cheated if the check fails, as the subject of the error message.
     fn cheater(&self) -> &'static str {
         "it"
     }
 }
 
-/// By type and text: a trait object has no derived equality.
+/// Compares by type and text, because a trait object has no derived equality.
 impl PartialEq for dyn Check {
     fn eq(&self, other: &Self) -> bool {
         self.type_id() == other.type_id() && self.to_string() == other.to_string()
     }
 }
 
-/// The error of a party that found a cheat by `check`.
+/// Returns the error of a party that caught a cheat by `check`.
 pub(crate) fn cheated(check: impl Check) -> Error {
     Misbehaviour::Cheated(Arc::new(check)).into()
 }
 
-/// What an honest peer never sends.
+/// Something that an honest peer never sends.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Misbehaviour {
-    /// A message of another kind than the protocol has at this place.
+    /// A message of another kind than the protocol expects at this point.
     #[error("it sent {found} where {expected} was expected")]
     UnexpectedMessage {
-        /// What the protocol has here.
+        /// The expected kind.
         expected: Kind,
-        /// What came.
+        /// The received kind.
         found: Kind,
     },
     /// A message of no known kind.
@@ -146,15 +147,15 @@ pub enum Misbehaviour {
     WrongLength {
         /// The message.
         kind: Kind,
-        /// Bytes due.
+        /// The expected length in bytes.
         expected: u64,
-        /// Bytes that came.
+        /// The received length in bytes.
         found: u64,
     },
     /// The first bytes of the session are not Tacit's.
     #[error("its first message is not a greeting of Tacit; is another program at that address?")]
     NotTacit,
-    /// A field holds a value that has no meaning.
+    /// A field holds a value without a meaning.
     #[error("its {kind} message has an invalid {field}")]
     InvalidField {
         /// The message.
@@ -162,13 +163,13 @@ pub enum Misbehaviour {
         /// The field.
         field: &'static str,
     },
-    /// It greeted with our own nonce.
+    /// The peer greeted with this party's own nonce.
     #[error("it sent back the greeting of this party")]
     Reflected,
-    /// The oblivious transfer found a fault.
+    /// The oblivious transfer detected a fault.
     #[error("oblivious transfer: {0}")]
     ObliviousTransfer(tacit_ot::PeerMisbehaved),
-    /// Labels that it returned are not those of the circuit.
+    /// The labels that the peer returned are not those of the circuit.
     #[error("the result that it returned is not authenticated by the circuit's labels")]
     ForgedResult,
     /// A check of a malicious protocol failed.
@@ -179,11 +180,11 @@ pub enum Misbehaviour {
     Undecodable(#[from] DecodeError),
 }
 
-/// On what the parties differ. Each names both sides' values.
+/// A difference between the parties. Each variant names both sides' values.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Incompatibility {
-    /// Versions of the wire differ.
+    /// The versions of the wire differ.
     #[error("it speaks wire version {theirs} and this party {ours}")]
     Version {
         /// Our version.
@@ -202,7 +203,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: Digest,
     },
-    /// Another order of a preparation.
+    /// Another order for a preparation.
     #[error("it orders something other than this party")]
     Order {
         /// Our order's digest.
@@ -213,15 +214,15 @@ pub enum Incompatibility {
     /// Another matching.
     #[error("it was told {theirs}, and this party {ours}")]
     Matching {
-        /// What we were told to match.
+        /// The matching that this party was told to run.
         ours: String,
-        /// What the peer was.
+        /// The matching that the peer was told to run.
         theirs: String,
     },
-    /// It tells the sizes of tables, where this party's run has none that are matched.
+    /// The peer announces the sizes of tables, but this party's run matches no tables.
     #[error("it is about to match tables, and this party is told to run something else")]
     MatchesTables,
-    /// It tells no sizes of tables, where this party's run has some that are matched.
+    /// The peer announces no sizes of tables, but this party's run matches tables.
     #[error("it is told to run something other than what matches tables as this party does")]
     MatchesNoTables,
     /// Another protocol.
@@ -240,7 +241,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: SchemeId,
     },
-    /// A protocol, a scheme or a way of making OTs that this version does not know.
+    /// A protocol, a scheme or a method of making OTs that this version does not know.
     #[error("it wants a {0} that this version does not know")]
     Unknown(&'static str),
     /// Another statistical security parameter.
@@ -251,7 +252,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: u8,
     },
-    /// Base OTs that rest on something else.
+    /// Base OTs that rest on another assumption.
     #[error("it wants base OTs from {theirs} and this party {ours}")]
     BaseOt {
         /// Our kind.
@@ -259,7 +260,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: BaseOt,
     },
-    /// OTs that are made in another way.
+    /// OTs that are made by another extension.
     #[error("it wants OTs by {theirs} and this party {ours}")]
     OtExtension {
         /// Our extension.
@@ -267,7 +268,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: Extension,
     },
-    /// Another plan of a batch.
+    /// Another plan for a batch.
     #[error("it plans {theirs} and this party {ours}")]
     BatchPlan {
         /// Our plan.
@@ -275,7 +276,7 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: String,
     },
-    /// Another number of circuits of an outsourced run.
+    /// Another number of circuits for an outsourced run.
     #[error("it was told {theirs} and this party {ours}")]
     Circuits {
         /// Our parameters.
@@ -283,41 +284,41 @@ pub enum Incompatibility {
         /// The peer's.
         theirs: String,
     },
-    /// The two parties that keep values bring different chains or versions of them.
+    /// The two parties that keep values hold different chains, or different versions of one chain.
     #[error(
         "the two parties that keep the saved values hold different versions of them ({ours} and \
          {theirs}): the chain is stopped, since one of them went back to an old copy"
     )]
     SavedValues {
-        /// The hash of the one's state.
+        /// The hash of one party's state.
         ours: Digest,
-        /// Of the other's.
+        /// The hash of the other party's state.
         theirs: Digest,
     },
-    /// Those who keep a chain bring another than the one that a party pinned, or an older version.
+    /// The servers hold another chain than the one that a party pinned, or an older version of it.
     #[error(
         "the run would continue from {}, but chain {pinned} or later is pinned: the pin is \
          mistyped, or those who keep the chain went back to an old copy or run another",
         found.map_or_else(|| "no chain".to_owned(), |found| format!("chain {found}"))
     )]
     Pinned {
-        /// What is pinned.
+        /// The pinned version.
         pinned: ChainVersion,
-        /// What is there; none where the run would begin a chain.
+        /// The version that the servers hold, or `None` where the run would start a chain.
         found: Option<ChainVersion>,
     },
-    /// The links of a party of three are for different runs.
+    /// The connections to a party of three are for different runs.
     #[error("the evaluator and the cloud came for two different runs")]
     OtherRun,
-    /// The peer takes this server of a party of three for the other one.
+    /// The peer takes this server of an outsourced run for the other one.
     #[error("it takes this party for the {taken_for} of the run, but this is the {we_are}")]
     OtherServer {
-        /// What the peer takes us for.
+        /// The server that the peer takes this party for.
         taken_for: Peer,
-        /// What we are.
+        /// The role of this party.
         we_are: Peer,
     },
-    /// The runs of the session are counted differently.
+    /// The two parties count the runs of the session differently.
     #[error("it counts this as run {theirs} of the session and this party as run {ours}")]
     RunNumber {
         /// Our count.
@@ -327,7 +328,7 @@ pub enum Incompatibility {
     },
 }
 
-/// Two parties that want different protocols.
+/// Describes two parties that want different protocols.
 fn protocol(ours: ProtocolId, theirs: ProtocolId) -> String {
     let what = |protocol| match protocol {
         ProtocolId::Prepare => "a preparation".to_owned(),
@@ -338,8 +339,8 @@ fn protocol(ours: ProtocolId, theirs: ProtocolId) -> String {
     format!("it wants {} and this party {}", what(theirs), what(ours))
 }
 
-/// How two parties' parameters differ. Only `outsourced` runs both with 0 bits (one circuit) and
-/// with more.
+/// Describes how two parties' parameters differ. Only `outsourced` runs both with 0 bits (one
+/// circuit) and with more.
 fn statistical_security(ours: u8, theirs: u8) -> String {
     let circuits = |bits| match bits {
         0 => "one circuit, for parties that follow the protocol",
@@ -353,13 +354,13 @@ fn statistical_security(ours: u8, theirs: u8) -> String {
 }
 
 impl Incompatibility {
-    /// Matchings with these digests.
+    /// Returns the error for matchings with these digests.
     pub(crate) fn other_match(ours: Digest, theirs: Digest) -> Self {
         let [ours, theirs] = [ours, theirs].map(|digest| format!("to match {digest}"));
         Self::Matching { ours, theirs }
     }
 
-    /// The reason to tell the peer when this ends a run.
+    /// Returns the reason to send to the peer when this ends a run.
     #[must_use]
     pub const fn abort_reason(&self) -> AbortReason {
         match self {
@@ -371,7 +372,7 @@ impl Incompatibility {
 }
 
 impl Error {
-    /// The check that failed, where it is one of `C`.
+    /// Returns the check that failed, if it is a `C`.
     #[must_use]
     pub fn failed_check<C: Check>(&self) -> Option<&C> {
         match self {
@@ -382,7 +383,7 @@ impl Error {
         }
     }
 
-    /// The reason to tell the peer when this error ends a run.
+    /// Returns the reason to send to the peer when this error ends a run.
     #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         match self {

@@ -1,9 +1,10 @@
-//! `gmw`: XOR shares, one message a layer.
+//! `gmw`: XOR shares, with one message each way per layer.
 //!
-//! Goldreich, Micali, Wigderson (STOC 1987), semi-honest: both parties hold shares of each value,
-//! XOR is local, and all ANDs of a layer are opened in one message each way. ANDs take correlated
-//! OTs with random choices, hashed (Asharov, Lindell, Schneider, Zohner, CCS 2013), of which those
-//! with a common operand share one (Heath, Kolesnikov, Peceny, "MOTIF", ASIACRYPT 2020).
+//! The protocol of Goldreich, Micali and Wigderson (STOC 1987), semi-honest. Both parties hold
+//! shares of each value, XOR is local, and all ANDs of a layer are opened in one message each way.
+//! ANDs use hashed correlated OTs with random choices (Asharov, Lindell, Schneider, Zohner, CCS
+//! 2013). ANDs with a common operand share one OT (Heath, Kolesnikov, Peceny, "MOTIF", ASIACRYPT
+//! 2020).
 //!
 //! ```text
 //! garbler                                   evaluator
@@ -13,14 +14,14 @@
 //!   ◀─ result: shares of the other's results ───▶      (to each recipient)
 //! ```
 //!
-//! What a step opens follows from the function alone ([`Schedule`](tacit_function::Schedule)), and
-//! so do all lengths. A party's own inputs cost nothing.
+//! The bits that a step opens, and all lengths, follow from the function alone
+//! ([`Schedule`](tacit_function::Schedule)). A party's own inputs cost nothing.
 //!
-//! **What it does not promise**: a malicious party can flip any opened bit and any result, and
-//! nothing detects it; from the result it can learn an operand of a gate.
+//! **Limits**: a malicious party can flip any opened bit and any result undetected, and can learn
+//! an operand of a gate from the result.
 //!
-//! **Cost**: an AND of two shared bits takes an OT each way and 4 opened bits, an AND with an
-//! operand that one party owns half of both, and ANDs with a common operand share its OTs. A step
+//! **Cost**: an AND of two shared bits takes an OT each way and 4 opened bits. An AND with an
+//! operand that one party owns takes half of both. ANDs with a common operand share its OTs. A step
 //! waits for one message each way.
 
 mod crosses;
@@ -42,6 +43,6 @@ pub use outline::{Outline, outline};
 pub use run::{FRAMES_AHEAD, Run, check};
 pub use stock::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, prepare};
 
-/// The version of the rules by which layers, groups, steps and OTs follow from a function, as
-/// proposals have it.
+/// The version of the rules that derive layers, groups, steps and OTs from a function, as proposals
+/// carry it.
 pub const RULES: u32 = 1;

@@ -1,4 +1,4 @@
-//! What a script has of the world: messages to its peers and from them.
+//! The interface of a protocol script to the outside: messages to its peers and from them.
 //!
 //! A party's side of a protocol is a script: an `async` function over an [`Io`], whose control
 //! flow is the protocol. The script does no I/O. The caller owns the [`Io`], and the [`Wire`]
@@ -9,8 +9,8 @@
 //! - in [memory], scripts are polled in turn without a waker, and a test may read and
 //!   change each message on its way.
 //!
-//! A [`Message`] says once what a message is and how long it is. The sender, the receiver and the
-//! outline of a run take it from there.
+//! A [`Message`] states once the kind of a message and its length. The sender, the receiver and the
+//! outline of a run all use that statement.
 
 pub mod memory;
 
@@ -22,19 +22,19 @@ use crate::Error;
 use crate::message::{Kind, exactly};
 use crate::party::{OnlyPeer, PeerName, Progress};
 
-/// A message in this run: its kind and its length.
+/// A message of a run: its kind and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// The kind of the message.
     pub kind: Kind,
-    /// Bytes of its payload, at most.
+    /// The largest number of bytes of its payload.
     pub max_bytes: usize,
-    /// Whether it always has that many.
+    /// Whether the payload always has exactly `max_bytes`.
     pub is_exact: bool,
 }
 
 impl Message {
-    /// A message whose payload has this many bytes.
+    /// Returns a message whose payload has exactly `bytes` bytes.
     #[must_use]
     pub const fn exactly(kind: Kind, bytes: usize) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Message {
         }
     }
 
-    /// A message whose payload has at most this many bytes.
+    /// Returns a message whose payload has at most `max_bytes` bytes.
     #[must_use]
     pub const fn up_to(kind: Kind, max_bytes: usize) -> Self {
         Self {
@@ -54,13 +54,13 @@ impl Message {
         }
     }
 
-    /// Whether it may have a payload of this many bytes.
+    /// Whether the message may have a payload of `bytes` bytes.
     fn allows(&self, bytes: usize) -> bool {
         bytes == self.max_bytes || (!self.is_exact && bytes < self.max_bytes)
     }
 }
 
-/// Moves the messages of one party, whose peers `P` names.
+/// The transport of one party's messages. `P` names its peers.
 pub trait Wire<P = OnlyPeer> {
     /// Sends a message.
     ///
@@ -69,29 +69,30 @@ pub trait Wire<P = OnlyPeer> {
     /// [`Error::Wire`], or the peer's abort.
     fn send(&mut self, to: P, kind: Kind, payload: &[u8]) -> Result<(), Error>;
 
-    /// Ready when [`receive`](Self::receive) has something to give, perhaps after it waits itself.
+    /// Returns ready when [`receive`](Self::receive) has something to return. It may block until
+    /// then.
     fn poll_message(&mut self, from: P) -> Poll<()>;
 
-    /// Lends the payload of the next message, which is of this kind and no longer than
-    /// `max_bytes`; nothing is allocated for a longer one.
+    /// Returns the payload of the next message, which is of this kind and at most `max_bytes` long.
+    /// Allocates nothing for a longer one.
     ///
     /// # Errors
     ///
     /// [`Error::Wire`], the peer's abort, or a message of another kind or a longer one.
     fn receive(&mut self, from: P, kind: Kind, max_bytes: usize) -> Result<&[u8], Error>;
 
-    /// Called after each bounded amount of work: a place to cancel, and to let other scripts run.
+    /// Called after each bounded amount of work, to cancel the run or to let other scripts run.
     ///
     /// # Errors
     ///
     /// [`Error::Wire`].
     fn poll_breathe(&mut self) -> Poll<Result<(), Error>>;
 
-    /// Called when the party has come further.
+    /// Called when the party has made progress.
     fn progressed(&mut self, _progress: Progress) {}
 }
 
-/// What a script sends by and receives from.
+/// The end of a script's connection, by which it sends and receives.
 pub struct Io<'w, P = OnlyPeer> {
     wire: &'w mut dyn Wire<P>,
     message: Vec<u8>,
@@ -99,7 +100,7 @@ pub struct Io<'w, P = OnlyPeer> {
 }
 
 impl<'w, P: PeerName> Io<'w, P> {
-    /// The [`Io`] of a party whose messages go over `wire`.
+    /// Returns the [`Io`] of a party whose messages go over `wire`.
     #[must_use]
     pub fn new(wire: &'w mut dyn Wire<P>) -> Self {
         Self {
@@ -109,13 +110,13 @@ impl<'w, P: PeerName> Io<'w, P> {
         }
     }
 
-    /// The payload of the next message that is sent. It holds what was written last, which the
-    /// script overwrites, so that a long payload is not cleared before it is written.
+    /// Returns the payload of the next message to send. It still holds the previous payload, which
+    /// the script overwrites: so a long payload is not cleared before it is written.
     pub fn message(&mut self) -> &mut Vec<u8> {
         &mut self.message
     }
 
-    /// Sends the payload that was written.
+    /// Sends the payload that was written to [`message`](Self::message).
     ///
     /// # Errors
     ///
@@ -125,11 +126,11 @@ impl<'w, P: PeerName> Io<'w, P> {
         self.wire.send(to, message.kind, &self.message)
     }
 
-    /// Waits for a message and lends its payload, whose length is what the message may have.
+    /// Waits for a message and returns its payload, whose length is one that `expected` allows.
     ///
     /// # Errors
     ///
-    /// Those of [`Wire::receive`], or the message is shorter than it always is.
+    /// Those of [`Wire::receive`], and an error if the message is shorter than its exact length.
     pub async fn receive_from(&mut self, from: P, expected: Message) -> Result<&[u8], Error> {
         self.from = Some(from);
         poll_fn(|_| self.wire.poll_message(from)).await;
@@ -140,50 +141,51 @@ impl<'w, P: PeerName> Io<'w, P> {
         Ok(payload)
     }
 
-    /// To be called after each bounded amount of work that neither sends nor receives.
+    /// Yields to the wire. Scripts call it after each bounded amount of work that neither sends nor
+    /// receives.
     ///
     /// # Errors
     ///
-    /// The run is cancelled, or over time.
+    /// The run is cancelled or took too long.
     pub async fn breathe(&mut self) -> Result<(), Error> {
         poll_fn(|_| self.wire.poll_breathe()).await
     }
 
-    /// The peer that sent the message received last, which is the one that an error is about.
+    /// Returns the sender of the last message received, which is the peer that an error is about.
     #[must_use]
     pub fn from(&self) -> Option<P> {
         self.from
     }
 
-    /// Tells how far the party has come.
+    /// Reports the party's progress.
     pub fn progressed(&mut self, progress: Progress) {
         self.wire.progressed(progress);
     }
 }
 
 impl Io<'_> {
-    /// [`send_to`](Self::send_to) the only peer.
+    /// Sends to the only peer, as [`send_to`](Self::send_to) does.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// Those of [`send_to`](Self::send_to).
     pub fn send(&mut self, message: Message) -> Result<(), Error> {
         self.send_to(OnlyPeer, message)
     }
 
-    /// [`receive_from`](Self::receive_from) the only peer.
+    /// Receives from the only peer, as [`receive_from`](Self::receive_from) does.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// Those of [`receive_from`](Self::receive_from).
     pub async fn receive(&mut self, expected: Message) -> Result<&[u8], Error> {
         self.receive_from(OnlyPeer, expected).await
     }
 }
 
-/// A phase of a script in a box of its own. A future that is not begun is moved with what the
-/// stack held where it is made. That is cleared first: it may be a secret of an earlier phase, and
-/// the box is freed unwiped.
+/// Puts a phase of a script into a box of its own. A future that has not been started is moved
+/// together with whatever the stack held where it was created. This function clears that part of
+/// the stack first, because it may hold a secret of an earlier phase and the box is freed unwiped.
 pub(crate) fn boxed<F: Future>(phase: impl FnOnce() -> F) -> Pin<Box<F>> {
     #[inline(never)]
     fn clear_stack() {
@@ -197,11 +199,11 @@ pub(crate) fn boxed<F: Future>(phase: impl FnOnce() -> F) -> Pin<Box<F>> {
     make(phase)
 }
 
-/// Runs a script to its end in one poll, over a wire on which no wait is pending.
+/// Runs a script to its end in one poll, over a wire whose waits never return pending.
 ///
 /// # Errors
 ///
-/// Those of the script, or [`Error::ApiMisuse`] where it waits for anything else.
+/// Those of the script, or [`Error::ApiMisuse`] if a wait returns pending.
 pub fn complete<T>(script: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     match pin!(script).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,

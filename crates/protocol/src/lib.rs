@@ -1,22 +1,23 @@
-//! The protocols of two parties and of three, as states and messages; no I/O.
+//! Two-party and three-party protocols as states and messages, without I/O.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`io`] | what a protocol written as a script sends and receives by |
-//! | [`party`] | the interface between a protocol's states and whoever moves its messages |
+//! | [`io`] | the interface through which a protocol script sends and receives |
+//! | [`party`] | the names of a party's peers, its progress, and the check of a received message |
 //! | [`message`] | the kinds of messages and the reasons to abort |
-//! | [`outline`] | what a run sends, without running it |
-//! | [`session`] | how two parties agree on what they run, and the tags that bind a run to it |
+//! | [`outline`] | the messages that a run sends, computed without running it |
+//! | [`session`] | the agreement of two parties on a run, and the tags that bind a run to it |
 //! | [`saved`] | values that stay garbled between runs |
 //! | [`setup`] | base OTs, from which a session's correlated OTs grow |
-//! | [`direct`] | garble, stream and evaluate now: semi-honest, one pass, constant memory |
-//! | [`authenticated`] | any function, once, from nothing or from what was made ahead: malicious |
+//! | [`direct`] | garbling, streaming and evaluation in one pass: semi-honest, constant memory |
+//! | [`gmw`] | evaluation on XOR shares, one layer at a time: semi-honest |
+//! | [`authenticated`] | any function, once, with or without prepared material: malicious |
 //! | [`batch`] | many executions checked together: malicious, four messages each |
-//! | [`matching`] | which keys two tables have in common: semi-honest |
+//! | [`matching`] | the keys that two tables have in common: semi-honest |
 //! | [`outsourced`] | a thin client, a generator and a cloud that does the work: malicious, stateful |
-//! | [`prepared`] | link what was garbled before: semi-honest, one round trip |
+//! | [`prepared`] | linking of components that were garbled before: semi-honest, one round trip |
 //!
-//! Everything here takes bytes and gives bytes, so that it runs over TLS, in memory and in a
+//! Every protocol takes bytes and returns bytes, so that it runs over TLS, in memory and in a
 //! browser alike.
 #![forbid(unsafe_code)]
 

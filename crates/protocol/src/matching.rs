@@ -1,27 +1,28 @@
 //! Matching the keys of two tables.
 //!
-//! Rindal, Schoppmann, "VOLE-PSI" (2021/266), over the OKVS of Bienstock, Patel, Seo, Yeo
-//! (2023/903); semi-honest. Each party learns the number of keys agreed on and its result. The
-//! *placer* encodes H(z) over the points z of its keys and sends the encoding under one half of a
-//! VOLE; then both have F(z) for the placer's points, and the programmer has it for any. To anybody
-//! but the programmer, F at another point is random.
+//! The protocol of Rindal and Schoppmann, "VOLE-PSI" (2021/266), over the OKVS of Bienstock, Patel,
+//! Seo and Yeo (2023/903); semi-honest. Each party learns the agreed number of keys and its result.
+//! The *placer* encodes H(z) over the points z of its keys and sends the encoding under one half of
+//! a VOLE. After that the placer has F(z) for its own points, and the *programmer* can compute F at
+//! any point. To anyone but the programmer, F is random at every other point.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `keys` | encodings of keys, each once |
 //! | `hashes` | the hashes, under the tag of the run |
 //! | `okvs` | encoding and decoding |
-//! | `bins` | placing keys into bins |
+//! | `bins` | the placement of keys into bins |
 //! | `vole` | the VOLE, from correlated OTs |
 //! | `asking` | the ask, and F |
 //! | `plain` | plain intersection |
 //! | `join` | a join's bins, up to their test |
 //! | `stage` | a party's table, and the bits that a join's function reads |
-//! | `telling` | sizes, told before a run is proposed |
+//! | `telling` | the exchange of sizes before a run is proposed |
 //!
-//! **Plain intersection.** The points are of the keys themselves. The programmer sends a part of
-//! F(y) for each of its keys as a tag, filled up with random ones, in random order; the placer
-//! finds its own among them, and returns a bit for each tag where both get the result.
+//! **Plain intersection.** The points are those of the keys themselves. For each of its keys y the
+//! programmer sends a part of F(y) as a tag, fills up with random tags, and sends all of them in
+//! random order. The placer finds its own tags among them. If both parties get the result, it
+//! returns a bit for each tag.
 //!
 //! ```text
 //! placer                                             programmer
@@ -40,10 +41,11 @@
 //! | tags | 119 | [`PlainSizes::tag_bytes`] each, in frames of whole tags, up to 2^20 bytes |
 //! | matches | 120 | bit i for tag i of the shard, then zeros |
 //!
-//! OTs are ideal, AES an ideal cipher and BLAKE3 a random oracle. A run answers, for the placer,
-//! which of as many keys of its choice the programmer has: owners decide how many runs they allow.
-//! Encoding and decoding branch on the digests of a party's own keys (`vartime` in the names), so
-//! *when* its messages leave depends on its keys, under hashes that the peer knows.
+//! OTs are treated as ideal, AES as an ideal cipher and BLAKE3 as a random oracle. A run tells the
+//! placer which of the agreed number of keys, which it chooses freely, the programmer has: owners
+//! decide how many runs they allow. Encoding and decoding branch on the digests of a party's own
+//! keys (`vartime` in the names), so *when* its messages leave depends on its keys, under hashes
+//! that the peer knows.
 
 mod asking;
 mod bins;

@@ -15,7 +15,7 @@ macro_rules! one_byte_enum {
         pub enum $name { $($(#[$doc])* $variant = $value,)* }
 
         impl $name {
-            /// The value with this byte on the wire.
+            /// Returns the value with this byte on the wire.
             #[must_use]
             pub fn from_byte(byte: u8) -> Option<Self> {
                 match byte {
@@ -24,13 +24,13 @@ macro_rules! one_byte_enum {
                 }
             }
 
-            /// Its byte on the wire.
+            /// Returns the byte on the wire.
             #[must_use]
             pub fn byte(self) -> u8 {
                 self as u8
             }
 
-            /// Its name, as messages for people have it.
+            /// Returns the name, as messages to people show it.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
@@ -47,16 +47,16 @@ macro_rules! one_byte_enum {
 pub(crate) use one_byte_enum;
 
 one_byte_enum! {
-    /// What a message is. The byte tables stand on each protocol's page in `docs/protocols`. No
-    /// kind is 0, which a channel gives the frames that go on with a message.
+    /// The kind of a message. The pages in `docs/protocols` have the byte tables. No kind is 0,
+    /// which a channel gives to the frames that continue a message.
     Kind {
         /// Greeting: magic, version of the wire, nonce.
         Hello = 1, "hello";
-        /// What the connecting party wants to run.
+        /// The run that the connecting party proposes.
         Propose = 2, "propose";
-        /// The listening party wants the same.
+        /// The listening party's agreement.
         Accept = 3, "accept";
-        /// The sender gives up; the payload is one [`AbortReason`].
+        /// The sender stops; the payload is one [`AbortReason`].
         Abort = 4, "abort";
         /// Base OT, from the party that chooses.
         BaseOtChoice = 16, "base OT choice";
@@ -64,11 +64,11 @@ one_byte_enum! {
         BaseOtOffer = 17, "base OT offer";
         /// Extension of correlated OTs, from the party that chooses.
         CotExtension = 18, "OT extension";
-        /// What the evaluator has leased for a prepared run.
+        /// The instances that the evaluator has leased for a prepared run.
         Leases = 19, "leases";
         /// The name of a new epoch of the stock.
         NewEpoch = 20, "new epoch";
-        /// Tables of instances that are prepared.
+        /// Tables of prepared instances.
         LotTables = 21, "prepared tables";
         /// The sender has its half of a lot on disk.
         LotStored = 22, "lot stored";
@@ -76,7 +76,7 @@ one_byte_enum! {
         LeasesAnswered = 23, "leases, answered";
         /// The sender's record of its stock.
         StockMarks = 24, "stock marks";
-        /// The sender has recorded the meeting of the stocks.
+        /// The sender has recorded that the stocks were compared.
         StockMet = 25, "stocks met";
         /// OTs that are made before they are used: a message of either half of the source.
         OtRefill = 26, "OT refill";
@@ -94,11 +94,11 @@ one_byte_enum! {
         Corrections = 37, "corrections";
         /// The mask of the links that came before it.
         Unmask = 38, "unmask";
-        /// From the labels of saved values to labels of this run, masked.
+        /// Masked links from the labels of saved values to labels of this run.
         SavedLinks = 39, "links of saved values";
-        /// Chain, version and loads of a run that takes saved values, as its sender has them.
+        /// The chain, version and loads of a run that takes saved values, as the sender has them.
         SavedState = 40, "state of saved values";
-        /// What a service offers the peer that asks, as JSON.
+        /// The offers of a service to the peer that asks, as JSON.
         Offers = 41, "offers";
         /// The parameters of the sender's function, for a peer that wants another one.
         Parameters = 42, "parameters";
@@ -106,55 +106,55 @@ one_byte_enum! {
         BatchPlan = 48, "batch plan";
         /// Digests of a batch's circuits.
         CircuitDigests = 49, "circuit digests";
-        /// Which circuits are checked.
+        /// The circuits that are checked.
         CheckSet = 50, "check set";
         /// Seeds of the circuits that are checked.
         CheckedSeeds = 51, "seeds of checked circuits";
-        /// Which bucket each circuit goes to.
+        /// The bucket of each circuit.
         Buckets = 52, "buckets";
-        /// Circuits to be evaluated.
+        /// The circuits to be evaluated.
         BucketCircuits = 53, "bucket circuits";
-        /// Which halves of the garbler's masks are opened.
+        /// The halves of the garbler's masks to open.
         HalfChoices = 54, "half choices";
         /// Halves of the garbler's masks, and the strings of oblivious transfers.
         BucketOpenings = 55, "bucket openings";
-        /// All executions of a batch are checked.
+        /// The sender has checked all executions of a batch.
         BatchChecked = 56, "batch checked";
         /// The evaluator's input to a batch execution, masked.
         MaskedInput = 57, "masked input";
         /// Labels of a batch execution's inputs, and the key of recovery under its outputs.
         InputLabels = 58, "input labels";
-        /// The key of recovery, if the evaluator has it, or as many random bits, masked.
+        /// The recovery key, masked, if the evaluator has it; otherwise as many random bits,
+        /// masked.
         RecoveryChoice = 59, "recovery choice";
-        /// What the evaluator checks its result with.
+        /// The labels against which the evaluator checks its result.
         RecoveryLabels = 60, "recovery labels";
         /// The garbler's result of a batch execution, masked, with its MAC.
         MaskedResult = 61, "masked result";
-        /// Garbler to evaluator, before the online stage of `batch`: the execution is garbled
-        /// again.
+        /// The garbler has garbled the execution again. Sent before the online stage of `batch`.
         ExecutionReady = 62, "execution ready";
-        /// The s that the sender plans a batch or an epoch of `authenticated` at, after tries that
-        /// were not finished.
+        /// The s with which the sender plans a batch or an epoch of `authenticated`, after earlier
+        /// tries that were not finished.
         ChargedSecurity = 63, "charged security";
-        /// What a party of `outsourced` takes the run for, and its nonce.
+        /// The terms of the run as a party of `outsourced` knows them, and its nonce.
         OutsourcedTerms = 64, "outsourced terms";
         /// The cloud's commitment to its share of the coin toss.
         TossCommitment = 65, "toss commitment";
         /// Hashes of both keys of every circuit.
         KeyHashes = 66, "key hashes";
-        /// Which circuits the cloud evaluates, and a hash of the keys that it has.
+        /// Hashes of both keys of every circuit.
         Split = 67, "split";
-        /// The seed by which the generator orders the strings of oblivious transfers.
+        /// The circuits that the cloud evaluates, and a hash of the keys that it has.
         Permutation = 68, "permutation";
-        /// Seeds of blinds, and of the orders of labels.
+        /// Seeds of blinds and of the orders of labels.
         Orders = 69, "orders";
         /// Keys of the evaluator's oblivious transfers, for the cloud.
         TransferKeys = 70, "transfer keys";
-        /// Commitments to the generator's inputs to each circuit, and what each key opens.
+        /// Commitments to the generator's inputs to each circuit, and the data that each key opens.
         CopyHeads = 71, "copy heads";
         /// The cloud's share of the coin toss.
         TossOpening = 72, "toss opening";
-        /// What decodes the hash of the generator's inputs to each circuit.
+        /// The decoding of the hash of the generator's inputs to each circuit.
         InputDecodings = 73, "input decodings";
         /// Both strings of each oblivious transfer.
         TransferStrings = 74, "transfer strings";
@@ -162,31 +162,33 @@ one_byte_enum! {
         Copies = 75, "copies";
         /// A party's masked result.
         OutsourcedResult = 76, "outsourced result";
-        /// How far a chain of kept values is at a server, for the other.
+        /// The place in a chain of kept values that a server has reached, for the other server.
         ChainMarks = 77, "chain marks";
-        /// The version of a chain that is durable at a server, for the other.
+        /// The version of a chain that is durable at a server, for the other server.
         VersionKept = 78, "version kept";
-        /// Which run of three a link is for, from its evaluator and, to the generator, its cloud.
+        /// The run of three parties that a connection is for. The evaluator sends it, and to the
+        /// generator also the cloud.
         RunTicket = 79, "run ticket";
-        /// Blocks of leaky ANDs, and from the garbler the bits that correct their outputs.
+        /// Blocks of leaky ANDs; from the garbler also the bits that correct their outputs.
         LeakyAnds = 96, "leaky ANDs";
         /// The evaluator's bits that correct leaky ANDs.
         LeakyBits = 97, "leaky AND bits";
-        /// The garbler's digest of what must be equal, and its commitment to its share of a coin.
+        /// The garbler's digest of the values that must be equal, and its commitment to its share
+        /// of a coin.
         EqualityDigest = 98, "equality digest";
         /// The opening of the evaluator's commitment, and its share of the coin.
         EqualityOpening = 99, "equality opening";
         /// Opened bits of buckets with a fold of their MACs.
         TripleOpenings = 100, "triple openings";
-        /// Opened inputs of gates under the masks of triples, with a digest of their MACs.
+        /// Opened inputs of gates under the masks of triples, and a digest of their MACs.
         GateOpenings = 101, "gate openings";
-        /// A party's inputs under its masks; from the garbler, after the seed of the input labels.
+        /// A party's inputs under its masks. The garbler's follow the seed of the input labels.
         MaskedInputs = 102, "masked inputs";
         /// Tables of authenticated garbling.
         AuthenticatedTables = 103, "authenticated tables";
         /// Masked values of AND gates.
         MaskedValues = 104, "masked values";
-        /// A digest of the labels that go with the masked values.
+        /// A digest of the labels that belong to the masked values.
         LabelDigest = 105, "label digest";
         /// The garbler's proof that every AND gate is right, and its masks of the evaluator's
         /// results.
@@ -194,40 +196,40 @@ one_byte_enum! {
         /// The sender's bits of the masks of the other party's results, and a digest of their MACs.
         ResultOpening = 107, "result opening";
         /// Whether the sender has enough instances or triples in stock for a run of
-        /// `authenticated`: 1, or 0.
+        /// `authenticated`: 1 or 0.
         StockThere = 108, "stock there";
-        /// The evaluator's commitment to what must be equal of leaky ANDs.
+        /// The evaluator's commitment to the values of leaky ANDs that must be equal.
         EqualityCommitment = 109, "equality commitment";
-        /// The garbler's share of the coin that turns layers of leaky ANDs.
+        /// The garbler's share of the coin that rotates layers of leaky ANDs.
         CoinOpening = 110, "coin opening";
-        /// What the sender opens of the masks of instances, before a run links them.
+        /// The sender's shares of the masks of instances, opened before a run links the instances.
         LinkMasks = 111, "masks of links";
         /// Links from values to the inputs of authenticated instances.
         AuthenticatedLinks = 112, "authenticated links";
-        /// OTs of `gmw` whose sender is the evaluator, as [`OtRefill`](Self::OtRefill) has them of
-        /// the garbler's.
+        /// OTs of `gmw` whose sender is the evaluator; [`OtRefill`](Self::OtRefill) is for those
+        /// whose sender is the garbler.
         OtRefillBack = 113, "OT refill of the other direction";
         /// A part of a step's bits, opened under the masks of crosses.
         Layer = 114, "layer";
         /// The sender's shares of the receiver's results.
         ResultShares = 115, "result shares";
-        /// What the sender matches, and how many keys it has.
+        /// A digest of the sender's matching, and the sizes of its tables.
         MatchSizes = 116, "sizes of a matching";
         /// The placer's encoding of the points of its keys, under its VOLE.
         MatchAsk = 117, "ask of a matching";
-        /// The programmer's masked rows, encoded for the points of its keys in bins.
+        /// The programmer's masked rows, encoded at the points of its keys in bins.
         MatchHint = 118, "hint of a matching";
-        /// A tag of each of the programmer's keys.
+        /// A tag of each key of the programmer.
         MatchTags = 119, "tags of a matching";
-        /// Which of the programmer's tags the placer has.
+        /// The tags of the programmer that the placer has too.
         Matches = 120, "matches";
     }
 }
 
 one_byte_enum! {
-    /// Why a party stopped, as it tells the other.
+    /// The reason that a party stopped, as it tells the other.
     AbortReason {
-        /// The other sent what no honest party sends.
+        /// The other sent something that no honest party sends.
         Misbehaved = 1, "it found that we broke the protocol";
         /// The parties want different things.
         Incompatible = 2, "it was told to run something else";
@@ -239,44 +241,45 @@ one_byte_enum! {
         NotAllowed = 5, "it does not allow this party to run this function in this way";
         /// It waited for too long.
         TimedOut = 6, "it waited for too long";
-        /// It has no room for more sessions or runs for now, or is about to stop.
+        /// The party has no room for more sessions or runs for now, or is about to stop.
         Busy = 7, "it is busy, or about to stop";
-        /// It was asked more often than it allows.
+        /// The other asked more often than the party allows.
         TooOften = 8, "it allows this no more often for now";
-        /// It keeps no such order in stock, or one for fewer runs.
+        /// The party keeps no such order in stock, or one for fewer runs.
         OrderNotAllowed = 9, "it does not allow this party to order this, or this number of \
             runs";
-        /// What was ordered does not fit into its stock.
+        /// The order does not fit into the party's stock.
         NoRoom = 10, "it has no room for this order in its stock";
-        /// Nothing that the run takes is in its stock.
+        /// The stock of the party holds nothing that the run can use.
         NothingInStock = 11, "it has nothing in stock for this run";
-        /// It is the other one of the two servers of an outsourced run.
+        /// The party is the other one of the two servers of an outsourced run.
         OtherServer = 12, "it is the other one of the two servers";
-        /// Of three parties, it is the third that ended the run.
+        /// The third of three parties ended the run.
         OtherParty = 13, "the third party failed, left or broke the protocol";
         /// Its disk is full.
         DiskFull = 14, "its disk is full";
-        /// It pins a chain or a version that those who keep the chain do not have.
+        /// The party pins a chain or a version that the servers do not have.
         Pinned = 15, "its pin asks for another chain, or for a later version than those who keep \
             it have";
     }
 }
 
 impl Kind {
-    /// Most bytes of any message that is no table: a peer that announces more is refused.
+    /// The largest payload of any message but tables, in bytes. A peer that announces more is
+    /// refused.
     pub const MAX_CONTROL_BYTES: usize = 1 << 10;
 
-    /// The kind with this byte.
+    /// Returns the kind with this byte.
     ///
     /// # Errors
     ///
-    /// No message has it.
+    /// No kind has this byte.
     pub fn parse(byte: u8) -> Result<Self, Misbehaviour> {
         Self::from_byte(byte).ok_or(Misbehaviour::UnknownKind(byte))
     }
 }
 
-/// The payload, if it is exactly `expected` bytes long.
+/// Checks that the payload is exactly `expected` bytes long.
 ///
 /// # Errors
 ///
@@ -293,7 +296,7 @@ pub(crate) fn exactly(kind: Kind, payload: &[u8], expected: usize) -> Result<(),
     })
 }
 
-/// The payload as an array, if it is as long.
+/// Returns the payload as an array, if it is exactly as long.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
-//! What a run sends, without running it: its messages, their exact lengths, and between which of
-//! them what is garbled and evaluated.
+//! The messages of a run, computed without running it: their exact lengths, and the calls that are
+//! garbled and evaluated between them.
 //!
-//! Both protocols have the same outline: messages of the garbler that need nothing of the
-//! evaluator's, the evaluator's answer to them, the rest of the garbler's, and the result that goes
-//! back where the garbler gets one. All of it follows from the function and the scheme alone, so
-//! that it can be known before anybody is met; tests hold it to what runs send.
+//! Both protocols have the same outline: messages of the garbler that need nothing from the
+//! evaluator, the evaluator's answer, the rest of the garbler's messages, and the result for the
+//! garbler if it gets one. The function and the scheme alone decide the outline, so it is known
+//! before the parties connect. Tests compare it with the messages that runs send.
 
 use std::convert::Infallible;
 use std::iter;
@@ -16,89 +16,92 @@ use crate::prepared::comes_late;
 /// Bytes before each frame: its kind and its length.
 const HEADER_BYTES: u64 = 5;
 
-/// Most bytes of a message in one frame.
+/// The largest part of a message in one frame, in bytes.
 pub const FRAME_BYTES: u64 = 256 << 10;
 
-/// Bytes of the frames of a message of this many bytes.
+/// Returns the bytes of all frames of a message with `payload` bytes.
 #[must_use]
 pub const fn message_bytes(payload: u64) -> u64 {
     let frames = payload.div_ceil(FRAME_BYTES);
     payload + HEADER_BYTES * if frames == 0 { 1 } else { frames }
 }
 
-/// A message, and what of the function's calls goes with it.
+/// A message, and the share of the function's calls that belongs to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     /// Its length, header included.
     pub bytes: u64,
-    /// How many calls of each of the function's components are garbled into it (`direct`), or can
-    /// be evaluated once it is there and no earlier (`prepared`); of a call that is cut, the share.
+    /// The number of calls of each of the function's components that are garbled into the message
+    /// (`direct`), or that can be evaluated as soon as the message is there (`prepared`). A call
+    /// that is cut counts by its share.
     pub calls: Vec<f64>,
 }
 
 /// The messages of a run between two parties who have agreed on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
-    /// From the garbler, and need nothing of the evaluator's.
+    /// From the garbler: messages that need nothing from the evaluator.
     pub early: Vec<Part>,
-    /// From the evaluator: what its inputs choose, in bytes, headers included.
+    /// From the evaluator: the messages that its inputs decide, in bytes, headers included.
     pub choices: Vec<u64>,
-    /// From the garbler, once the choices are there.
+    /// From the garbler: messages that it sends once it has the choices.
     pub late: Vec<Part>,
     /// From the evaluator to the garbler, in bytes, header included.
     pub result: Option<u64>,
-    /// From each to the other, in bytes, header included: that what the run saves is durable, which
-    /// both have heard before a result leaves. Nothing where it saves nothing.
+    /// From each party to the other, in bytes, header included: the notice that the values that the
+    /// run saves are durable. Both parties have received it before a result leaves. `None` if the
+    /// run saves nothing.
     pub kept: Option<u64>,
-    /// Links that no input of the evaluator decides; none under `direct`.
+    /// The number of links that no input of the evaluator decides; 0 under `direct`.
     pub early_links: u64,
-    /// Links that one does.
+    /// The number of links that an input of the evaluator decides.
     pub late_links: u64,
 }
 
 impl Outline {
-    /// Bytes of the garbler's messages that need nothing of the evaluator's.
+    /// Returns the bytes of the garbler's messages that need nothing from the evaluator.
     #[must_use]
     pub fn early_bytes(&self) -> u64 {
         self.early.iter().map(|part| part.bytes).sum()
     }
 
-    /// Bytes of the garbler's other messages.
+    /// Returns the bytes of the garbler's other messages.
     #[must_use]
     pub fn late_bytes(&self) -> u64 {
         self.late.iter().map(|part| part.bytes).sum::<u64>() + self.kept.unwrap_or(0)
     }
 
-    /// Bytes of the evaluator's messages.
+    /// Returns the bytes of the evaluator's messages.
     #[must_use]
     pub fn evaluator_bytes(&self) -> u64 {
         self.choices.iter().sum::<u64>() + self.kept.unwrap_or(0) + self.result.unwrap_or(0)
     }
 }
 
-/// The steps of a function in order, which the outlines under all schemes go by: a walk over a
-/// large function takes seconds.
+/// The steps of a function in order, shared by the outlines under all schemes: a walk over a large
+/// function takes seconds.
 #[derive(Clone, Debug)]
 pub struct FunctionSteps {
     steps: Vec<Steps>,
 }
 
-/// Equal steps in a row. There may be tens of millions of these, so they are small.
+/// A number of equal steps in a row. A function may have tens of millions of these, so they are
+/// small.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
-    /// Of a call; [`NO_CALL`] where bits are assigned.
+    /// The component of a call, or [`NO_CALL`] where bits are assigned.
     component: u32,
-    /// Bits of a call's arguments, or bits that are assigned.
+    /// The bits of a call's arguments, or the number of assigned bits.
     bits: u32,
     late: u32,
     times: u32,
 }
 
-/// In the place of a component.
+/// The value of `component` for a step that is no call.
 const NO_CALL: u32 = u32::MAX;
 
 impl Steps {
-    /// A function's limits keep all its numbers within 32 bits.
+    /// Packs one step. A function's limits keep all its numbers within 32 bits.
     fn once(step: WalkedStep) -> Self {
         let (component, bits, late) = match step {
             WalkedStep::Assigned(bits) => (NO_CALL, bits as u32, 0),
@@ -140,7 +143,7 @@ pub(crate) enum WalkedStep {
         component: usize,
         /// Bits of its arguments.
         arguments: usize,
-        /// How many of them an input of the evaluator decides.
+        /// The number of argument bits that an input of the evaluator decides.
         late: usize,
     },
 }
@@ -184,7 +187,7 @@ impl FunctionSteps {
     }
 }
 
-/// Messages that are filled call by call.
+/// Messages that are filled one call at a time.
 pub(crate) struct Parts {
     done: Vec<Part>,
     open: Part,
@@ -200,18 +203,18 @@ impl Parts {
         Self { done, open }
     }
 
-    /// Payload bytes of the message that is being filled.
+    /// Returns the payload bytes of the message that is being filled.
     pub(crate) fn filled(&self) -> u64 {
         self.open.bytes
     }
 
-    /// Puts `bytes` into the message, and a share of a call of this component with them.
+    /// Adds `bytes` to the message, together with a share of a call of this component.
     pub(crate) fn put(&mut self, bytes: u64, component: usize, share: f64) {
         self.open.bytes += bytes;
         self.open.calls[component] += share;
     }
 
-    /// Ends a message, if it holds anything.
+    /// Ends the current message, if it holds anything.
     pub(crate) fn end(&mut self) {
         if self.open.bytes > 0 {
             let calls = vec![0.0; self.open.calls.len()];
@@ -220,7 +223,7 @@ impl Parts {
         }
     }
 
-    /// Ends the last message. Calls without bytes go with the message before.
+    /// Ends the last message. Calls without bytes count with the message before.
     pub(crate) fn finish(mut self) -> Vec<Part> {
         self.end();
         if let Some(last) = self.done.last_mut() {
@@ -234,7 +237,7 @@ impl Parts {
     }
 }
 
-/// A message of `payload` bytes with which no call goes.
+/// Returns a message of `payload` bytes that belongs to no call.
 pub(crate) fn bare(payload: usize) -> Part {
     Part {
         bytes: message_bytes(payload as u64),

@@ -1,15 +1,15 @@
-//! How parties name each other, how far one has come, and which message it admits.
+//! The names of peers, the progress of a party, and the check of a received message.
 //!
-//! One of two parties has an [`OnlyPeer`], and one of three says [which](Peer).
+//! A party of two has one [`OnlyPeer`]; a party of three names its [`Peer`].
 
 use core::fmt;
 
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
-/// How a party names its peers.
+/// The name that a party has for a peer.
 pub trait PeerName: Copy + PartialEq {
-    /// The number of the party that has this name at party number `own`.
+    /// Returns the number of the party that party number `own` calls by this name.
     fn number(self, own: usize) -> usize;
 }
 
@@ -26,19 +26,19 @@ impl PeerName for OnlyPeer {
 /// A party of an outsourced computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// Makes the garbled circuits.
+    /// The party that makes the garbled circuits.
     Generator,
     /// The thin client. It does not know the circuit.
     Evaluator,
-    /// Checks and evaluates the circuits in the evaluator's place.
+    /// The party that checks and evaluates the circuits for the evaluator.
     Cloud,
 }
 
 impl Peer {
-    /// All three.
+    /// All three parties.
     pub const ALL: [Self; 3] = [Self::Generator, Self::Evaluator, Self::Cloud];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl PeerName for Peer {
     }
 }
 
-/// How far a party has come, for people who wait.
+/// The progress of a party, for display to people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// AND gates garbled or evaluated.
@@ -70,12 +70,12 @@ pub struct Progress {
     pub total_ands: u64,
 }
 
-/// Checks that a message is of the kind that is `expected` and not too long. A message of kind
-/// [`Kind::Abort`] is the peer's way out at any time.
+/// Checks that a message is of kind `expected` and not too long. A peer may send [`Kind::Abort`] at
+/// any time.
 ///
 /// # Errors
 ///
-/// It is of another kind or too long, or it is the peer's abort.
+/// The message is of another kind or too long, or it is the peer's abort.
 pub fn admit(expected: Kind, max_bytes: usize, kind: u8, payload: &[u8]) -> Result<(), Error> {
     let found = Kind::parse(kind)?;
     if found == Kind::Abort {

@@ -1,18 +1,19 @@
-//! `prepared`: link components that were garbled before the function and the inputs were known.
+//! `prepared`: linking of components that were garbled before the function and the inputs were
+//! known.
 //!
-//! CompGC (Groce, Ledger, Malozemoff, Yerukhimovich, "CompGC: efficient offline/online semi-honest
-//! two-party computation"), sections 4 to 6, with these deviations: one label an input bit, link
-//! and garbler input bit where wires share Δ, never a link for several wires at once, every
-//! instance and every OT used at most once, and no wire numbers on the network.
+//! This is CompGC (Groce, Ledger, Malozemoff, Yerukhimovich, "CompGC: efficient offline/online
+//! semi-honest two-party computation"), sections 4 to 6, with these deviations: one label for each
+//! input bit, link and garbler input bit where wires share Δ; never one link for several wires;
+//! every instance and every OT is used at most once; and no wire numbers are sent.
 //!
-//! *Before*: the garbler garbles instances of components on fresh wires and sends start point and
-//! tables; correlated OTs are made for random choices of the evaluator, with the Δ of the garbler.
-//! Both sides keep their half.
+//! *Before a run*, the garbler garbles instances of components on fresh wires and sends start
+//! points and tables. The parties make correlated OTs for random choices of the evaluator, with the
+//! garbler's Δ. Both parties keep their half.
 //!
-//! *Agreement*: both walk the function ([`Demand`]); the evaluator names the numbers that it has
-//! leased for the run, and the garbler leases the same ([`Leases`]). From there on every call
-//! knows its instance: the k-th call of a component takes the k-th number. No wire or instance
-//! numbers cross the network after that.
+//! *Agreement*: both parties walk through the function ([`Demand`]). The evaluator names the
+//! numbers that it has leased for the run, and the garbler leases the same ([`Leases`]). Every call
+//! then knows its instance: the k-th call of a component takes the k-th number. No wire or instance
+//! numbers are sent after that.
 //!
 //! ```text
 //! garbler                                             evaluator
@@ -27,20 +28,21 @@
 //!   ◀── select bits and hash of the garbler's outputs ────     (if the garbler gets any)
 //! ```
 //!
-//! The first two messages ([gathered](Run::gather)) leave when function, ranges and the garbler's
-//! inputs are known, and need nothing of the evaluator's. They are masked with a PRG whose seed
-//! comes after the corrections: the evaluator gets no label before it has fixed all its inputs,
-//! which is what a simulator needs that makes the tables first (`docs/protocols/prepared.md`).
+//! The first two messages ([gathered](Run::gather)) need nothing from the evaluator, and leave as
+//! soon as the function, the ranges and the garbler's inputs are known. They are masked with a PRG
+//! whose seed comes after the corrections. So the evaluator gets no label before it has fixed all
+//! its inputs, as a simulator that makes the tables first requires (`docs/protocols/prepared.md`).
 //!
-//! *A value* is a wire: an output of an instance, a garbler's input or a constant around a label
-//! that both derive from the label seed, or an evaluator's input, which is its OT's wire with the
-//! correction d applied: q ⊕ dΔ. *A link* takes it to the input of the instance that reads it.
+//! *A value* is a wire: an output of an instance; a garbler's input or a constant, around a label
+//! that both parties derive from the label seed; or an evaluator's input, which is its OT's wire
+//! with the correction d applied: q ⊕ dΔ. *A link* leads from a value to the input of the instance
+//! that reads it.
 //!
-//! *A saved value* is a value whose labels both keep: the garbler Δ and the labels of 0, the
-//! evaluator the labels that it has ([`saved`](crate::saved)). A run that loads it begins with
-//! links from these labels to fresh wires of its own, by hashes: the stock may have another Δ
-//! since. A run that saves stops before its results ([`Garbled::save`], [`Evaluated::save`])
-//! until both have kept what it saves.
+//! *A saved value* is a value whose labels both parties keep: the garbler Δ and the labels of 0,
+//! the evaluator the labels that it found ([`saved`](crate::saved)). A run that loads it starts
+//! with hashed links from these labels to fresh wires of its own, because the stock may have
+//! another Δ by then. A run that saves values stops before its results ([`Garbled::save`],
+//! [`Evaluated::save`]) until both parties have kept these values.
 
 mod demand;
 mod evaluator;
@@ -76,65 +78,65 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::Error;
 use crate::session::RunTag;
 
-/// A run on which both parties have agreed, down to the leases: [`garble`](Self::garble) is the
-/// garbler's side of it, [`gather`](Self::gather) and [`evaluate`](Self::evaluate) are the
-/// evaluator's.
+/// A run on which both parties have agreed, including the leases. [`garble`](Self::garble) runs the
+/// garbler's side; [`gather`](Self::gather) and [`evaluate`](Self::evaluate) run the evaluator's.
 #[derive(Clone, Copy)]
 pub struct Run<'f, S> {
     /// The garbling scheme.
     pub scheme: S,
     /// The function.
     pub function: &'f Function,
-    /// What the run is bound to.
+    /// The tag that the run is bound to.
     pub tag: RunTag,
 }
 
-/// Bytes of a frame of links, at least; each but the last of its kind is that long.
+/// The smallest size of a frame of links in bytes. Only the last frame of a kind is shorter.
 const FRAME_BYTES: usize = 64 << 10;
 
-/// How much a party does before it gives way: AND gates, and bits that calls and assignments move.
-/// Some milliseconds; a call is finished first.
+/// The amount of work that a party does before it yields, in AND gates and in bits that calls and
+/// assignments move. It takes some milliseconds. A party finishes a call before it yields.
 const WORK: usize = 1 << 19;
 
-/// Most bytes of links that a run holds at once.
+/// The largest number of bytes of links that a run holds at once.
 const MAX_LINK_BYTES: u64 = 1 << 30;
 
-/// Where a run's prepared instances come from, in the order of its calls.
+/// The source of a run's prepared instances, in the order of its calls.
 pub trait Instances {
     /// One party's half of an instance.
     type Instance;
 
-    /// The next instance of the function's component number `component`; each is given once.
+    /// Returns the next instance of the function's component number `component`. Each instance is
+    /// returned once.
     ///
     /// # Errors
     ///
-    /// It can't be had: [`Error::Material`].
+    /// [`Error::Material`]: no instance is available.
     fn next(&mut self, component: usize) -> Result<Self::Instance, Error>;
 }
 
 /// The garbler's half of prepared OTs.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct GarblerOts {
-    /// The number of each.
+    /// The number of each OT.
     #[zeroize(skip)]
     pub numbers: Vec<u64>,
-    /// q of each.
+    /// q of each OT.
     pub q: Vec<Block>,
 }
 
 /// The evaluator's half of prepared OTs.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct EvaluatorOts {
-    /// The number of each.
+    /// The number of each OT.
     #[zeroize(skip)]
     pub numbers: Vec<u64>,
-    /// The random choice b of each.
+    /// The random choice b of each OT.
     pub choices: Vec<bool>,
-    /// t = q ⊕ bΔ of each.
+    /// t = q ⊕ bΔ of each OT.
     pub labels: Vec<Block>,
 }
 
-/// Masks links, or undoes the mask, by what `pad` draws next.
+/// Masks links, or removes their mask, with the next bytes of `pad`.
 fn mask(pad: &mut Prg, links: &mut [u8]) {
     let mut drawn = vec![0; links.len()];
     pad.fill_bytes(&mut drawn);

@@ -1,5 +1,5 @@
-//! How runs of `direct` and `prepared` end: the evaluator's outputs are decoded, and the garbler's
-//! go back as select bits and a hash of the labels that carry them.
+//! The end of a run of `direct` and `prepared`. The evaluator decodes its outputs. The garbler's
+//! outputs go back to the garbler as select bits and a hash of the labels that carry them.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -19,12 +19,12 @@ use crate::message::{Kind, exactly};
 use crate::session::RunTag;
 use crate::{Error, Misbehaviour};
 
-/// Size of a result of `outputs` bits, in bytes.
+/// Returns the size in bytes of a result of `outputs` bits.
 fn result_bytes(outputs: usize) -> usize {
     bytes_for(outputs) + 32
 }
 
-/// The hash that authenticates these labels as the run's result.
+/// Returns the hash that authenticates these labels as the run's result.
 fn authenticate(tag: &RunTag, labels: &[Block]) -> [u8; 32] {
     let mut hash = Sha256::new_with_prefix(b"tacit result 1\0").chain_update(tag.as_bytes());
     for label in labels {
@@ -33,18 +33,18 @@ fn authenticate(tag: &RunTag, labels: &[Block]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The evaluator's message to the garbler, from the labels of the garbler's outputs.
+/// Writes the evaluator's message to the garbler from the labels of the garbler's outputs.
 fn write_result(tag: &RunTag, labels: &[Block], message: &mut Vec<u8>) {
     *message = select_bits(labels);
     message.extend_from_slice(&authenticate(tag, labels));
 }
 
-/// The garbler's output bits from the evaluator's message, which only someone with a label of
-/// every wire can make.
+/// Returns the garbler's output bits from the evaluator's message. Only a party that has a label of
+/// every wire can make that message.
 ///
 /// # Errors
 ///
-/// The message is malformed, or its hash is not that of the labels that it selects.
+/// The message is malformed, or its hash is not that of the labels that its select bits name.
 fn read_result<G: Garbler>(
     garbler: &G,
     wires: &[G::Wire],
@@ -67,11 +67,11 @@ fn read_result<G: Garbler>(
     Ok(outputs)
 }
 
-/// From the garbler, at the beginning of a run: start point of the hashes and seed of the public
-/// labels.
+/// From the garbler, at the start of a run: the start point of the hashes and the seed of the
+/// public labels.
 pub(crate) const GARBLING_START: Message = Message::exactly(Kind::GarblingStart, 2 * Block::BYTES);
 
-/// From the garbler, if the evaluator gets results: what decodes them.
+/// From the garbler, if the evaluator gets results: the decoding information.
 pub(crate) fn decoding<S: Scheme>(scheme: S, function: &Function) -> Option<Message> {
     match function.output_bits(Role::Evaluator) {
         0 => None,
@@ -82,7 +82,7 @@ pub(crate) fn decoding<S: Scheme>(scheme: S, function: &Function) -> Option<Mess
     }
 }
 
-/// From the evaluator, if the garbler gets results: select bits, and a hash of their labels.
+/// From the evaluator, if the garbler gets results: select bits and a hash of their labels.
 pub(crate) fn result(function: &Function) -> Option<Message> {
     match function.output_bits(Role::Garbler) {
         0 => None,
@@ -90,7 +90,8 @@ pub(crate) fn result(function: &Function) -> Option<Message> {
     }
 }
 
-/// The end of the garbler's side: its output bits. `wires` are those of a party's results.
+/// Runs the end of the garbler's side and returns its output bits. `wires` returns the wires of a
+/// party's results.
 pub(crate) async fn garblers_results<S: Scheme>(
     io: &mut Io<'_>,
     scheme: S,
@@ -112,7 +113,8 @@ pub(crate) async fn garblers_results<S: Scheme>(
     }
 }
 
-/// The end of the evaluator's side: its output bits. `labels` are those of a party's results.
+/// Runs the end of the evaluator's side and returns its output bits. `labels` returns the labels of
+/// a party's results.
 pub(crate) async fn evaluators_results<S: Scheme>(
     io: &mut Io<'_>,
     scheme: S,

@@ -1,15 +1,15 @@
-//! Values that stay garbled between runs: what two parties keep of them, and how a later run takes
-//! them. `prepared` and `authenticated` keep them at garbler and evaluator, `outsourced` at
-//! generator and cloud.
+//! Values that stay garbled between runs: the data that two parties keep, and the way a later run
+//! takes it. The garbler and the evaluator keep them under `prepared` and `authenticated`, the
+//! generator and the cloud under `outsourced`.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | `value` | a party's half of a value, and its bytes |
-//! | `gates` | from the labels that a run saved to labels of this run |
-//! | `pair` | a chain of two parties: its name, and how far it is |
-//! | `state` | what both compare before a run: chain, version, and what is loaded |
+//! | `gates` | links from the labels that a run saved to labels of this run |
+//! | `pair` | a chain of two parties: its name and its progress |
+//! | `state` | the state that both parties compare before a run: chain, version and loads |
 //!
-//! A value belongs to a chain of runs, which both parties call by one [`ChainId`].
+//! A value belongs to a chain of runs, which both parties name by the same [`ChainId`].
 
 #[cfg(test)]
 pub(crate) mod functions;
@@ -34,8 +34,8 @@ pub use state::SavedState;
 pub use value::{EvaluatorHalf, GarblerHalf, MAX_SAVED_BITS, Mark, SharedHalf};
 pub(crate) use value::{Labels, Reader, SavedCopy, check_loads, check_size};
 
-/// Whether values can be kept under this scheme: AES is taken for an ideal cipher, on which the
-/// gates rest that lead to the next run, and all its wires have one Δ, as XOR is free.
+/// Whether values can be kept under this scheme. It must treat AES as an ideal cipher, on which the
+/// gates that lead to the next run rest, and it must have one Δ for all wires, as free XOR does.
 #[must_use]
 pub fn keeps_under(scheme: SchemeId) -> bool {
     scheme.rung().is_ok_and(|rung| {
@@ -43,10 +43,11 @@ pub fn keeps_under(scheme: SchemeId) -> bool {
     })
 }
 
-/// Attempts that a chain is forwarded by at once, at most: under `outsourced` each is a hash a key.
+/// The largest number of attempts by which a chain is forwarded at once. Under `outsourced` each
+/// attempt costs a hash per key.
 pub const MAX_FORWARD: u64 = 64;
 
-/// How many attempts a chain goes on from `attempt` to `later`.
+/// Returns the number of attempts from `attempt` to `later`.
 pub(crate) fn steps_to(attempt: u64, later: u64) -> Result<u64, Error> {
     match later.checked_sub(attempt) {
         Some(steps @ 1..=MAX_FORWARD) => Ok(steps),
@@ -59,43 +60,44 @@ pub(crate) fn steps_to(attempt: u64, later: u64) -> Result<u64, Error> {
 pub(crate) const BROKEN: Error =
     Error::ApiMisuse("the bytes of a chain or a saved value, as they were kept");
 
-/// What a party keeps of a chain of runs.
+/// A party's record of a chain of runs.
 pub trait StoredChain: Sized {
-    /// Its name.
+    /// Returns the chain's name.
     fn id(&self) -> ChainId;
 
-    /// Goes on to `attempt`: before every attempt, and kept before it. Keys are hashed forward.
+    /// Moves the chain to `attempt`, hashing its keys forward. Callers do this, and store the
+    /// result, before every attempt.
     ///
     /// # Errors
     ///
-    /// It is not a later attempt, or more than [`MAX_FORWARD`] later.
+    /// `attempt` is not later, or is more than [`MAX_FORWARD`] later.
     fn forward_to(&mut self, attempt: u64) -> Result<(), Error>;
 
-    /// Says which version a run loads from.
+    /// Sets the version that a run loads from.
     #[must_use]
     fn at_version(self, version: u64) -> Self;
 
-    /// Its bytes.
+    /// Returns the chain's bytes.
     fn to_bytes(&self) -> Zeroizing<Vec<u8>>;
 
-    /// The chain with these bytes.
+    /// Returns the chain with these bytes.
     ///
     /// # Errors
     ///
-    /// They are of no such chain of this version.
+    /// The bytes are not those of such a chain of this version.
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error>;
 }
 
-/// What a party keeps of a saved value.
+/// A party's record of a saved value.
 pub trait StoredValue: Sized {
-    /// Its bytes.
+    /// Returns the value's bytes.
     fn to_bytes(&self) -> Zeroizing<Vec<u8>>;
 
-    /// The value with these bytes.
+    /// Returns the value with these bytes.
     ///
     /// # Errors
     ///
-    /// They are of no saved value of this version.
+    /// The bytes are not those of a saved value of this version.
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error>;
 }
 
@@ -104,7 +106,7 @@ pub trait StoredValue: Sized {
 pub struct ChainId(pub [u8; 16]);
 
 impl ChainId {
-    /// The name of the chain that the run of `oracle` begins.
+    /// Returns the name of the chain that the run of `oracle` starts.
     pub(crate) fn new(oracle: &Oracle) -> Self {
         let hash = oracle.parts(Domain::Chain, 0, 0, &[]);
         let mut id = [0; 16];
@@ -113,7 +115,7 @@ impl ChainId {
     }
 }
 
-/// A version of a chain: what a client pins, and what it is told.
+/// A version of a chain, which clients pin and are told.
 ///
 /// As text it is the id in hex, a colon and the version, such as
 /// `000102030405060708090a0b0c0d0e0f:7`.

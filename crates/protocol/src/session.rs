@@ -1,8 +1,9 @@
-//! How two parties agree on what they run, and the tags that bind a run to it.
+//! The agreement of two parties on a run, and the tags that bind a run to it.
 //!
-//! Once a session: both send a greeting (`hello`). Once a run: the connecting party proposes, the
-//! listening party accepts the same or the session ends, each naming what differs. Everything
-//! later is bound to the [`RunTag`], which both compute from what was said.
+//! Once a session, both parties send a greeting (`hello`). Once a run, the connecting party
+//! proposes the run. The listening party accepts it, or the session ends and each party names the
+//! difference. Everything later is bound to the [`RunTag`], which both parties compute from these
+//! messages.
 //!
 //! `hello`, 42 bytes; the first ten keep their place in every version:
 //!
@@ -40,7 +41,7 @@ use crate::{Error, Incompatibility, Misbehaviour, gmw};
 
 pub use tags::{RunTag, SessionTag};
 
-/// The version of the wire. Both must speak the same.
+/// The version of the wire. Both parties must speak the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(pub u16);
 
@@ -56,23 +57,23 @@ impl fmt::Display for Version {
 }
 
 one_byte_enum! {
-    /// How a function is run.
+    /// The way in which a function is run.
     ProtocolId {
-        /// Garble, stream and evaluate now; semi-honest.
+        /// Garble, stream and evaluate in one pass; semi-honest.
         Direct = 1, "direct";
-        /// Link components that were garbled before; semi-honest.
+        /// Link components that were garbled before the run; semi-honest.
         Prepared = 2, "prepared";
         /// Fill the stock for later runs of `prepared` or, with statistical security, of `batch`.
         Prepare = 3, "prepare";
-        /// Run an execution that was checked before; malicious.
+        /// Run an execution that was checked before the run; malicious.
         Batch = 4, "batch";
-        /// Have a cloud do the evaluator's work, and keep values; three parties.
+        /// Have a cloud do the evaluator's work, and keep values between runs; three parties.
         Outsourced = 5, "outsourced";
-        /// Run any function once, from nothing; malicious.
+        /// Run any function once, with or without prepared material; malicious.
         Authenticated = 6, "authenticated";
-        /// Tell what this party may ask for: no run, and answered by a service alone.
+        /// Report what the peer may ask for. This is no run, and only a service answers it.
         Offers = 7, "offers";
-        /// Share by exclusive or, and open a layer at a time; semi-honest.
+        /// Share values by XOR, and open one layer at a time; semi-honest.
         Gmw = 8, "gmw";
         /// Find the keys that two tables have in common: no function; semi-honest.
         Match = 9, "match";
@@ -87,11 +88,11 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Size in bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 42;
     const MAGIC: [u8; 8] = *b"tacit\r\n\0";
 
-    /// The greeting's bytes.
+    /// Returns the greeting's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -101,11 +102,11 @@ impl Hello {
         bytes
     }
 
-    /// The peer's greeting, checked against ours.
+    /// Returns the peer's greeting, checked against this party's.
     ///
     /// # Errors
     ///
-    /// It is none, is of another version, or is our own.
+    /// The bytes are no greeting, or one of another version, or this party's own.
     pub fn parse(bytes: &[u8], ours: &Self) -> Result<Self, Error> {
         let Some((Self::MAGIC, rest)) = bytes.split_first_chunk().map(|(m, rest)| (*m, rest))
         else {
@@ -134,32 +135,32 @@ impl Hello {
     }
 }
 
-/// What one party wants to run.
+/// The run that one party wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// By which protocol.
+    /// The protocol.
     pub protocol: ProtocolId,
     /// The proposing party's role.
     pub role: Role,
-    /// Statistical security parameter, 0 in a semi-honest protocol.
+    /// The statistical security parameter, 0 in a semi-honest protocol.
     pub statistical_security_bits: u8,
-    /// On what the session's base OTs rest.
+    /// The assumption that the session's base OTs rest on.
     pub base_ot: BaseOt,
-    /// How the session's OTs are made from them.
+    /// The extension that makes the session's OTs.
     pub ot_extension: Extension,
-    /// Under which garbling scheme. `gmw` has none, and its proposals do not say it.
+    /// The garbling scheme. `gmw` has none, and its proposals do not carry it.
     pub scheme: SchemeId,
-    /// Which run of the session it is.
+    /// The number of the run in the session.
     pub run: u64,
     /// The function.
     pub function: Digest,
 }
 
 impl Proposal {
-    /// Size in bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 49;
 
-    /// The proposal's bytes.
+    /// Returns the proposal's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -177,12 +178,12 @@ impl Proposal {
         bytes
     }
 
-    /// The peer's proposal, in a message of kind `kind`.
+    /// Returns the peer's proposal from a message of kind `kind`.
     ///
     /// # Errors
     ///
-    /// It is malformed, or names a protocol, scheme or way of making OTs that this version does not
-    /// know.
+    /// The message is malformed, or names a protocol, a scheme or a method of making OTs that this
+    /// version does not know.
     pub fn parse(kind: Kind, bytes: &[u8]) -> Result<Self, Error> {
         let bytes: [u8; Self::BYTES] = array(kind, bytes)?;
         let invalid = |field| Misbehaviour::InvalidField { kind, field };
@@ -213,11 +214,11 @@ impl Proposal {
         })
     }
 
-    /// Checks that the peer wants the same as we do, in the other role.
+    /// Checks that the peer wants the same as this party, in the other role.
     ///
     /// # Errors
     ///
-    /// The first thing that differs, with both sides' values.
+    /// The first difference, with both sides' values.
     pub fn check(&self, theirs: &Self) -> Result<(), Incompatibility> {
         let ours = self;
         if theirs.role == ours.role {
@@ -263,7 +264,8 @@ impl Proposal {
     }
 }
 
-/// The scheme in these bytes of a proposal, which of `gmw` hold the version of its rules.
+/// Returns the scheme in these bytes of a proposal. Those of `gmw` hold the version of its rules
+/// instead.
 fn scheme_of(protocol: ProtocolId, bytes: [u8; 4]) -> Result<SchemeId, Incompatibility> {
     match protocol {
         ProtocolId::Gmw if bytes == gmw::RULES.to_le_bytes() => Ok(SchemeId::HALF_GATES_TWO_CALL),
@@ -279,18 +281,18 @@ fn role_byte(role: Role) -> u8 {
     }
 }
 
-/// The kind's byte on the wire.
+/// Returns the kind's byte on the wire.
 #[must_use]
 pub fn base_ot_byte(kind: BaseOt) -> u8 {
     match kind {
         BaseOt::Ristretto255 => 0,
         BaseOt::MlKem768 => 1,
-        // No kind of the library is left out of the wire: a test compares them.
+        // A test checks that every kind of the library has a byte on the wire.
         _ => u8::MAX,
     }
 }
 
-/// The kind of this byte.
+/// Returns the kind with this byte.
 #[must_use]
 pub fn base_ot_of_byte(byte: u8) -> Option<BaseOt> {
     BaseOt::ALL

@@ -1,14 +1,14 @@
 //! Base OTs, from which a session's correlated OTs grow.
 //!
-//! The garbler chooses with the bits of its Δ, the evaluator offers. On ristretto255 the two
-//! messages do not depend on each other and cross on the wire; from ML-KEM the evaluator's answers
-//! the garbler's. The garbler's goes in parts, so that the evaluator works on one while the garbler
-//! makes the next. What comes out serves every run of the session in these roles, and is discarded
-//! with the session's first error.
+//! The garbler chooses with the bits of its Δ, and the evaluator offers. On ristretto255 the two
+//! messages do not depend on each other and cross on the wire. With ML-KEM the evaluator's message
+//! answers the garbler's. The garbler sends its message in parts, so that the evaluator works on
+//! one while the garbler makes the next. The resulting OTs serve every run of the session in these
+//! roles, and are discarded with the session's first error.
 //!
 //! Both parties name the same base OTs and the same extension
-//! ([`Proposal`](crate::session::Proposal)). Where the extension makes OTs ahead, a
-//! [refill](SessionOt::refill) goes before a run that takes more than there are.
+//! ([`Proposal`](crate::session::Proposal)). Where the extension makes OTs ahead, a run that needs
+//! more than there are starts with a [refill](SessionOt::refill).
 
 mod evaluator;
 mod garbler;
@@ -46,8 +46,8 @@ impl From<tacit_ot::Error> for Error {
     }
 }
 
-/// Payload bytes of the evaluator's messages of up to 2^16 OTs each that give `count` OTs in a
-/// session that gave some before; what a [refill](SessionOt::refill) takes apart.
+/// Returns the payload bytes of the evaluator's messages, of up to 2^16 OTs each, that give `count`
+/// OTs in a session that has given some before. A [refill](SessionOt::refill) counts separately.
 #[must_use]
 pub fn extension_bytes(extension: Extension, security: Security, count: usize) -> u64 {
     let up_to = |count| Cost::first_refill(extension, security, count).receiver_bytes;
@@ -57,20 +57,20 @@ pub fn extension_bytes(extension: Extension, security: Security, count: usize) -
     }
 }
 
-/// How a session's OTs are made.
+/// The settings for a session's OTs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtSettings {
-    /// On what the base OTs rest; both parties say the same, see
+    /// The assumption that the base OTs rest on; both parties name the same, see
     /// [`Proposal`](crate::session::Proposal).
     pub base: BaseOt,
-    /// How OTs are made from base OTs; both parties say the same.
+    /// The extension that makes OTs from base OTs; both parties name the same.
     pub extension: Extension,
-    /// On how many threads this party works at most for the base OTs.
+    /// The largest number of threads on which this party works for the base OTs.
     pub threads: NonZeroUsize,
 }
 
 impl Default for OtSettings {
-    /// The default base OTs and extension on one thread.
+    /// Returns the default base OTs and extension on one thread.
     fn default() -> Self {
         Self {
             base: BaseOt::default(),
@@ -82,7 +82,7 @@ impl Default for OtSettings {
 
 const UNKNOWN_BASE_OT: Error = Error::ApiMisuse("the setup does not know this kind of base OT");
 
-/// Maliciously secure OTs over base OTs of a trusted dealer: for tests that need many.
+/// Makes maliciously secure OTs over base OTs of a trusted dealer, for tests that need many.
 #[cfg(test)]
 pub(crate) fn dealt(
     tag: &crate::session::RunTag,
@@ -91,7 +91,7 @@ pub(crate) fn dealt(
     dealt_under(tacit_ot::Delta::random(prg), tag, prg)
 }
 
-/// [`dealt`] under this Δ.
+/// Makes OTs as [`dealt`] does, under this Δ.
 #[cfg(test)]
 pub(crate) fn dealt_under(
     delta: tacit_ot::Delta,
@@ -159,7 +159,7 @@ mod tests {
         seed
     }
 
-    /// Makes OTs until there are `count`, where that goes before.
+    /// Makes OTs until there are `count`, if the extension makes them ahead.
     fn refill(garbler: &mut GarblerOt, evaluator: &mut EvaluatorOt, count: u64) {
         let made = run_both(
             async |io| garbler.refill(io, count, &seed()).await,
@@ -168,7 +168,7 @@ mod tests {
         made.unwrap();
     }
 
-    /// Takes OTs for these choices and checks each. Returns the message's length.
+    /// Takes OTs for these choices and checks each. Returns the length of the message.
     fn take(garbler: &mut GarblerOt, evaluator: &mut EvaluatorOt, choices: &[bool]) -> usize {
         assert_eq!(garbler.next_index(), evaluator.next_index());
         let mut received = vec![Block::ZERO; choices.len()];
@@ -223,7 +223,7 @@ mod tests {
         let early = evaluator.extend(&[true], &mut block, &mut Vec::new());
         assert!(matches!(early, Err(Error::ApiMisuse(what)) if what.contains("refill")));
         refill(&mut garbler, &mut evaluator, 1);
-        // Many at once, which serve until they are taken.
+        // One refill makes many OTs, which serve until they are taken.
         assert!(!garbler.needs_refill(200_000) && !evaluator.needs_refill(200_000));
         assert_eq!(take(&mut garbler, &mut evaluator, &[false; 7]), 1);
         let left = (200_000 - 7..1 << 20).find(|&left| garbler.needs_refill(left + 1));
@@ -231,13 +231,13 @@ mod tests {
         assert!(!evaluator.needs_refill(left) && evaluator.needs_refill(left + 1));
         refill(&mut garbler, &mut evaluator, left + 1);
         assert_eq!(take(&mut garbler, &mut evaluator, &[true; 16]), 2);
-        // Corrections of another length, and with bits past the last.
+        // Corrections of another length, and corrections with bits past the last one.
         assert!(garbler.extend(&mut block, &[]).is_err());
         assert!(garbler.extend(&mut block, &[2]).is_err());
     }
 
-    /// Runs a refill in which message number `which` has a bit flipped; how it ends, and how many
-    /// messages were sent.
+    /// Runs a refill in which message number `which` has a bit flipped. Returns the outcome and the
+    /// number of messages sent.
     fn tampered(which: usize) -> (Result<(), Error>, usize) {
         let ((mut garbler, mut evaluator), mut sent) = (silent(Security::Malicious), 0);
         // The first OTs, and three batches of trees, reply and answer.
@@ -255,7 +255,7 @@ mod tests {
             },
         );
         let first_failure = ended.first_failure;
-        // Whoever failed is spent.
+        // The party that failed is spent.
         let again = run_both(
             async |io| match first_failure {
                 Some(0) => garbler.refill(io, 600_000, &seed()).await,

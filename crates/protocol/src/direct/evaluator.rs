@@ -17,13 +17,13 @@ use crate::setup::EvaluatorOt;
 use crate::{Error, Misbehaviour};
 
 impl<S: Scheme> Run<'_, S> {
-    /// The evaluator's side: its output bits, in port order. `inputs` are its input bits in port
-    /// order, and `ot` gives one OT for each.
+    /// Runs the evaluator's side and returns its output bits, in port order. `inputs` are its input
+    /// bits in port order, and `ot` provides one OT for each.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the evaluator, the function has saved
-    /// values, the garbler misbehaves, or the wire fails. `ot` is then of no more use.
+    /// The number of `inputs` is not what the function takes from the evaluator, the function has
+    /// saved values, the garbler misbehaves, or the wire fails. `ot` must not be used afterwards.
     pub async fn evaluate(
         self,
         io: &mut Io<'_>,
@@ -37,7 +37,7 @@ impl<S: Scheme> Run<'_, S> {
             tag,
             threads,
         } = self;
-        // The choices wait for nothing.
+        // The evaluator sends its choices without waiting for a message.
         let first = ot.next_index();
         let received = ot.choose(io, inputs)?;
 
@@ -75,33 +75,33 @@ impl<S: Scheme> Run<'_, S> {
     }
 }
 
-/// While tables arrive.
+/// The state of the evaluator while tables arrive.
 struct Streaming<'f, 'e, S: Scheme> {
     scheme: S,
     evaluator: &'e mut S::Evaluator,
     values: Values<'f, Block>,
-    /// Labels that the garbler derives as well: of its inputs, then of constants.
+    /// The labels that the garbler derives as well: those of its inputs, then those of constants.
     labels: Prg,
     walk: FrameCursor<'f>,
     results: Zeroizing<Vec<Block>>,
     /// Length of the last frame.
     frame_bytes: usize,
-    /// How much of it is used.
+    /// The number of bytes of that frame that are used.
     used: usize,
 }
 
-/// Why an evaluator stops.
+/// The reason that an evaluator stops.
 enum Stopped {
     /// The frame is used up, and more tables are needed.
     NeedsTables,
     /// The function has ended, and so has the frame.
     Ended,
-    /// It gives way before the frame is used up; with the rest.
+    /// The evaluator yields before the frame is used up. Holds the rest of the frame.
     Paused(Vec<u8>),
 }
 
 impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
-    /// The input labels: the garbler's from the seed, the evaluator's from its OTs.
+    /// Takes the input labels: the garbler's from the seed, the evaluator's from its OTs.
     fn new(
         run: Run<'f, S>,
         evaluator: &'e mut S::Evaluator,
@@ -130,7 +130,7 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
         })
     }
 
-    /// Begins with a frame, which holds the tables of whole segments.
+    /// Starts a frame, which holds the tables of whole segments.
     fn begin_frame(&mut self, tables: &[u8]) -> Result<(), Error> {
         if tables.is_empty() {
             let kind = Kind::Tables;
@@ -141,8 +141,8 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
         Ok(())
     }
 
-    /// Evaluates until the frame, of which `tables` are what is left, has been used and more are
-    /// needed, until the function ends, or until it is time to give way.
+    /// Evaluates until the frame is used up and more tables are needed, until the function ends, or
+    /// until it is time to yield. `tables` is the rest of the frame.
     fn use_tables(&mut self, mut tables: &[u8]) -> Result<Stopped, Error> {
         loop {
             if self.walk.gives_way() {
@@ -184,7 +184,7 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
         }
     }
 
-    /// The tables of the next segment, `needed` bytes, and what is left of `tables` after them.
+    /// Splits `tables` into those of the next segment, `needed` bytes, and the rest.
     fn split<'t>(
         &mut self,
         tables: &'t [u8],
@@ -198,8 +198,9 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
         split.ok_or_else(|| self.frame_should_have(self.used))
     }
 
-    /// Passes if the frame may end before a segment that needs this many bytes: no frame has come
-    /// yet, or it is full. A garbler that sent less at a time could delay a run for long.
+    /// Checks that the frame may end before a segment that needs this number of bytes: no frame has
+    /// come yet, or the frame is full. A garbler that sent less at a time could delay a run for
+    /// long.
     fn check_end_of_frame(&self, needed: usize) -> Result<(), Error> {
         if self.frame_bytes == 0 || self.used >= FRAME_BYTES {
             return Ok(());
@@ -218,7 +219,7 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
         .into()
     }
 
-    /// The labels of the function's outputs, after the last call.
+    /// Returns the labels of the function's outputs, after the last call.
     fn finish(mut self) -> Outputs<'f, Block> {
         self.values.outputs(|_| self.labels.next_block())
     }

@@ -12,8 +12,8 @@ use crate::party::Progress;
 /// A frame of tables is sent once it holds this many bytes; it ends with a whole segment.
 pub const FRAME_BYTES: usize = 64 << 10;
 
-/// How much a party does before it gives way: XOR gates, and bits that calls and assignments move.
-/// Some milliseconds.
+/// The amount of work that a party does before it yields, in XOR gates and in bits that calls and
+/// assignments move. It takes some milliseconds.
 const WORK: usize = 1 << 20;
 
 /// From the garbler: tables of whole segments.
@@ -28,28 +28,28 @@ pub(super) fn tables<S: Scheme>(scheme: S, function: &Function) -> Message {
     Message::up_to(Kind::Tables, FRAME_BYTES + segments.max().unwrap_or(0))
 }
 
-/// Where a walk stands within the call that was started, and what it has behind it.
+/// The position of a walk within the current call, and the work done so far.
 #[derive(Default)]
 pub(super) struct FrameCursor<'f> {
     program: Option<&'f Program>,
     segment: usize,
     done_ands: u64,
-    /// What was done since the party last gave way.
+    /// The work done since the party last yielded.
     work: usize,
 }
 
-/// What a walk meets next.
+/// The next step of a walk.
 pub(super) enum Stop<'f> {
     /// The next call is to be started.
     Begin,
-    /// A segment of the call that was started.
+    /// A segment of the current call.
     Segment(&'f Program, usize),
-    /// The end of the call that was started, whose outputs are to be kept.
+    /// The end of the current call, whose outputs are to be kept.
     Finish(&'f Program),
 }
 
 impl<'f> FrameCursor<'f> {
-    /// The next stop.
+    /// Returns the next stop.
     pub(super) fn peek(&self) -> Stop<'f> {
         match self.program {
             None => Stop::Begin,
@@ -60,13 +60,13 @@ impl<'f> FrameCursor<'f> {
         }
     }
 
-    /// Begins a call.
+    /// Starts a call.
     pub(super) fn begin(&mut self, program: &'f Program) {
         (self.program, self.segment) = (Some(program), 0);
         self.work(program.inputs() + program.outputs().len());
     }
 
-    /// Counts a step of this many gates or bits.
+    /// Counts a step of `amount` gates or bits.
     pub(super) fn work(&mut self, amount: usize) {
         self.work = self.work.saturating_add(amount).saturating_add(1);
     }
@@ -93,12 +93,12 @@ impl<'f> FrameCursor<'f> {
         self.done_ands += program.segments()[segment].ands.len() as u64;
     }
 
-    /// Ends the call that was started.
+    /// Ends the current call.
     pub(super) fn finish(&mut self) {
         self.program = None;
     }
 
-    /// How much of `function` is behind it.
+    /// Returns the progress through `function`.
     pub(super) fn progress(&self, function: &Function) -> Progress {
         Progress {
             done_ands: self.done_ands,
@@ -107,7 +107,7 @@ impl<'f> FrameCursor<'f> {
     }
 }
 
-/// Checks that `direct` can run `function`: it keeps nothing from one run to the next.
+/// Checks that `direct` can run `function`, which must not save or load values.
 ///
 /// # Errors
 ///
@@ -116,7 +116,7 @@ pub fn check(function: &Function) -> Result<(), Error> {
     check_without_values(function, "direct")
 }
 
-/// Checks that `function` keeps nothing from one run to the next, which `protocol` does not do.
+/// Checks that `function` neither saves nor loads values, which `protocol` does not support.
 ///
 /// # Errors
 ///

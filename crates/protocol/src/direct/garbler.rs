@@ -16,14 +16,14 @@ use crate::result::{GARBLING_START, garblers_results};
 use crate::setup::GarblerOt;
 
 impl<S: Scheme> Run<'_, S> {
-    /// The garbler's side: its output bits, in port order. `inputs` are its input bits in port
-    /// order, and `ot` gives one OT for each input bit of the evaluator. `seed` is random, secret
-    /// and used for this run alone.
+    /// Runs the garbler's side and returns its output bits, in port order. `inputs` are its input
+    /// bits in port order, and `ot` provides one OT for each input bit of the evaluator. `seed` is
+    /// random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the garbler, the function has saved values,
-    /// the evaluator misbehaves, or the wire fails. `ot` is then of no more use.
+    /// The number of `inputs` is not what the function takes from the garbler, the function has
+    /// saved values, the evaluator misbehaves, or the wire fails. `ot` must not be used afterwards.
     pub async fn garble(
         self,
         io: &mut Io<'_>,
@@ -77,13 +77,14 @@ impl<S: Scheme> Run<'_, S> {
     }
 }
 
-/// While tables leave.
+/// The state of the garbler while tables leave.
 struct Streaming<'f, 'g, S: Scheme> {
     scheme: S,
     /// Borrowed, so that its secrets are never moved.
     garbler: &'g mut S::Garbler,
     values: Values<'f, S::Wire>,
-    /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
+    /// The labels that the evaluator derives as well: those of the garbler's inputs, then those of
+    /// constants.
     labels: Prg,
     walk: FrameCursor<'f>,
     results: Zeroizing<Vec<S::Wire>>,
@@ -91,21 +92,21 @@ struct Streaming<'f, 'g, S: Scheme> {
     filled: usize,
 }
 
-/// Why a garbler stops filling a frame.
+/// The reason that a garbler stops filling a frame.
 enum Filled {
     /// The frame is full.
     Full,
     /// The function has ended, and the frame holds its last tables, if there are any.
     Last,
-    /// It gives way.
+    /// It is time to yield.
     Paused,
 }
 
 const TOO_FEW: Error = Error::ApiMisuse("one bit for each input wire");
 
 impl<'f, 'g, S: Scheme> Streaming<'f, 'g, S> {
-    /// The input wires: the garbler's around labels that both derive, the evaluator's from its
-    /// correlated OTs.
+    /// Makes the input wires: the garbler's around labels that both parties derive, the evaluator's
+    /// from its correlated OTs.
     fn new(
         run: Run<'f, S>,
         garbler: &'g mut S::Garbler,
@@ -137,8 +138,8 @@ impl<'f, 'g, S: Scheme> Streaming<'f, 'g, S> {
         })
     }
 
-    /// Garbles until `frame` is full, the function ends or it is time to give way; then it goes on
-    /// with the same frame.
+    /// Garbles until `frame` is full, the function ends or it is time to yield. After a yield, the
+    /// caller continues with the same frame.
     fn fill(&mut self, frame: &mut Vec<u8>) -> Filled {
         while self.filled < FRAME_BYTES {
             if self.walk.gives_way() {
@@ -185,7 +186,7 @@ impl<'f, 'g, S: Scheme> Streaming<'f, 'g, S> {
         Filled::Full
     }
 
-    /// The function's outputs, after the last call.
+    /// Returns the function's outputs, after the last call.
     fn finish(mut self) -> Outputs<'f, S::Wire> {
         let (garbler, labels) = (self.garbler, &mut self.labels);
         let constant = |bit| garbler.wire_with_active(labels.next_block(), bit);

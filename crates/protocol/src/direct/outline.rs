@@ -1,4 +1,4 @@
-//! What a run of `direct` sends.
+//! The messages of a run of `direct`.
 
 use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
@@ -11,9 +11,10 @@ use crate::outline::{FunctionSteps, Outline, Parts, WalkedStep, bare, message_by
 use crate::result::{GARBLING_START, decoding, result};
 use crate::setup::{EXTENSION_OTS, extension_bytes};
 
-/// The messages of a run of `function`, over which `walk` went, under `scheme`, in a session that
-/// has its base OTs and ran before: the first message of an `extension` is longer by its
-/// corrections, and the messages of a [refill](crate::setup::SessionOt::refill) are apart.
+/// Returns the messages of a run of `function`, whose steps are `walk`, under `scheme`, in a
+/// session that has its base OTs and has run before. In a new session the first message of an
+/// `extension` is longer by its corrections. The messages of a
+/// [refill](crate::setup::SessionOt::refill) are not included.
 ///
 /// # Errors
 ///
@@ -25,7 +26,7 @@ pub fn outline<S: Scheme>(
     extension: Extension,
 ) -> Result<Outline, Error> {
     check(function)?;
-    // Tables go with a call's segments by weight: by the bytes and the XOR gates.
+    // Tables count with a call's segments by weight: by the bytes and the XOR gates.
     let weights = |component: usize| {
         let program = function.components()[component].program();
         let segments = program.segments().iter().enumerate();

@@ -1,11 +1,11 @@
-//! Spans of calls that other threads garble or evaluate while one sends or receives.
+//! Spans of calls that other threads garble or evaluate while one thread sends or receives.
 //!
-//! Calls are taken in the function's order ([`Values::step_ahead`]), and a span is the next of them
-//! whose arguments are there: enough for a thread, or as many as there are. Tables keep their
-//! order, so that what is sent does not depend on the number of threads. A call may be long, so its
-//! tables pass between threads in pieces.
+//! Calls are taken in the function's order ([`Values::step_ahead`]). A span is the next calls whose
+//! arguments are available: enough work for a thread, or as many as there are. Tables keep their
+//! order, so the messages do not depend on the number of threads. A call may be long, so its tables
+//! pass between threads in pieces.
 //!
-//! Memory: [`window`] spans are there at once, and of each at most [`PIECES`] pieces of about
+//! Memory: at most [`window`] spans exist at once, each with at most [`PIECES`] pieces of about
 //! [`PIECE_BYTES`]: 8 MiB a thread.
 
 use std::collections::VecDeque;
@@ -16,25 +16,26 @@ use tacit_circuit::Program;
 use tacit_function::{Call, Step, Values};
 use zeroize::{Zeroize, Zeroizing};
 
-/// Gates of a span, where an XOR gate counts an eighth: some 40 µs of work, next to which handing
-/// it to a thread is little.
+/// The number of gates in a span, where an XOR gate counts an eighth: some 40 µs of work, compared
+/// with which the cost of passing it to a thread is small.
 const SPAN_GATES: usize = 4096;
 
-/// Bytes of a piece of tables, about: it ends with a whole segment, or with its span.
+/// The approximate size of a piece of tables, in bytes. A piece ends with a whole segment, or with
+/// its span.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
 
-/// Pieces of a span that wait for the other thread.
+/// The number of pieces of a span that may wait for the other thread.
 pub(super) const PIECES: usize = 64;
 
-/// AND gates of a function below which a run is over before threads have started.
+/// The number of AND gates below which a run is over before threads have started.
 pub(super) const LEAST_ANDS: u64 = 1 << 16;
 
-/// Spans that are there at once.
+/// Returns the number of spans that may exist at once.
 pub(super) fn window(threads: usize) -> usize {
     2 * threads
 }
 
-/// A call whose arguments are there.
+/// A call whose arguments are available.
 pub(super) struct SpanCall<'f, W: Zeroize> {
     pub(super) number: u32,
     pub(super) program: &'f Program,
@@ -48,8 +49,8 @@ pub(super) struct Calls<'f, W: Zeroize> {
 }
 
 impl<'f, W: Copy + Default + Zeroize> Calls<'f, W> {
-    /// The next calls whose arguments are there, until they are enough. None where the next step
-    /// waits for a result, or is the end.
+    /// Takes the next calls whose arguments are available, until they are enough for a span.
+    /// Returns `None` if the next step waits for a result, or is the end.
     pub(super) fn next(
         values: &mut Values<'f, W>,
         mut constant: impl FnMut(bool) -> W,
@@ -76,12 +77,12 @@ impl<'f, W: Copy + Default + Zeroize> Calls<'f, W> {
         (!calls.is_empty()).then_some(Self { calls, gates })
     }
 
-    /// Whether handing them to another thread takes about as long as the work.
+    /// Whether passing these calls to another thread takes about as long as the work.
     pub(super) fn is_small(&self) -> bool {
         self.gates < SPAN_GATES
     }
 
-    /// Their segments, in order.
+    /// Returns the segments of these calls, in order.
     pub(super) fn segments(&self) -> Segments<'f> {
         Segments {
             programs: self.calls.iter().map(|call| call.program).collect(),
@@ -90,14 +91,14 @@ impl<'f, W: Copy + Default + Zeroize> Calls<'f, W> {
     }
 }
 
-/// Where a walk over the segments of calls stands.
+/// The position of a walk over the segments of calls.
 pub(super) struct Segments<'f> {
     programs: VecDeque<&'f Program>,
     segment: usize,
 }
 
 impl<'f> Segments<'f> {
-    /// The next segment, if there is one.
+    /// Returns the next segment, if there is one.
     pub(super) fn peek(&mut self) -> Option<(&'f Program, usize)> {
         while let Some(program) = self.programs.front() {
             if self.segment < program.segments().len() {
@@ -109,18 +110,18 @@ impl<'f> Segments<'f> {
         None
     }
 
-    /// Moves past it.
+    /// Moves past the next segment.
     pub(super) fn pass(&mut self) {
         self.segment += 1;
     }
 }
 
-/// Where a thread puts the results of each call, by its number.
+/// The channel into which a thread puts the results of each call, by its number.
 pub(super) type ResultSender<W> = Sender<(u32, Zeroizing<Vec<W>>)>;
-/// Where they come from.
+/// The channel from which the results of each call come.
 pub(super) type ResultReceiver<W> = Receiver<(u32, Zeroizing<Vec<W>>)>;
 
-/// Does all jobs that come, until no more can.
+/// Runs all jobs that come, until no more can come.
 pub(super) fn work_on<J>(queue: &Mutex<Receiver<J>>, mut work: impl FnMut(J)) {
     let next = || {
         let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,21 +1,21 @@
-//! Crosses: correlated OTs that are hashed to masks, without a message.
+//! Crosses: correlated OTs hashed to masks, without a message.
 //!
 //! The OTs of a direction have a sender S, with q and Δ, and a receiver R, with a random choice b
-//! and t = q ⊕ bΔ. A cross of width w takes one OT an instance, and the lowest w bits of its
-//! hashes:
+//! and t = q ⊕ bΔ. A cross of width w takes one OT for each instance, and the lowest w bits of the
+//! OT's hashes:
 //!
 //! ```text
 //! S: r = H(q), α = H(q) ⊕ H(q ⊕ Δ)          R: b, ρ = H(t) = r ⊕ bα
 //! ```
 //!
 //! With d = s ⊕ b from R and e = v ⊕ α from S, s·e ⊕ ρ and r ⊕ d·α are shares of s·v. Each mask is
-//! used once: used twice, it shows the exclusive or of two secrets.
+//! used once: a mask that is used twice reveals the XOR of two secrets.
 //!
 //! H is [`CrossHash`], whose start point is the first 16 bytes of SHA-256("tacit gmw hash 1\0" ‖
 //! tag of the direction).
 //!
-//! **Cost**: two hashes an OT at S, one at R. **Memory**: 2w bits a cross and instance at S, w + 1
-//! at R, from when OTs are made to the step that takes them.
+//! **Cost**: two hashes an OT at S, one at R. **Memory**: 2w bits for each cross and instance at S,
+//! w + 1 at R, from the making of the OTs to the step that takes them.
 
 use core::iter;
 
@@ -32,40 +32,40 @@ use crate::Error;
 use crate::bits::read_block;
 use crate::session::RunTag;
 
-/// Both roles, in order of their numbers.
+/// Both roles, in the order of their numbers.
 pub(super) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// OTs that are hashed at a time: their blocks stay in a cache.
+/// The number of OTs that are hashed at a time: their blocks stay in a cache.
 pub(super) const HASHED_OTS: usize = 1 << 12;
 
-/// The side of a square of bits.
+/// The side of a square of bits that is transposed at once.
 const SIDE: usize = 128;
 
-/// The hash of a direction that has this tag.
+/// Returns the hash of the direction with this tag.
 pub(super) fn hash_of(direction: &RunTag) -> CrossHash {
     let hash = Sha256::new_with_prefix(b"tacit gmw hash 1\0").chain_update(direction.as_bytes());
     CrossHash::new(read_block(&hash.finalize()))
 }
 
-/// Hashed OTs of a direction, in order: a block each, whose lowest bits count.
+/// Hashed OTs of a direction, in order: one block for each, of which the lowest bits are used.
 #[derive(Clone, Copy)]
 pub(super) struct HashedOts<'b> {
-    /// At the OTs' sender r. At the receiver t, of which bit 0, the choice b, counts alone.
+    /// At the OTs' sender, r. At the receiver, t, of which only bit 0, the choice b, is used.
     pub(super) first: &'b [Block],
-    /// At the sender α, at the receiver ρ.
+    /// At the sender, α. At the receiver, ρ.
     pub(super) second: &'b [Block],
 }
 
-/// What takes hashed OTs.
+/// A consumer of hashed OTs.
 pub(super) trait HashedOtSink {
-    /// The number of OTs of `sender`'s direction that it still takes.
+    /// Returns the number of OTs of `sender`'s direction that it still takes.
     fn wants(&self, sender: Role) -> u64;
 
     /// Takes the next OTs of `sender`'s direction, no more than it wants.
     ///
     /// # Errors
     ///
-    /// It can take no more: no OTs are made for it after that.
+    /// It can take no more OTs. No further OTs are made for it.
     fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error>;
 }
 
@@ -105,10 +105,10 @@ pub(super) fn hash_received(
     Ok(())
 }
 
-/// Bits that are put in their places faster one by one than by a square of bits.
+/// The number of bits below which placing them one by one is faster than transposing a square.
 const FEW_BITS: usize = 128;
 
-/// The lowest bits of blocks as rows.
+/// A converter of the lowest bits of blocks into rows.
 pub(super) struct RowWriter {
     square: Zeroizing<Vec<Block>>,
     columns: Zeroizing<Vec<Block>>,
@@ -127,8 +127,8 @@ impl RowWriter {
         }
     }
 
-    /// The lowest `rows` bits of each block, behind each other, and how many that are in all: the
-    /// rows of crosses of one instance.
+    /// Writes the lowest `rows` bits of each block one after the other: the rows of crosses of one
+    /// instance. Returns the words and the number of bits.
     fn columns(&mut self, blocks: &[Block], rows: usize) -> (&[u64], usize) {
         let bits = blocks.len() * rows;
         self.bits.restart(bits as u64);
@@ -141,12 +141,13 @@ impl RowWriter {
         (self.bits.words(), bits)
     }
 
-    /// Gives `put` parts of `rows` rows, bit i of row k from bit k of block i: the row, the number
-    /// of the part's first bit in it, words and how many bits of them count. The others are zero.
+    /// Calls `put` with parts of `rows` rows, in which bit i of row k is bit k of block i. Its
+    /// arguments are the row, the position of the part's first bit in the row, the part's words,
+    /// and the number of bits that count. The other bits are zero.
     ///
     /// # Panics
     ///
-    /// If there are more than [`HASHED_OTS`] blocks.
+    /// Panics if there are more than [`HASHED_OTS`] blocks.
     pub(super) fn write(
         &mut self,
         blocks: &[Block],
@@ -179,13 +180,13 @@ impl RowWriter {
     }
 }
 
-/// Crosses that follow each other and stand in the queues as one.
+/// Consecutive crosses that are stored in the queues as one.
 #[derive(Clone, Copy)]
 struct Shape {
     width: usize,
-    /// OTs of each cross; where the width is 1, of all together.
+    /// The OTs of each cross or, if the width is 1, of all crosses together.
     instances: usize,
-    /// More than 1 only where they have one instance each.
+    /// The number of crosses. It exceeds 1 only if each has one instance.
     crosses: usize,
 }
 
@@ -194,7 +195,8 @@ impl Shape {
         self.instances * self.crosses
     }
 
-    /// Takes the next crosses into this, if the rows of both follow each other as those of one.
+    /// Merges `next` into this shape, if the rows of both can be stored as those of one. Returns
+    /// whether it did.
     fn join(&mut self, next: Self) -> bool {
         let fit = self.ots() + next.ots() <= HASHED_OTS && self.width == next.width;
         if fit && self.width == 1 {
@@ -208,7 +210,7 @@ impl Shape {
     }
 }
 
-/// The crosses of a run whose OTs `sender` sends, in the order of their OTs.
+/// Returns the crosses of a run whose OTs `sender` sends, in the order of their OTs.
 fn shapes(schedule: &Schedule, sender: Role) -> impl Iterator<Item = Shape> + Send + '_ {
     let crosses = schedule.steps().flat_map(move |step| {
         step.at_work.into_iter().flat_map(move |at_work| {
@@ -231,14 +233,14 @@ fn shapes(schedule: &Schedule, sender: Role) -> impl Iterator<Item = Shape> + Se
     })
 }
 
-/// Where a cross begins: the number of its first OT, and of its first bit in both queues.
+/// The start of a cross: the number of its first OT, and of its first bit in both queues.
 #[derive(Clone, Copy, Default)]
 struct Place {
     number: u64,
     bits: [u64; 2],
 }
 
-/// A cross of which some OTs are there.
+/// A cross that has received some of its OTs.
 struct Unfinished {
     shape: Shape,
     bits: [u64; 2],
@@ -247,22 +249,23 @@ struct Unfinished {
 
 /// A party's masks of one direction.
 struct DirectionMasks<'s> {
-    /// Whether the party sends the OTs: it then has a first row for each gate, and else one.
+    /// Whether the party sends the OTs. The sender has a first row for each gate, the receiver one
+    /// in all.
     sends: bool,
     shapes: Box<dyn Iterator<Item = Shape> + Send + 's>,
     unfinished: Option<Unfinished>,
     writer: RowWriter,
     queues: [BitQueue; 2],
-    /// OTs that are still to come, and those that have come.
+    /// The number of OTs that are still to come (`wanted`), and of those that have come (`taken`).
     wanted: u64,
     taken: u64,
-    /// Where the step's crosses begin, and the one that is read next.
+    /// The start of the step's crosses, and of the cross that is read next.
     step: Place,
     next: Place,
 }
 
 impl DirectionMasks<'_> {
-    /// How many rows a cross has in both queues.
+    /// Returns the number of rows of a cross in both queues.
     fn rows(&self, width: usize) -> [usize; 2] {
         [if self.sends { width } else { 1 }, width]
     }
@@ -308,13 +311,13 @@ impl DirectionMasks<'_> {
         })
     }
 
-    /// Goes to the crosses whose OTs have the numbers from this one on.
+    /// Moves to the crosses whose OTs start at this number.
     fn go_to(&mut self, number: u64, ots: u64) {
         if number == self.step.number {
             self.next = self.step;
         }
         assert_eq!(number, self.next.number, "crosses in order");
-        // Without its OTs a cross would have masks of zeros, and open shares as they are.
+        // Without its OTs a cross would have masks of zeros, and would open shares in the clear.
         assert!(number + ots <= self.taken, "the OTs of a cross are there");
     }
 
@@ -349,7 +352,7 @@ impl DirectionMasks<'_> {
         self.next.number += cross.instances as u64;
     }
 
-    /// Wipes what the step before used.
+    /// Wipes what the finished step used.
     fn end_step(&mut self) {
         self.step = self.next;
         for (queue, bits) in self.queues.iter_mut().zip(self.step.bits) {
@@ -358,11 +361,11 @@ impl DirectionMasks<'_> {
     }
 }
 
-/// A party's masks of a run, of both directions, from OTs that are made meanwhile.
+/// A party's masks for both directions of a run, from OTs that are made during the run.
 pub(super) struct MadeMasks<'s>([DirectionMasks<'s>; 2]);
 
 impl<'s> MadeMasks<'s> {
-    /// No mask of a run that follows `schedule`, for the party in `role`.
+    /// Returns empty masks for a run of `schedule` by the party in `role`.
     pub(super) fn new(schedule: &'s Schedule, role: Role) -> Self {
         let wanted = schedule.total_ots();
         Self(ROLES.map(|sender| DirectionMasks {
@@ -378,7 +381,7 @@ impl<'s> MadeMasks<'s> {
         }))
     }
 
-    /// Wipes the masks of the step that is done.
+    /// Wipes the masks of the finished step.
     pub(super) fn end_step(&mut self) {
         self.0.iter_mut().for_each(DirectionMasks::end_step);
     }

@@ -1,11 +1,12 @@
-//! Two directions of correlated OTs, one for each sender, as they serve `gmw` alone.
+//! Two directions of correlated OTs, one for each sender, for `gmw` alone.
 //!
-//! Each has base OTs, a Δ and a [source](tacit_ot::source) of its own, whose OTs are numbered from
-//! 0, with random choices, semi-honest. No Δ outlives its session or lot.
+//! Each direction has its own base OTs, Δ and [source](tacit_ot::source) of semi-honest OTs with
+//! random choices, numbered from 0. No Δ outlives its session or lot.
 //!
-//! A refill moves the messages of both sources in rounds: in each, a party first sends what its two
-//! halves have to send, then it reads what the peer's have sent, of the garbler's direction first.
-//! So both parties work at the same time, and neither sends more than two messages before it reads.
+//! A refill moves the messages of both sources in rounds. In each round a party first sends the
+//! messages of its two halves, and then reads the peer's messages, those of the garbler's direction
+//! first. So both parties work at the same time, and neither sends more than two messages before it
+//! reads.
 
 use core::fmt;
 
@@ -21,26 +22,26 @@ use crate::io::{Io, boxed};
 use crate::session::{RunTag, SessionTag};
 use crate::setup::{EvaluatorSetup, GarblerSetup, Half, OtSettings};
 
-/// OTs that a source is asked for at once, so that few are held as blocks.
+/// The number of OTs that a source is asked for at once, so that few are held as blocks.
 pub(super) const REFILL_PART_OTS: u64 = 1 << 18;
 
-/// What two directions of OTs are made from.
+/// The parameters of two directions of OTs.
 #[derive(Clone, Copy)]
 pub struct DirectionSetup {
-    /// Of this party.
+    /// The role of this party.
     pub role: Role,
-    /// Base OTs and extension; both parties say the same.
+    /// Base OTs and extension; both parties name the same.
     pub settings: OtSettings,
     /// The tags of the directions, by their senders' roles.
     tags: [RunTag; 2],
 }
 
-/// A party's halves of both directions: it sends the OTs of its own and receives the peer's.
+/// A party's halves of both directions: it sends the OTs of one and receives those of the other.
 pub struct Directions {
     role: Role,
     sender: Box<SourceSender>,
     receiver: Box<SourceReceiver>,
-    /// By the senders' roles.
+    /// The hashes of the directions, by their senders' roles.
     hashes: [CrossHash; 2],
 }
 
@@ -51,7 +52,7 @@ impl fmt::Debug for Directions {
 }
 
 impl DirectionSetup {
-    /// The directions of a session, in which the party that connected has `connecting_role`.
+    /// Returns the directions of a session, in which the connecting party has `connecting_role`.
     #[must_use]
     pub fn new(
         session: &SessionTag,
@@ -70,7 +71,7 @@ impl DirectionSetup {
         }
     }
 
-    /// The directions of the lot with this number, from 0, that an order makes for the stock.
+    /// Returns the directions of lot number `lot`, from 0, that an order makes for the stock.
     #[must_use]
     pub fn of_lot(order: &RunTag, lot: u64, role: Role, settings: OtSettings) -> Self {
         Self {
@@ -81,7 +82,7 @@ impl DirectionSetup {
     }
 
     /// Runs the base OTs of both directions, the garbler's first. `seed` is random, secret and used
-    /// for this alone.
+    /// only here.
     ///
     /// # Errors
     ///
@@ -116,14 +117,14 @@ impl DirectionSetup {
 }
 
 impl Directions {
-    /// The party's role.
+    /// Returns the party's role.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The same for runs in which the party has this role: it sends the same OTs as before, which
-    /// are then those of another direction.
+    /// Returns the directions for runs in which the party has this role. The party sends the same
+    /// OTs as before. If the role changes, the directions swap.
     #[must_use]
     pub fn in_role(mut self, role: Role) -> Self {
         if role != self.role {
@@ -133,7 +134,7 @@ impl Directions {
         self
     }
 
-    /// Δ of the OTs that this party sends.
+    /// Returns the Δ of the OTs that this party sends.
     #[cfg(test)]
     pub(super) fn delta(&self) -> tacit_kernels::Block {
         self.sender.delta().to_block()
@@ -147,7 +148,7 @@ impl Directions {
         }
     }
 
-    /// The numbers of the OTs that are next, by their sender.
+    /// Returns the numbers of the next OTs, by their sender.
     pub(super) fn next_numbers(&self) -> [u64; 2] {
         ROLES.map(|sender| {
             if sender == self.role {
@@ -158,7 +159,7 @@ impl Directions {
         })
     }
 
-    /// OTs that were made in all, by their sender.
+    /// Returns the number of OTs made in all, by their sender.
     pub(super) fn made(&self) -> [u64; 2] {
         ROLES.map(|sender| {
             if sender == self.role {
@@ -169,7 +170,7 @@ impl Directions {
         })
     }
 
-    /// Makes OTs until there were this many in all, by their sender, and hashes those that `sink`
+    /// Makes OTs until `totals` were made in all, by their sender, and hashes those that `sink`
     /// wants.
     pub(super) async fn refill(
         &mut self,
@@ -186,13 +187,14 @@ impl Directions {
                 if turn == Turn::Send {
                     let bytes = io.message().len();
                     io.send(messages::refill(sender, bytes))?;
-                    // On its way before the work after it, which is most of the work.
+                    // The message is sent before the work that follows it, which is most of the
+                    // work.
                     io.breathe().await?;
                 }
                 turns[sender as usize] = turn;
             }
             if turns == [Turn::Idle; 2] {
-                // A half may have finished its last OTs in the turn that it has nothing to do in.
+                // A half may have finished its last OTs in the same turn in which it becomes idle.
                 return self.hash_into(sink);
             }
             for sender in ROLES {
@@ -204,7 +206,8 @@ impl Directions {
         }
     }
 
-    /// What the half of a direction does next to make this many OTs in all.
+    /// Returns the next turn of a direction's half towards `total` OTs in all. Writes its message,
+    /// if it sends one.
     fn next_turn(
         &mut self,
         sender: Role,
@@ -222,7 +225,7 @@ impl Directions {
         Ok(half.next(rng, io.message())?)
     }
 
-    /// Hashes the OTs that are made and that `sink` wants.
+    /// Hashes those of the available OTs that `sink` wants.
     pub(super) fn hash_into(&mut self, sink: &mut impl HashedOtSink) -> Result<(), Error> {
         for sender in ROLES {
             let count = self.half(sender).left().min(sink.wants(sender)) as usize;

@@ -1,4 +1,4 @@
-//! How much memory a run takes, without running it.
+//! The memory of a run, computed without running it.
 
 use std::collections::HashSet;
 
@@ -6,20 +6,20 @@ use tacit_circuit::RowProgram;
 use tacit_function::Schedule;
 use tacit_function::schedule::LastRead;
 
-/// Bytes of a row program for a wire of its circuit, and what making the largest one takes besides:
-/// [`tacit_circuit::RowProgram`].
+/// Bytes of a row program for each wire of its circuit, and the additional bytes while the largest
+/// program is made: [`tacit_circuit::RowProgram`].
 const PROGRAM_BYTES: u64 = 12;
 const COMPILING_BYTES: u64 = 25;
-/// Bytes of a schedule for a group, an argument, a run, and a call or element of an input while it
-/// is made: [`Schedule`].
+/// Bytes of a schedule for each group, argument and run, and for each call or input element while
+/// it is made: [`Schedule`].
 const GROUP_BYTES: u64 = 32;
 const ARGUMENT_BYTES: u64 = 20;
 const RUN_BYTES: u64 = 28;
 const CALL_BYTES: u64 = 12;
 
-/// Bytes that a party takes at most for a run of this schedule: the schedule, the rows of groups at
-/// work, values that are still read, the masks of all crosses, and a step's messages. What makes
-/// OTs, and the function itself, are apart.
+/// Returns an upper bound on the bytes that a party needs for a run of this schedule: the schedule,
+/// the rows of active groups, values that are still read, the masks of all crosses, and a step's
+/// messages. It does not include the makers of OTs and the function itself.
 #[must_use]
 pub fn memory_bytes(schedule: &Schedule) -> u64 {
     values(schedule)
@@ -27,7 +27,8 @@ pub fn memory_bytes(schedule: &Schedule) -> u64 {
         .saturating_add(of_schedule(schedule))
 }
 
-/// The most that the rows of groups at work and the values that are still read take at a step.
+/// Returns the largest size of the rows of active groups and the values that are still read, over
+/// all steps.
 fn values(schedule: &Schedule) -> u64 {
     let mut changes: Vec<(u32, i128)> = Vec::new();
     let mut live = |from: u32, until: u32, bytes: u64| {
@@ -59,7 +60,7 @@ fn values(schedule: &Schedule) -> u64 {
             live(group.end(), until.max(group.end()), bits.div_ceil(64) * 8);
         }
     }
-    // What starts at a step is there before what ends at it is let go.
+    // Rows that start at a step are allocated before those that end at it are freed.
     changes.sort_unstable_by_key(|(step, bytes)| (*step, -bytes));
     let mut now = 0_i128;
     let most = changes.iter().map(|(_, bytes)| {
@@ -69,8 +70,8 @@ fn values(schedule: &Schedule) -> u64 {
     u64::try_from(most.max().unwrap_or_default()).unwrap_or(u64::MAX)
 }
 
-/// The masks of all crosses, which may be made before the first step, and the longest messages of a
-/// step, once as bytes and once as words.
+/// Returns the size of the masks of all crosses, which may be made before the first step, and of
+/// the longest messages of a step, once as bytes and once as words.
 fn masks(schedule: &Schedule) -> u64 {
     let (mut opened, mut longest) = ([0_u64; 2], 0);
     for step in schedule.steps() {
@@ -80,8 +81,8 @@ fn masks(schedule: &Schedule) -> u64 {
         longest = step.bits[0].saturating_add(step.bits[1]).max(longest);
     }
     let ots = schedule.total_ots();
-    // A cross of width w opens w bits of its sender and one of its receiver, for each of which the
-    // sender has two bits, and the receiver w bits and one.
+    // A cross of width w opens w bits of its sender and one bit of its receiver. For each of the w
+    // bits the sender holds two bits; the receiver holds w bits and one.
     let sent = |party: usize| opened[party].saturating_sub(ots[1 - party]);
     let of = |party: usize| 2 * sent(party) + sent(1 - party) + ots[1 - party];
     of(0)
@@ -90,7 +91,7 @@ fn masks(schedule: &Schedule) -> u64 {
         .saturating_add(2 * longest.div_ceil(8))
 }
 
-/// The schedule and its programs.
+/// Returns the size of the schedule and its programs.
 fn of_schedule(schedule: &Schedule) -> u64 {
     let (mut known, mut largest, mut bytes) = (HashSet::new(), 0, 0_u64);
     for number in 0..schedule.group_count() {

@@ -6,19 +6,19 @@ use crate::bits::bytes_for;
 use crate::io::Message;
 use crate::message::Kind;
 
-/// Bytes of a step's bits that go in one frame.
+/// The bytes of a step's bits that one frame holds.
 pub const LAYER_FRAME_BYTES: usize = 1 << 20;
 
-/// Bytes before them: the step and the number of the frame.
+/// The bytes before a frame's bits: the step and the number of the frame.
 pub(super) const LAYER_HEADER_BYTES: usize = 8;
 
-/// From both parties at once: a frame of a step's bits, of which this many bytes are left.
+/// From both parties at once: a frame of a step's bits. `left` bytes of them are still to come.
 pub(super) fn layer(left: u64) -> Message {
     let bits = left.min(LAYER_FRAME_BYTES as u64) as usize;
     Message::exactly(Kind::Layer, LAYER_HEADER_BYTES + bits)
 }
 
-/// To the party that gets this many result bits, if there are any: the other one's shares.
+/// To a party that gets `bits` result bits, if there are any: the other party's shares.
 pub(super) fn result(bits: usize) -> Option<Message> {
     (bits > 0).then(|| Message::exactly(Kind::ResultShares, bytes_for(bits)))
 }

@@ -1,4 +1,4 @@
-//! What a run sends, without running it.
+//! The messages of a run, computed without running it.
 
 use tacit_circuit::Role;
 use tacit_function::{Function, Schedule};
@@ -12,28 +12,28 @@ use super::run::check;
 use crate::Error;
 use crate::outline::message_bytes;
 
-/// The messages of a run between two parties who have agreed on it. Arrays have an entry a
+/// The messages of a run between two parties who have agreed on it. Arrays have one entry for each
 /// [`Role`], by its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// Steps: each waits for a message each way, of both parties at once.
+    /// The number of steps. Each waits for one message each way, which both parties send at once.
     pub steps: u32,
-    /// Bits that they open, by who sends them.
+    /// The bits that the steps open, by sender.
     pub opened_bits: [u64; 2],
-    /// OTs that they take, by their sender.
+    /// The OTs that the steps take, by the OTs' sender.
     pub ots: [u64; 2],
-    /// Bytes of the steps' messages by who sends them, headers included.
+    /// The bytes of the steps' messages, by sender, headers included.
     pub layer_bytes: [u64; 2],
-    /// Bytes of refills, by who sends them.
+    /// The bytes of refills, by sender.
     pub refill_bytes: [u64; 2],
-    /// Half round trips of refills.
+    /// The half round trips of refills.
     pub refill_trips: u64,
-    /// Bytes of the shares of the other party's results, by who sends them.
+    /// The bytes of the shares of the other party's results, by sender.
     pub result_bytes: [u64; 2],
 }
 
 impl Outline {
-    /// Bytes in all, by who sends them.
+    /// Returns the bytes of all messages, by sender.
     #[must_use]
     pub fn bytes(&self) -> [u64; 2] {
         ROLES.map(|role| {
@@ -42,7 +42,7 @@ impl Outline {
         })
     }
 
-    /// Half round trips: of refills and steps, and one for the results.
+    /// Returns the half round trips: those of refills and steps, and one for the results.
     #[must_use]
     pub fn trips(&self) -> u64 {
         let results = self.result_bytes != [0, 0];
@@ -50,8 +50,9 @@ impl Outline {
     }
 }
 
-/// The messages of a run of `function`, whose schedule this is, by OTs of an `extension` in a
-/// session that has its base OTs and made none yet; of masks from stock if there is no extension.
+/// Returns the messages of a run of `function` with this schedule. OTs are made by `extension` in a
+/// session that has its base OTs and has made no OTs yet. Without an extension, masks come from
+/// stock.
 ///
 /// # Errors
 ///
@@ -85,7 +86,7 @@ pub fn outline(
     Ok(outline)
 }
 
-/// Bytes of a party's message of a step.
+/// Returns the bytes of a party's message of a step.
 fn layer_bytes(bits: u64) -> u64 {
     let (mut left, mut bytes) = (bits.div_ceil(8), 0);
     while left > 0 {
@@ -98,13 +99,13 @@ fn layer_bytes(bits: u64) -> u64 {
 /// The refills of both directions so far.
 struct Refills {
     extension: Extension,
-    /// By the OTs' sender.
+    /// The number of OTs made, by sender.
     made: [u64; 2],
-    /// Batches of silent OT.
+    /// What each OTs' sender has sent in batches of silent OT.
     sent: [Sent; 2],
 }
 
-/// What an OTs' sender has sent of it.
+/// The bytes and messages that an OTs' sender has sent.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     bytes: u64,
@@ -124,7 +125,7 @@ impl Refills {
         self.made
     }
 
-    /// Adds a refill of this many OTs, by their sender.
+    /// Adds a refill of `counts` OTs, by their sender.
     fn add(&mut self, counts: [u64; 2], outline: &mut Outline) {
         let mut trips = 0;
         for sender in ROLES
@@ -153,7 +154,7 @@ impl Refills {
         Cost::first_refill(self.extension, Security::SemiHonest, count as usize)
     }
 
-    /// The next message of SoftSpoken, from the OTs' receiver.
+    /// Adds the next message of SoftSpoken, from the OTs' receiver.
     fn extend(&mut self, sender: Role, missing: u64, outline: &mut Outline) {
         let count = missing.min(REFILL_PART_OTS).min(MESSAGE_OTS);
         let head = match self.made[sender as usize] {
@@ -165,8 +166,8 @@ impl Refills {
         self.made[sender as usize] += count;
     }
 
-    /// The next batch of silent OT, from the OTs' sender, and before the first one the receiver's
-    /// message.
+    /// Adds the next batch of silent OT, from the OTs' sender. The receiver's message precedes the
+    /// first batch.
     fn batch(&mut self, sender: Role, outline: &mut Outline) {
         let (made, sent) = (self.made[sender as usize], self.sent[sender as usize]);
         if made == 0 {
@@ -174,7 +175,7 @@ impl Refills {
             outline.refill_bytes[sender.other() as usize] += message_bytes(first);
         }
         let cost = self.cost(made + 1);
-        // Two messages for the first batch; each fits in a frame.
+        // The first batch takes two messages; each fits in a frame.
         let headers = (cost.sender_messages - sent.messages) * message_bytes(0);
         outline.refill_bytes[sender as usize] += cost.sender_bytes - sent.bytes + headers;
         self.made[sender as usize] = cost.made;
@@ -185,5 +186,5 @@ impl Refills {
     }
 }
 
-/// OTs of a message of SoftSpoken, as the source has it.
+/// The number of OTs in a message of SoftSpoken, as in the source.
 const MESSAGE_OTS: u64 = crate::setup::EXTENSION_OTS as u64;

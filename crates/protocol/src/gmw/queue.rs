@@ -1,24 +1,24 @@
-//! Bits in order, which are written once, read, and let go.
+//! A queue of bits that are written once, read in order and released.
 
 use std::collections::VecDeque;
 
 use zeroize::Zeroizing;
 
-/// Words that are taken from memory, and given back wiped, at a time.
+/// The number of words that are allocated, and later wiped and freed, at a time.
 const SEGMENT_WORDS: u64 = 1 << 13;
 
-/// Secret bits by number. Those before a number that moves on are wiped.
+/// Secret bits by number. Those before an advancing number are wiped.
 #[derive(Default)]
 pub(super) struct BitQueue {
     segments: VecDeque<Zeroizing<Vec<u64>>>,
-    /// Segments that were let go.
+    /// The number of released segments.
     gone: u64,
-    /// The number after the last bit.
+    /// The number after that of the last bit.
     end: u64,
 }
 
 impl BitQueue {
-    /// Adds this many zeros. Returns the number of the first one.
+    /// Adds `bits` zeros. Returns the number of the first one.
     pub(super) fn add(&mut self, bits: u64) -> u64 {
         let first = self.end;
         self.end += bits;
@@ -30,8 +30,8 @@ impl BitQueue {
         first
     }
 
-    /// Writes the first `bits` bits of `words`, whose other bits are zero, over zeros from number
-    /// `at` on.
+    /// Writes the first `bits` bits of `words`, whose other bits must be zero, over the zeros from
+    /// number `at` on.
     pub(super) fn put(&mut self, at: u64, words: &[u64], bits: usize) {
         let shift = (at % 64) as u32;
         let words = &words[..bits.div_ceil(64)];
@@ -49,18 +49,18 @@ impl BitQueue {
         self.segments[segment][(place % SEGMENT_WORDS) as usize] |= word;
     }
 
-    /// Copies the bits from number `at` on into words that begin with them; behind the last one
-    /// they may have more.
+    /// Copies the bits from number `at` on to the start of `into`. The last word may contain
+    /// further bits.
     pub(super) fn read(&self, at: u64, bits: usize, into: &mut [u64]) {
         let shift = (at % 64) as u32;
         let into = &mut into[..bits.div_ceil(64)];
         for (place, into) in (at / 64..).zip(into) {
-            // A shift by 64 in two steps.
+            // This is a shift by 64 − `shift` in two steps.
             *into = self.get(place) >> shift | self.get(place + 1) << 1 << (63 - shift);
         }
     }
 
-    /// A word; behind the last one it is zero.
+    /// Returns a word, which is zero after the last one.
     fn get(&self, place: u64) -> u64 {
         let segment = self
             .segments
@@ -68,7 +68,7 @@ impl BitQueue {
         segment.map_or(0, |words| words[(place % SEGMENT_WORDS) as usize])
     }
 
-    /// Wipes whole segments before this number, which are not read any more.
+    /// Wipes the whole segments before number `before`, which are no longer read.
     pub(super) fn release(&mut self, before: u64) {
         while self.gone < before / (64 * SEGMENT_WORDS) && self.segments.pop_front().is_some() {
             self.gone += 1;

@@ -1,16 +1,19 @@
-//! What a party of `gmw` computes between messages: its shares, as rows for many calls at once.
+//! The computation of a party of `gmw` between messages, on its shares as rows for many calls at
+//! once.
 //!
-//! [`Rows`] walks a [`Schedule`]: it takes the arguments of the groups that start, does their local
-//! operations, says what a step opens, takes what the peer opens, and keeps results as long as they
-//! are read. It knows no OT: masks come by [`CrossMasks`], and the peer's bits as bytes.
+//! [`Rows`] walks through a [`Schedule`]: it takes the arguments of the groups that start, performs
+//! their local operations, returns the bits that a step opens, takes the bits that the peer opens,
+//! and keeps results as long as they are read. It does not know OTs: masks come from
+//! [`CrossMasks`], and the peer's bits as bytes.
 //!
-//! A *row* is a wire's shares in a group, bit i for instance i, in 64-bit words. Results are kept
-//! as *blocks*: their rows behind each other without gaps, bit by bit, so that memory is what is
-//! live. What both parties do is the same but for shares: no branch and no index depends on one.
+//! A *row* holds the shares of a wire in a group, bit i for instance i, in 64-bit words. Results
+//! are kept as *blocks*: their rows one after the other, bit by bit without gaps, so that memory is
+//! proportional to the live values. Both parties perform the same operations apart from their
+//! shares: no branch and no index depends on a share.
 //!
 //! **Cost** of an AND of shared bits: seven rows are read and one is written, in word operations.
-//! **Memory**: a bit for each value from when it is there to the last step that reads any of its
-//! group, and a row for each live wire of the groups at work.
+//! **Memory**: a bit for each value, from its computation to the last step that reads any value of
+//! its group, and a row for each live wire of the active groups.
 
 mod bits;
 mod group;
@@ -32,37 +35,37 @@ use bits::words_of_bytes;
 use group::{GroupRows, OpenedStep};
 use store::Store;
 
-/// The OTs of a cross of a group, one for each instance.
+/// The OTs of a cross of a group, one OT for each instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossOts {
-    /// The OTs' sender, whose direction numbers them.
+    /// The OTs' sender, whose direction numbers the OTs.
     pub sender: Role,
-    /// The first one's number in its direction.
+    /// The number of the first OT in its direction.
     pub number: u64,
-    /// The first one's number among those of its direction that crosses of its kind take: with one
-    /// gate, or with more.
+    /// The number of the first OT among those OTs of its direction that crosses of the same kind
+    /// take. The kinds are crosses with one gate and crosses with more.
     pub number_of_kind: u64,
-    /// Number of OTs.
+    /// The number of OTs.
     pub instances: usize,
-    /// Gates of the cross.
+    /// The number of gates of the cross.
     pub width: usize,
 }
 
-/// Hashed correlated OTs, as rows: ⌈instances / 64⌉ words each, bit i of a row for the OT
-/// `number` + i. Bits behind the last instance may be anything.
+/// Hashed correlated OTs as rows of ⌈instances / 64⌉ words. Bit i of a row belongs to OT `number` +
+/// i. Bits after the last instance may have any value.
 pub trait CrossMasks {
-    /// Writes the rows of a cross. At the OTs' sender `first` has a row r for each gate and
-    /// `second` a row α for each. At the receiver `first` is the row of choices b, and `second` has
-    /// a row ρ for each gate.
+    /// Writes the rows of a cross. At the OTs' sender, `first` gets a row r and `second` a row α
+    /// for each gate. At the receiver, `first` gets the row of choices b, and `second` a row ρ for
+    /// each gate.
     ///
-    /// It is asked for each cross of a step in order, by [`Rows::open`], and again by
-    /// [`Rows::absorb`], and answers the same. For groups of at most 64 calls
-    /// [`packed_rows`](Self::packed_rows) is asked.
+    /// [`Rows::open`] calls it for each cross of a step, in order. [`Rows::absorb`] calls it again
+    /// for the same crosses and must get the same rows. For groups of at most 64 calls,
+    /// [`packed_rows`](Self::packed_rows) is called instead.
     fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]);
 
-    /// Appends the rows of all crosses of a layer that have one sender, `instances` bits each and
-    /// without gaps, for a group of at most 64 calls; as [`rows`](Self::rows) gives them one by
-    /// one, and asked for in its place.
+    /// Appends the rows of all crosses of a layer that have the same sender, `instances` bits each
+    /// and without gaps, for a group of at most 64 calls. The rows are those that
+    /// [`rows`](Self::rows) writes one by one.
     fn packed_rows(
         &mut self,
         crosses: &LayerCrosses<'_>,
@@ -85,30 +88,31 @@ pub trait CrossMasks {
     }
 }
 
-/// The crosses of a layer of a group whose OTs have one sender.
+/// The crosses of a layer of a group whose OTs have the same sender.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerCrosses<'p> {
-    /// The OTs' sender, whose direction numbers them.
+    /// The OTs' sender, whose direction numbers the OTs.
     pub sender: Role,
     /// Whether this party is the sender.
     pub sends: bool,
-    /// The first OT's number in its direction.
+    /// The number of the first OT in its direction.
     pub number: u64,
-    /// The number of narrow OTs of the direction before it.
+    /// The number of narrow OTs of the direction before the first OT.
     pub narrow_before: u64,
-    /// Instances of the group, at most 64.
+    /// The number of instances of the group, at most 64.
     pub instances: usize,
-    /// Number of crosses.
+    /// The number of crosses.
     pub crosses: u64,
-    /// Gates of all crosses together.
+    /// The number of gates of all crosses together.
     pub gates: u64,
     program: &'p RowProgram,
     layer: u32,
 }
 
 impl<'p> LayerCrosses<'p> {
-    /// Those of a layer of a program, whose OTs are sent by this party or the other. `before` are
-    /// the direction's OTs before them, and of these the narrow ones.
+    /// Returns the crosses of a layer of a program. `sends` says whether this party sends their
+    /// OTs. `before` has the number of earlier OTs of the direction, and the number of narrow ones
+    /// among these.
     pub(in crate::gmw) fn of(
         (program, layer): (&'p RowProgram, u32),
         (sender, sends): (Role, bool),
@@ -123,21 +127,21 @@ impl<'p> LayerCrosses<'p> {
             narrow_before: before[1],
             instances,
             crosses: outline.ots[sender as usize],
-            // It opens a bit for each gate, and one for each cross that it chooses.
+            // The sender opens a bit for each gate, and one for each cross that it chooses.
             gates: outline.opened_bits[sender as usize] - outline.ots[sender.other() as usize],
             program,
             layer,
         }
     }
 
-    /// Rows that are written first and second.
+    /// Returns the number of first rows and the number of second rows.
     #[must_use]
     pub fn rows(&self) -> [u64; 2] {
         let first = if self.sends { self.gates } else { self.crosses };
         [first, self.gates]
     }
 
-    /// The crosses, in order.
+    /// Returns the crosses, in order.
     pub fn each(&self) -> impl Iterator<Item = CrossOts> + '_ {
         let chooser = self.sender.other() as usize;
         let widths = self.program.pieces(self.layer);
@@ -164,11 +168,11 @@ pub struct Rows<'s> {
     role: Role,
     steps: Steps<'s>,
     step: Option<StepWork>,
-    /// Narrow OTs that the steps before use, by their sender.
+    /// The narrow OTs that earlier steps used, by their sender.
     narrow_ots: [u64; 2],
-    /// Groups that have not started, in the order in which they do.
+    /// The groups that have not started, in the order of their starts.
     starts: Peekable<Box<dyn Iterator<Item = u32> + Send + 's>>,
-    /// Groups at work, in the order of the step's.
+    /// The active groups, in the same order as the step's.
     at_work: Vec<(u32, GroupRows)>,
     store: Store<'s>,
 }
@@ -183,9 +187,9 @@ impl fmt::Debug for Rows<'_> {
 }
 
 impl<'s> Rows<'s> {
-    /// Before the first step. `share` is asked for this party's share of each bit of each input, in
-    /// port order, with the input's number, but for inputs that only the other party owns: of a
-    /// public input it is the value.
+    /// Returns the rows before the first step. `share` is called with an input's number for this
+    /// party's share of each bit of that input, in port order. It is not called for inputs that
+    /// only the other party owns. The share of a public input is its value.
     #[must_use]
     pub fn new(schedule: &'s Schedule, role: Role, share: impl FnMut(usize) -> bool) -> Self {
         let starts: Box<dyn Iterator<Item = u32> + Send + 's> =
@@ -205,17 +209,17 @@ impl<'s> Rows<'s> {
         rows
     }
 
-    /// The step that comes, or nothing after the last one.
+    /// Returns the next step, or `None` after the last one.
     #[must_use]
     pub fn step(&self) -> Option<&StepWork> {
         self.step.as_ref()
     }
 
-    /// This party's bits of the step, eight a byte, least significant first.
+    /// Returns this party's bits of the step, eight to a byte, least significant first.
     ///
     /// # Panics
     ///
-    /// After the last step.
+    /// Panics after the last step.
     #[must_use]
     pub fn open(&self, masks: &mut impl CrossMasks) -> Vec<u8> {
         let step = self.step.as_ref().expect("a step that comes");
@@ -228,11 +232,12 @@ impl<'s> Rows<'s> {
         out.into_bytes()
     }
 
-    /// Takes the peer's bits of the step and moves on to the next one.
+    /// Takes the peer's bits of the step and moves on to the next step.
     ///
     /// # Panics
     ///
-    /// After the last step, and if there are not ⌈bits / 8⌉ bytes of the step's bits from the peer.
+    /// Panics after the last step, or if `peer` does not have the ⌈bits / 8⌉ bytes of the step's
+    /// bits.
     pub fn absorb(&mut self, masks: &mut impl CrossMasks, peer: &[u8]) {
         let step = self.step.take().expect("a step that comes");
         let bits = step.bits[self.role.other() as usize];
@@ -278,11 +283,12 @@ impl<'s> Rows<'s> {
         self.store.release(step);
     }
 
-    /// This party's shares of the results of `to`, in port order; a public bit is the garbler's.
+    /// Returns this party's shares of the results `outputs`, in port order. The garbler's share of
+    /// a public bit is the bit.
     ///
     /// # Panics
     ///
-    /// Before the last step is done.
+    /// Panics before the last step is done.
     #[must_use]
     pub fn results(&self, outputs: impl IntoIterator<Item = usize>) -> Zeroizing<Vec<bool>> {
         assert!(self.step.is_none(), "all steps are done");

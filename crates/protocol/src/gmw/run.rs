@@ -1,4 +1,4 @@
-//! A run: refills and layers in turn, then the results.
+//! A run: refills and layers in turn, followed by the results.
 
 use tacit_circuit::Role;
 use tacit_function::schedule::StepWork;
@@ -18,9 +18,9 @@ use crate::message::Kind;
 use crate::party::Progress;
 use crate::{Error, Misbehaviour};
 
-/// Frames of a step that a party sends before it waits for the first of the peer's, and by which it
-/// is ahead of what it has read from then on. With their headers they take less than 8 MiB, which a
-/// wire has to take in while it sends.
+/// The number of frames of a step that a party sends before it waits for the peer's first frame.
+/// From then on it stays ahead of its reading by this number. With their headers the frames take
+/// less than 8 MiB, which a wire must be able to buffer.
 pub const FRAMES_AHEAD: usize = 7;
 
 /// A run on which both parties have agreed.
@@ -28,26 +28,26 @@ pub const FRAMES_AHEAD: usize = 7;
 pub struct Run<'f> {
     /// The function, without saved values.
     pub function: &'f Function,
-    /// Its schedule.
+    /// The function's schedule.
     pub schedule: &'f Schedule,
 }
 
-/// Where a run's masks come from.
+/// The source of a run's masks.
 trait MaskSource: CrossMasks {
-    /// Sees to it that the masks of a step are there.
+    /// Ensures that the masks of a step are available.
     async fn before(&mut self, io: &mut Io<'_>, step: &StepWork) -> Result<(), Error>;
 
-    /// The step is done.
+    /// Called when the step is done.
     fn after(&mut self);
 }
 
-/// Masks of OTs that are made meanwhile.
+/// Masks of OTs that are made during the run.
 struct Making<'r, 's> {
     schedule: &'s Schedule,
     directions: &'r mut Directions,
     /// The numbers of the run's first OTs, by their sender.
     first: [u64; 2],
-    /// In a box, so that it is never moved.
+    /// Boxed, so that it is never moved.
     rng: Box<Prg>,
     masks: MadeMasks<'s>,
 }
@@ -75,7 +75,7 @@ impl MaskSource for Making<'_, '_> {
         let totals = ROLES.map(|sender| made[sender as usize] + refill[sender as usize]);
         let (directions, masks) = (&mut *self.directions, &mut self.masks);
         if refill == [0, 0] {
-            // What an earlier run left may do.
+            // The OTs left by an earlier run may be enough.
             return directions.hash_into(masks);
         }
         boxed(|| directions.refill(io, totals, &mut self.rng, masks)).await
@@ -97,14 +97,14 @@ impl MaskSource for StockedCrosses {
 }
 
 impl Run<'_> {
-    /// The party's side of the run, whose OTs `directions` make: its output bits, in port order.
-    /// `shares` are its input bits in port order, and where the schedule has shared or public
-    /// inputs its shares of them. `seed` is random, secret and used for this run alone.
+    /// Runs a party's side with OTs from `directions`, and returns its output bits, in port order.
+    /// `shares` are the party's input bits in port order; of shared and public inputs of the
+    /// schedule they are its shares. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `shares` are not as many as the schedule asks of the party, the function has saved values,
-    /// the peer misbehaves, or the wire fails. `directions` are then of no more use.
+    /// The number of `shares` is not what the schedule takes from the party, the function has saved
+    /// values, the peer misbehaves, or the wire fails. `directions` must not be used afterwards.
     pub async fn run(
         self,
         io: &mut Io<'_>,
@@ -123,11 +123,11 @@ impl Run<'_> {
         boxed(|| self.run_by(io, role, shares, making)).await
     }
 
-    /// [`run`](Self::run) by masks from stock, which are then spent.
+    /// Runs a party's side as [`run`](Self::run) does, with masks from stock, which are then spent.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// Those of [`run`](Self::run).
     pub async fn run_stocked(
         self,
         io: &mut Io<'_>,
@@ -158,7 +158,7 @@ impl Run<'_> {
         self.results(io, role, &rows).await
     }
 
-    /// The party's rows before the first step.
+    /// Returns the party's rows before the first step.
     fn rows(&self, role: Role, shares: &[bool]) -> Result<Rows<'_>, Error> {
         check(self.function)?;
         let inputs = self.schedule.inputs().iter();
@@ -173,7 +173,7 @@ impl Run<'_> {
         }))
     }
 
-    /// How far a party is before this step: gates are counted by their OTs.
+    /// Returns the progress of a party before this step. Gates are counted by their OTs.
     fn progress(&self, step: &StepWork) -> Progress {
         Progress {
             done_ands: step.ots_before.iter().sum(),
@@ -181,7 +181,7 @@ impl Run<'_> {
         }
     }
 
-    /// Sends the shares of the peer's results, and adds those of the own ones.
+    /// Sends the shares of the peer's results, and adds the peer's shares of its own results.
     async fn results(
         &self,
         io: &mut Io<'_>,
@@ -215,16 +215,16 @@ impl Run<'_> {
     }
 }
 
-/// Bits of a result that a party sends before it has read the peer's: a wire takes in 8 MiB.
+/// The number of result bits that a party sends before it reads the peer's: a wire buffers 8 MiB.
 const MOST_BITS_AHEAD: usize = 1 << 26;
 
-/// Whether a party receives its result before it sends the peer's: one of two does where neither
-/// wire would take in what both send.
+/// Returns whether a party receives its result before it sends the peer's. One party does so if
+/// neither wire could buffer what both send.
 fn receives_first(role: Role, bits: [usize; 2]) -> bool {
     role == Role::Evaluator && bits.iter().all(|bits| *bits > MOST_BITS_AHEAD)
 }
 
-/// Sends the peer the shares of its result, if it has one.
+/// Sends the shares of the peer's result, if it has one.
 fn send_result(io: &mut Io<'_>, shares: &[bool]) -> Result<(), Error> {
     let Some(message) = messages::result(shares.len()) else {
         return Ok(());
@@ -234,7 +234,7 @@ fn send_result(io: &mut Io<'_>, shares: &[bool]) -> Result<(), Error> {
     io.send(message)
 }
 
-/// Checks that `gmw` can run `function`: it keeps nothing from one run to the next.
+/// Checks that `gmw` can run `function`, which must not save or load values.
 ///
 /// # Errors
 ///
@@ -243,7 +243,7 @@ pub fn check(function: &Function) -> Result<(), Error> {
     check_without_values(function, "gmw")
 }
 
-/// Sends the party's bytes of a step, and receives the peer's, which hold this many bits.
+/// Sends the party's bytes of a step, and receives the peer's, which hold `bits` bits.
 pub(super) async fn exchange(
     io: &mut Io<'_>,
     step: u32,
@@ -271,7 +271,7 @@ pub(super) async fn exchange(
     Err(invalid("padding"))
 }
 
-/// Sends the frame with this number of a step's bytes.
+/// Sends frame number `number` of a step's bytes.
 fn send_frame(io: &mut Io<'_>, [step, number]: [u32; 2], bytes: &[u8]) -> Result<(), Error> {
     let rest = &bytes[number as usize * LAYER_FRAME_BYTES..];
     let message = messages::layer(rest.len() as u64);
@@ -283,7 +283,7 @@ fn send_frame(io: &mut Io<'_>, [step, number]: [u32; 2], bytes: &[u8]) -> Result
     io.send(message)
 }
 
-/// The bits in the peer's frame with this number of a step.
+/// Returns the bits in the peer's frame number `number` of a step.
 fn frame_bits(frame: &[u8], [step, number]: [u32; 2]) -> Result<&[u8], Error> {
     let (header, bits) = frame.split_at(LAYER_HEADER_BYTES);
     if header[..4] != step.to_le_bytes() {

@@ -1,18 +1,20 @@
-//! Crosses that are made ahead, in blocks, and know no function.
+//! Crosses that are made ahead, in blocks, for any function.
 //!
-//! A *narrow* cross has one gate, a *wide* one up to 128. A block of a direction holds, at each
-//! party, of each of its crosses in order of their OTs (bits from the lowest of each byte on):
+//! A *narrow* cross has one gate, a *wide* one up to 128. At each party, a block of a direction
+//! holds the following for each of its crosses, in the order of their OTs (bits from the lowest of
+//! each byte on):
 //!
 //! | kind | crosses | at the OTs' sender | at their receiver |
 //! |---|---|---|---|
 //! | narrow | 2^16 | 8 KiB of r, 8 KiB of α | 8 KiB of b, 8 KiB of ρ |
 //! | wide | 4,096 | 64 KiB of H(q), 64 KiB of H(q ⊕ Δ) | 512 bytes of b, 64 KiB of H(t) |
 //!
-//! Of a wide cross with w gates the first w bits of each hash serve. No Δ, q or t is kept. A run
-//! takes all crosses from blocks or none: those of width 1 from narrow ones, others from wide ones,
-//! each kind in order, from whole blocks. What is left of a block is lost. A cross that is used
-//! twice shows the exclusive or of two secrets; so a [`CrossBlock`] cannot be copied, and a run
-//! consumes it. Who keeps blocks records durably that they are spent before the first step.
+//! A wide cross with w gates uses the first w bits of each hash. No Δ, q or t is kept. A run takes
+//! either all of its crosses from blocks or none. It takes those of width 1 from narrow blocks and
+//! the others from wide ones, each kind in order and from whole blocks. The rest of a block is
+//! lost. A cross that is used twice reveals the XOR of two secrets. Therefore a [`CrossBlock`]
+//! cannot be copied, and a run consumes it. The owner of the blocks records durably, before the
+//! first step, that they are spent.
 
 use core::fmt;
 
@@ -29,20 +31,20 @@ use crate::Error;
 use crate::bits::{append_blocks, bit, read_block};
 use crate::io::{Io, boxed};
 
-/// Kinds of crosses in stock.
+/// The kinds of crosses in stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CrossKind {
-    /// Of one gate.
+    /// Crosses with one gate.
     Narrow,
-    /// Of up to 128 gates.
+    /// Crosses with up to 128 gates.
     Wide,
 }
 
 impl CrossKind {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Narrow, Self::Wide];
 
-    /// Crosses in a block.
+    /// Returns the number of crosses in a block.
     #[must_use]
     pub const fn crosses(self) -> usize {
         match self {
@@ -51,7 +53,7 @@ impl CrossKind {
         }
     }
 
-    /// Bytes of a block at the party that sends the OTs, or at the other one.
+    /// Returns the bytes of a block at the party that sends the OTs (`sends`), or at the other one.
     #[must_use]
     pub const fn bytes(self, sends: bool) -> usize {
         let crosses = self.crosses();
@@ -77,12 +79,12 @@ impl fmt::Debug for CrossBlock {
 }
 
 impl CrossBlock {
-    /// The block of this kind that was kept as `bytes`, by the party that sent its OTs or by the
-    /// other one.
+    /// Returns the block of this kind that was stored as `bytes`. `sends` says whether this party
+    /// sent its OTs.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedMaterial`] if there are not [`CrossKind::bytes`].
+    /// [`Error::DamagedMaterial`] if the length is not [`CrossKind::bytes`].
     pub fn from_bytes(
         kind: CrossKind,
         sends: bool,
@@ -97,14 +99,15 @@ impl CrossBlock {
         Err(Error::DamagedMaterial(what))
     }
 
-    /// Its bytes, to be kept.
+    /// Returns the block's bytes, for storage.
     #[must_use]
     pub fn into_bytes(self) -> Zeroizing<Vec<u8>> {
         self.bytes
     }
 }
 
-/// How many blocks of each kind a run takes, or a preparation makes, by the OTs' sender.
+/// The number of blocks of each kind that a run takes, or that a preparation makes, by the OTs'
+/// sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrossDemand {
     /// Blocks of narrow crosses.
@@ -114,7 +117,7 @@ pub struct CrossDemand {
 }
 
 impl CrossDemand {
-    /// What a run with this schedule takes.
+    /// Returns the demand of a run with this schedule.
     #[must_use]
     pub fn of(schedule: &Schedule) -> Self {
         let (mut narrow, mut wide) = ([0; 2], [0; 2]);
@@ -131,7 +134,7 @@ impl CrossDemand {
         }
     }
 
-    /// Blocks of one kind and direction.
+    /// Returns the number of blocks of one kind and direction.
     #[must_use]
     pub fn blocks(&self, kind: CrossKind, sender: Role) -> u64 {
         match kind {
@@ -141,21 +144,21 @@ impl CrossDemand {
     }
 }
 
-/// Wide crosses of a direction: of each the hashes, or at the OTs' receiver b and a hash.
+/// Wide crosses of a direction: two hashes of each or, at the OTs' receiver, b and one hash.
 #[derive(Default)]
 struct WideCrosses {
     first: Zeroizing<Vec<Block>>,
     second: Zeroizing<Vec<Block>>,
 }
 
-/// A party's masks of a run, from blocks.
+/// A party's masks for a run, from blocks.
 pub struct StockedCrosses {
     role: Role,
-    /// By the OTs' sender: r and α, or b and ρ.
+    /// Narrow crosses by the OTs' sender: r and α, or b and ρ.
     narrow: [[BitQueue; 2]; 2],
     wide: [WideCrosses; 2],
     writer: RowWriter,
-    /// Narrow crosses that were read, by the OTs' sender.
+    /// The number of narrow crosses that were read, by the OTs' sender.
     read: [u64; 2],
 }
 
@@ -166,8 +169,8 @@ impl fmt::Debug for StockedCrosses {
 }
 
 impl StockedCrosses {
-    /// The masks of a run with this schedule, of the party in `role`. `next` gives the blocks that
-    /// [`CrossDemand::of`] asks for, of one kind and OTs' sender after the other.
+    /// Returns the masks for a run with this schedule by the party in `role`. `next` returns the
+    /// blocks of [`CrossDemand::of`], one kind and one sender after the other.
     ///
     /// # Errors
     ///
@@ -189,7 +192,8 @@ impl StockedCrosses {
             for kind in CrossKind::ALL {
                 let count = demand.blocks(kind, sender) as usize;
                 if kind == CrossKind::Wide {
-                    // Room for all, so that nothing is moved and left behind.
+                    // Reserve room for all blocks, so that nothing is moved and left behind
+                    // unwiped.
                     let room = || Zeroizing::new(Vec::with_capacity(count * kind.crosses()));
                     let (first, second) = (room(), room());
                     crosses.wide[sender as usize] = WideCrosses { first, second };
@@ -239,12 +243,12 @@ impl StockedCrosses {
         }
     }
 
-    /// The party's role.
+    /// Returns the party's role.
     pub(super) fn role(&self) -> Role {
         self.role
     }
 
-    /// Wipes narrow crosses that the steps so far have used.
+    /// Wipes the narrow crosses that the steps so far have used.
     pub(super) fn end_step(&mut self) {
         for (queues, read) in self.narrow.iter_mut().zip(self.read) {
             queues.iter_mut().for_each(|queue| queue.release(read));
@@ -289,13 +293,13 @@ impl CrossMasks for StockedCrosses {
     }
 }
 
-/// Makes blocks of crosses for the stock, this party's half. `directions` serve nothing else and
-/// are gone afterwards, with their Δs: each lot has its own. `keep` gets each block with its kind
-/// and the sender of its OTs. `seed` is random, secret and used for this alone.
+/// Makes this party's half of blocks of crosses for the stock. `directions` are fresh, serve
+/// nothing else and are dropped afterwards with their Δs: each lot has its own. `keep` gets each
+/// block with its kind and the sender of its OTs. `seed` is random, secret and used only here.
 ///
 /// # Errors
 ///
-/// Those of `keep`; the peer misbehaves, the base OTs are used up, or the wire fails.
+/// `keep` returns an error, the peer misbehaves, the base OTs are used up, or the wire fails.
 pub async fn prepare(
     io: &mut Io<'_>,
     mut directions: Directions,
@@ -316,16 +320,16 @@ pub async fn prepare(
 #[derive(Default)]
 struct OpenBlock {
     filled: usize,
-    /// Choices, or bits of r, and bits of the second row.
+    /// Choices or bits of r, and bits of the second row.
     bits: [BitQueue; 2],
-    /// Blocks of both hashes.
+    /// The bytes of both hashes.
     hashes: [Zeroizing<Vec<u8>>; 2],
 }
 
-/// Turns hashed OTs into blocks: of each direction first the narrow ones.
+/// A converter of hashed OTs into blocks, in each direction first the narrow ones.
 struct BlockMaker<K> {
     role: Role,
-    /// Blocks of each kind that are still to be made, by the OTs' sender.
+    /// The number of blocks of each kind that are still to be made, by the OTs' sender.
     left: [[u64; 2]; 2],
     open: [OpenBlock; 2],
     writer: RowWriter,
@@ -344,7 +348,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
         }
     }
 
-    /// The kind of the block that is being filled.
+    /// Returns the kind of the block that is being filled.
     fn kind(&self, sender: Role) -> CrossKind {
         match self.left[sender as usize] {
             [0, _] => CrossKind::Wide,
@@ -371,7 +375,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
                 bytes.reserve_exact(kind.crosses() * Block::BYTES);
             }
             if of == 1 && sends {
-                // What is kept is the hash itself, not its difference from the other one.
+                // The block keeps the second hash itself, not its XOR with the first one.
                 let pairs = ots.first.iter().zip(ots.second);
                 pairs.for_each(|(zero, alpha)| append_blocks(bytes, &[*zero ^ *alpha]));
             } else {
@@ -381,7 +385,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
         open.filled += ots.first.len();
     }
 
-    /// Hands over the block of this kind, which is full.
+    /// Passes the full block of this kind to `keep`.
     fn finish(&mut self, sender: Role, kind: CrossKind) -> Result<(), Error> {
         let open = std::mem::take(&mut self.open[sender as usize]);
         self.left[sender as usize][kind as usize] -= 1;

@@ -35,7 +35,7 @@ fn seed(number: u8) -> Zeroizing<[u8; 32]> {
     Zeroizing::new([number; 32])
 }
 
-/// Both parties' seeds of a run, which serve no other.
+/// Returns both parties' seeds for a run. No other run gets the same ones.
 fn fresh_seeds() -> [Zeroizing<[u8; 32]>; 2] {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +46,7 @@ fn fresh_seeds() -> [Zeroizing<[u8; 32]>; 2] {
     })
 }
 
-/// Both parties' directions, made from these seeds.
+/// Returns both parties' directions, made from these seeds.
 fn directions_of(extension: Extension, base: BaseOt, seeds: [u8; 2]) -> [Directions; 2] {
     let settings = OtSettings {
         base,
@@ -63,7 +63,7 @@ fn directions_of(extension: Extension, base: BaseOt, seeds: [u8; 2]) -> [Directi
     [garbler, evaluator]
 }
 
-/// Directions that were used before, or new ones: base OTs take their time.
+/// Calls `work` with directions that were used before, or with new ones: base OTs are slow.
 fn with_directions<T>(work: impl FnOnce(&mut [Directions; 2]) -> T) -> T {
     static MADE: Mutex<Vec<[Directions; 2]>> = Mutex::new(Vec::new());
     let kept = MADE.lock().expect("no test panics here").pop();
@@ -74,7 +74,7 @@ fn with_directions<T>(work: impl FnOnce(&mut [Directions; 2]) -> T) -> T {
     done
 }
 
-/// A function, the owners of its inputs, and limits of its schedule.
+/// A function, the owners of its inputs, and the limits of its schedule.
 struct Case {
     function: Function,
     owners: Vec<Owners>,
@@ -82,7 +82,7 @@ struct Case {
 }
 
 impl Case {
-    /// Of a function whose inputs are their owners'.
+    /// Returns a function whose inputs belong to the owners of their ports.
     fn of(function: Function) -> Self {
         let inputs = function.inputs().iter();
         Self {
@@ -96,7 +96,7 @@ impl Case {
         Schedule::new(&self.function, &self.owners, self.limits).expect("a schedule")
     }
 
-    /// Random input bits, and each party's shares of them.
+    /// Returns random input bits, and each party's shares of them.
     fn inputs(&self, prg: &mut Prg) -> (Vec<bool>, [Vec<bool>; 2]) {
         let (mut clear, mut shares) = (Vec::new(), [Vec::new(), Vec::new()]);
         for (input, owners) in self.function.inputs().iter().zip(&self.owners) {
@@ -121,7 +121,7 @@ impl Case {
         (clear, shares)
     }
 
-    /// What each party gets, of all results in the clear.
+    /// Returns each party's results, computed in the clear.
     fn results(&self, clear: &[bool]) -> [Vec<bool>; 2] {
         let all = self.function.evaluate(clear);
         ROLES.map(|role| {
@@ -141,7 +141,7 @@ impl Case {
 
 type Bits = Zeroizing<Vec<bool>>;
 
-/// Runs both parties, of whose messages each passes `on_its_way`.
+/// Runs both parties. `on_its_way` may change each message.
 fn run_tampered(
     case: &Case,
     shares: &[Vec<bool>; 2],
@@ -164,10 +164,10 @@ fn run_tampered(
     )
 }
 
-/// What honest parties sent: who, the kind and the payload.
+/// The messages of honest parties: sender, kind and payload.
 type Messages = Vec<(usize, Kind, Vec<u8>)>;
 
-/// Runs honest parties and compares what they get with the function in the clear.
+/// Runs honest parties and compares their results with the function in the clear.
 fn run_honest(
     case: &Case,
     (clear, shares): &(Vec<bool>, [Vec<bool>; 2]),

@@ -1,4 +1,4 @@
-//! Scripts of one process against each other, polled in turn.
+//! Scripts of several parties in one process, polled in turn.
 
 use core::cell::RefCell;
 use core::mem;
@@ -12,30 +12,30 @@ use crate::Error;
 use crate::message::Kind;
 use crate::party::{OnlyPeer, Peer, PeerName, Progress, admit};
 
-/// A message on its way in memory: the byte of its kind, and its payload.
+/// A message in transit in memory: the byte of its kind, and its payload.
 pub type Sent = (u8, Vec<u8>);
 
-/// What happens to a message on its way. It is called with the number of the sender, the receiver's
-/// name and the kind that the message was sent as, and may change the message. Its error is the
-/// sender's.
+/// A hook that sees each message in transit and may change it. Its arguments are the sender's
+/// number, the receiver's name, the kind that the message was sent as, and the message. Its error
+/// becomes the sender's.
 pub type OnItsWay<'w, P> = &'w mut dyn FnMut(usize, P, Kind, &mut Sent) -> Result<(), Error>;
 
-/// The messages between parties, by receiver and sender, and what happens to them on their way.
+/// The messages between parties, by receiver and sender, and the hook for messages in transit.
 struct Network<'w, P> {
     queues: Vec<Vec<VecDeque<Sent>>>,
     on_its_way: OnItsWay<'w, P>,
     /// The party that failed first.
     first_failure: Option<usize>,
-    /// How often each party has breathed.
+    /// The number of times that each party has called [`Io::breathe`].
     breaths: Vec<usize>,
-    /// How far each party has come.
+    /// The progress of each party.
     progress: Vec<Progress>,
     /// Whether a party has sent, received or worked since the last round.
     moved: bool,
 }
 
 impl<P> Network<'_, P> {
-    /// Tells the other parties that number `own` has failed, after all that it sent.
+    /// Tells the other parties that party number `own` has failed, after everything that it sent.
     fn abort(&mut self, own: usize, error: &Error) {
         let abort = (Kind::Abort.byte(), vec![error.abort_reason().byte()]);
         for queues in &mut self.queues {
@@ -46,11 +46,11 @@ impl<P> Network<'_, P> {
     }
 }
 
-/// One party's end of a network.
+/// One party's end of the network.
 struct End<'n, 'w, P> {
     network: &'n RefCell<Network<'w, P>>,
     own: usize,
-    /// The message that was received last.
+    /// The last message received.
     received: Vec<u8>,
     is_resting: bool,
 }
@@ -124,25 +124,25 @@ impl<'n, 'w, P> End<'n, 'w, P> {
     }
 }
 
-/// The misuse that ends a party which waits for a message that nobody sends.
+/// The error text for a party that waits for a message that nobody sends.
 pub const STUCK: &str = "the parties wait for each other";
 const WAITS: Error = Error::ApiMisuse(STUCK);
 
-/// How a run of two parties ended.
+/// The end of a run of two parties.
 #[derive(Debug)]
 pub struct Ended<A, B> {
-    /// What each party has of it.
+    /// Each party's result.
     pub results: (Result<A, Error>, Result<B, Error>),
-    /// The number of the party that failed first, if one did: the other may fail for that.
+    /// The number of the party that failed first, if any. The other may fail as a consequence.
     pub first_failure: Option<usize>,
-    /// How often each party called [`Io::breathe`].
+    /// The number of times that each party called [`Io::breathe`].
     pub breaths: [usize; 2],
-    /// How far each party said last that it had come.
+    /// The last progress that each party reported.
     pub progress: [Progress; 2],
 }
 
-/// Runs two scripts against each other to the end of both. A party that fails tells the other. One
-/// that waits for ever ends with [`STUCK`].
+/// Runs two scripts against each other to the end of both. A party that fails tells the other. A
+/// party that would wait for ever ends with [`STUCK`].
 pub fn run_two<A, B>(
     a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
     b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
@@ -165,7 +165,7 @@ pub fn run_two<A, B>(
 }
 
 impl<A, B> Ended<A, B> {
-    /// What both parties have of it.
+    /// Returns both parties' results.
     ///
     /// # Errors
     ///
@@ -191,11 +191,11 @@ pub fn run_both<A, B>(
     run_two(a, b, &mut |_, _, _, _| Ok(())).both()
 }
 
-/// How a run of three parties ended: what each has of it.
+/// The end of a run of three parties: each party's result.
 pub type ThreeEnded<A, B, C> = (Result<A, Error>, Result<B, Error>, Result<C, Error>);
 
-/// Runs three scripts against each other as [`run_two`] does two: a generator's, an evaluator's and
-/// a cloud's.
+/// Runs the scripts of a generator, an evaluator and a cloud against each other, as [`run_two`]
+/// does for two.
 pub fn run_three<A, B, C>(
     generator: impl AsyncFnOnce(&mut Io<'_, Peer>) -> Result<A, Error>,
     evaluator: impl AsyncFnOnce(&mut Io<'_, Peer>) -> Result<B, Error>,
@@ -224,8 +224,8 @@ async fn end_of_script<P: PeerName, T>(
     ended.inspect_err(|error| network.borrow_mut().abort(own, error))
 }
 
-/// Polls scripts in turn, until each has ended or none has moved in a round. Returns the numbers of
-/// those that wait.
+/// Polls scripts in turn until each has ended or a whole round moves none. Returns the numbers of
+/// those that still wait.
 fn poll_in_turn<P>(
     network: &RefCell<Network<'_, P>>,
     scripts: &mut [Pin<&mut dyn Future<Output = ()>>],

@@ -1,28 +1,29 @@
-//! Commitments to both labels of a wire, by the cipher that garbles it.
+//! Commitments to both labels of a wire, made with the cipher that garbles it.
 //!
-//! The commitment to label x of wire i has two halves, H(x, (i, 0)) and H(x, (i, 1)), 256 bits, H
-//! the re-keyed tweakable hash of `kernels` from a start point that run, circuit and use give: AES
-//! of σ(x) under two keys, plus σ(x). Both labels of a wire share keys; which stands first is for
-//! who commits.
+//! The commitment to label x of wire i has two halves, H(x, (i, 0)) and H(x, (i, 1)), 256 bits in
+//! all. H is the re-keyed tweakable hash of `kernels` from a start point that depends on the run,
+//! the circuit and the use: AES of σ(x) under two keys, plus σ(x). Both labels of a wire share
+//! keys. The committing party chooses which label comes first.
 //!
-//! AES as an ideal cipher, q queries to it:
+//! With AES as an ideal cipher, and q queries to it:
 //!
-//! - **Binding.** The two keys of a wire are two independent permutations, so that x ↦ (both
-//!   halves) is a function of 128 bits to 256 of which a collision is found with q² / 2^256 at
-//!   most. The start point is a hash of the run's name, which the nonces of all parties draw, so
-//!   that nothing can be computed ahead and no one chooses a key.
-//! - **Hiding.** No randomness besides a label's own. Who holds one label x of a wire has H(x ⊕ Δ)
-//!   under keys that no other wire, circuit or use has; a query, forward or back, fits one Δ of
-//!   2^127 in at most two ways, so that all together tell Δ with 2q / 2^127 at most. σ sees to it
-//!   that decrypting doesn't give Δ. Where the two of a pair are independent, as the evaluator's O
-//!   of an output are, it is 2q / 2^128.
-//! - **Watched.** What a commitment holds is among the queries made to its first key before, but
-//!   with 2^-127: a simulator of a corrupt garbler reads it there, as it would from a random
-//!   oracle.
+//! - **Binding.** The two keys of a wire are two independent permutations, so x ↦ (both halves) is
+//!   a function from 128 bits to 256 bits, of which q queries find a collision with probability at
+//!   most q² / 2^256. The start point is a hash of the run's name, which the nonces of all parties
+//!   determine, so nothing can be computed ahead and no party chooses a key.
+//! - **Hiding.** The only randomness is a label's own. A party that holds one label x of a wire has
+//!   H(x ⊕ Δ) under keys that no other wire, circuit or use has. A query, forward or backward, fits
+//!   one of 2^127 values of Δ in at most two ways, so all queries together reveal Δ with
+//!   probability at most 2q / 2^127. σ ensures that decrypting does not reveal Δ. Where the two
+//!   labels of a pair are independent, as the evaluator's O of an output are, the bound is 2q /
+//!   2^128.
+//! - **Observable.** The committed label is among the earlier queries to the first key of the
+//!   commitment, except with probability 2^-127. A simulator of a corrupt garbler reads it there,
+//!   as it would from a random oracle.
 //!
-//! Nothing here is programmed. What is longer than a block, or whose hash a simulator chooses
-//! later, is committed to by SHA-256 ([`oracle`](super::oracle)), which takes several times as
-//! long.
+//! No proof programs this hash. Anything that is longer than a block, or whose hash a simulator
+//! chooses later, is committed to by SHA-256 ([`oracle`](super::oracle)), which takes several times
+//! as long.
 //!
 //! **Cost**: 2 cipher calls a label, and 2 key schedules for both labels of a wire.
 
@@ -33,16 +34,17 @@ use zeroize::Zeroizing;
 use super::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::bits::read_block;
 
-/// Bytes of both commitments to a wire's labels.
+/// The size in bytes of both commitments to a wire's labels.
 pub(crate) const PAIR_BYTES: usize = 2 * HASH_BYTES;
 
 /// The hash that commits to labels of one circuit, for one use.
 pub(crate) struct Committing(TweakableHash);
 
-/// Wires that are hashed at a time: their labels and hashes stay in the first cache.
+/// The number of wires hashed at a time: their labels and hashes fit in the first-level cache.
 pub(crate) const WIRES: usize = 256;
 
-/// How commitments that came differ from those that are made, and from those that labels open.
+/// The differences between received commitments and those computed, and between received
+/// commitments and those that labels open.
 #[derive(Default)]
 pub(crate) struct Differences {
     made: u128,
@@ -50,14 +52,14 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
-    /// Adds those of other blocks that are made.
+    /// Adds the differences between the received and the computed blocks of these pairs.
     pub(crate) fn add<const N: usize>(&mut self, pairs: [(Block, Block); N]) {
         for (came, made) in pairs {
             self.made |= (came ^ made).to_u128();
         }
     }
 
-    /// Whether any commitment differs from the one that is made.
+    /// Whether any commitment differs from the computed one.
     pub(crate) fn differ_from_made(&self) -> bool {
         !bool::from(Block::from_u128(self.made).ct_eq(&Block::ZERO))
     }
@@ -75,13 +77,13 @@ fn by_select_bits(zeros: &[Block], delta: Block, first: &mut [Block]) {
     }
 }
 
-/// The hash of labels of one circuit, for one use, which no other shares keys with.
+/// Returns the hash of labels of one circuit for one use. It shares keys with no other.
 fn label_hash(oracle: &Oracle, domain: Domain, circuit: u32) -> TweakableHash {
     let start = read_block(&oracle.parts(domain, circuit, 0, &[]));
     TweakableHash::new(Construction::Rekeyed, start)
 }
 
-/// The tweak of `wire`.
+/// Returns the tweak of `wire` for this half.
 fn tweak(wire: usize, half: u8) -> Tweak {
     Tweak {
         usage: Use::Out,
@@ -92,9 +94,8 @@ fn tweak(wire: usize, half: u8) -> Tweak {
     }
 }
 
-/// Replaces both blocks of each pair, of which the first is wire 0's, by pads: the hash of the
-/// block for its wire. Pads of different domains have nothing to do with each other, nor with
-/// commitments.
+/// Replaces both blocks of each pair, of which the first pair is wire 0's, by pads: the hash of the
+/// block for its wire. Pads of different domains are independent of each other and of commitments.
 pub(crate) fn pads_of_pairs(
     oracle: &Oracle,
     domain: Domain,
@@ -117,32 +118,32 @@ pub(crate) fn pads_of_pairs(
     }
 }
 
-/// Replaces the block of each wire, from 0, by its pad: see [`pads_of_pairs`].
+/// Replaces the block of each wire, from wire 0, by its pad: see [`pads_of_pairs`].
 pub(crate) fn pads(oracle: &Oracle, domain: Domain, circuit: u32, blocks: &mut [Block]) {
     label_hash(oracle, domain, circuit).hash(tweak(0, 0), blocks);
 }
 
 impl Committing {
-    /// That of circuit `circuit`.
+    /// Returns the hash for circuit number `circuit`.
     pub(crate) fn new(oracle: &Oracle, domain: Domain, circuit: u32) -> Self {
         Self(label_hash(oracle, domain, circuit))
     }
 
-    /// Appends the commitments to both labels of the wires from 0 on, to `first[i]` at position 0
+    /// Appends the commitments to both labels of the wires from 0 on: to `first[i]` at position 0
     /// of wire i and to `first[i]` ⊕ Δ at position 1.
     pub(crate) fn commit(&self, first: &[Block], delta: Block, out: &mut Vec<u8>) {
         self.commit_each(first, delta, out, |first, of_0| of_0.copy_from_slice(first));
     }
 
-    /// [`Committing::commit`] by select bits: `zeros` are the labels of 0, and at position p is the
-    /// label with select bit p.
+    /// Does what [`Committing::commit`] does, with positions by select bits: `zeros` are the labels
+    /// of 0, and position p holds the label with select bit p.
     pub(crate) fn commit_by_select_bits(&self, zeros: &[Block], delta: Block, out: &mut Vec<u8>) {
         self.commit_each(zeros, delta, out, |zeros, of_0| {
             by_select_bits(zeros, delta, of_0)
         });
     }
 
-    /// Commits to what `first` makes of `labels`, and that ⊕ Δ.
+    /// Commits to the labels that `first` computes from `labels`, and to the same labels ⊕ Δ.
     fn commit_each(
         &self,
         labels: &[Block],
@@ -168,9 +169,9 @@ impl Committing {
         }
     }
 
-    /// Compares `commitments`, of the wires from `from` on, by select bits: with those to the wires
-    /// whose labels of 0 are `zeros`, and with what `labels`, which have nothing to do with these,
-    /// open. Takes as long for all labels and commitments.
+    /// Compares `commitments`, of the wires from `from` on, with positions by select bits. Compares
+    /// them with the commitments to the wires whose labels of 0 are `zeros`, and with what the
+    /// unrelated `labels` open. The time does not depend on the labels or the commitments.
     pub(crate) fn compare_by_select_bits(
         &self,
         from: usize,
@@ -210,7 +211,7 @@ impl Committing {
         }
     }
 
-    /// Appends the commitments to pairs that no Δ relates, of the wires from 0 on.
+    /// Appends the commitments to pairs that no Δ relates, for the wires from 0 on.
     pub(crate) fn commit_pairs(&self, committed: &[[Block; 2]], out: &mut Vec<u8>) {
         let begin = out.len();
         out.resize(begin + PAIR_BYTES * committed.len(), 0);
@@ -230,7 +231,8 @@ impl Committing {
     }
 
     /// Whether each of `labels`, of the wires from `from` on, opens the commitment at its position.
-    /// `commitments` are those of these wires. Takes as long for all labels and positions.
+    /// `commitments` are those of these wires. The time does not depend on the labels or the
+    /// positions.
     pub(crate) fn open(
         &self,
         from: usize,
@@ -250,8 +252,8 @@ impl Committing {
             && labels.len() * PAIR_BYTES == commitments.len()
     }
 
-    /// Tells of each of `labels`, of the wires from `from` on, by its number from 0, whether it
-    /// opens the commitments at positions 0 and 1.
+    /// Calls `tell` for each of `labels`, of the wires from `from` on, with its number from 0 and
+    /// with whether it opens the commitments at positions 0 and 1.
     pub(crate) fn compare(
         &self,
         from: usize,
@@ -268,8 +270,8 @@ impl Committing {
         });
     }
 
-    /// Gives for each of `labels`, of the wires from `from` on, by its number from 0, both halves
-    /// of its commitment, and those that are at positions 0 and 1.
+    /// Calls `give` for each of `labels`, of the wires from `from` on, with its number from 0, both
+    /// halves of its commitment, and the halves at positions 0 and 1.
     fn hashed(
         &self,
         from: usize,
@@ -298,7 +300,7 @@ impl Committing {
     }
 }
 
-/// Writes a half of the commitments at a position.
+/// Writes one half of the commitments at a position.
 fn write(pairs: &mut [[u8; PAIR_BYTES]], position: usize, half: u8, hashes: &[Block]) {
     let at = position * HASH_BYTES + usize::from(half) * Block::BYTES;
     for (pair, hash) in pairs.iter_mut().zip(hashes) {

@@ -1,22 +1,22 @@
 //! The probe-resistant encoding of the evaluator's inputs.
 //!
 //! A garbler that offers a wrong label for one value of an input bit learns the bit from whether
-//! the evaluator gives up. So the evaluator draws a longer word ŷ at random, gets a label for each
-//! of *its* bits, and uses y = M·ŷ (Lindell and Pinkas 2007, section 5.2; the name from shelat and
+//! the evaluator aborts. So the evaluator draws a longer word ŷ at random, gets a label for each of
+//! *its* bits, and uses y = M·ŷ (Lindell and Pinkas 2007, section 5.2; the name is from shelat and
 //! Shen 2013). If every nonzero sum of rows of M has weight d or more, any d − 1 bits of ŷ are
-//! random and independent of y; a garbler that makes d bits or more decide is caught but with
-//! probability 2^−(d−1). So whether the evaluator gives up tells about y with distance at most
-//! 2^−(d−1).
+//! random and independent of y. A garbler that makes the abort depend on d bits or more is caught
+//! except with probability 2^−(d−1). So the distribution of the abort depends on y with a distance
+//! of at most 2^−(d−1).
 //!
-//! M = \[I | P\] generates a code of distance d. Where the literature draws M at random and trusts
-//! in luck, ours is **a BCH code with a parity bit**: narrow-sense, binary, primitive of length
-//! 2^μ − 1, with designed distance 2t + 1, whose generator is the product of the minimal
-//! polynomials of α, α^3, … α^(2t−1) (MacWilliams and Sloane, chapter 7, §6 and chapter 9). The
-//! BCH bound proves its distance; leaving information bits out (shortening) keeps it, and one bit
-//! of parity over the word makes it 2t + 2. For 128 bits and d = 44, 309 encoded bits; a random
-//! matrix of the same proven distance would need about as many, and could not be checked.
+//! M = \[I | P\] generates a code of distance d. The literature draws M at random and relies on
+//! luck; here it is **a BCH code with a parity bit**: narrow-sense, binary, primitive of length 2^μ
+//! − 1, with designed distance 2t + 1, whose generator is the product of the minimal polynomials of
+//! α, α^3, … α^(2t−1) (MacWilliams and Sloane, chapter 7, §6 and chapter 9). The BCH bound proves
+//! its distance, shortening (leaving information bits out) keeps it, and one parity bit over the
+//! word makes it 2t + 2. For 128 bits and d = 44, it has 309 encoded bits. A random matrix of the
+//! same proven distance would need about as many, and could not be checked.
 //!
-//! M is made of XOR alone, so that the labels of y follow from those of ŷ for free.
+//! M consists of XORs alone, so the labels of y follow from those of ŷ for free.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -44,31 +44,33 @@ const PRIMITIVE: [u32; 15] = [
 ];
 const SMALLEST_DEGREE: u32 = 3;
 
-/// Columns of P that are summed by one table of 2^WINDOW sums.
+/// The number of columns of P that one table of 2^WINDOW sums covers.
 const WINDOW: usize = 4;
 
-/// Windows whose sums are added to a row at once, so that it is read and written once for all.
+/// The number of windows whose sums are added to a row at once, so that the row is read and written
+/// once for all of them.
 const WINDOWS: usize = 4;
 
-/// Columns of as many windows.
+/// The number of columns in [`WINDOWS`] windows.
 const COLUMNS: usize = WINDOW * WINDOWS;
 
-/// The encoding of this many bits, M = \[I | P\].
+/// The encoding of a number of bits, M = \[I | P\].
 #[derive(Clone, Debug)]
 pub(crate) struct Encoding {
     bits: usize,
     redundancy: usize,
-    /// P, [`COLUMNS`] columns at a time: those of each row, the first in the lowest bit.
+    /// P in groups of [`COLUMNS`] columns: a group has one word for each row, with the first column
+    /// in the lowest bit.
     columns: Vec<u16>,
 }
 
 impl Encoding {
-    /// An encoding of `bits` of which any `distance` − 1 encoded bits tell nothing; the bits
-    /// themselves where the distance is 1 or less.
+    /// Returns an encoding of `bits` bits, of which any `distance` − 1 encoded bits reveal nothing.
+    /// If the distance is 1 or less, the encoded bits are the bits themselves.
     ///
     /// # Errors
     ///
-    /// There are more bits than the codes have.
+    /// There are more bits than the codes can encode.
     pub(crate) fn new(bits: usize, distance: usize) -> Result<Self, Error> {
         if bits == 0 || distance <= 1 {
             return Ok(Self {
@@ -77,7 +79,7 @@ impl Encoding {
                 columns: Vec::new(),
             });
         }
-        // With parity, t errors give distance 2t + 2.
+        // With parity, a code that corrects t errors has distance 2t + 2.
         let errors = (distance.saturating_sub(1) / 2).max(1);
         let (degree, polynomial, roots) = (SMALLEST_DEGREE..)
             .zip(PRIMITIVE)
@@ -94,12 +96,12 @@ impl Encoding {
         ))
     }
 
-    /// The systematic code with this generator polynomial, shortened, with a bit of parity.
+    /// Returns the systematic code with this generator polynomial, shortened, with a parity bit.
     fn systematic(bits: usize, generator: &[bool]) -> Self {
         let degree = generator.len() - 1;
         let redundancy = degree + 1;
         let mut packed = vec![0; bits * redundancy.div_ceil(COLUMNS)];
-        // x^degree mod g, and then each next power.
+        // The remainder is x^degree mod g, then that of each next power.
         let mut remainder = generator[..degree].to_vec();
         for row in 0..bits {
             let places = packed[row..].iter_mut().step_by(bits);
@@ -125,35 +127,36 @@ impl Encoding {
         }
     }
 
-    /// How many bits are encoded.
+    /// Returns the number of bits before encoding.
     pub(crate) fn bits(&self) -> usize {
         self.bits
     }
 
-    /// How many bits they are encoded in.
+    /// Returns the number of encoded bits.
     pub(crate) fn encoded_bits(&self) -> usize {
         self.bits + self.redundancy
     }
 
-    /// A random word ŷ with M·ŷ = `bits`: the redundant bits are drawn, and the others follow.
+    /// Returns a random word ŷ with M·ŷ = `bits`. The redundant bits are drawn, and the others
+    /// follow.
     pub(crate) fn encode(&self, bits: &[bool], prg: &mut Prg) -> Zeroizing<Vec<bool>> {
         debug_assert_eq!(bits.len(), self.bits);
         let mut encoded = Zeroizing::new(Vec::with_capacity(self.encoded_bits()));
         encoded.extend_from_slice(bits);
         encoded.extend_from_slice(&random_bits(prg, self.redundancy));
-        // [I | P]·(y ‖ r) = y ⊕ P·r is what goes before r.
+        // The bits before r are [I | P]·(y ‖ r) = y ⊕ P·r.
         let straight = Zeroizing::new(self.decode_bits(&encoded));
         encoded[..self.bits].copy_from_slice(&straight);
         encoded
     }
 
-    /// M times `encoded`, over blocks with XOR.
+    /// Returns M times `encoded`, over blocks with XOR.
     pub(crate) fn decode_blocks(&self, encoded: &[Block]) -> Vec<Block> {
         debug_assert_eq!(encoded.len(), self.encoded_bits());
         let (straight, rest) = encoded.split_at(self.bits);
         let mut sums = straight.to_vec();
         let packed = self.columns.chunks_exact(self.bits.max(1));
-        // The first sum of a table stays zero, and a window without columns adds no other.
+        // The first sum of a table stays zero, and a window without columns adds only that sum.
         let mut tables = Zeroizing::new([[Block::ZERO; 1 << WINDOW]; WINDOWS]);
         for (encoded, packed) in rest.chunks(COLUMNS).zip(packed) {
             for (table, columns) in tables.iter_mut().zip(encoded.chunks(WINDOW)) {
@@ -172,7 +175,7 @@ impl Encoding {
         sums
     }
 
-    /// M times `encoded`.
+    /// Returns M times `encoded`.
     pub(crate) fn decode_bits(&self, encoded: &[bool]) -> Vec<bool> {
         let blocks = encoded.iter().map(|bit| Block::from_u128(u128::from(*bit)));
         let blocks = Zeroizing::new(blocks.collect::<Vec<_>>());
@@ -181,8 +184,8 @@ impl Encoding {
     }
 }
 
-/// The roots of the generator polynomial of the BCH code of length 2^degree − 1 that corrects so
-/// many errors, as logarithms: the first odd numbers and their doubles.
+/// Returns the logarithms of the roots of the generator polynomial of the BCH code of length
+/// 2^degree − 1 that corrects `errors` errors: the first odd numbers and their doubles.
 fn roots(degree: u32, errors: usize) -> Vec<usize> {
     let length = (1 << degree) - 1;
     let mut is_root = vec![false; length];
@@ -198,8 +201,8 @@ fn roots(degree: u32, errors: usize) -> Vec<usize> {
     roots
 }
 
-/// The generator polynomial of the code of length 2^degree − 1 with these roots, lowest coefficient
-/// first.
+/// Returns the generator polynomial of the code of length 2^degree − 1 with these roots, lowest
+/// coefficient first.
 fn generator(degree: u32, polynomial: u32, roots: &[usize]) -> Vec<bool> {
     let length = (1_usize << degree) - 1;
     let mut powers = Vec::with_capacity(length);
@@ -215,7 +218,7 @@ fn generator(degree: u32, polynomial: u32, roots: &[usize]) -> Vec<bool> {
     for (exponent, power) in powers.iter().enumerate() {
         logarithms[*power as usize] = exponent;
     }
-    // The product of x − α^root; its coefficients lie in GF(2).
+    // The product of all x − α^root. Its coefficients lie in GF(2).
     let mut product = vec![1_u32];
     for root in roots {
         product.push(0);
@@ -242,7 +245,7 @@ fn generator(degree: u32, polynomial: u32, roots: &[usize]) -> Vec<bool> {
 mod tests {
     use super::*;
 
-    /// The rows of M, a word of 128 bits each.
+    /// Returns the rows of M, each in a word of 128 bits.
     fn rows(encoding: &Encoding) -> Vec<u128> {
         let mut rows = vec![0; encoding.bits()];
         for k in 0..encoding.encoded_bits() {
@@ -255,7 +258,7 @@ mod tests {
         rows
     }
 
-    /// Every nonzero sum of rows, at sizes where all can be tried.
+    /// Tries every nonzero sum of rows, at sizes where that is possible.
     #[test]
     fn no_sum_of_rows_is_lighter_than_the_distance() {
         for (bits, distance) in [
@@ -272,7 +275,7 @@ mod tests {
             let rows = rows(&encoding);
             let (mut sum, mut lightest) = (0_u128, u32::MAX);
             for i in 1..1_u32 << bits {
-                // In Gray's order, a row changes from one sum to the next.
+                // In Gray code order, one row changes from one sum to the next.
                 sum ^= rows[i.trailing_zeros() as usize];
                 lightest = lightest.min(sum.count_ones());
             }
@@ -283,8 +286,8 @@ mod tests {
         }
     }
 
-    /// Known dimensions of primitive BCH codes (MacWilliams and Sloane, figure 9.1; Lin and
-    /// Costello, table 6.1).
+    /// The dimensions are those published for primitive BCH codes (MacWilliams and Sloane, figure
+    /// 9.1; Lin and Costello, table 6.1).
     #[test]
     fn the_codes_are_those_of_the_tables() {
         for (degree, errors, dimension) in [
@@ -330,7 +333,7 @@ mod tests {
         assert!(Encoding::new(132_000, 44).is_err());
     }
 
-    /// Sums of few rows, and random sums, of the code that is used.
+    /// Tries sums of few rows, and random sums, of the code that is used.
     #[test]
     fn light_sums_of_the_code_in_use_are_heavy_enough() {
         let encoding = Encoding::new(128, 44).unwrap();

@@ -7,10 +7,10 @@ use crate::message::Kind;
 use crate::party::PeerName;
 use crate::{Error, Misbehaviour};
 
-/// Bytes of a message of a stream; the last of a stream is shorter.
+/// The size of a message of a stream in bytes. The last message of a stream may be shorter.
 pub(crate) const FRAME_BYTES: usize = 256 << 10;
 
-/// What is made and not sent.
+/// The bytes of a stream that are made and not yet sent.
 #[derive(Default)]
 pub(crate) struct Outgoing {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Where more is appended.
+    /// Returns the buffer to which the stream's next bytes are appended.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         if self.sent > 0 {
             self.bytes.drain(..self.sent);
@@ -32,12 +32,12 @@ impl Outgoing {
         self.buffer().extend_from_slice(bytes);
     }
 
-    /// Whether a whole message is there.
+    /// Whether a whole message is ready.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() - self.sent >= FRAME_BYTES
     }
 
-    /// Sends the messages that are whole; `part` says what a part of this many bytes is.
+    /// Sends the messages that are whole. `part` returns the message of a part of this length.
     pub(crate) fn send_full<P: PeerName>(
         &mut self,
         io: &mut Io<'_, P>,
@@ -51,7 +51,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Sends all that is left, at the stream's end.
+    /// Sends everything that is left, at the stream's end.
     pub(crate) fn send_rest<P: PeerName>(
         mut self,
         io: &mut Io<'_, P>,
@@ -65,13 +65,14 @@ impl Outgoing {
         Ok(())
     }
 
-    /// The next message, shorter than [`FRAME_BYTES`] only at the stream's end; whether there was
-    /// one.
+    /// Takes the next message, which is shorter than [`FRAME_BYTES`] only at the stream's end.
+    /// Returns whether there was one.
     pub(crate) fn take(&mut self, message: &mut Vec<u8>) -> bool {
         let end = self.bytes.len().min(self.sent + FRAME_BYTES);
         message.clear();
         if self.sent == 0 && self.bytes.len() - end < FRAME_BYTES {
-            // Less is left than is sent: that moves, and the message stays where it is.
+            // Fewer bytes remain than are sent, so the remainder moves and the message stays in
+            // place.
             message.extend_from_slice(&self.bytes[end..]);
             self.bytes.truncate(end);
             mem::swap(message, &mut self.bytes);
@@ -83,21 +84,21 @@ impl Outgoing {
     }
 }
 
-/// A stream of known length on its way in, which is a sequence of pieces.
+/// An incoming stream of known length, which consists of pieces.
 pub(crate) struct Incoming {
     kind: Kind,
     due: usize,
     count: usize,
-    /// Pieces that have come whole.
+    /// The number of pieces that have arrived in whole.
     pieces: usize,
-    /// The next piece, as far as it has come.
+    /// The received part of the next piece.
     partial: Vec<u8>,
-    /// Memory for pieces to come.
+    /// Memory for later pieces.
     spare: Vec<Vec<u8>>,
 }
 
 impl Incoming {
-    /// A stream of messages `kind`: `count` pieces of `due` bytes in all.
+    /// Returns a stream of messages of this kind: `count` pieces of `due` bytes in all.
     pub(crate) fn new(kind: Kind, count: usize, due: usize) -> Self {
         Self {
             kind,
@@ -109,7 +110,7 @@ impl Incoming {
         }
     }
 
-    /// The next message, or nothing at the stream's end.
+    /// Returns the next message, or `None` at the stream's end.
     pub(crate) fn expected(&self) -> Option<Message> {
         match self.next_bytes() {
             0 => None,
@@ -117,17 +118,17 @@ impl Incoming {
         }
     }
 
-    /// Length of the next message, 0 at the stream's end.
+    /// Returns the length of the next message, 0 at the stream's end.
     pub(crate) fn next_bytes(&self) -> usize {
         self.due.min(FRAME_BYTES)
     }
 
-    /// Takes the next message. Each piece that is now whole goes to `whole` with its number; piece
-    /// `i` is `length(i)` bytes long.
+    /// Takes the next message. Appends each piece that is now complete to `whole` with its number;
+    /// piece `i` is `length(i)` bytes long.
     ///
     /// # Errors
     ///
-    /// The message has another length than the next.
+    /// The message does not have the expected length.
     pub(crate) fn receive(
         &mut self,
         payload: &[u8],
@@ -156,12 +157,12 @@ impl Incoming {
         Ok(())
     }
 
-    /// Takes the next message, and gives `pieces` each piece that is now whole, from where it lies
-    /// if it came in one message.
+    /// Takes the next message, and passes each piece that is now complete to `pieces`. A piece that
+    /// came in one message is passed without a copy.
     ///
     /// # Errors
     ///
-    /// The message has another length than the next, or what `pieces` finds.
+    /// The message does not have the expected length, or `pieces` returns an error.
     pub(crate) fn pass_on(
         &mut self,
         payload: &[u8],
@@ -171,11 +172,11 @@ impl Incoming {
         self.pass(payload, pieces)
     }
 
-    /// Gives `pieces` those for which nothing has to come.
+    /// Passes to `pieces` those pieces that have no bytes and are next.
     ///
     /// # Errors
     ///
-    /// What `pieces` finds.
+    /// `pieces` returns an error.
     pub(crate) fn pass_empty(&mut self, pieces: &mut impl Pieces) -> Result<(), Error> {
         self.pass(&[], pieces)
     }
@@ -214,7 +215,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Takes pieces back that are done with, for their memory.
+    /// Takes back pieces that are no longer needed, to reuse their memory.
     pub(crate) fn give_back(&mut self, pieces: impl IntoIterator<Item = Vec<u8>>) {
         let cleared = pieces.into_iter().map(|mut bytes| {
             bytes.clear();
@@ -224,16 +225,17 @@ impl Incoming {
     }
 }
 
-/// Who takes the pieces of a stream in which each says how long the next one is.
+/// The receiver of the pieces of a stream. Each piece determines the length of the next.
 pub(crate) trait Pieces {
-    /// Length of the next piece, or nothing behind the last. It stays until that is taken.
+    /// Returns the length of the next piece, or `None` after the last. The length stays the same
+    /// until the piece is taken.
     fn next_bytes(&self) -> Option<usize>;
 
     /// Takes the next piece.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The piece is invalid.
     fn take(&mut self, piece: &[u8]) -> Result<(), Error>;
 }
 
@@ -241,7 +243,7 @@ pub(crate) trait Pieces {
 mod tests {
     use super::*;
 
-    /// Pieces that are due, and those that came.
+    /// The lengths of the expected pieces, and the received pieces.
     struct Taken<'t>(&'t [usize], Vec<Vec<u8>>);
 
     impl Pieces for Taken<'_> {
@@ -255,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Pieces that end with a message, span one and several, and have no bytes.
+    /// The lengths of pieces that end with a message, span one or several, and have no bytes.
     const LENGTHS: [usize; 9] = [0, 5, FRAME_BYTES - 5, 0, 3 * FRAME_BYTES - 1, 1, 2, 0, 0];
 
     #[test]

@@ -1,21 +1,21 @@
-//! The random oracle of a batch or an outsourced run: SHA-256, with every use apart from every
-//! other; and the digest of what is long.
+//! The random oracle of a batch or an outsourced run, SHA-256 with a separate domain for every use,
+//! and the digest of long data.
 //!
-//! The input is the batch's or run's name (16 bytes, from its tag), the [`Domain`] (1), the number
-//! of a circuit (4) and of a position in it (4), both little-endian, and what is hashed. Where a
-//! circuit has many hashes of more than a block ([`Oracle::of_circuit`]), the position is 0, zeros
-//! fill the first 64 bytes up, whose compression all of them share, and the position's 4 bytes come
-//! before what is hashed.
+//! The input is the name of the batch or run (16 bytes, from its tag), the [`Domain`] (1 byte), the
+//! number of a circuit (4) and of a position in it (4), both little-endian, and the hashed data. A
+//! circuit that has many hashes of more than a block uses [`Oracle::of_circuit`]: the position is
+//! 0, zeros fill up the first 64 bytes, whose compression all these hashes share, and the 4 bytes
+//! of the real position come before the data.
 //!
-//! What is published of a circuit, hundreds of KiB, has a digest by BLAKE3 ([`Oracle::digest`]),
-//! which takes several blocks at once by SIMD. The proofs take it for a random oracle that is
-//! watched and never programmed.
+//! The published data of a circuit, hundreds of KiB, has a digest by BLAKE3 ([`Oracle::digest`]),
+//! which hashes several blocks at once by SIMD. The proofs treat it as a random oracle that is
+//! observed and never programmed.
 //!
-//! Labels are committed to by AES ([`commitment`](super::commitment)), from start points that are
-//! this oracle's. What has less entropy than a label (halves of m_j, W) is hashed with 128 random
-//! bits. Binding is collision resistance, of which all 256 bits of output are kept.
+//! Commitments to labels use AES ([`commitment`](super::commitment)), from start points of this
+//! oracle. Values with less entropy than a label (halves of m_j, W) are hashed with 128 random
+//! bits. Binding is collision resistance, for which all 256 bits of output are kept.
 //!
-//! **Cost**: one compression a block, whose padding has a fixed length and is made by hand.
+//! **Cost**: one compression a block, whose padding has a fixed length and is built by hand.
 
 use sha2::block_api::compress256;
 use sha2::{Digest as _, Sha256};
@@ -28,14 +28,14 @@ use crate::session::RunTag;
 /// Bytes of a commitment or digest.
 pub(crate) const HASH_BYTES: usize = 32;
 
-/// What the oracle gives.
+/// An output of the oracle.
 pub(crate) type Hash = [u8; HASH_BYTES];
 
-/// What a hash is for. A number is never given a second meaning.
+/// The use of a hash. A number never gets a second meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Domain {
-    /// Digest of all that is published of a circuit.
+    /// Digest of everything that is published of a circuit.
     Circuit = 1,
     /// Commitment to a circuit's seed.
     Seed = 2,
@@ -51,11 +51,11 @@ pub(crate) enum Domain {
     Output = 7,
     /// Start point of commitments to O.
     OutputCommitment = 8,
-    /// Start point of what masks R and D under O.
+    /// Start point of the masks of R and D under O.
     OutputMask = 9,
     /// Commitment to a half of m.
     Half = 10,
-    /// What locks the seed of m.
+    /// The lock of the seed of m.
     Lock = 11,
     /// The hash of D.
     RecoveryKey = 12,
@@ -73,11 +73,11 @@ pub(crate) enum Domain {
     Pairs = 18,
     /// `outsourced`: a key of the cut, from an oblivious transfer.
     CutKey = 32,
-    /// What the evaluator compares of a key of the cut (cmp).
+    /// The hash of a key of the cut that the evaluator compares (cmp).
     CutCompare = 33,
     /// All comparison hashes of the keys that the cloud has.
     CutCompareAll = 34,
-    /// The seed of what is encrypted under a key of the cut (enc).
+    /// The seed of the encryption under a key of the cut (enc).
     CutEncrypt = 35,
     /// Commitment to the cloud's share of a coin toss.
     Toss = 36,
@@ -91,20 +91,20 @@ pub(crate) enum Domain {
     Chain = 40,
     /// The mark of a version of a saved value.
     Mark = 41,
-    /// Where a copy's blinds start.
+    /// Start point of a copy's blinds.
     BlindStart = 42,
-    /// Where what masks the strings of a transfer starts.
+    /// Start point of the masks of a transfer's strings.
     TransferStart = 43,
-    /// Where the select bits of a copy start, which its ω gives.
+    /// Start point of a copy's select bits, which its ω determines.
     OrderStart = 44,
-    /// Where p starts, which masks positions of transfers.
+    /// Start point of p, which masks positions of transfers.
     PermutationStart = 45,
 }
 
-/// Bytes before what is hashed.
+/// The number of bytes before the hashed data.
 const HEAD_BYTES: usize = 25;
 
-/// Bytes that SHA-256 compresses at a time.
+/// The number of bytes that SHA-256 compresses at a time.
 const COMPRESSED_BYTES: usize = 64;
 
 /// The initial state of SHA-256 (FIPS 180-4, section 5.3.3).
@@ -126,7 +126,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// The oracle of the batch that the run `tag` prepares.
+    /// Returns the oracle of the batch that the run `tag` prepares.
     pub(crate) fn new(tag: &RunTag) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit batch 2\0").chain_update(tag.as_bytes());
         let mut name = [0; 16];
@@ -134,12 +134,12 @@ impl Oracle {
         Self { name }
     }
 
-    /// The oracle of the batch of this name.
+    /// Returns the oracle of the batch with this name.
     pub(crate) fn named(name: [u8; 16]) -> Self {
         Self { name }
     }
 
-    /// The batch's name.
+    /// Returns the batch's name.
     pub(crate) fn name(&self) -> [u8; 16] {
         self.name
     }
@@ -153,7 +153,7 @@ impl Oracle {
         head
     }
 
-    /// The hash of one block.
+    /// Returns the hash of one block.
     pub(crate) fn block(&self, domain: Domain, circuit: u32, position: u32, block: Block) -> Hash {
         const END: usize = HEAD_BYTES + Block::BYTES;
         let mut input = [0; 64];
@@ -170,7 +170,7 @@ impl Oracle {
         hash
     }
 
-    /// The first block of the hash of one block.
+    /// Returns the first block of the hash of one block.
     pub(crate) fn block_to_block(
         &self,
         domain: Domain,
@@ -181,7 +181,7 @@ impl Oracle {
         read_block(&self.block(domain, circuit, position, block))
     }
 
-    /// The hash of several parts, whose lengths the domain fixes.
+    /// Returns the hash of several parts, whose lengths the domain fixes.
     pub(crate) fn parts(
         &self,
         domain: Domain,
@@ -196,22 +196,23 @@ impl Oracle {
         hash.finalize().into()
     }
 
-    /// The digest of something long: BLAKE3 under the key H(domain, circuit, 0). It binds, and
-    /// hides nothing.
+    /// Returns the digest of long data: BLAKE3 under the key H(domain, circuit, 0). It is binding
+    /// but not hiding.
     pub(crate) fn digest(&self, domain: Domain, circuit: u32, bytes: &[u8]) -> Hash {
-        // As the key, the head leaves `bytes` in whole chunks.
+        // The head serves as the key, which keeps `bytes` aligned to chunks.
         blake3::keyed_hash(&self.parts(domain, circuit, 0, &[]), bytes).into()
     }
 
-    /// What the hashes of a circuit for one use, which is always hashed so, begin with: to be
-    /// cloned and fed a position (4) and then what is hashed.
+    /// Returns the shared start of the hashes of a circuit for one use, which must always be hashed
+    /// in this way. Callers clone it and append a position (4 bytes) and then the data.
     pub(crate) fn of_circuit(&self, domain: Domain, circuit: u32) -> Sha256 {
         self.start(domain, circuit, 0)
             .chain_update([0; COMPRESSED_BYTES - HEAD_BYTES])
     }
 
-    /// A generator under `key` that starts at a place of this use alone. So a call of the cipher
-    /// tests a guess of one key, and not of all that ever made a block at the same place.
+    /// Returns a generator under `key` that starts at a point of this use alone. So a call of the
+    /// cipher tests a guess of one key, and not of every key that ever made a block at the same
+    /// point.
     pub(crate) fn prg(&self, domain: Domain, circuit: u32, position: u32, key: Block) -> Prg {
         let start = self.parts(domain, circuit, position, &[]);
         let mut seed = Zeroizing::new([0; 32]);
@@ -220,7 +221,7 @@ impl Oracle {
         Prg::from_seed(&seed)
     }
 
-    /// A hash to be fed.
+    /// Returns a hash that is fed by the caller.
     pub(crate) fn start(&self, domain: Domain, circuit: u32, position: u32) -> Sha256 {
         Sha256::new_with_prefix(self.head(domain, circuit, position))
     }

@@ -1,7 +1,7 @@
-//! Keys from correlated OTs: the sender gets one for each value, the receiver one of the two.
+//! Keys from correlated OTs: the sender gets one key for each value, the receiver one of the two.
 //!
-//! The keys of OT i are H(i, q) and H(i, q ⊕ Δ), H the re-keyed tweakable hash of `kernels` under
-//! the OT's number and a start point that the protocol's oracle gives (the form "chosen strings" of
+//! The keys of OT i are H(i, q) and H(i, q ⊕ Δ). H is the re-keyed tweakable hash of `kernels`
+//! under the OT's number and a start point from the protocol's oracle (the form "chosen strings" of
 //! `tacit_ot::precomputed`).
 
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
@@ -11,12 +11,13 @@ use zeroize::Zeroizing;
 pub(crate) struct Pads(TweakableHash);
 
 impl Pads {
-    /// That of a start point.
+    /// Returns the hash with this start point.
     pub(crate) fn new(start: Block) -> Self {
         Self(TweakableHash::new(Construction::Rekeyed, start))
     }
 
-    /// Both keys of each OT, number `first…`, under `delta`: those of value 0, and those of 1.
+    /// Returns both keys of each OT, numbered from `first`, under `delta`: the keys of value 0, and
+    /// those of value 1.
     pub(crate) fn both(&self, first: u64, q: &[Block], delta: Block) -> [Zeroizing<Vec<Block>>; 2] {
         let mut zeros = Zeroizing::new(q.to_vec());
         let mut ones = Zeroizing::new(vec![Block::ZERO; q.len()]);
@@ -25,7 +26,7 @@ impl Pads {
         [zeros, ones]
     }
 
-    /// The chosen key of each OT, number `first…`.
+    /// Returns the chosen key of each OT, numbered from `first`.
     pub(crate) fn chosen(&self, first: u64, t: &[Block]) -> Zeroizing<Vec<Block>> {
         let mut keys = Zeroizing::new(t.to_vec());
         self.0.hash(tweak(first), &mut keys);

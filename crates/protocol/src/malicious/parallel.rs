@@ -2,8 +2,8 @@
 
 use std::thread;
 
-/// What `work` makes of each item, in order, on this many threads. It is given an empty buffer,
-/// which a thread uses again for its next item.
+/// Returns the result of `work` for each item, in order, on this number of threads. `work` gets an
+/// empty buffer, which a thread reuses for its next item.
 pub(crate) fn map<T: Sync, R: Send>(
     threads: usize,
     items: &[T],
@@ -31,8 +31,8 @@ pub(crate) fn map<T: Sync, R: Send>(
     })
 }
 
-/// [`map`] whose `work` appends to what it is given; `out` gets what was appended, in order. This
-/// thread's share is not copied.
+/// Does what [`map`] does where `work` appends to its buffer. `out` gets everything that was
+/// appended, in order. This thread's share is not copied.
 pub(crate) fn append<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

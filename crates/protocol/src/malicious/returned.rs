@@ -1,14 +1,16 @@
-//! The garbler's result on its way back: masked, with a one-time MAC, and computed in the circuit.
+//! The garbler's result on its way back: masked, with a one-time MAC that is computed in the
+//! circuit.
 //!
-//! After the fourth message the evaluator knows both labels of every output, so that labels prove
-//! nothing. So the garbler adds random input bits k and p, and the circuit computes
-//! (f ‖ MAC_k(f)) ⊕ p for the evaluator to return. p hides f; and all the evaluator can do is add
-//! some (e, e′) ≠ 0 to it, which passes if MAC_k(f ⊕ e) = MAC_k(f) ⊕ e′. The MAC is linear in f:
+//! After the fourth message the evaluator knows both labels of every output, so labels prove
+//! nothing. Therefore the garbler adds random input bits k and p, and the circuit computes (f ‖
+//! MAC_k(f)) ⊕ p for the evaluator to return. p hides f. The evaluator can only add some (e, e′) ≠
+//! 0 to it, which passes if MAC_k(f ⊕ e) = MAC_k(f) ⊕ e′. The MAC is linear in f:
 //!
 //! MAC_k(f) = Σ f_i · k^(i+1) over GF(2^64) = GF(2)\[x\]/(x^64 + x^4 + x^3 + x + 1),
 //!
-//! f cut into ⌈n/64⌉ words. So it passes if Σ e_i k^(i+1) = e′, a nonzero polynomial in k (or a
-//! nonzero constant) of degree ⌈n/64⌉ at most: **with probability ⌈n/64⌉ · 2^−64** or less.
+//! where f is cut into ⌈n/64⌉ words. So a change passes if Σ e_i k^(i+1) = e′, a nonzero polynomial
+//! in k (or a nonzero constant) of degree at most ⌈n/64⌉: **with probability at most ⌈n/64⌉ ·
+//! 2^−64**.
 //!
 //! **Cost**: one multiplication a word, 3^6 = 729 AND gates by Karatsuba's method.
 
@@ -16,10 +18,11 @@ use tacit_circuit::builder::{Bit, Builder, Bus};
 use tacit_circuit::{CircuitError, Component};
 use zeroize::Zeroizing;
 
-/// Bits of the MAC and its key.
+/// The size of the MAC and of its key, in bits.
 pub(crate) const MAC_BITS: usize = 64;
 
-/// Input bits that the garbler adds for a result of this many bits: k, then p.
+/// Returns the number of input bits that the garbler adds for a result of `result_bits` bits: k,
+/// then p.
 pub(crate) const fn added_inputs(result_bits: usize) -> usize {
     match result_bits {
         0 => 0,
@@ -27,7 +30,7 @@ pub(crate) const fn added_inputs(result_bits: usize) -> usize {
     }
 }
 
-/// Bits that the evaluator returns for a result of this many bits.
+/// Returns the number of bits that the evaluator returns for a result of `result_bits` bits.
 pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     match result_bits {
         0 => 0,
@@ -35,13 +38,13 @@ pub(crate) const fn returned_bits(result_bits: usize) -> usize {
     }
 }
 
-/// The logarithm to base two of the probability with which a changed result of this many bits
+/// Returns the base-two logarithm of the probability that a changed result of `result_bits` bits
 /// passes its MAC.
 pub(crate) fn forging_log2(result_bits: usize) -> f64 {
     (result_bits.div_ceil(MAC_BITS) as f64).log2() - MAC_BITS as f64
 }
 
-/// The component that masks a result of this many bits: its inputs are f, k and p.
+/// Returns the component that masks a result of `result_bits` bits. Its inputs are f, k and p.
 pub(crate) fn component(result_bits: usize) -> Result<Component, CircuitError> {
     let builder = Builder::new();
     let f = builder.bus("f", result_bits);
@@ -63,7 +66,7 @@ pub(crate) fn component(result_bits: usize) -> Result<Component, CircuitError> {
     Ok(Component::new("returned", builder.finish()?))
 }
 
-/// The product of two polynomials over GF(2) of one length, a power of two.
+/// Returns the product of two polynomials over GF(2) of equal length, a power of two.
 fn multiply<'b>(a: &[Bit<'b>], b: &[Bit<'b>], zero: Bit<'b>) -> Vec<Bit<'b>> {
     let mut product = vec![zero; 2 * a.len()];
     if a.len() == 1 {
@@ -90,7 +93,7 @@ fn multiply<'b>(a: &[Bit<'b>], b: &[Bit<'b>], zero: Bit<'b>) -> Vec<Bit<'b>> {
     product
 }
 
-/// The remainder of 128 bits modulo x^64 + x^4 + x^3 + x + 1.
+/// Returns the remainder of 128 bits modulo x^64 + x^4 + x^3 + x + 1.
 fn reduce<'b>(product: &[Bit<'b>], zero: Bit<'b>) -> Vec<Bit<'b>> {
     let mut all = product.to_vec();
     for i in (MAC_BITS..all.len()).rev() {
@@ -104,7 +107,7 @@ fn reduce<'b>(product: &[Bit<'b>], zero: Bit<'b>) -> Vec<Bit<'b>> {
     all
 }
 
-/// MAC_k(f), in the clear and in time that depends on lengths alone.
+/// Returns MAC_k(f), computed in the clear, in time that depends only on lengths.
 fn mac(f: &[bool], k: &[bool]) -> u64 {
     let k = word(k);
     f.chunks(MAC_BITS)
@@ -127,7 +130,7 @@ fn field_multiply(mut a: u64, b: u64) -> u64 {
     product
 }
 
-/// What the evaluator returns for the result `f` and the added input bits (k, then p).
+/// Returns what the evaluator returns for the result `f` and the added input bits (k, then p).
 pub(crate) fn mask(f: &[bool], added: &[bool]) -> Zeroizing<Vec<bool>> {
     if f.is_empty() {
         return Zeroizing::default();
@@ -139,7 +142,7 @@ pub(crate) fn mask(f: &[bool], added: &[bool]) -> Zeroizing<Vec<bool>> {
     Zeroizing::new(clear.zip(p).map(|(bit, mask)| bit ^ mask).collect())
 }
 
-/// The result, if `returned` is (f ‖ MAC_k(f)) ⊕ p for the added input bits (k, then p).
+/// Returns the result if `returned` is (f ‖ MAC_k(f)) ⊕ p for the added input bits (k, then p).
 pub(crate) fn unmask(returned: &[bool], added: &[bool]) -> Option<Zeroizing<Vec<bool>>> {
     let Some(result_bits) = returned.len().checked_sub(MAC_BITS) else {
         return Some(Zeroizing::default());
@@ -152,7 +155,7 @@ pub(crate) fn unmask(returned: &[bool], added: &[bool]) -> Option<Zeroizing<Vec<
     (mac(&clear, k) == tag).then_some(clear)
 }
 
-/// AND gates of one multiplication.
+/// The number of AND gates of one multiplication.
 #[cfg(test)]
 const MULTIPLICATION_ANDS: usize = 729;
 

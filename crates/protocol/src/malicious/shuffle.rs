@@ -1,15 +1,15 @@
-//! Uniform shuffles: Fisher and Yates, whose numbers come from AES in counter mode without bias.
+//! Uniform shuffles by Fisher and Yates, with unbiased numbers from AES in counter mode.
 
 use tacit_kernels::Prg;
 
-/// Puts `all` into an order that `prg` draws.
+/// Shuffles `all` with the randomness of `prg`.
 pub(crate) fn shuffle(prg: &mut Prg, all: &mut [u32]) {
     for i in (1..all.len()).rev() {
         all.swap(i, below(prg, i as u64 + 1) as usize);
     }
 }
 
-/// A uniform number below `bound`, which is not 0.
+/// Returns a uniform number below `bound`, which is not 0.
 pub(crate) fn below(prg: &mut Prg, bound: u64) -> u64 {
     let unbiased = u64::MAX - u64::MAX % bound;
     loop {

@@ -1,9 +1,9 @@
-//! A function garbled and evaluated as a whole: its calls, and then the components that mask
+//! A function garbled and evaluated as a whole: its calls, followed by the components that mask
 //! results ([`returned`](super::returned)).
 //!
 //! Labels of constants are public: both parties derive the active one from the start point.
 //!
-//! A [`MaskedWalk`] pauses after each segment, so that tables need not be held whole.
+//! A [`MaskedWalk`] pauses after each segment, so that tables need not be held in whole.
 
 use core::convert::Infallible;
 use core::mem;
@@ -14,39 +14,39 @@ use tacit_garble::{Evaluator, Garbler, Scheme};
 use tacit_kernels::{Block, Prg, Tweak, Use};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// What a walk needs of who walks.
+/// The operations of a walk that differ between garbling and evaluating.
 pub(crate) trait Walker {
-    /// What there is of a wire.
+    /// The walker's data for a wire.
     type Wire: Copy + Default + Zeroize;
-    /// The tables of a segment: to be written, or to be read.
+    /// The tables of a segment, to write or to read.
     type Tables<'t>;
 
-    /// A constant's wire: both parties derive the active label.
+    /// Returns a constant's wire. Both parties derive the active label.
     fn constant(&mut self, active: Block, bit: bool) -> Self::Wire;
-    /// Begins `program`, which is call `number`.
+    /// Starts `program`, which is call `number`.
     fn begin(&mut self, number: u32, program: &Program, inputs: &[Self::Wire]);
-    /// Bytes of a segment's tables.
+    /// Returns the number of bytes of a segment's tables.
     fn table_bytes(&self, program: &Program, segment: usize) -> usize;
-    /// Walks through the segment that comes next.
+    /// Walks through the next segment.
     fn segment(&mut self, program: &Program, segment: usize, tables: Self::Tables<'_>);
     /// Appends the outputs of the program that was walked through.
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Self::Wire>);
 }
 
-/// Garbles: a wire is its label of 0.
+/// A garbling walker. A wire is its label of 0.
 pub(crate) struct Garbling<S: Scheme> {
     scheme: S,
     garbler: S::Garbler,
 }
 
-/// Evaluates: a wire is its active label.
+/// An evaluating walker. A wire is its active label.
 pub(crate) struct Evaluating<S: Scheme> {
     scheme: S,
     evaluator: S::Evaluator,
 }
 
 impl<S: Scheme<Wire = Block>> Garbling<S> {
-    /// That of a garbling.
+    /// Returns the walker of a garbling.
     pub(crate) fn new(scheme: S, material: &Material) -> Self {
         let Material { seed, start, delta } = *material;
         let garbler = scheme.garbler(seed, start, delta);
@@ -55,7 +55,7 @@ impl<S: Scheme<Wire = Block>> Garbling<S> {
 }
 
 impl<S: Scheme<Wire = Block>> Evaluating<S> {
-    /// That of a garbling that begins at `start`.
+    /// Returns the walker of a garbling that starts at `start`.
     pub(crate) fn new(scheme: S, start: Block) -> Self {
         let evaluator = scheme.evaluator(start);
         Self { scheme, evaluator }
@@ -112,7 +112,7 @@ impl<S: Scheme<Wire = Block>> Walker for Evaluating<S> {
     }
 }
 
-/// The secrets of a garbling, and where it starts.
+/// The secrets and the start point of a garbling.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Material {
     pub(crate) seed: [u8; 32],
@@ -120,15 +120,14 @@ pub(crate) struct Material {
     pub(crate) delta: Block,
 }
 
-/// What is known of the wires of a function's inputs: labels of value 0 to garble, active ones to
-/// evaluate.
+/// The labels of a function's inputs: labels of value 0 for garbling, active labels for evaluating.
 #[derive(Clone, Copy)]
 pub(crate) struct InputLabels<'a, T = Block> {
     /// Of the garbler's input, and what it adds to mask its result.
     pub(crate) garbler: &'a [T],
-    /// Of the evaluator's, likewise.
+    /// Labels of the evaluator's input, and of the bits that it adds to mask its result.
     pub(crate) evaluator: &'a [T],
-    /// Of loaded values.
+    /// Labels of loaded values.
     pub(crate) loaded: &'a [T],
 }
 
@@ -136,15 +135,15 @@ pub(crate) struct InputLabels<'a, T = Block> {
 pub(crate) struct Whole<'f, S> {
     pub(crate) scheme: S,
     pub(crate) function: &'f Function,
-    /// Masks what the garbler gets. Without it the garbler gets nothing.
+    /// The component that masks the garbler's result. Without it the garbler gets no result.
     pub(crate) for_garbler: Option<Component>,
-    /// Masks what the evaluator gets. Without it that comes as it is.
+    /// The component that masks the evaluator's result. Without it that result is not masked.
     pub(crate) for_evaluator: Option<Component>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
-    /// Garbles it: appends its tables, and gives the labels of 0 of its outputs, which are the
-    /// evaluator's, the garbler's, and what is saved.
+    /// Garbles the function. Appends its tables, and returns the labels of 0 of its outputs: the
+    /// evaluator's, the garbler's, and the saved values.
     pub(crate) fn garble(
         self,
         material: &Material,
@@ -156,7 +155,7 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
         walk.outputs()
     }
 
-    /// Its garbling, which pauses after each segment.
+    /// Returns a walk that garbles the function and pauses after each segment.
     pub(crate) fn garbling(
         self,
         material: &Material,
@@ -166,8 +165,8 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
         MaskedWalk::new(self, garbling, material.start, inputs)
     }
 
-    /// The labels of the outputs of a garbling whose tables begin at `start`. Any tables of the
-    /// right length lead to some labels.
+    /// Returns the labels of the outputs of a garbling whose tables start at `start`. Any tables of
+    /// the right length lead to some labels.
     pub(crate) fn evaluate(
         self,
         start: Block,
@@ -184,7 +183,7 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
         walk.outputs()
     }
 
-    /// Bytes of its tables, or `None` if there are too many to count.
+    /// Returns the number of bytes of its tables, or `None` if that number overflows.
     pub(crate) fn table_bytes(&self) -> Option<usize> {
         let of = |component: &Component| -> usize {
             let program = component.program();
@@ -202,7 +201,7 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
     }
 }
 
-/// Where a walk stands.
+/// The position of a walk.
 enum Place<'f, T: Copy + Default + Zeroize> {
     /// In a call of the function.
     Call(Box<Values<'f, T>>, &'f Component),
@@ -212,7 +211,7 @@ enum Place<'f, T: Copy + Default + Zeroize> {
 }
 
 impl<T: Copy + Default + Zeroize> Place<'_, T> {
-    /// The program whose segments come next.
+    /// Returns the program whose segments come next.
     fn program(&self) -> Option<&Program> {
         match self {
             Self::Call(_, component) => Some(component.program()),
@@ -222,29 +221,30 @@ impl<T: Copy + Default + Zeroize> Place<'_, T> {
     }
 }
 
-/// What masks a result.
+/// The pending masking of a result.
 struct Mask<T: Zeroize> {
     component: Component,
-    /// Its number as a call.
+    /// The number of the component as a call.
     number: u32,
-    /// What it takes besides the result.
+    /// The inputs that the component takes in addition to the result.
     added: Zeroizing<Vec<T>>,
 }
 
-/// A walk through a function and what masks its results. It pauses before each segment.
+/// A walk through a function and the components that mask its results. It pauses before each
+/// segment.
 pub(crate) struct MaskedWalk<'f, W: Walker> {
     walker: W,
     constants: Prg,
     place: Place<'f, W::Wire>,
-    /// The segment that comes next.
+    /// The number of the next segment.
     segment: usize,
-    /// Of the results of evaluator and garbler, those that are not begun.
+    /// The pending masks of the evaluator's and the garbler's results.
     masks: [Option<Mask<W::Wire>>; 2],
     outputs: Zeroizing<Vec<W::Wire>>,
 }
 
 impl<'f, W: Walker> MaskedWalk<'f, W> {
-    /// A walk of a garbling that begins at `start`.
+    /// Returns a walk of a garbling that starts at `start`.
     pub(crate) fn new<S>(
         whole: Whole<'f, S>,
         walker: W,
@@ -301,22 +301,22 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         walk
     }
 
-    /// Who walks.
+    /// Returns the walker.
     pub(crate) fn walker(&self) -> &W {
         &self.walker
     }
 
-    /// Bytes of the tables of the segment that comes next, or nothing at the end.
+    /// Returns the number of bytes of the tables of the next segment, or `None` at the end.
     pub(crate) fn next_bytes(&self) -> Option<usize> {
         let program = self.place.program()?;
         Some(self.walker.table_bytes(program, self.segment))
     }
 
-    /// Walks through the segment that comes next.
+    /// Walks through the next segment.
     ///
     /// # Panics
     ///
-    /// If there is none, or `tables` are not of its size.
+    /// Panics if no segment is left, or if `tables` are not of its size.
     pub(crate) fn segment(&mut self, tables: W::Tables<'_>) {
         let program = self.place.program().expect("a walk that is not at its end");
         self.walker.segment(program, self.segment, tables);
@@ -324,7 +324,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         self.leave_programs();
     }
 
-    /// The outputs: the evaluator's, the garbler's, and what is saved.
+    /// Returns the outputs: the evaluator's, the garbler's, and the saved values.
     ///
     /// # Panics
     ///
@@ -337,7 +337,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         self.outputs
     }
 
-    /// Goes on from programs that have no segment left.
+    /// Leaves each program that has no segment left, and starts the next.
     fn leave_programs(&mut self) {
         while let Some(program) = self.place.program()
             && self.segment == program.segments().len()
@@ -369,7 +369,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         self.place = Place::Call(values, call.component);
     }
 
-    /// Begins to mask a party's result.
+    /// Starts to mask a party's result.
     fn mask(&mut self, role: Role, outputs: Outputs<'f, W::Wire>) {
         let mut clear = outputs.of(role);
         let mask = match role {
@@ -389,7 +389,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         }
     }
 
-    /// Takes the masked result of a party.
+    /// Takes a party's masked result.
     fn masked(&mut self, role: Role, result: &[W::Wire], outputs: Outputs<'f, W::Wire>) {
         self.outputs.extend_from_slice(result);
         match role {
@@ -400,7 +400,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
 }
 
 impl<S: Scheme<Wire = Block>> MaskedWalk<'_, Garbling<S>> {
-    /// Appends the tables of the segment that comes next; `false` at the end.
+    /// Appends the tables of the next segment. Returns `false` at the end.
     pub(crate) fn append(&mut self, tables: &mut Vec<u8>) -> bool {
         let Some(bytes) = self.next_bytes() else {
             return false;
@@ -412,7 +412,7 @@ impl<S: Scheme<Wire = Block>> MaskedWalk<'_, Garbling<S>> {
     }
 }
 
-/// The public labels of constants begin with this seed.
+/// Returns the seed of the public labels of constants.
 fn constant_seed(start: Block) -> Block {
     let tweak = Tweak {
         usage: Use::PublicLabel,

@@ -1,8 +1,8 @@
-//! The ask, and F: what plain intersection and joins have in common.
+//! The ask, and F: the common parts of plain intersection and joins.
 //!
 //! The placer sends e = u ⊕ Φ, the encoding Φ of z ↦ H(z) over its points under its VOLE. The
-//! programmer has K = v ⊕ eΔ, so that F(z) = pad(⟨row 1 of z, w⟩, z) at the placer, for its points
-//! alone, is pad(⟨row 1 of z, K⟩ ⊕ ΔH(z), z) at the programmer, for any point.
+//! programmer has K = v ⊕ eΔ. The placer computes F(z) = pad(⟨row 1 of z, w⟩, z) for its own points
+//! only. The programmer computes the same value as pad(⟨row 1 of z, K⟩ ⊕ ΔH(z), z) for any point.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -19,30 +19,29 @@ use crate::io::Io;
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 
-/// After how many lots of [`AT_ONCE`] rows a party gives way: some milliseconds.
+/// The number of lots of [`AT_ONCE`] rows after which a party yields: some milliseconds.
 const LOTS: usize = 64;
 
-/// Shards whose OTs come from one set of base OTs. They take 2.5 · 10^9 of the 2^32 that SoftSpoken
-/// makes from a set.
+/// The number of shards whose OTs come from one set of base OTs. They take 2.5 · 10^9 of the 2^32
+/// OTs that SoftSpoken makes from a set.
 const SHARDS_OF_SET: u32 = 16;
 
-/// Where base OTs of a matching come from.
+/// The parameters of the base OTs of a matching.
 #[derive(Clone, Copy)]
 pub(super) struct SetupTerms {
     pub(super) settings: OtSettings,
-    /// The run's.
+    /// The tag of the run.
     pub(super) tag: RunTag,
 }
 
 impl SetupTerms {
-    /// The set of base OTs that begins with this shard, if one does.
+    /// Returns the tag of the set of base OTs that starts with this shard, if one does.
     fn set(self, shard: u32) -> Option<RunTag> {
         let begins = shard.is_multiple_of(SHARDS_OF_SET);
         begins.then(|| self.tag.match_setup(shard / SHARDS_OF_SET))
     }
 
-    /// Sees to it that the placer has OTs for this shard, by base OTs of its own where a set
-    /// begins.
+    /// Ensures that the placer has OTs for this shard. Makes new base OTs where a set starts.
     pub(super) async fn place<'o>(
         self,
         io: &mut Io<'_>,
@@ -57,7 +56,7 @@ impl SetupTerms {
         ots.as_mut().ok_or(NO_SET)
     }
 
-    /// The same for the programmer.
+    /// Ensures the same for the programmer.
     pub(super) async fn program<'o>(
         self,
         io: &mut Io<'_>,
@@ -78,13 +77,13 @@ const NO_SET: Error = Error::ApiMisuse("shards in order");
 /// The keys of a shard.
 pub(super) struct Shard {
     pub(super) hashes: ShardHashes,
-    /// Their rows in the table.
+    /// The rows of the keys in the table.
     pub(super) rows: Vec<u32>,
     pub(super) digests: Zeroizing<Vec<Block>>,
 }
 
 impl Shard {
-    /// The shards of a table, none of more than `most` keys.
+    /// Returns the shards of a table, none with more than `most` keys.
     pub(super) fn all(
         keys: &Keys,
         tag: &MatchTag,
@@ -92,7 +91,7 @@ impl Shard {
         most: u64,
     ) -> Result<Vec<Self>, Error> {
         let (digests, count) = (keys.digests(tag), count as u32);
-        // Room for all of a shard, so that no copy is left where it grew.
+        // Reserve room for all keys of a shard, so that growing leaves no copy behind.
         let room = digests.len().min(most as usize);
         let shard = |number| Self {
             hashes: ShardHashes::new(tag, number),
@@ -116,23 +115,23 @@ impl Shard {
     }
 }
 
-/// Points, and their rows in one of the two OKVSs.
+/// Points, with their rows in one of the two OKVSs.
 pub(super) struct Points<'s> {
     hashes: &'s ShardHashes,
     row: Row,
     points: &'s [Block],
-    /// Their rows, in order of their starts.
+    /// The rows of the points, in the order of their starts.
     order: Zeroizing<Vec<OrderedRow>>,
 }
 
-/// What is hashed of some points.
+/// The hashes of some points.
 struct Hashed {
     points: Zeroizing<Vec<Block>>,
     bands: Zeroizing<[Band; AT_ONCE]>,
 }
 
 impl<'s> Points<'s> {
-    /// The rows of these points in an OKVS of this many columns.
+    /// Returns the rows of these points in an OKVS with `columns` columns.
     pub(super) fn new(
         hashes: &'s ShardHashes,
         row: Row,
@@ -165,7 +164,8 @@ impl<'s> Points<'s> {
         elements
     }
 
-    /// Columns that sum up to the value of each point, which `value` gives by its number.
+    /// Returns columns whose sum for each point is its value. `value` returns the value of a point
+    /// by its number.
     pub(super) async fn encode<const N: usize>(
         &self,
         io: &mut Io<'_>,
@@ -203,7 +203,7 @@ impl<'s> Points<'s> {
         Ok(())
     }
 
-    /// Φ, which gives H(z) for each point z.
+    /// Returns Φ, which encodes H(z) for each point z.
     async fn encode_elements(
         &self,
         io: &mut Io<'_>,
@@ -223,7 +223,7 @@ impl<'s> Points<'s> {
         Ok(encoder.finish_vartime())
     }
 
-    /// Sends the ask of these points; w.
+    /// Sends the ask of these points. Returns w.
     pub(super) async fn ask(
         &self,
         io: &mut Io<'_>,
@@ -243,8 +243,8 @@ impl<'s> Points<'s> {
         Ok(w)
     }
 
-    /// `blocks` blocks of F of each point, one point after the other. The placer gives w, the
-    /// programmer K and what adds ΔH(z).
+    /// Returns `blocks` blocks of F of each point, one point after the other. The placer passes w.
+    /// The programmer passes K and the multiplier that adds ΔH(z).
     pub(super) async fn evaluate(
         &self,
         io: &mut Io<'_>,
@@ -277,7 +277,7 @@ impl<'s> Points<'s> {
     }
 }
 
-/// Takes the ask of a shard; K, and what multiplies by Δ.
+/// Receives the ask of a shard. Returns K and the multiplier by Δ.
 pub(super) async fn take_ask(
     io: &mut Io<'_>,
     columns: u64,
@@ -296,7 +296,7 @@ pub(super) async fn take_ask(
     Ok(vole.unmask(&masked))
 }
 
-/// Gives way after each [`LOTS`] lots of rows.
+/// Yields after each [`LOTS`] lots of rows.
 async fn rest(io: &mut Io<'_>, lot: usize) -> Result<(), Error> {
     if lot.is_multiple_of(LOTS) {
         io.breathe().await?;

@@ -1,25 +1,25 @@
-//! Placing keys into bins, one key a bin, each in one of three places.
+//! The placement of keys into bins: at most one key in a bin, and three possible places for each
+//! key.
 //!
-//! A key walks: it takes a free place, or one of a key that then walks on, 60 steps at most. After
-//! that an augmenting path is searched breadth first, which finds a placement wherever there is
-//! one. There is no stash. Times depend on the places.
+//! A key is placed by a random walk: it takes a free place, or the place of another key, which then
+//! walks on, for at most 60 steps. After that a breadth-first search looks for an augmenting path,
+//! which finds a placement whenever one exists. There is no stash. Times depend on the places.
 
 use std::collections::{HashMap, VecDeque};
 
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
-/// A bin without a key.
+/// The mark of a bin without a key.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 const STEPS: usize = 60;
 
-/// There is no placement.
+/// The error that no placement exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoPlacement;
 
-/// For each of `bins` bins, which key is in it, or [`EMPTY`]. `places` has the three bins of each
-/// key.
+/// Returns the key in each of `bins` bins, or [`EMPTY`]. `places` has the three bins of each key.
 pub(crate) fn place_vartime(
     places: &[[u32; 3]],
     bins: usize,
@@ -39,7 +39,7 @@ pub(crate) fn place_vartime(
     Ok(table)
 }
 
-/// Random choices among three.
+/// A source of random choices among three.
 struct Steps<'p> {
     prg: &'p mut Prg,
     bits: u128,
@@ -47,7 +47,7 @@ struct Steps<'p> {
 }
 
 impl Steps<'_> {
-    /// 0, 1 or 2: never `not`, if that is one of them.
+    /// Returns 0, 1 or 2, but never `not` if that is one of them.
     fn choose(&mut self, not: usize) -> usize {
         if self.left == 0 {
             (self.bits, self.left) = (self.prg.next_block().to_u128(), 64);
@@ -62,7 +62,8 @@ impl Steps<'_> {
     }
 }
 
-/// Places `key`, and all that it pushes on; the key that is left after all steps, if one is.
+/// Places `key`, and the keys that it displaces. Returns the key that remains after all steps, if
+/// one does.
 fn walk(
     places: &[[u32; 3]],
     table: &mut [u32],

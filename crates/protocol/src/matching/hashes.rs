@@ -1,6 +1,6 @@
-//! The hashes of a matching: each with a key of its own, under the tag of the run.
+//! The hashes of a matching, each with its own key, under the tag of the run.
 //!
-//! | what | how |
+//! | value | definition |
 //! |---|---|
 //! | T, of a join of a run | SHA-256("tacit match 1\0" ‖ run tag ‖ number of the join (4)) |
 //! | T_s, of a shard | SHA-256("tacit match shard 1\0" ‖ T ‖ number of the shard (4)) |
@@ -14,8 +14,9 @@
 //! | element | H(z) = E_8(z) |
 //! | pad(v, z), block j | AES_κ(σ(v) ⊕ j) ⊕ σ(v) ⊕ j with κ = E_12(z) |
 //!
-//! AES is an ideal cipher, BLAKE3 a random oracle. Each point has a key of its own for its pad, so
-//! that many points give no more targets for Δ. Blocks are little-endian integers.
+//! AES is treated as an ideal cipher and BLAKE3 as a random oracle. Each point has its own key for
+//! its pad, so many points are no better a target for guesses of Δ than one. Blocks are
+//! little-endian integers.
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::{Aes128, Block, Cpu, encrypt_each};
@@ -23,15 +24,15 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::okvs::Band;
 
-/// Points that are hashed at once: their blocks stay in the first cache.
+/// The number of points that are hashed at once: their blocks fit in the first-level cache.
 pub(crate) const AT_ONCE: usize = 256;
 
-/// T: what the hashes of one join of a run are bound to.
+/// T: the tag that the hashes of one join of a run are bound to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MatchTag([u8; 32]);
 
 impl MatchTag {
-    /// The tag of this join of the run with this tag.
+    /// Returns the tag of join number `join` of the run with the tag `run_tag`.
     #[must_use]
     pub fn new(run_tag: &[u8; 32], join: u32) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit match 1\0")
@@ -40,7 +41,7 @@ impl MatchTag {
         Self(hash.finalize().into())
     }
 
-    /// The digest of a key with this encoding.
+    /// Returns the digest of a key with this encoding.
     pub(crate) fn digest(&self, encoding: &[u8]) -> Block {
         let hash = blake3::keyed_hash(&self.0, encoding);
         let mut digest = [0; 16];
@@ -48,7 +49,7 @@ impl MatchTag {
         Block::from_bytes(digest)
     }
 
-    /// T_s.
+    /// Returns T_s.
     fn shard(&self, shard: u32) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit match shard 1\0")
             .chain_update(self.0)
@@ -56,7 +57,7 @@ impl MatchTag {
         Self(hash.finalize().into())
     }
 
-    /// E_i.
+    /// Returns E_i.
     fn cipher(&self, cpu: Cpu, number: u8) -> Aes128 {
         let hash = Sha256::new_with_prefix(b"tacit match key 1\0")
             .chain_update(self.0)
@@ -67,7 +68,7 @@ impl MatchTag {
         Aes128::new(cpu, Block::from_bytes(key))
     }
 
-    /// The shard of each digest, of a power of two of them.
+    /// Returns the shard of each digest. The number of shards is a power of two.
     pub(crate) fn shards_of(&self, digests: &[Block], shards: u32) -> Zeroizing<Vec<u32>> {
         let cipher = self.cipher(Cpu::detect(), 1);
         let mut hashes = Zeroizing::new(vec![Block::ZERO; digests.len()]);
@@ -77,7 +78,7 @@ impl MatchTag {
     }
 }
 
-/// x ↦ AES(x) ⊕ x of each block.
+/// Computes x ↦ AES(x) ⊕ x of each block.
 fn hash(cipher: &Aes128, blocks: &[Block], hashes: &mut [Block]) {
     hashes.copy_from_slice(blocks);
     cipher.encrypt_blocks(hashes);
@@ -86,17 +87,17 @@ fn hash(cipher: &Aes128, blocks: &[Block], hashes: &mut [Block]) {
     }
 }
 
-/// The low half of `word` as a fraction of 2^64, times `range`.
+/// Returns `word` as a fraction of 2^64, times `range`.
 fn scaled(word: u64, range: u64) -> u32 {
     ((u128::from(word) * u128::from(range)) >> 64) as u32
 }
 
-/// Which of the two OKVSs a row is of.
+/// The OKVS that a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Row {
-    /// Of the ask.
+    /// The OKVS of the ask.
     Ask = 5,
-    /// Of the hint.
+    /// The OKVS of the hint.
     Hint = 9,
 }
 
@@ -120,14 +121,14 @@ impl ShardHashes {
         hash(&self.ciphers[number - 2], blocks, hashes);
     }
 
-    /// E_i of each block.
+    /// Returns E_i of each block.
     fn hashed(&self, number: usize, blocks: &[Block]) -> Zeroizing<Vec<Block>> {
         let mut hashes = Zeroizing::new(vec![Block::ZERO; blocks.len()]);
         self.hash(number, blocks, &mut hashes);
         hashes
     }
 
-    /// The three places of each digest among `bins` bins, one in each third.
+    /// Returns the three places of each digest among `bins` bins, one in each third.
     pub(crate) fn places(&self, digests: &[Block], bins: u64) -> Zeroizing<Vec<[u32; 3]>> {
         let (first, last) = (self.hashed(2, digests), self.hashed(3, digests));
         let third = bins / 3;
@@ -139,19 +140,19 @@ impl ShardHashes {
         Zeroizing::new(first.iter().zip(last.iter()).map(places).collect())
     }
 
-    /// The points of digests, each of which has its bin added already where there are bins.
+    /// Returns the points of digests. Where there are bins, each digest already includes its bin.
     pub(crate) fn points(&self, digests: &[Block]) -> Zeroizing<Vec<Block>> {
         self.hashed(4, digests)
     }
 
-    /// The start of each point's row among `starts` starts.
+    /// Returns the start of each point's row among `starts` starts.
     pub(crate) fn starts(&self, row: Row, points: &[Block], starts: u64) -> Zeroizing<Vec<u32>> {
         let hashes = self.hashed(row as usize, points);
         let start = |hash: &Block| scaled(hash.to_u128() as u64, starts);
         Zeroizing::new(hashes.iter().map(start).collect())
     }
 
-    /// The bands of up to [`AT_ONCE`] points' rows.
+    /// Writes the bands of the rows of up to [`AT_ONCE`] points.
     pub(crate) fn bands(&self, row: Row, points: &[Block], bands: &mut [Band]) {
         let mut hashes = Zeroizing::new([[Block::ZERO; AT_ONCE]; 2]);
         for (i, hashes) in hashes.iter_mut().enumerate() {
@@ -163,13 +164,13 @@ impl ShardHashes {
         }
     }
 
-    /// H of each point.
+    /// Writes H of each point.
     pub(crate) fn elements(&self, points: &[Block], elements: &mut [Block]) {
         self.hash(8, points, elements);
     }
 
-    /// Writes `blocks` blocks of pad(v, z) for each point z, one point after the other. Those of a
-    /// point are pseudorandom to whoever does not know all of v.
+    /// Writes `blocks` blocks of pad(v, z) for each point z, one point after the other. The blocks
+    /// of a point are pseudorandom to anyone who does not know all of v.
     pub(crate) fn pads(&self, values: &[Block], points: &[Block], pads: &mut [Block]) {
         let blocks = pads.len() / points.len().max(1);
         let point_keys = self.hashed(12, points);

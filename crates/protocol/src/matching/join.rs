@@ -1,18 +1,18 @@
-//! A join's bins: ask and hint, up to the test and the mask of `gmw`.
+//! The bins of a join: the ask and the hint, up to the test and the mask, which `gmw` computes.
 //!
-//! The placer has each key in a bin. In each bin b both then have a tag and a payload: the
-//! programmer r_b and p_b, which it drew, the placer o_b and p'_b. If the programmer has the bin's
-//! key, then o_b = r_b, and p'_b ⊕ p_b are its rows; else o_b and p'_b are random. Neither party
-//! sees which.
+//! The placer puts each of its keys into a bin. For each bin b both parties then have a tag and a
+//! payload: the programmer r_b and p_b, which it drew, and the placer o_b and p'_b. If the
+//! programmer has the bin's key, then o_b = r_b, and p'_b ⊕ p_b are the rows of that key. Otherwise
+//! o_b and p'_b are random. Neither party sees which case holds.
 //!
-//! | bits of a bin's value | what |
+//! | bits of a bin's value | content |
 //! |---|---|
 //! | the lowest ℓ | tag |
 //! | bits(D), if D > 1 | number of rows |
-//! | D rows | rows in the table's order, missing ones zero |
+//! | D rows | rows in the table's order; missing rows are zero |
 //!
-//! Each of a key's three points has its bin in it, so that the placer has F at no other place of
-//! its keys: without that it would learn which pairs of its rows both matched.
+//! Each of a key's three points includes its bin, so the placer has F only at the places where it
+//! put its keys. Otherwise it would learn which pairs of its rows both matched.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -30,10 +30,10 @@ use crate::io::{Io, boxed};
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, GarblerOt, OtSettings};
 
-/// Most blocks of values that are encoded at once.
+/// The largest number of blocks of values that are encoded at once.
 const WIDEST: usize = 4;
 
-/// A join on which both parties have agreed: [`place`](Self::place) is the placer's side of it,
+/// A join on which both parties have agreed. [`place`](Self::place) runs the placer's side, and
 /// [`program`](Self::program) the programmer's.
 #[derive(Clone, Copy)]
 pub struct Join {
@@ -42,15 +42,15 @@ pub struct Join {
     settings: OtSettings,
 }
 
-/// What the placer has of the bins of all shards.
+/// The placer's result: the bins of all shards.
 pub struct PlacedBins {
-    /// For each bin the placer's row in it.
+    /// The placer's row in each bin.
     pub rows: Zeroizing<Vec<Option<u32>>>,
-    /// For each bin o ‖ p'.
+    /// The value o ‖ p' of each bin.
     pub values: BinValues,
 }
 
-/// A value of each bin: tag and payload, of a whole number of blocks each, bits above them zero.
+/// A value for each bin: tag and payload, in a whole number of blocks. Bits above them are zero.
 /// Secret.
 pub struct BinValues {
     value_blocks: usize,
@@ -58,13 +58,13 @@ pub struct BinValues {
 }
 
 impl BinValues {
-    /// The value of each bin.
+    /// Returns the value of each bin.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &[Block]> {
         self.blocks.chunks_exact(self.value_blocks)
     }
 }
 
-/// Runs `$body` with the constant `$N` for `$blocks` blocks, 1 to [`WIDEST`].
+/// Runs `$body` with the constant `$N` set to `$blocks`, from 1 to [`WIDEST`].
 macro_rules! of_width {
     ($blocks:expr, $N:ident => $body:expr) => {
         match $blocks {
@@ -89,8 +89,8 @@ macro_rules! of_width {
 }
 
 impl Join {
-    /// The join of tables of these sizes. `tag` is bound to the run alone, and to all that the
-    /// parties agreed on.
+    /// Returns the join of tables of these sizes. `tag` is bound to this run alone, and to
+    /// everything that the parties agreed on.
     #[must_use]
     pub fn new(sizes: Sizes, tag: RunTag, settings: OtSettings) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Join {
         }
     }
 
-    /// This many random values.
+    /// Returns `count` random values.
     fn drawn(&self, count: usize, prg: &mut Prg) -> Zeroizing<Vec<Block>> {
         let mut values = Zeroizing::new(vec![Block::ZERO; count * self.value_blocks()]);
         prg.fill_blocks(&mut values);
@@ -131,7 +131,7 @@ impl Join {
         values
     }
 
-    /// The shards of a table, none if a table has no keys.
+    /// Returns the shards of a table, or none if either table has no keys.
     fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
         let tag = MatchTag::new(self.tag.as_bytes(), 0);
         let shards = Shard::all(keys, &tag, self.sizes.shards, most)?;
@@ -141,13 +141,13 @@ impl Join {
         Ok(shards)
     }
 
-    /// The placer's side: the bins of all shards. `seed` is random, secret and used for this run
-    /// alone.
+    /// Runs the placer's side, and returns the bins of all shards. `seed` is random, secret and
+    /// used for this run alone.
     ///
     /// # Errors
     ///
     /// There are more keys than agreed, the programmer misbehaves, the wire fails, or the keys have
-    /// no bins or no encoding under this tag, as happens with 2^-40.
+    /// no bins or no encoding under this tag, which happens with probability 2^-40.
     pub async fn place(
         self,
         io: &mut Io<'_>,
@@ -177,7 +177,7 @@ impl Join {
         Ok(PlacedBins { rows, values })
     }
 
-    /// For each bin of a shard its key or [`EMPTY`], and o ‖ p'.
+    /// Returns the key of each bin of a shard, or [`EMPTY`], and o ‖ p' of each bin.
     async fn place_shard(
         &self,
         io: &mut Io<'_>,
@@ -222,13 +222,14 @@ impl Join {
         Ok((table, values))
     }
 
-    /// The programmer's side: r ‖ p of the bins of all shards. `payloads` has a payload for each
-    /// key, in whole blocks: the number of rows, if there may be more than one, and the rows, bits
-    /// above them zero. `seed` is random, secret and used for this run alone.
+    /// Runs the programmer's side, and returns r ‖ p of the bins of all shards. `payloads` has a
+    /// payload for each key, in whole blocks: the number of rows, if it may exceed one, and the
+    /// rows. Bits above them are zero. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `payloads` are not as many, or those of [`place`](Self::place), of the other party.
+    /// The number of `payloads` does not match the keys, or the errors of [`place`](Self::place)
+    /// with the roles exchanged.
     pub async fn program(
         self,
         io: &mut Io<'_>,
@@ -256,12 +257,12 @@ impl Join {
         })
     }
 
-    /// The stage at the placer: the bits of its input of the function, and which key each bin has.
-    /// `seed` is random, secret and used for this run alone.
+    /// Runs the stage at the placer. Returns the bits of its input to the function, and the key in
+    /// each bin. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// Those of [`place`](Self::place), or a row has other than as many bits as agreed.
+    /// Those of [`place`](Self::place), or a row does not have the agreed number of bits.
     pub async fn placer_input(
         self,
         io: &mut Io<'_>,
@@ -275,12 +276,13 @@ impl Join {
         Ok((placed.input_bits(&self.sizes, table), placed.rows))
     }
 
-    /// The stage at the programmer: the bits of its input of the function. `seed` is random, secret
-    /// and used for this run alone.
+    /// Runs the stage at the programmer. Returns the bits of its input to the function. `seed` is
+    /// random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// Those of [`program`](Self::program), or a key brings other than as many bits as agreed.
+    /// Those of [`program`](Self::program), or a key's payload does not have the agreed number of
+    /// bits.
     pub async fn programmer_input(
         self,
         io: &mut Io<'_>,
@@ -299,8 +301,8 @@ impl Join {
         (self.sizes.payload_bits as usize).div_ceil(128)
     }
 
-    /// Takes a shard's ask and sends its hint, for these payloads of all keys and r ‖ p of the
-    /// shard's bins.
+    /// Receives a shard's ask and sends its hint. `payloads` are those of all keys, and `masks` is
+    /// r ‖ p of the shard's bins.
     async fn program_shard(
         &self,
         io: &mut Io<'_>,
@@ -351,7 +353,7 @@ impl Join {
         self.send_hint(io, &hint).await
     }
 
-    /// Sends columns of the hint, of as many bytes as hold a value's bits.
+    /// Sends the columns of the hint. Each has as many bytes as hold a value's bits.
     async fn send_hint(&self, io: &mut Io<'_>, hint: &[Block]) -> Result<(), Error> {
         let size = self.sizes.hint_column_bytes() as usize;
         let mut all = Vec::with_capacity(self.sizes.hint_bytes() as usize);
@@ -387,12 +389,12 @@ impl Join {
     }
 }
 
-/// d ⊕ bin.
+/// Returns d ⊕ bin.
 fn in_bin(digest: Block, bin: u32) -> Block {
     digest ^ Block::from_u128(bin.into())
 }
 
-/// `N` blocks from block `first` on of each column of `width` blocks.
+/// Returns `N` blocks from block `first` on of each column of `width` blocks.
 fn part<const N: usize>(columns: &[Block], width: usize, first: usize) -> Vec<Value<N>> {
     let columns = columns.chunks_exact(width);
     columns
@@ -400,7 +402,8 @@ fn part<const N: usize>(columns: &[Block], width: usize, first: usize) -> Vec<Va
         .collect()
 }
 
-/// Adds `payload` to `value`, `shift` bits up, as far as there are blocks.
+/// XORs `payload`, shifted up by `shift` bits, into `value`. Bits beyond the last block are
+/// dropped.
 fn add_shifted(value: &mut [Block], payload: &[Block], shift: u32) {
     for (i, payload) in payload.iter().enumerate() {
         let payload = payload.to_u128();

@@ -1,4 +1,4 @@
-//! The keys of a table: encoded, each once.
+//! The encoded keys of a table, each once.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 
 use super::hashes::MatchTag;
 
-/// The encoding of one key, equal on both sides and different for different keys of one type.
-/// Private: it is wiped, and `Debug` prints none of it.
+/// The encoding of a key. Both parties encode equal keys equally, and different keys of one type
+/// differently. Private: it is wiped, and `Debug` prints none of it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KeyEncoding(Zeroizing<Vec<u8>>);
 
@@ -19,7 +19,7 @@ impl std::fmt::Debug for KeyEncoding {
 }
 
 impl KeyEncoding {
-    /// Adds text, or bytes, of no fixed length: the length, then the bytes.
+    /// Adds text, or bytes, of variable length: the length, then the bytes.
     #[must_use]
     pub fn text(mut self, bytes: &[u8]) -> Self {
         extend_wiping(&mut self.0, &(bytes.len() as u64).to_le_bytes());
@@ -27,11 +27,11 @@ impl KeyEncoding {
         self
     }
 
-    /// Adds a value of a type of `bits` bits: its ⌈bits/8⌉ bytes, little-endian.
+    /// Adds a value of a type with `bits` bits: its ⌈bits/8⌉ bytes, little-endian.
     ///
     /// # Panics
     ///
-    /// If `bytes` are not as many.
+    /// Panics if `bytes` does not have this length.
     #[must_use]
     pub fn fixed(mut self, bytes: &[u8], bits: usize) -> Self {
         assert_eq!(
@@ -44,7 +44,7 @@ impl KeyEncoding {
     }
 }
 
-/// Adds bytes. Memory that they grow out of is wiped.
+/// Appends bytes. If the memory has to grow, the old memory is wiped.
 fn extend_wiping(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
     let length = into.len() + bytes.len();
     if into.capacity() < length {
@@ -55,15 +55,14 @@ fn extend_wiping(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
     into.extend_from_slice(bytes);
 }
 
-/// The keys of a table, each once, in the table's order. Private: `Debug` prints how many there
-/// are.
+/// The keys of a table, each once, in the table's order. Private: `Debug` prints only their number.
 pub struct Keys {
     encodings: Zeroizing<Vec<u8>>,
-    /// Where each encoding ends.
+    /// The end of each encoding.
     ends: Vec<usize>,
 }
 
-/// Two rows of a table have one key.
+/// The error that two rows of a table have the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("row {row} has the key of row {first}")]
 pub struct DuplicateKey {
@@ -73,13 +72,13 @@ pub struct DuplicateKey {
     pub first: usize,
 }
 
-/// A key has more rows than it may have.
+/// The error that a key has more rows than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooManyRows {
-    /// A second one.
+    /// A second row, where a key may have one.
     #[error(transparent)]
     Duplicate(#[from] DuplicateKey),
-    /// More than some.
+    /// One row more than a larger limit.
     #[error(
         "row {row} is one more than the {most} rows that a key may have, and has the key of row \
          {first}"
@@ -87,15 +86,15 @@ pub enum TooManyRows {
     Rows {
         /// The row, from 0.
         row: usize,
-        /// The first one with this key, from 0.
+        /// The first row with this key, from 0.
         first: usize,
-        /// How many there may be.
+        /// The largest number of rows of a key.
         most: u64,
     },
 }
 
 impl TooManyRows {
-    /// The row that is one too many and the first one with its key, from 0.
+    /// Returns the row that exceeds the limit and the first row with its key, from 0.
     #[must_use]
     pub fn rows(&self) -> [usize; 2] {
         match *self {
@@ -107,12 +106,12 @@ impl TooManyRows {
 }
 
 impl Keys {
-    /// The keys with these encodings, each once, in the order in which they come first; and the
+    /// Returns the keys with these encodings, each once, in the order of their first rows, and the
     /// number of the key of each row.
     ///
     /// # Errors
     ///
-    /// More than `most_rows` rows have one key.
+    /// More than `most_rows` rows have the same key.
     pub(super) fn grouped(
         rows: Vec<KeyEncoding>,
         most_rows: u64,
@@ -145,11 +144,11 @@ impl Keys {
         Ok((Self { encodings, ends }, key_of_row))
     }
 
-    /// The keys with these encodings.
+    /// Returns the keys with these encodings.
     ///
     /// # Errors
     ///
-    /// A key stands there twice.
+    /// A key occurs twice.
     pub fn new(keys: impl IntoIterator<Item = KeyEncoding>) -> Result<Self, DuplicateKey> {
         let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
         for key in keys {
@@ -167,13 +166,13 @@ impl Keys {
         Ok(keys)
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -186,7 +185,7 @@ impl Keys {
             .map(|(begin, end)| &self.encodings[begin..*end])
     }
 
-    /// The digest of each key.
+    /// Returns the digest of each key.
     pub(crate) fn digests(&self, tag: &MatchTag) -> Zeroizing<Vec<Block>> {
         Zeroizing::new(
             self.encodings()

@@ -3,13 +3,13 @@
 use crate::io::Message;
 use crate::message::Kind;
 
-/// Most bytes of a frame of an ask, a hint or tags.
+/// The largest frame of an ask, a hint or tags, in bytes.
 pub(super) const FRAME_BYTES: usize = 1 << 20;
 
-/// Most sizes that a party tells.
+/// The largest number of sizes that a party sends.
 pub(super) const MAX_SIZES: usize = 16;
 
-/// From both: what is matched, how many sizes follow, and these.
+/// From both parties: the digest of the matching, the number of sizes, and the sizes.
 pub(super) const SIZES: Message = Message::up_to(Kind::MatchSizes, 32 + 1 + 8 * MAX_SIZES);
 
 /// From the placer: columns of its encoding.

@@ -1,42 +1,45 @@
-//! OKVS: a vector of columns in which each row of 256 random bits sums up to its value.
+//! The OKVS: a vector of columns in which the columns of each row of 256 random bits sum to its
+//! value.
 //!
-//! Bienstock, Patel, Seo, Yeo, "Near-optimal oblivious key-value stores" (2023/903), RB-OKVS. Rows
-//! go in order of their starts. Each clears its leading bit by the pivot in that column until it
-//! finds a column without one; then columns are solved from the last one down. Columns without a
-//! pivot are **uniform**: this hides which rows are in.
+//! This is RB-OKVS of Bienstock, Patel, Seo, Yeo, "Near-optimal oblivious key-value stores"
+//! (2023/903). Rows are taken in the order of their starts. Each row clears its leading bit with
+//! the pivot in that column until it finds a column without a pivot. Then the columns are solved
+//! from the last one down. Columns without a pivot are **uniform**, which hides the rows that were
+//! encoded.
 //!
-//! Bands stand where their columns do, modulo 512, so that no step shifts one: a pivot that a row
-//! meets begins no later than the row, so it ends no later. Sums over columns take four at a time,
-//! from a table of their sixteen sums, which serves all rows that span them.
+//! A band is stored at the positions of its columns modulo 512, so that no step shifts it. A pivot
+//! that a row meets starts no later than the row, so it also ends no later. Sums over columns take
+//! four columns at a time from a table of their sixteen sums, which serves all rows that span them.
 //!
-//! Cost: some 50 steps of 64 bytes a row to find a pivot, and 65 reads of a table a row to solve or
-//! to decode it. Times depend on starts and bands.
+//! Cost: some 50 steps of 64 bytes to find the pivot of a row, and 65 table reads to solve or
+//! decode a row. Times depend on starts and bands.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
-/// Words that a band is kept in: 512 columns, the last 256 before any others come.
+/// The number of words in which a band is stored: 512 columns, twice the width of a band.
 const WORDS: usize = 8;
-/// Groups of four columns in a word.
+/// The number of groups of four columns in a word.
 const GROUPS: usize = 16;
 
 /// A value of `N` blocks.
 pub(crate) type Value<const N: usize> = [Block; N];
 
-/// A row's 256 bits; bit j is for column start + j.
+/// A row's 256 bits. Bit j belongs to column start + j.
 pub(crate) type Band = [u64; 4];
 
-/// Rows that are dependent: no encoding has their values.
+/// The error that rows are linearly dependent, so that no encoding has their values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependent;
 
-/// The band of a row that begins at `start`, where its columns stand.
+/// Returns the band of a row that starts at `start`, with its bits at the positions of their
+/// columns.
 fn placed(start: u32, band: Band) -> [u64; WORDS] {
     let (word, shift) = (start as usize / 64, start % 64);
     let mut words = [0; WORDS];
     for (i, bits) in band.into_iter().enumerate() {
         words[(word + i) % WORDS] |= bits << shift;
-        // The same as a shift by 64 − shift, which is 0 where shift is.
+        // This equals a shift by 64 − shift, or 0 where shift is 0.
         words[(word + i + 1) % WORDS] |= bits >> 1 >> (63 - shift);
     }
     words
@@ -48,8 +51,8 @@ fn add<const N: usize>(to: &mut Value<N>, value: &Value<N>) {
     }
 }
 
-/// For each four neighbouring columns of the last 512, their sixteen sums: for each word of a band
-/// a table for each of its groups of four bits.
+/// The sixteen sums of each four neighbouring columns among the last 512. Each word of a band has a
+/// table for each of its groups of four bits.
 struct Sums<const N: usize>(Vec<[[Value<N>; 16]; GROUPS]>);
 
 impl<const N: usize> Sums<N> {
@@ -57,7 +60,7 @@ impl<const N: usize> Sums<N> {
         Self(vec![[[[Block::ZERO; N]; 16]; GROUPS]; WORDS])
     }
 
-    /// Takes columns 4 · group and following.
+    /// Sets the sums of up to four columns that start with column 4 · `group`.
     fn set(&mut self, group: usize, columns: &[Value<N>]) {
         let sums = &mut self.0[group / GROUPS % WORDS][group % GROUPS];
         for (i, column) in columns.iter().take(4).enumerate() {
@@ -91,17 +94,17 @@ impl<const N: usize> Drop for Sums<N> {
     }
 }
 
-/// Takes rows in order of their starts, and gives columns.
+/// An encoder that takes rows in the order of their starts and returns columns.
 pub(crate) struct Encoder<const N: usize> {
-    /// For each column the band of its pivot, or zeros.
+    /// The band of the pivot of each column, or zeros.
     pivots: Zeroizing<Vec<[u64; WORDS]>>,
-    /// For each column the value of its pivot, or a uniform one.
+    /// The value of the pivot of each column, or a uniform value.
     columns: Zeroizing<Vec<Value<N>>>,
     last_start: u32,
 }
 
 impl<const N: usize> Encoder<N> {
-    /// An encoder of this many columns. Those that no row takes are as `prg` draws them.
+    /// Returns an encoder with `columns` columns. `prg` draws the columns that no row takes.
     pub(crate) fn new(columns: usize, prg: &mut Prg) -> Self {
         let mut values = Zeroizing::new(vec![[Block::ZERO; N]; columns]);
         prg.fill_blocks(values.as_flattened_mut());
@@ -112,11 +115,11 @@ impl<const N: usize> Encoder<N> {
         }
     }
 
-    /// Takes a row, which begins no earlier than the one before.
+    /// Takes a row, which must not start before the previous row.
     ///
     /// # Panics
     ///
-    /// If it does, or spans columns that there are not.
+    /// Panics if it does, or if it spans columns that do not exist.
     pub(crate) fn push_vartime(
         &mut self,
         start: u32,
@@ -139,7 +142,7 @@ impl<const N: usize> Encoder<N> {
             }
             let column = word * 64 + bits.trailing_zeros() as usize;
             let pivot = &mut self.pivots[column];
-            // What the next step waits for, apart from the rest.
+            // The next step waits only for this word, so it is computed first.
             bits ^= pivot[word % WORDS];
             if pivot[word % WORDS] == 0 {
                 *pivot = band;
@@ -153,7 +156,7 @@ impl<const N: usize> Encoder<N> {
         }
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub(crate) fn finish_vartime(mut self) -> Zeroizing<Vec<Value<N>>> {
         let mut sums = Sums::new();
         for column in (0..self.columns.len()).rev() {
@@ -177,11 +180,11 @@ impl<const N: usize> Encoder<N> {
     }
 }
 
-/// Gives the values of rows in order of their starts.
+/// A decoder that returns the values of rows, in the order of their starts.
 pub(crate) struct Decoder<'c, const N: usize> {
     columns: &'c [Value<N>],
     sums: Sums<N>,
-    /// The first group whose sums are not made.
+    /// The first group whose sums are not computed yet.
     next_group: usize,
     last_start: u32,
 }
@@ -196,11 +199,11 @@ impl<'c, const N: usize> Decoder<'c, N> {
         }
     }
 
-    /// The sum of the columns of a row, which begins no earlier than the one before.
+    /// Returns the sum of the columns of a row, which must not start before the previous row.
     ///
     /// # Panics
     ///
-    /// If it does, or spans columns that there are not.
+    /// Panics if it does, or if it spans columns that do not exist.
     pub(crate) fn sum_vartime(&mut self, start: u32, band: Band) -> Value<N> {
         assert!(start >= self.last_start, "rows go in order of their starts");
         self.last_start = start;
@@ -218,7 +221,7 @@ impl<'c, const N: usize> Decoder<'c, N> {
     }
 }
 
-/// A row by its number, with its start: what follows in order need not look it up.
+/// A row by its number, with its start, so that later steps need not look the start up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OrderedRow {
     pub(crate) start: u32,
@@ -227,7 +230,7 @@ pub(crate) struct OrderedRow {
 
 impl DefaultIsZeroes for OrderedRow {}
 
-/// Rows in order of their starts.
+/// Returns rows in the order of their starts.
 pub(crate) fn order_vartime(starts: &[u32]) -> Zeroizing<Vec<OrderedRow>> {
     let keyed = (0_u64..).zip(starts);
     let keyed = keyed.map(|(row, start)| u64::from(*start) << 32 | row);

@@ -1,4 +1,4 @@
-//! Plain intersection: the scripts of both parties.
+//! Plain intersection: both parties' scripts.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -16,8 +16,8 @@ use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, GarblerOt, OtSettings};
 use crate::{Error, Misbehaviour};
 
-/// An intersection on which both parties have agreed: [`place`](Self::place) is the placer's side
-/// of it, [`program`](Self::program) the programmer's.
+/// An intersection on which both parties have agreed. [`place`](Self::place) runs the placer's
+/// side, and [`program`](Self::program) the programmer's.
 #[derive(Clone, Copy)]
 pub struct Plain {
     sizes: PlainSizes,
@@ -27,8 +27,9 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// The intersection of tables of these sizes. `tag` is bound to the run alone, and to all that
-    /// the parties agreed on. The placer gets the result, and the programmer does if `to_both`.
+    /// Returns the intersection of tables of these sizes. `tag` is bound to this run alone, and to
+    /// everything that the parties agreed on. The placer gets the result; the programmer gets it if
+    /// `to_both`.
     #[must_use]
     pub fn new(sizes: PlainSizes, tag: RunTag, settings: OtSettings, to_both: bool) -> Self {
         Self {
@@ -39,13 +40,13 @@ impl Plain {
         }
     }
 
-    /// The placer's side: for each of its keys whether the programmer has it. `seed` is random,
-    /// secret and used for this run alone.
+    /// Runs the placer's side, and returns for each of its keys whether the programmer has it.
+    /// `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
     /// There are more keys than agreed, the programmer misbehaves, the wire fails, or the keys have
-    /// no encoding under this tag, as happens with 2^-40.
+    /// no encoding under this tag, which happens with probability 2^-40.
     pub async fn place(
         self,
         io: &mut Io<'_>,
@@ -69,12 +70,12 @@ impl Plain {
         Ok(common)
     }
 
-    /// The programmer's side: for each of its keys whether the placer has it, if both get the
-    /// result. `seed` is random, secret and used for this run alone.
+    /// Runs the programmer's side. If both parties get the result, returns for each of its keys
+    /// whether the placer has it. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// Those of [`place`](Self::place), of the other party.
+    /// Those of [`place`](Self::place), with the roles exchanged.
     pub async fn program(
         self,
         io: &mut Io<'_>,
@@ -104,7 +105,7 @@ impl Plain {
         Ok(self.to_both.then_some(common))
     }
 
-    /// Whether a table has no keys: then nothing is sent.
+    /// Whether a table has no keys. In that case nothing is sent.
     fn is_empty(&self) -> bool {
         self.sizes.placer_keys == 0 || self.sizes.programmer_keys == 0
     }
@@ -121,14 +122,14 @@ impl Plain {
         Shard::all(keys, &tag, self.sizes.shards, most)
     }
 
-    /// The tag of each key of a shard: the lowest bits of F.
+    /// Returns the tag of each key of a shard: the lowest bits of F.
     fn tags(&self, evaluated: &[Block]) -> Zeroizing<Vec<u128>> {
         let mask = u128::MAX >> (128 - 8 * self.sizes.tag_bytes);
         let tag = |pad: &Block| pad.to_u128() & mask;
         Zeroizing::new(evaluated.iter().map(tag).collect())
     }
 
-    /// Sends the ask of a shard; the tag of each of its keys.
+    /// Sends the ask of a shard. Returns the tag of each of its keys.
     async fn ask(
         &self,
         io: &mut Io<'_>,
@@ -142,7 +143,7 @@ impl Plain {
         Ok(self.tags(&points.evaluate(io, &w, None, 1).await?))
     }
 
-    /// Takes the ask of a shard; the tag of each of its keys.
+    /// Receives the ask of a shard. Returns the tag of each of its keys.
     async fn answer(
         &self,
         io: &mut Io<'_>,
@@ -156,7 +157,8 @@ impl Plain {
         Ok(self.tags(&points.evaluate(io, &keys, Some(&times), 1).await?))
     }
 
-    /// Sends the tags of a shard: that of key i at place i, and random ones at those that are left.
+    /// Sends the tags of a shard: that of key i at position `places[i]`, and random tags at all
+    /// other positions.
     async fn send_tags(
         &self,
         io: &mut Io<'_>,
@@ -179,8 +181,8 @@ impl Plain {
         Ok(())
     }
 
-    /// Takes the tags of a shard, and returns their matches if both get the result; for each own
-    /// tag whether it is among them.
+    /// Receives the tags of a shard, and sends their matches if both parties get the result.
+    /// Returns for each of the party's own tags whether it is among them.
     async fn find(&self, io: &mut Io<'_>, own: &TagIndex<'_>) -> Result<Vec<bool>, Error> {
         let (size, count) = (
             self.sizes.tag_bytes as usize,
@@ -211,7 +213,7 @@ impl Plain {
         Ok(found)
     }
 
-    /// Takes the matches of a shard, which has none at `unused` places.
+    /// Receives the matches of a shard, which must have none at the `unused` positions.
     async fn matches(&self, io: &mut Io<'_>, unused: &[u32]) -> Result<Zeroizing<Vec<u8>>, Error> {
         let count = self.sizes.programmer_keys as usize;
         let mut matches = Zeroizing::new(vec![0; bytes_for(count)]);
@@ -231,8 +233,8 @@ impl Plain {
     }
 }
 
-/// Finds a key by its tag, which nobody but the programmer can choose: open addressing by the
-/// tag's low bits.
+/// An index that finds a key by its tag. It uses open addressing by the tag's low bits, which
+/// nobody but the programmer can choose.
 struct TagIndex<'t> {
     tags: &'t [u128],
     slots: Zeroizing<Vec<u32>>,

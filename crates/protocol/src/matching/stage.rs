@@ -1,4 +1,4 @@
-//! What the stage of a join gives the function: the bits of its two inputs.
+//! The stage of a join: it provides the bits of the function's two inputs.
 //!
 //! The order of the bits is that of [`tacit_function::join`].
 
@@ -9,22 +9,22 @@ use super::join::{BinValues, PlacedBins};
 use super::keys::{KeyEncoding, Keys, TooManyRows};
 use super::sizes::Sizes;
 
-/// The rows of a party's table, as they are read: the key and the bits of each. Private: it is
-/// wiped, and `Debug` prints how many there are.
+/// The rows of a party's table as they are read, each with its key and its bits. Private: it is
+/// wiped, and `Debug` prints only the number of rows.
 pub struct TableRows {
     keys: Vec<KeyEncoding>,
     row_bits: usize,
-    /// ⌈row bits / 128⌉ blocks a row, bits above it zero.
+    /// ⌈row bits / 128⌉ blocks for each row; bits above the row are zero.
     rows: Zeroizing<Vec<Block>>,
 }
 
-/// A party's table in a join: each key once, in the table's order, with what it brings into its
-/// bin. Private: it is wiped, and `Debug` prints how many keys there are.
+/// A party's table in a join: each key once, in the table's order, with the payload that it brings
+/// into its bin. Private: it is wiped, and `Debug` prints only the number of keys.
 pub struct JoinedTable {
     keys: Keys,
     row_count: usize,
     payload_bits: usize,
-    /// ⌈payload bits / 128⌉ blocks a key, bits above it zero.
+    /// ⌈payload bits / 128⌉ blocks for each key; bits above the payload are zero.
     payloads: Zeroizing<Vec<Block>>,
 }
 
@@ -41,7 +41,7 @@ impl std::fmt::Debug for JoinedTable {
 }
 
 impl TableRows {
-    /// No rows yet, of this many bits each beside their keys.
+    /// Returns an empty table whose rows have `row_bits` bits in addition to their keys.
     #[must_use]
     pub fn new(row_bits: usize) -> Self {
         Self {
@@ -51,13 +51,13 @@ impl TableRows {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -67,13 +67,13 @@ impl TableRows {
     ///
     /// # Panics
     ///
-    /// If there are other than as many bits as a row has.
+    /// Panics if `bits` does not have the length of a row.
     pub fn push(&mut self, key: KeyEncoding, bits: &[bool]) {
         assert_eq!(bits.len(), self.row_bits, "as many bits as a row has");
         self.keys.push(key);
         let blocks = self.row_bits.div_ceil(128);
         if self.rows.capacity() < self.rows.len() + blocks {
-            // What it grows out of is wiped.
+            // The memory that the rows outgrow is wiped.
             let room = (self.rows.len() + blocks).max(2 * self.rows.capacity());
             let mut grown = Zeroizing::new(Vec::with_capacity(room));
             grown.extend_from_slice(&self.rows);
@@ -86,11 +86,11 @@ impl TableRows {
         self.rows.extend(packed);
     }
 
-    /// The table, in which a key may have up to `most_rows` rows.
+    /// Groups the table by key. A key may have up to `most_rows` rows.
     ///
     /// # Errors
     ///
-    /// A key has more.
+    /// A key has more rows.
     pub fn by_key(self, most_rows: u64) -> Result<JoinedTable, TooManyRows> {
         let row_count = self.keys.len();
         let (keys, key_of_row) = Keys::grouped(self.keys, most_rows)?;
@@ -124,25 +124,26 @@ impl TableRows {
 }
 
 impl JoinedTable {
-    /// The keys, in the order of their first rows.
+    /// Returns the keys, in the order of their first rows.
     #[must_use]
     pub fn keys(&self) -> &Keys {
         &self.keys
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.row_count
     }
 
-    /// Bits that a key brings into its bin.
+    /// Returns the number of bits that a key brings into its bin.
     #[must_use]
     pub fn payload_bits(&self) -> usize {
         self.payload_bits
     }
 
-    /// What each key brings into its bin, as [`Join::program`](super::Join::program) takes it.
+    /// Returns the payload that each key brings into its bin, as
+    /// [`Join::program`](super::Join::program) takes it.
     pub(super) fn payloads(&self) -> &[Block] {
         &self.payloads
     }
@@ -154,7 +155,7 @@ impl JoinedTable {
 }
 
 impl PlacedBins {
-    /// The bits of the placer's input: for each bin o, the row in it, and p'.
+    /// Returns the bits of the placer's input: for each bin o, the row in it, and p'.
     #[must_use]
     pub fn input_bits(&self, sizes: &Sizes, table: &JoinedTable) -> Zeroizing<Vec<bool>> {
         let (tag, row) = (sizes.tag_bits as usize, sizes.placer_bits as usize);
@@ -176,7 +177,7 @@ impl PlacedBins {
 }
 
 impl BinValues {
-    /// The bits of the programmer's input: for each bin r and p.
+    /// Returns the bits of the programmer's input: for each bin r and p.
     #[must_use]
     pub fn input_bits(&self, sizes: &Sizes) -> Zeroizing<Vec<bool>> {
         let value_bits = sizes.tag_bits as usize + sizes.payload_bits as usize;
@@ -189,12 +190,12 @@ impl BinValues {
     }
 }
 
-/// Bit `i` of a value.
+/// Returns bit `i` of a value.
 fn bit(value: &[Block], i: usize) -> bool {
     value[i / 128].to_u128() >> (i % 128) & 1 == 1
 }
 
-/// Adds `bits` to `to`, from bit `at` on, as far as there are blocks.
+/// XORs `bits` into `to`, from bit `at` on. Bits beyond the last block are dropped.
 fn add_at(to: &mut [Block], at: usize, bits: &[Block]) {
     let (first, shift) = (at / 128, at % 128);
     for (i, block) in bits.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Sizes that parties tell each other before they propose.
+//! The exchange of sizes before a run is proposed.
 
 use std::ops::RangeInclusive;
 
@@ -10,15 +10,15 @@ use crate::io::Io;
 use crate::message::Kind;
 use crate::{Error, Incompatibility, Misbehaviour};
 
-/// Bytes before the sizes: what is matched, and how many sizes follow.
+/// The bytes before the sizes: the digest of the matching, and the number of sizes.
 const HEAD_BYTES: usize = 32 + 1;
 
-/// Tells the peer the number of this party's keys, and returns that of the peer's. `meaning` is the
-/// digest of what is matched, on which both must agree.
+/// Sends the peer the number of this party's keys, and returns the peer's number. `meaning` is the
+/// digest of the matching, on which both parties must agree.
 ///
 /// # Errors
 ///
-/// The peer matches something else, tells a number that is too large, or the wire fails.
+/// The peer matches something else, sends a number that is too large, or the wire fails.
 pub async fn exchange_sizes(io: &mut Io<'_>, meaning: Digest, keys: u64) -> Result<u64, Error> {
     match exchange(io, meaning, &[keys], &[0..=MAX_KEYS]).await? {
         Ok(theirs) => Ok(theirs[0]),
@@ -26,14 +26,14 @@ pub async fn exchange_sizes(io: &mut Io<'_>, meaning: Digest, keys: u64) -> Resu
     }
 }
 
-/// Tells the peer the sizes of this party's tables that its program leaves open, and returns those
-/// of the peer's, which lie in these ranges. `meaning` is the digest of the program with all such
-/// sizes open, on which both must agree.
+/// Sends the peer the sizes of this party's tables that its program leaves open, and returns the
+/// peer's, which must lie in the ranges `theirs`. `meaning` is the digest of the program with all
+/// such sizes open, on which both parties must agree.
 ///
 /// # Errors
 ///
-/// The peer runs another program, tells more or fewer sizes than there are ranges, or one out of
-/// its range, or the wire fails. A party has at most 16 sizes to tell.
+/// The peer runs another program, sends more or fewer sizes than there are ranges, or one outside
+/// its range, or the wire fails. A party sends at most 16 sizes.
 pub async fn exchange_open_sizes(
     io: &mut Io<'_>,
     meaning: Digest,
@@ -53,7 +53,7 @@ pub async fn exchange_open_sizes(
     }
 }
 
-/// The peer's sizes, or what it matches if that is not `meaning`.
+/// Returns the peer's sizes, or the digest of the peer's matching if it is not `meaning`.
 async fn exchange(
     io: &mut Io<'_>,
     meaning: Digest,

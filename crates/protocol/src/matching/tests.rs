@@ -1,5 +1,5 @@
-//! Sizes and hashes against frozen ones, failures against their bounds, intersections against plain
-//! sets, and peers that lie.
+//! Sizes and hashes compared with frozen ones, failure rates with their bounds, intersections with
+//! plain sets, and peers that lie.
 
 mod intersection;
 mod join;
@@ -14,14 +14,14 @@ use super::keys::{DuplicateKey, KeyEncoding, Keys};
 use super::okvs::{Band, Decoder, Dependent, Encoder, Value, order_vartime};
 use super::sizes::okvs_columns;
 
-/// Rows, bits of a band, starts, and the bound on their failure.
+/// The number of rows, the bits of a band, the number of starts, and the bound on the failure rate.
 const BAND_BOUNDS: [(usize, u32, u64, f64); 3] = [
     (100, 16, 125, 0.3291),
     (200, 24, 240, 0.0293),
     (1000, 24, 1250, 0.6386),
 ];
 
-/// Keys, bins, and the bound on placements that do not exist.
+/// The number of keys and of bins, and the bound on the rate at which no placement exists.
 const BIN_BOUNDS: [(usize, usize, f64); 4] = [
     (5, 9, 0.1441),
     (6, 12, 0.0523),
@@ -33,7 +33,7 @@ fn random(prg: &mut Prg) -> u64 {
     prg.next_block().to_u128() as u64
 }
 
-/// Rows of bands of up to `width` random bits.
+/// Returns rows with bands of up to `width` random bits.
 fn rows<const N: usize>(
     prg: &mut Prg,
     count: usize,
@@ -66,7 +66,7 @@ fn encode<const N: usize>(
     Ok(encoder.finish_vartime().to_vec())
 }
 
-/// The sum of a row's columns by its definition.
+/// Returns the sum of a row's columns, computed by its definition.
 fn defined<const N: usize>(columns: &[Value<N>], start: u32, band: Band) -> Value<N> {
     let mut sum = [Block::ZERO; N];
     for j in (0..256).filter(|j| band[j / 64] >> (j % 64) & 1 == 1) {
@@ -139,7 +139,7 @@ fn the_order_is_that_of_starts() {
     assert_eq!(ordered, [(0, 1), (5, 0), (5, 3), (7, 2)]);
 }
 
-/// Bands that are narrow fail often: measured against the bounds of other code.
+/// Narrow bands fail often. The measured rate is compared with bounds that other code computed.
 #[test]
 fn dependent_rows_are_as_rare_as_bounded() {
     let (mut prg, mut all) = (Prg::new(Block::from_u128(7)), 0.0);
@@ -197,7 +197,7 @@ fn placed(places: &[[u32; 3]], table: &[u32]) {
     assert!(times.iter().all(|times| *times == 1));
 }
 
-/// By Hall's theorem three keys on two bins have no placement, and four on four that fit have one,
+/// By Hall's theorem three keys on two bins have no placement. Four keys on four bins may have one,
 /// which a walk of any length may miss.
 #[test]
 fn a_placement_is_found_wherever_there_is_one() {

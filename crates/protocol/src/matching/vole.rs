@@ -1,11 +1,11 @@
 //! VOLE over GF(2^128), packed from correlated OTs: w = v ⊕ uΔ.
 //!
-//! A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ x^i t_i and
-//! v = Σ x^i q_i. Nothing is assumed beyond the OTs. The placer has u and w, the programmer v and
-//! Δ. One VOLE serves one ask: two asks under one u would show the sum of both encodings, so both
-//! halves are consumed by theirs.
+//! A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ x^i t_i and v
+//! = Σ x^i q_i. The VOLE needs no assumption beyond the OTs. The placer has u and w, the programmer
+//! v and Δ. One VOLE serves one ask: two asks under the same u would reveal the sum of both
+//! encodings, so each half is consumed by its ask.
 //!
-//! Cost of a column: 128 OTs, and 128 products of which x^i is a factor.
+//! Cost of a column: 128 OTs, and 128 products with a factor x^i.
 
 use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
 use zeroize::{Zeroize, Zeroizing};
@@ -14,10 +14,10 @@ use crate::Error;
 use crate::io::Io;
 use crate::setup::{self, EXTENSION_OTS, EvaluatorOt, GarblerOt};
 
-/// OTs of a column.
+/// The number of OTs of a column.
 const OTS: usize = 128;
 
-/// OTs that a refill makes at most, so that their memory is bounded.
+/// The largest number of OTs that a refill makes, so that their memory is bounded.
 const REFILL_OTS: usize = 1 << 19;
 
 /// The placer's half.
@@ -32,14 +32,14 @@ pub(crate) struct ProgrammerVole {
     delta: Zeroizing<Block>,
 }
 
-/// a ↦ aΔ.
+/// The multiplier a ↦ aΔ.
 pub(crate) struct TimesDelta {
     cpu: Cpu,
     delta: Zeroizing<Block>,
 }
 
 impl TimesDelta {
-    /// Adds Δ times each of `factors` to the block at its place.
+    /// Adds Δ times each of `factors` to the block at the same position.
     pub(crate) fn add_to(&self, blocks: &mut [Block], factors: &[Block]) {
         let mut sums = Zeroizing::new(vec![Gf128Sum::default(); blocks.len()]);
         for (sum, block) in sums.iter_mut().zip(blocks.iter()) {
@@ -53,7 +53,7 @@ impl TimesDelta {
 }
 
 impl PlacerVole {
-    /// This many columns, with the messages that they take.
+    /// Makes `columns` columns, and sends and receives the messages for them.
     pub(crate) async fn choose(
         io: &mut Io<'_>,
         ot: &mut EvaluatorOt,
@@ -82,7 +82,7 @@ impl PlacerVole {
         Ok(Self { u, w })
     }
 
-    /// The encoding under u, which may be sent, and w.
+    /// Returns the encoding under u, which may be sent, and w.
     pub(crate) fn mask(self, encoding: &[[Block; 1]]) -> (Vec<Block>, Zeroizing<Vec<Block>>) {
         let masked = self.u.iter().zip(encoding);
         (masked.map(|(u, [block])| *u ^ *block).collect(), self.w)
@@ -90,7 +90,7 @@ impl PlacerVole {
 }
 
 impl ProgrammerVole {
-    /// This many columns, from the messages that they take.
+    /// Makes `columns` columns, from the messages for them.
     pub(crate) async fn offer(
         io: &mut Io<'_>,
         ot: &mut GarblerOt,
@@ -118,7 +118,8 @@ impl ProgrammerVole {
         Ok(Self { v, delta })
     }
 
-    /// K = v ⊕ eΔ, of the encoding e that the placer sent under its u.
+    /// Returns K = v ⊕ eΔ for the encoding e that the placer sent under its u, and the multiplier
+    /// by Δ.
     pub(crate) fn unmask(self, masked: &[Block]) -> (Zeroizing<Vec<Block>>, TimesDelta) {
         let (mut keys, delta) = (self.v, self.delta);
         let cpu = Cpu::detect();
@@ -134,11 +135,11 @@ fn seed(prg: &mut Prg) -> Zeroizing<[u8; 32]> {
     seed
 }
 
-/// Columns in parts, one for each message of OTs.
+/// A split of columns into parts, one part for each message of OTs.
 struct Parts {
     columns: usize,
     done: usize,
-    /// x^i.
+    /// The powers x^i.
     powers: Vec<Block>,
     /// Room for the OTs of a part.
     ots: Zeroizing<Vec<Block>>,
@@ -154,7 +155,7 @@ impl Parts {
         }
     }
 
-    /// The next columns, and how many OTs to make if there are too few for them.
+    /// Returns the next columns, and the number of OTs to make if there are too few for them.
     fn next(&mut self) -> Option<(std::ops::Range<usize>, u64)> {
         let left = self.columns - self.done;
         let begin = self.done;
@@ -164,7 +165,7 @@ impl Parts {
     }
 }
 
-/// Σ x^i · ots\[i\] of each 128 OTs.
+/// Sets each column to Σ x^i · ots\[i\] of its 128 OTs.
 fn pack(powers: &[Block], ots: &[Block], columns: &mut [Block]) {
     let mut sums = vec![Gf128Sum::default(); columns.len()];
     inner_products(Cpu::detect(), powers, ots, &mut sums);

@@ -1,4 +1,4 @@
-//! What a run of a function needs: a dry walk over its calls.
+//! The material that a run of a function needs, found by a dry walk over its calls.
 
 use tacit_function::{Function, Role, Values};
 
@@ -6,27 +6,27 @@ use super::MAX_LINK_BYTES;
 use crate::Error;
 use crate::saved::{GATE_BYTES, check_size};
 
-/// What one run of a function takes from the stock and from the network.
+/// The material that one run of a function takes from the stock and over the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Instances of each of the function's components, in the function's order.
+    /// The number of instances of each of the function's components, in the function's order.
     pub instances: Vec<u64>,
-    /// Correlated OTs: one for each input bit of the evaluator.
+    /// The number of correlated OTs: one for each input bit of the evaluator.
     pub ots: u64,
-    /// Links that do not start at an input of the evaluator.
+    /// The number of links that do not start at an input of the evaluator.
     pub early_links: u64,
-    /// Links that do.
+    /// The number of links that start at an input of the evaluator.
     pub late_links: u64,
-    /// Bits of saved values that are loaded.
+    /// The number of bits of loaded values.
     pub loaded_bits: u64,
 }
 
 impl Demand {
-    /// What one run of `function` takes.
+    /// Returns the demand of one run of `function`.
     ///
     /// # Errors
     ///
-    /// The function saves or loads more than is kept of one run.
+    /// The function saves or loads more bits than one run may.
     pub fn of(function: &Function) -> Result<Self, Error> {
         let [loaded_bits, _] = check_size(function)?;
         let mut demand = Self {
@@ -51,32 +51,32 @@ impl Demand {
         Ok(demand)
     }
 
-    /// Bytes of the early links, each of `link_bytes`.
+    /// Returns the bytes of the early links, each of `link_bytes` bytes.
     ///
     /// # Errors
     ///
-    /// They are more than a run holds.
+    /// The links exceed the size that a run holds.
     pub(super) fn early_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
         bounded(self.early_links, link_bytes)
     }
 
-    /// Bytes of the links of saved values.
+    /// Returns the bytes of the links of saved values.
     pub(super) fn saved_bytes(&self) -> usize {
         self.loaded_bits as usize * GATE_BYTES
     }
 
-    /// Bytes of the late links, each of `link_bytes`.
+    /// Returns the bytes of the late links, each of `link_bytes` bytes.
     ///
     /// # Errors
     ///
-    /// They are more than a run holds.
+    /// The links exceed the size that a run holds.
     pub(super) fn late_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
         bounded(self.late_links, link_bytes)
     }
 }
 
-/// Whether what comes in through `port`, an input or after these a loaded value, waits for the
-/// evaluator's choices.
+/// Whether the value of `port` waits for the evaluator's choices. `port` numbers the inputs and,
+/// after these, the loaded values.
 pub(crate) fn comes_late(function: &Function, port: usize) -> bool {
     let input = function.inputs().get(port);
     input.is_some_and(|input| input.owner == Role::Evaluator)

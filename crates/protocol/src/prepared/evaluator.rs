@@ -15,7 +15,7 @@ use crate::party::Progress;
 use crate::result::evaluators_results;
 use crate::saved::{ChainId, EvaluatorHalf, Labels, SavedCopy, follow_gates, id_oracle};
 
-/// A value: a label, and whether the link from it comes with the evaluator's inputs.
+/// A value: a label, and whether the link from it depends on the evaluator's inputs.
 #[derive(Clone, Copy, Default)]
 struct Carried {
     label: Block,
@@ -38,15 +38,15 @@ impl Zeroize for Carried {
 const TOO_FEW: Error = Error::ApiMisuse("one bit and one OT for each input wire");
 
 impl<'f, S: Scheme> Run<'f, S> {
-    /// The evaluator's side up to its results, after it has [gathered](Self::gather) what does not
-    /// depend on its inputs: with its input bits, in port order, and what it goes on from. There is
-    /// an OT for each input bit and an instance for each call.
+    /// Runs the evaluator's side up to its results, after it has [gathered](Self::gather) the links
+    /// that do not depend on its inputs. Takes its input bits, in port order, and the values that
+    /// it loads. There is an OT for each input bit and an instance for each call.
     ///
     /// # Errors
     ///
-    /// `inputs` or `ots` are not as many as the function asks for, or it loads what is not there,
-    /// of another chain, or of another type than was saved; or values are not kept under the
-    /// scheme; the garbler misbehaves, or the wire fails.
+    /// The number of `inputs` or `ots` is not what the function needs; a loaded value is missing,
+    /// or belongs to another chain, or was saved as another type; values are not kept under the
+    /// scheme; the garbler misbehaves; or the wire fails.
     pub async fn evaluate<I>(
         self,
         io: &mut Io<'_>,
@@ -126,7 +126,7 @@ impl<'f, S: Scheme> Run<'f, S> {
     }
 }
 
-/// The values before the first call.
+/// Returns the values before the first call.
 fn first_values<'f>(
     function: &'f Function,
     labels: &mut Prg,
@@ -147,13 +147,13 @@ fn first_values<'f>(
     })
 }
 
-/// While late links arrive; the early ones are there.
+/// The state of the evaluator while late links arrive. The early links are complete.
 struct Following<'f, 'e, S: Scheme, I> {
     scheme: S,
     evaluator: &'e S::Evaluator,
     start: Block,
     values: Values<'f, Carried>,
-    /// Labels that the garbler derives as well: of its inputs, then of constants.
+    /// The labels that the garbler derives as well: those of its inputs, then those of constants.
     labels: Prg,
     instances: I,
     early: Arriving,
@@ -165,7 +165,7 @@ struct Following<'f, 'e, S: Scheme, I> {
     done_ands: u64,
 }
 
-/// Links of one kind: those that came and were not followed yet.
+/// The links of one kind that arrived and were not followed yet.
 struct Arriving {
     bytes: Vec<u8>,
     followed: usize,
@@ -173,13 +173,13 @@ struct Arriving {
     number: u64,
 }
 
-/// Where following the links stopped.
+/// The reason that following the links stopped.
 enum Followed {
-    /// At the function's end.
+    /// The function ended.
     All,
-    /// At a call whose links have not come.
+    /// The links of the next call have not arrived.
     AsFarAsLinksReach,
-    /// To give way.
+    /// It is time to yield.
     Paused,
 }
 
@@ -193,12 +193,12 @@ impl Arriving {
         }
     }
 
-    /// Whether `bytes` more links can be followed now.
+    /// Whether `bytes` more bytes of links can be followed now.
     fn has(&self, bytes: usize) -> bool {
         self.bytes.len() - self.followed >= bytes
     }
 
-    /// Follows the next links from `labels`.
+    /// Follows the next links from `labels`, and replaces them by the labels to which these lead.
     fn follow<E: Evaluator>(
         &mut self,
         evaluator: &E,
@@ -218,7 +218,7 @@ impl Arriving {
 }
 
 impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Following<'f, '_, S, I> {
-    /// Evaluates calls until the links end, the party is to give way, or there is none left.
+    /// Evaluates calls until the links run out, it is time to yield, or no call is left.
     fn follow(&mut self) -> Result<Followed, Error> {
         let link_bytes = self.scheme.link_bytes();
         let mut work = 0;
@@ -278,7 +278,7 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Following<'f, '_, S
         Ok(Followed::Paused)
     }
 
-    /// The function's outputs, after the last call.
+    /// Returns the function's outputs, after the last call.
     fn outputs(mut self) -> Outputs<'f, Carried> {
         self.values
             .outputs(|_| Carried::early(self.labels.next_block()))
@@ -289,8 +289,8 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Following<'f, '_, S
 pub struct Evaluated<'f, S: Scheme>(EvaluatorOpening<'f, S>);
 
 impl<'f, S: Scheme> Evaluated<'f, S> {
-    /// What the run saves, in the function's order, for `chain`; and what opens its results, which
-    /// waits until both parties have kept what they save.
+    /// Returns the values that the run saves for `chain`, in the function's order, and the opening
+    /// of its results. The caller opens only after both parties have kept what they save.
     #[must_use]
     pub fn save(self, chain: ChainId) -> (Vec<EvaluatorHalf>, EvaluatorOpening<'f, S>) {
         let Run { function, tag, .. } = self.0.run;
@@ -304,7 +304,7 @@ impl<'f, S: Scheme> Evaluated<'f, S> {
     }
 }
 
-/// What the evaluator opens results with.
+/// The evaluator's state for opening results.
 pub struct EvaluatorOpening<'f, S: Scheme> {
     run: Run<'f, S>,
     evaluator: Box<S::Evaluator>,

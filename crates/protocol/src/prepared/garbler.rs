@@ -53,16 +53,16 @@ impl<W: Zeroize> Zeroize for LateLink<W> {
 const TOO_FEW: Error = Error::ApiMisuse("one bit or OT for each input wire");
 
 impl<'f, S: Scheme> Run<'f, S> {
-    /// The garbler's side up to its results, with its input bits, in port order, and what it goes
-    /// on from. `delta` is that of the prepared material, of which there is an OT for each input
-    /// bit of the evaluator and an instance for each call; `seed` is random, secret and used for
-    /// this run alone.
+    /// Runs the garbler's side up to its results. Takes its input bits, in port order, and the
+    /// values that it loads. `delta` is the Δ of the prepared material, which has an OT for each
+    /// input bit of the evaluator and an instance for each call. `seed` is random, secret and used
+    /// for this run alone.
     ///
     /// # Errors
     ///
-    /// `inputs` or `ots` are not as many as the function asks for, it needs too many links, or
-    /// loads what is not there, of another chain, or of another type than was saved; or values are
-    /// not kept under the scheme; the evaluator misbehaves, or the wire fails.
+    /// The number of `inputs` or `ots` is not what the function needs; the function needs too many
+    /// links; a loaded value is missing, or belongs to another chain, or was saved as another type;
+    /// values are not kept under the scheme; the evaluator misbehaves; or the wire fails.
     pub async fn garble<I>(
         self,
         io: &mut Io<'_>,
@@ -83,7 +83,8 @@ impl<'f, S: Scheme> Run<'f, S> {
         let mut garbling_seed = Zeroizing::new([0; 32]);
         prg.fill_bytes(&mut *garbling_seed);
         let mut garbler = Box::new(scheme.garbler(*garbling_seed, start, *delta));
-        // Wires of this run, for what is loaded: the label of 0 is random, and nobody else has it.
+        // The wires of this run for the loaded values: the label of 0 is random and known only to
+        // the garbler.
         let loaded = (0..demand.loaded_bits)
             .map(|_| garbler.wire_with_active(prg.next_block(), false))
             .collect();
@@ -103,7 +104,7 @@ impl<'f, S: Scheme> Run<'f, S> {
         }
         let mut left = demand.early_bytes(scheme.link_bytes())?;
         loop {
-            // Garbling was done before.
+            // The components were garbled before the run, so no AND gate counts as done here.
             io.progressed(Progress::default());
             let has_ended = linking.fill(&mut values, io.message())?;
             let bytes = io.message().len();
@@ -144,7 +145,7 @@ impl<'f, S: Scheme> Run<'f, S> {
         }))
     }
 
-    /// Checks that the run can begin.
+    /// Checks that the run can start.
     fn check(
         &self,
         inputs: &[bool],
@@ -165,14 +166,15 @@ impl<'f, S: Scheme> Run<'f, S> {
     }
 }
 
-/// While links are made that no input of the evaluator decides.
+/// The state of the garbler while it makes the links that no input of the evaluator decides.
 struct Linking<'g, S: Scheme, I> {
     /// Borrowed, so that its secrets are never moved.
     garbler: &'g mut S::Garbler,
     start: Block,
     /// The number of the next link.
     number: u64,
-    /// Labels that the evaluator derives as well: of the garbler's inputs, then of constants.
+    /// The labels that the evaluator derives as well: those of the garbler's inputs, then those of
+    /// constants.
     labels: Prg,
     instances: I,
     late: Zeroizing<Vec<LateLink<S::Wire>>>,
@@ -194,7 +196,7 @@ impl<'g, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Linking<'
         }
     }
 
-    /// The values before the first call, of the garbler's inputs and of what is loaded.
+    /// Returns the values before the first call, from the garbler's inputs and the loaded wires.
     fn first_values<'f>(
         &mut self,
         function: &'f Function,
@@ -217,13 +219,13 @@ impl<'g, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Linking<'
         })
     }
 
-    /// A wire around a label that both derive, of an input or a constant.
+    /// Returns the wire of an input or a constant, around a label that both parties derive.
     fn public(&mut self, bit: bool) -> Carried<S::Wire> {
         let label = self.labels.next_block();
         Carried::known(self.garbler.wire_with_active(label, bit))
     }
 
-    /// The function's outputs, after the last call.
+    /// Returns the function's outputs, after the last call.
     fn outputs<'f>(
         &mut self,
         values: Values<'f, Carried<S::Wire>>,
@@ -231,8 +233,8 @@ impl<'g, S: Scheme, I: Instances<Instance = GarblerInstance<S::Wire>>> Linking<'
         values.outputs(|bit| self.public(bit))
     }
 
-    /// Links until `message` is a full frame, the party is to give way, or the function ends, which
-    /// it returns.
+    /// Links until `message` is a full frame, it is time to yield, or the function ends. Returns
+    /// whether the function has ended.
     fn fill(
         &mut self,
         values: &mut Values<'_, Carried<S::Wire>>,
@@ -300,12 +302,12 @@ fn send_late_links<S: Scheme>(
     Ok(())
 }
 
-/// The garbler of a run whose links have left.
+/// The garbler of a run whose links are sent.
 pub struct Garbled<'f, S: Scheme>(GarblerOpening<'f, S>);
 
 impl<'f, S: Scheme> Garbled<'f, S> {
-    /// What the run saves, in the function's order, for `chain`; and what opens its results, which
-    /// waits until both parties have kept what they save.
+    /// Returns the values that the run saves for `chain`, in the function's order, and the opening
+    /// of its results. The caller opens only after both parties have kept what they save.
     #[must_use]
     pub fn save(self, chain: ChainId) -> (Vec<GarblerHalf>, GarblerOpening<'f, S>) {
         let GarblerOpening {
@@ -326,12 +328,12 @@ impl<'f, S: Scheme> Garbled<'f, S> {
     }
 }
 
-/// What the garbler opens results with.
+/// The garbler's state for opening results.
 pub struct GarblerOpening<'f, S: Scheme> {
     run: Run<'f, S>,
     garbler: Box<S::Garbler>,
     delta: &'f Block,
-    /// Of the evaluator's inputs.
+    /// The wires of the evaluator's inputs.
     inputs: Zeroizing<Vec<S::Wire>>,
     outputs: Outputs<'f, Carried<S::Wire>>,
 }

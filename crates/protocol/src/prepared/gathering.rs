@@ -1,4 +1,4 @@
-//! The evaluator before its inputs matter: it gathers the links that do not depend on them.
+//! The evaluator's first phase, which does not depend on its inputs: it gathers the early links.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -14,15 +14,15 @@ use crate::{Error, Misbehaviour};
 pub struct EarlyLinks {
     pub(super) start: Block,
     pub(super) label_seed: Block,
-    /// Of saved values.
+    /// Links of saved values.
     pub(super) saved: Vec<u8>,
-    /// Of all other values.
+    /// Links of all other values.
     pub(super) bytes: Vec<u8>,
     pub(super) demand: Demand,
 }
 
 impl EarlyLinks {
-    /// Undoes the mask.
+    /// Removes the mask.
     pub(super) fn unmasked(mut self, mask_seed: Block) -> Self {
         let mut pad = Prg::new(mask_seed);
         mask(&mut pad, &mut self.saved);
@@ -32,7 +32,7 @@ impl EarlyLinks {
 }
 
 impl<S: Scheme> Run<'_, S> {
-    /// Gathers what the garbler sends first.
+    /// Gathers the links that the garbler sends first.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl<S: Scheme> Run<'_, S> {
             let left = early - links.bytes.len();
             let expected = messages::early_links(self.scheme, self.function, left);
             let frame = io.receive(expected).await?;
-            // A frame ends with a call, so that no link is cut.
+            // A frame ends with a call, so no link is cut.
             if frame.is_empty() || !frame.len().is_multiple_of(link_bytes) {
                 return Err(Misbehaviour::WrongLength {
                     kind: Kind::Links,

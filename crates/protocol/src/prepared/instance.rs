@@ -1,7 +1,7 @@
-//! A component garbled in advance: what each party keeps of it.
+//! A component garbled in advance, and the data that each party keeps of it.
 //!
-//! The garbler keeps 48 bytes, from which it garbles the instance again when it leases it, off the
-//! online path. The evaluator keeps start point and tables:
+//! The garbler keeps 48 bytes. From these it garbles the instance again when it leases it, off the
+//! online path. The evaluator keeps the start point and the tables:
 //!
 //! | byte | field |
 //! |---|---|
@@ -16,13 +16,13 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::bits::read_block;
 
-/// Instances that are garbled side by side at most.
+/// The largest number of instances that are garbled together.
 pub(super) const SIDE_BY_SIDE: usize = 16;
 
-/// Bytes of an instance's tables above which instances are garbled again one by one.
+/// The size of an instance's tables, in bytes, above which instances are garbled again one by one.
 const SIDE_BY_SIDE_BYTES: usize = 64 << 10;
 
-/// What an instance is garbled from. Secret; used for one instance.
+/// The seed that an instance is garbled from. Secret; used for one instance.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct InstanceSeed {
     seed: [u8; 32],
@@ -30,10 +30,10 @@ pub struct InstanceSeed {
 }
 
 impl InstanceSeed {
-    /// Size in bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 48;
 
-    /// A fresh one.
+    /// Returns a fresh seed.
     pub fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let (mut seed, mut start) = ([0; 32], [0; 16]);
         rng.fill_bytes(&mut seed);
@@ -41,7 +41,7 @@ impl InstanceSeed {
         Self { seed, start }
     }
 
-    /// The seed with these bytes.
+    /// Returns the seed with these bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let (mut seed, mut start) = ([0; 32], [0; 16]);
@@ -50,7 +50,7 @@ impl InstanceSeed {
         Self { seed, start }
     }
 
-    /// Its bytes.
+    /// Returns the seed's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<[u8; Self::BYTES]> {
         let mut bytes = Zeroizing::new([0; Self::BYTES]);
@@ -59,7 +59,7 @@ impl InstanceSeed {
         bytes
     }
 
-    /// Garbles the instance and appends what the evaluator keeps of it to `out`.
+    /// Garbles the instance and appends the evaluator's half of it to `out`.
     pub fn garble<S: Scheme>(&self, scheme: S, program: &Program, delta: Block, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.start);
         let (mut garbler, inputs) = self.garbler(scheme, program, delta);
@@ -71,12 +71,12 @@ impl InstanceSeed {
         }
     }
 
-    /// Garbles an instance from each of `seeds`, several at once, and writes what the evaluator
-    /// keeps of them into `out`: the bytes of [`InstanceSeed::garble`], in order.
+    /// Garbles an instance from each of `seeds`, several at once, and writes the evaluator's halves
+    /// into `out`: the bytes of [`InstanceSeed::garble`], in order.
     ///
     /// # Panics
     ///
-    /// If `out` is not as long as these.
+    /// Panics if `out` is not as long as these bytes.
     pub fn garble_all<S: Scheme>(
         seeds: &[Self],
         scheme: S,
@@ -108,7 +108,7 @@ impl InstanceSeed {
         }
     }
 
-    /// The wires of the instance, by garbling it again.
+    /// Returns the wires of the instance, by garbling it again.
     #[must_use]
     pub fn wires<S: Scheme>(
         &self,
@@ -128,7 +128,8 @@ impl InstanceSeed {
         GarblerInstance { inputs, outputs }
     }
 
-    /// The wires of an instance of each of `seeds`, in order, small ones several at once.
+    /// Returns the wires of an instance of each of `seeds`, in order. Garbles several small
+    /// instances at once.
     #[must_use]
     pub fn wires_all<S: Scheme>(
         seeds: &[Self],
@@ -188,9 +189,9 @@ impl InstanceSeed {
 
 /// The garbler's half of a leased instance.
 pub struct GarblerInstance<W: Zeroize> {
-    /// Its input wires.
+    /// The input wires.
     pub(super) inputs: Zeroizing<Vec<W>>,
-    /// Its output wires.
+    /// The output wires.
     pub(super) outputs: Zeroizing<Vec<W>>,
 }
 
@@ -200,7 +201,7 @@ pub struct InstanceTables {
 }
 
 impl InstanceTables {
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size<S: Scheme>(scheme: S, program: &Program) -> u64 {
         let segments = 0..program.segments().len();
@@ -208,13 +209,14 @@ impl InstanceTables {
         Block::BYTES as u64 + tables.sum::<u64>()
     }
 
-    /// The instance with these bytes, if they are as many as `program` needs under `scheme`.
+    /// Returns the instance with these bytes, if their number is what `program` needs under
+    /// `scheme`.
     #[must_use]
     pub fn from_bytes<S: Scheme>(scheme: S, program: &Program, bytes: Vec<u8>) -> Option<Self> {
         (bytes.len() as u64 == Self::size(scheme, program)).then_some(Self { bytes })
     }
 
-    /// Evaluates the instance on these input labels; appends the output labels to `outputs`.
+    /// Evaluates the instance on these input labels, and appends the output labels to `outputs`.
     pub(super) fn evaluate<S: Scheme>(
         &self,
         scheme: S,
@@ -244,9 +246,9 @@ mod tests {
 
     use super::*;
 
-    /// All instances of a lot stand under one Δ. With a cipher key in common, one table of the
-    /// cipher would test guesses at Δ against them all. Keys are start ⊕ tweak, and tweaks of
-    /// different instances of a lot differ outside bytes 3 to 8 alone.
+    /// All instances of a lot share one Δ. If they shared a cipher key, one table of the cipher
+    /// would test guesses of Δ against all of them. Keys are start ⊕ tweak, and tweaks of different
+    /// instances of a lot differ only outside bytes 3 to 8.
     #[test]
     fn instances_of_a_lot_share_no_cipher_key() {
         let circuit = tacit_components::library::find("adder", &BTreeMap::new());
@@ -259,7 +261,7 @@ mod tests {
             let size = InstanceTables::size(scheme, &program) as usize;
             let mut lot = vec![0; seeds.len() * size];
             InstanceSeed::garble_all(&seeds, scheme, &program, delta, &mut lot);
-            // What the evaluator holds of each instance begins with its start point.
+            // The evaluator's half of each instance starts with its start point.
             let starts: Vec<_> = lot.chunks_exact(size).map(|held| &held[3..8]).collect();
             for (i, start) in starts.iter().enumerate() {
                 assert!(

@@ -1,9 +1,9 @@
-//! Which prepared material a run takes: the evaluator names what it has leased, the garbler leases
-//! the same or says what is spent.
+//! The agreement on the prepared material of a run: the evaluator names what it has leased, and the
+//! garbler leases the same or says what is spent.
 //!
-//! Kinds of material come in an order that both know: OTs, then the function's components. In
-//! both messages numbers are little-endian. The evaluator may name what later runs of the session
-//! take, too: where that is enough for a run, its messages are left out.
+//! The kinds of material have an order that both parties know: OTs, then the function's components.
+//! Numbers are little-endian in both messages. The evaluator may also name material for later runs
+//! of the session. A run for which enough was named needs no such messages.
 //!
 //! From the evaluator (`leases`):
 //!
@@ -17,7 +17,7 @@
 //! | byte | field |
 //! |---|---|
 //! | 0 | 0: followed, 1: behind |
-//! | 1.. | followed: nothing; behind: for each kind the number below which all are spent (8) |
+//! | 1.. | followed: nothing; behind: for each kind the number below which all material is spent (8) |
 
 use core::ops::RangeInclusive;
 
@@ -26,24 +26,24 @@ use tacit_circuit::Span;
 use crate::message::Kind;
 use crate::{Error, Misbehaviour};
 
-/// Most spans of a kind in a message.
+/// The largest number of spans of a kind in a message.
 pub const MAX_SPANS: usize = 1024;
 
-/// Most runs after the next one for which leases are named.
+/// The largest number of runs after the next one for which leases are named.
 pub const MAX_RUNS_AHEAD: u64 = 64;
 
-/// Most runs for which material is prepared on the spot, the one that lacks it included. What
-/// other sessions take of it is prepared again for that one alone.
+/// The largest number of runs for which material is prepared on demand, including the run that
+/// lacks it. If other sessions take some of it meanwhile, more is prepared for that one run only.
 pub const MAX_RUNS_ON_THE_SPOT: u8 = 8;
 
-/// What the evaluator has for a run.
+/// The material that the evaluator has for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leases {
-    /// For each kind the numbers that it has leased, for this run and later ones.
+    /// The numbers that it has leased of each kind, for this run and later ones.
     Named(Vec<Vec<Span>>),
-    /// It has too little: what the run needs is to be prepared now.
+    /// It has too little material: the run's needs are to be prepared now.
     Short {
-        /// For this many runs like it, it included: at most [`MAX_RUNS_ON_THE_SPOT`].
+        /// The number of runs to prepare for, including this one: at most [`MAX_RUNS_ON_THE_SPOT`].
         runs: u8,
     },
 }
@@ -51,14 +51,14 @@ pub enum Leases {
 /// The garbler's answer to the leases that the evaluator named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeasesAnswer {
-    /// It has leased the same.
+    /// The garbler has leased the same.
     Followed,
-    /// Some are spent on its side: for each kind the number to go on from.
+    /// Some are spent on the garbler's side: for each kind, the number to continue from.
     Behind(Vec<u64>),
 }
 
 impl Leases {
-    /// Greatest size of a message about this many kinds.
+    /// Returns the largest size of a message about `kinds` kinds.
     #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
         2 + kinds * (4 + 16 * MAX_SPANS)
@@ -90,12 +90,12 @@ impl Leases {
         Ok(())
     }
 
-    /// Reads the message where this many instances of each kind may be named, and at most
-    /// `most_runs` prepared for.
+    /// Reads the message. `counts` are the allowed numbers of named instances of each kind, and
+    /// `most_runs` is the largest number of runs to prepare for.
     ///
     /// # Errors
     ///
-    /// It is malformed, or names more or fewer.
+    /// The message is malformed, or exceeds these bounds.
     pub fn parse(
         payload: &[u8],
         counts: &[RangeInclusive<u64>],
@@ -122,7 +122,7 @@ impl Leases {
 }
 
 impl LeasesAnswer {
-    /// Greatest size of a message about this many kinds.
+    /// Returns the largest size of a message about `kinds` kinds.
     #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
         1 + 8 * kinds
@@ -140,11 +140,11 @@ impl LeasesAnswer {
         }
     }
 
-    /// Reads the message about this many kinds.
+    /// Reads the message about `kinds` kinds.
     ///
     /// # Errors
     ///
-    /// It is malformed.
+    /// The message is malformed.
     pub fn parse(payload: &[u8], kinds: usize) -> Result<Self, Error> {
         let mut fields = Fields(Kind::LeasesAnswered, payload);
         let answer = match fields.byte()? {
@@ -161,7 +161,7 @@ impl LeasesAnswer {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Fields<'a>(Kind, &'a [u8]);
 
 impl Fields<'_> {
@@ -190,7 +190,7 @@ impl Fields<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Spans in order, this many instances in all.
+    /// Reads spans in order, which must have an allowed number of instances in all.
     fn spans(&mut self, counts: &RangeInclusive<u64>) -> Result<Vec<Span>, Error> {
         let count = self.array().map(u32::from_le_bytes)? as usize;
         if count > MAX_SPANS {

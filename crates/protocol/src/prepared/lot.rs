@@ -1,7 +1,7 @@
-//! Lots: instances of one component, garbled and sent before anybody knows what for.
+//! Lots: instances of one component, garbled and sent before their use is known.
 //!
-//! The tables of all instances of a lot are one stream, in the order of their numbers, cut into
-//! frames of [`LOT_FRAME_BYTES`]; each instance is as long as its component's program says
+//! The tables of all instances of a lot form one stream, in the order of their numbers, cut into
+//! frames of [`LOT_FRAME_BYTES`]. The component's program determines the size of an instance
 //! ([`InstanceTables::size`]). Both parties know component, scheme and count beforehand.
 
 use std::sync::{Mutex, PoisonError};
@@ -17,18 +17,19 @@ use crate::Error;
 use crate::io::Io;
 use crate::party::Progress;
 
-/// Bytes of a frame of a lot's tables, at most; each but the last is that long.
+/// The size of a frame of a lot's tables, in bytes. Only the last frame is shorter.
 pub const LOT_FRAME_BYTES: usize = 256 << 10;
 
-/// Several threads garble instances of this many bytes together, while as many are sent: enough for
-/// each of them, and little next to a lot. One thread garbles a frame, which is sent while a cache
-/// near it has it.
+/// The number of bytes of instances that several threads garble together while the same number is
+/// sent: enough work for each thread, and little compared with a lot. A single thread garbles one
+/// frame at a time, which is sent while it is still in a nearby cache.
 const TOGETHER_BYTES: usize = 8 << 20;
 
 const TOO_LARGE: Error = Error::ApiMisuse("a lot of at most 2^63 bytes");
 
-/// Sends a lot of `program`, an instance from each seed, garbled on this many threads. What is sent
-/// does not depend on their number. While one thread sends, the others garble what comes next.
+/// Sends a lot of `program`, with an instance from each seed, garbled on `threads` threads. The
+/// bytes sent do not depend on `threads`. While one thread sends, the others garble the next
+/// instances.
 ///
 /// # Errors
 ///
@@ -61,7 +62,7 @@ pub fn send_lot<S: Scheme>(
         ands,
     };
     let what = (scheme, program, delta);
-    // Their memory serves again once it was sent.
+    // The memory is reused once its content is sent.
     let (mut garbled, mut next) = (Vec::new(), Vec::new());
     for seeds in seeds.chunks(together) {
         next.resize(seeds.len() * size as usize, 0);
@@ -70,7 +71,7 @@ pub fn send_lot<S: Scheme>(
             lot.send(&next)?;
         } else {
             let meanwhile = || lot.send(&garbled);
-            garble_beside(what, seeds, &mut next, threads, meanwhile)?;
+            garble_meanwhile(what, seeds, &mut next, threads, meanwhile)?;
             std::mem::swap(&mut garbled, &mut next);
         }
     }
@@ -85,8 +86,8 @@ fn garble<S: Scheme>(
     InstanceSeed::garble_all(seeds, scheme, program, *delta, room);
 }
 
-/// Garbles instances into `room` on this many threads. This one does `meanwhile` before.
-fn garble_beside<S: Scheme>(
+/// Garbles instances into `room` on `threads` threads. This thread runs `meanwhile` first.
+fn garble_meanwhile<S: Scheme>(
     what: (S, &Program, &Block),
     seeds: &[InstanceSeed],
     room: &mut [u8],
@@ -113,20 +114,20 @@ fn garble_beside<S: Scheme>(
     })
 }
 
-/// A lot while it leaves.
+/// A lot that is being sent.
 struct Leaving<'i, 'w> {
     io: &'i mut Io<'w>,
-    /// Bytes of an instance.
+    /// The size of an instance in bytes.
     size: u64,
-    /// Bytes of the frames that are still to be sent.
+    /// The bytes of the frames that are still to be sent.
     left: u64,
     progress: Progress,
-    /// AND gates of an instance.
+    /// The number of AND gates of an instance.
     ands: u64,
 }
 
 impl Leaving<'_, '_> {
-    /// Sends whole instances. The frame that is not full waits for the next.
+    /// Sends whole instances. A frame that is not full waits for the next instances.
     fn send(&mut self, mut tables: &[u8]) -> Result<(), Error> {
         self.progress.done_ands += tables.len() as u64 / self.size.max(1) * self.ands;
         while !tables.is_empty() {
@@ -146,7 +147,7 @@ impl Leaving<'_, '_> {
     }
 }
 
-/// Receives a lot of `count` instances of `program`. `keep` gets the bytes of each, in order.
+/// Receives a lot of `count` instances of `program`. Passes the bytes of each to `keep`, in order.
 ///
 /// # Errors
 ///

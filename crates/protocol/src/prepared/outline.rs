@@ -1,4 +1,4 @@
-//! What a run of `prepared` sends.
+//! The messages of a run of `prepared`.
 
 use tacit_function::Function;
 use tacit_garble::Scheme;
@@ -10,13 +10,13 @@ use crate::outline::{FunctionSteps, Outline, Part, Parts, WalkedStep, bare, mess
 use crate::result::{GARBLING_START, decoding, result};
 use crate::saved::{GATE_BYTES, check_size};
 
-/// The messages of a run of `function`, over which `walk` went, under `scheme`, once its leases are
-/// agreed.
+/// Returns the messages of a run of `function`, whose steps are `walk`, under `scheme`, once the
+/// leases are agreed.
 ///
 /// # Errors
 ///
-/// The function saves or loads values, and the scheme is not for that, or more of them than is kept
-/// of one run.
+/// The function saves or loads values under a scheme that does not support them, or more of them
+/// than one run may.
 pub fn outline<S: Scheme>(
     scheme: S,
     function: &Function,
@@ -28,7 +28,7 @@ pub fn outline<S: Scheme>(
     let link_bytes = scheme.link_bytes() as u64;
     let frame_bytes = FRAME_BYTES as u64;
     let mut early = Parts::of(function);
-    // The mask comes first, and with it what waits for no late link.
+    // The mask comes first. It enables the calls that wait for no late link.
     let none = vec![0.0; function.components().len()];
     let part = |payload: u64| Part {
         bytes: message_bytes(payload),
@@ -37,7 +37,7 @@ pub fn outline<S: Scheme>(
     let mut late = vec![part(messages::UNMASK.max_bytes as u64)];
     let (mut early_links, mut late_links, mut work) = (0, 0, 0);
     for step in walk.steps() {
-        // As `garbler::Linking::fill` cuts its frames.
+        // Frames are cut as in `garbler::Linking::fill`.
         if early.filled() >= frame_bytes || work >= WORK {
             early.end();
             work = 0;
@@ -57,7 +57,7 @@ pub fn outline<S: Scheme>(
         late_links += of_call;
         early_links += arguments - of_call;
         early.put((arguments - of_call) * link_bytes, component, 0.0);
-        // The frames of late links are whole but for the last.
+        // All frames of late links but the last are full.
         let needed = (late_links * link_bytes).div_ceil(frame_bytes) as usize;
         while late.len() <= needed {
             late.push(part(0));
@@ -87,7 +87,7 @@ pub fn outline<S: Scheme>(
     })
 }
 
-/// The garbler's messages before its first link: the start, and the links of saved values.
+/// Returns the garbler's messages before its first link: the start, and the links of saved values.
 fn before_links(saved_bytes: usize) -> Vec<Part> {
     let frames = (0..saved_bytes).step_by(FRAME_BYTES);
     let frames = frames.map(|done| messages::saved_links(saved_bytes - done));

@@ -10,8 +10,8 @@ use crate::saved::{
     ChainId, GATE_BYTES, GarblerHalf, Labels, check_loads, keeps_under, write_gates,
 };
 
-/// What a run goes on from: the chain, if there is one, and this party's half of each value that
-/// the function loads, in order.
+/// The saved state that a run continues from: the chain, if there is one, and this party's half of
+/// each value that the function loads, in order.
 #[derive(Clone, Copy)]
 pub struct Past<'a, V> {
     /// The chain.
@@ -21,7 +21,7 @@ pub struct Past<'a, V> {
 }
 
 impl<V> Past<'_, V> {
-    /// That of a run which goes on nothing.
+    /// The state of a run that loads nothing.
     pub const NOTHING: Self = Self {
         chain: None,
         loads: &[],
@@ -32,7 +32,8 @@ impl<V> Past<'_, V> {
 ///
 /// # Errors
 ///
-/// [`Error::SchemeKeepsNothing`] if it saves or loads values, and the scheme is not for that.
+/// [`Error::SchemeKeepsNothing`] if the function saves or loads values, and the scheme does not
+/// support that.
 pub fn check(function: &Function, scheme: SchemeId) -> Result<(), Error> {
     match function.has_saved_values() && !keeps_under(scheme) {
         true => Err(Error::SchemeKeepsNothing { scheme }),
@@ -40,7 +41,7 @@ pub fn check(function: &Function, scheme: SchemeId) -> Result<(), Error> {
     }
 }
 
-/// Checks that `function` can load `loads` in `chain` under `scheme`, and save what it saves.
+/// Checks that `function` can load `loads` in `chain` under `scheme`, and save its own values.
 pub(super) fn check_past<'a, S: Scheme>(
     scheme: S,
     function: &Function,
@@ -51,13 +52,13 @@ pub(super) fn check_past<'a, S: Scheme>(
     check_loads(chain, 1, loads, function.loads())
 }
 
-/// The label of 0 of a wire under the Δ that all of them have.
+/// Returns the label of 0 of a wire, under the Δ that all wires share.
 pub(super) fn label_of_0<G: Garbler>(garbler: &G, wire: &G::Wire, delta: Block) -> Block {
     let (label, value) = garbler.label_with_select(wire, false);
     label ^ delta.and_bit(u8::from(value).into())
 }
 
-/// The links from the labels of `loads`, which may be under another Δ, to the wires `to`.
+/// Returns the links from the labels of `loads`, which may be under another Δ, to the wires `to`.
 pub(super) fn links_of_saved<G: Garbler>(
     garbler: &G,
     (start, delta): (Block, Block),

@@ -1,4 +1,4 @@
-//! Runs in memory against the plain function, and peers that lie.
+//! Runs in memory compared with the plain function, and peers that lie.
 
 mod lots;
 mod saved;
@@ -41,7 +41,7 @@ fn tag(function: &Function, scheme: SchemeId) -> RunTag {
     })
 }
 
-/// Instances by component, first in first out.
+/// Instances by component, first in, first out.
 struct Shelf<T>(Vec<VecDeque<T>>);
 
 impl<T> Instances for Shelf<T> {
@@ -55,7 +55,7 @@ impl<T> Instances for Shelf<T> {
 
 const CHAIN: ChainId = ChainId([9; 16]);
 
-/// What both parties have before a run.
+/// The state of both parties before a run.
 struct Sides<'f, S: Scheme> {
     run: Run<'f, S>,
     inputs: [Vec<bool>; 2],
@@ -66,11 +66,11 @@ struct Sides<'f, S: Scheme> {
     seed: Zeroizing<[u8; 32]>,
 }
 
-/// What a party saves, and its results, if these were opened.
+/// The values that a party saves, and its results if it opened them.
 type Ran<V> = (Vec<V>, Zeroizing<Vec<bool>>);
 
 impl<S: Scheme> Sides<'_, S> {
-    /// Runs both to what they save and, if it `opens` these, to their results.
+    /// Runs both parties up to what they save and, if `opens`, to their results.
     fn run(
         self,
         opens: bool,
@@ -103,13 +103,13 @@ impl<S: Scheme> Sides<'_, S> {
     }
 }
 
-/// What both have before a run, with freshly prepared material.
+/// Returns the state of both parties before a run, with freshly prepared material.
 fn sides<'f, S: Scheme>(scheme: S, function: &'f Function, inputs: [&[bool]; 2]) -> Sides<'f, S> {
     let past = (Past::NOTHING, Past::NOTHING);
     sides_after(scheme, function, inputs, past, 7)
 }
 
-/// The same where the parties go on from `past`, with material that is drawn from `seed`.
+/// Returns the same where the parties continue from `past`, with material drawn from `seed`.
 fn sides_after<'f, S: Scheme>(
     scheme: S,
     function: &'f Function,
@@ -164,7 +164,7 @@ fn sides_after<'f, S: Scheme>(
     }
 }
 
-/// A run on random inputs gives each side what the plain function gives it.
+/// A run on random inputs gives each party the same result as the plain function.
 struct RightResult<'f>(&'f Function);
 
 impl SchemeVisitor for RightResult<'_> {
@@ -241,7 +241,7 @@ fn every_scheme_links_right() {
     }
 }
 
-/// Results that are an input or a constant, and never were in an instance.
+/// Some results are an input or a constant, and pass through no instance.
 #[test]
 fn values_that_pass_no_instance() {
     let function = crate::saved::functions::function(|f| {
@@ -256,10 +256,10 @@ fn values_that_pass_no_instance() {
     }
 }
 
-/// What is done to a message.
+/// A change to a message.
 type Fault = fn(&mut Vec<u8>);
 
-/// A damaged message of the garbler ends in an error, or in ⊥ at the latest.
+/// A damaged message of the garbler leads to an error, or to ⊥ at the latest.
 struct Damaged<'f>(&'f Function);
 
 impl SchemeVisitor for Damaged<'_> {
@@ -269,8 +269,8 @@ impl SchemeVisitor for Damaged<'_> {
         let function = self.0;
         let inputs =
             [Role::Garbler, Role::Evaluator].map(|role| vec![true; function.input_bits(role)]);
-        // How a run ends for the evaluator in which `fault` is done to a message of the garbler,
-        // and how many messages the garbler sends.
+        // Applies `fault` to one message of the garbler. Returns the evaluator's outcome, and the
+        // number of messages that the garbler sends.
         let run = |broken: usize, fault: Fault| {
             let mut sent = 0;
             let sides = sides(scheme, function, [&inputs[0], &inputs[1]]);
@@ -411,7 +411,7 @@ fn leases_that_do_not_fit() {
     assert!(many.write(&mut message).is_err());
 }
 
-/// Instances garbled again together have the wires that each has alone, small or large.
+/// Instances that are garbled again together have the same wires as alone, small or large.
 #[test]
 fn wires_of_several_instances_are_those_of_each() {
     struct Check;

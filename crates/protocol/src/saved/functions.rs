@@ -1,8 +1,8 @@
-//! Functions that save values and load them, for the tests of the protocols that keep any.
+//! Functions that save and load values, for the tests of the protocols that keep values.
 
 use tacit_function::{Function, FunctionBuilder, Operand, Recipient, Role};
 
-/// The function that `fill` writes.
+/// Returns the function that `fill` writes.
 pub(crate) fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
     let mut builder = FunctionBuilder::new("function");
     fill(&mut builder);
@@ -20,13 +20,13 @@ pub(crate) fn begin() -> Function {
     })
 }
 
-/// Adds what was saved and what the evaluator gives to the total. The step goes on as it is, and
+/// Adds a saved value and an input of the evaluator to the total. The step is saved unchanged, and
 /// the garbler gets the limit.
 pub(crate) fn go_on() -> Function {
     go_on_showing(Recipient::Evaluator, Recipient::Garbler)
 }
 
-/// The same, where the sum and the limit go to these.
+/// Returns the same function, with other recipients of the sum (`shown`) and of the limit (`told`).
 pub(crate) fn go_on_showing(shown: Recipient, told: Recipient) -> Function {
     function(|f| {
         f.library("add", "adder", &[("bits", 8)])

@@ -1,16 +1,18 @@
-//! Partial-input gates: from the label that a run saved to a label of this run, circuit by circuit.
+//! Partial-input gates: links from the label that a run saved to a label of this run, circuit by
+//! circuit.
 //!
-//! The paper hashes R ⊕ label, looks for a bit in which the hashes of both labels differ, and lets
-//! it select one of two rows. Here a label keeps its own select bit, in which both labels of a wire
-//! differ, and H is the re-keyed tweakable hash of `kernels` from start point R, with the tweak
-//! (link, wire):
+//! In the paper, the generator hashes R ⊕ label, finds a bit in which the hashes of both labels
+//! differ, and lets that bit select one of two rows. Here a label keeps its own select bit, in
+//! which both labels of a wire differ. H is the re-keyed tweakable hash of `kernels` from start
+//! point R, with the tweak (link, wire):
 //!
 //! row λ = H(W_old with select bit λ) ⊕ W_new for the same value.
 //!
-//! R is fresh in every run (in `outsourced` from each circuit's seed), so that no hash is made
-//! twice and a value may be loaded any number of times. Both old labels differ by the old Δ and
-//! both new ones by the new: a plain XOR of labels would give Δ_old ⊕ Δ_new away, the hash gives
-//! the other row no meaning. **Cost**: 256 bits a wire; two hashes to make, one to follow.
+//! R is fresh in every run (in `outsourced`, from each circuit's seed). So no hash is computed
+//! twice, and a value may be loaded any number of times. Both old labels differ by the old Δ and
+//! both new ones by the new Δ: a plain XOR of labels would reveal Δ_old ⊕ Δ_new, while the hash
+//! makes the other row meaningless. **Cost**: 256 bits a wire; two hashes to make a gate, one to
+//! follow it.
 
 use subtle::ConditionallySelectable as _;
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
@@ -18,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::SavedCopy;
 
-/// Bytes of a partial-input gate.
+/// The size of a partial-input gate in bytes.
 pub(crate) const GATE_BYTES: usize = 2 * Block::BYTES;
 
 fn tweak(first: usize) -> Tweak {
@@ -31,8 +33,8 @@ fn tweak(first: usize) -> Tweak {
     }
 }
 
-/// Appends the gates from `old` values to wires with labels `new` of 0 under `delta`. `old` holds
-/// labels of 0.
+/// Appends the gates from the `old` values, given by their labels of 0, to wires with the labels
+/// `new` of 0 under `delta`.
 pub(crate) fn write_gates<'a>(
     start: Block,
     old: impl Iterator<Item = &'a SavedCopy>,
@@ -63,7 +65,7 @@ pub(crate) fn write_gates<'a>(
     }
 }
 
-/// The labels that `gates` give for those of `old`. Any bytes lead to some labels.
+/// Returns the labels to which `gates` lead from those of `old`. Any bytes lead to some labels.
 pub(crate) fn follow_gates<'a>(
     start: Block,
     old: impl Iterator<Item = &'a SavedCopy>,

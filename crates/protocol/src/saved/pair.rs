@@ -1,4 +1,4 @@
-//! What two parties keep of a chain of runs.
+//! The record of a chain of runs that two parties keep.
 
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -8,8 +8,8 @@ use crate::Error;
 use crate::malicious::oracle::Oracle;
 use crate::session::RunTag;
 
-/// What names the chain that a run begins and the values that it saves, under `prepared` and
-/// `authenticated`. Their runs' tags differ, so that one prefix serves both.
+/// Returns the oracle that names the chain that a run starts and the values that it saves, under
+/// `prepared` and `authenticated`. The tags of their runs differ, so one prefix serves both.
 pub(crate) fn id_oracle(tag: &RunTag) -> Oracle {
     let hash = Sha256::new_with_prefix(b"tacit prepared run 1\0").chain_update(tag.as_bytes());
     let mut name = [0; 16];
@@ -17,17 +17,17 @@ pub(crate) fn id_oracle(tag: &RunTag) -> Oracle {
     Oracle::named(name)
 }
 
-/// A chain of runs of two parties: its name, and how far it is. It has no secret of its own.
+/// A chain of runs of two parties: its name and its progress. It has no secret of its own.
 ///
 /// Bytes, numbers little-endian:
 ///
 /// | bytes | field |
 /// |---|---|
 /// | 1 | version of this table, 1 |
-/// | 1 | whose: 3, garbler or evaluator of `prepared`; 4 garbler, 5 evaluator of `authenticated` |
+/// | 1 | owner: 3, garbler or evaluator of `prepared`; 4 garbler, 5 evaluator of `authenticated` |
 /// | 16 | id |
 /// | 8 | attempt |
-/// | under `authenticated` more | see there |
+/// | under `authenticated` more | see `authenticated` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairChain {
     id: ChainId,
@@ -37,13 +37,13 @@ pub struct PairChain {
 }
 
 impl PairChain {
-    /// Bytes of the fields that all have.
+    /// The size of the fields that all chains have.
     pub(crate) const BYTES: usize = 26;
 
     const VERSION: u8 = 1;
     const OF_PREPARED: u8 = 3;
 
-    /// The chain that the run `tag` begins.
+    /// Returns the chain that the run `tag` starts.
     #[must_use]
     pub fn new(tag: &RunTag) -> Self {
         Self {
@@ -53,21 +53,21 @@ impl PairChain {
         }
     }
 
-    /// The version that a run loads from, and the attempt.
+    /// Returns the version that a run loads from, and the attempt.
     #[must_use]
     pub fn place(&self) -> (ChainVersion, u64) {
         let (id, version) = (self.id, self.version);
         (ChainVersion { id, version }, self.attempt)
     }
 
-    /// Appends the fields that all have, of a party that `whose` says.
+    /// Appends the fields that all chains have, for a party with the owner byte `whose`.
     pub(crate) fn write(&self, whose: u8, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&[Self::VERSION, whose]);
         bytes.extend_from_slice(&self.id.0);
         bytes.extend_from_slice(&self.attempt.to_le_bytes());
     }
 
-    /// Reads them.
+    /// Reads the fields that all chains have.
     pub(crate) fn read(whose: u8, reader: &mut Reader<'_>) -> Result<Self, Error> {
         if reader.array()? != [Self::VERSION, whose] {
             return Err(BROKEN);

@@ -1,8 +1,8 @@
-//! What the two parties that keep values compare before a run takes any of them.
+//! The state that the two parties that keep values compare before a run takes any of them.
 //!
 //! | byte | field |
 //! |---|---|
-//! | 0 | 1 where they go on a chain, 0 and then zeros where they begin one |
+//! | 0 | 1 if the parties continue a chain; 0, and then zeros, if they start one |
 //! | 1..17 | the chain's id |
 //! | 17..25 | its attempt, little-endian |
 //! | 25..33 | the version that is loaded, little-endian |
@@ -17,17 +17,18 @@ use crate::{Error, Incompatibility};
 /// The state that a party that keeps values brings to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedState {
-    /// The chain that the run goes on: its version, and its attempt.
+    /// The version and the attempt of the chain that the run continues.
     chain: Option<(ChainVersion, u64)>,
-    /// Hash of the marks and types of what is loaded.
+    /// Hash of the marks and types of the loaded values.
     loads: [u8; 32],
 }
 
 impl SavedState {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 65;
 
-    /// That of a run which goes on `chain`, at its version and attempt, and loads these values.
+    /// Returns the state of a run that continues `chain` at its version and attempt and loads these
+    /// values.
     pub(crate) fn new<'a>(
         chain: Option<(ChainVersion, u64)>,
         loads: impl Iterator<Item = &'a Labels>,
@@ -44,30 +45,31 @@ impl SavedState {
         }
     }
 
-    /// That of a garbler which goes on `chain` and loads these values.
+    /// Returns the state of a garbler that continues `chain` and loads these values.
     #[must_use]
     pub fn of_garbler(chain: Option<(ChainVersion, u64)>, loads: &[GarblerHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
 
-    /// That of an evaluator which goes on `chain` and loads these values.
+    /// Returns the state of an evaluator that continues `chain` and loads these values.
     #[must_use]
     pub fn of_evaluator(chain: Option<(ChainVersion, u64)>, loads: &[EvaluatorHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
 
-    /// That of either party of `authenticated` which goes on `chain` and loads these values.
+    /// Returns the state of either party of `authenticated` that continues `chain` and loads these
+    /// values.
     #[must_use]
     pub fn of_shared(chain: Option<(ChainVersion, u64)>, loads: &[SharedHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
 
-    /// The chain that the run goes on, at its version and attempt.
+    /// Returns the version and the attempt of the chain that the run continues.
     pub(crate) fn chain(&self) -> Option<(ChainVersion, u64)> {
         self.chain
     }
 
-    /// Its bytes.
+    /// Returns the state's bytes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -81,7 +83,7 @@ impl SavedState {
         bytes
     }
 
-    /// The state with these bytes, if there is one.
+    /// Returns the state with these bytes, if there is one.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
@@ -94,7 +96,7 @@ impl SavedState {
             chain: (bytes[0] == 1).then_some((chain, number(17)?)),
             loads: *bytes.last_chunk()?,
         };
-        // Nothing else is written so, such as the id of a chain that is not there.
+        // Refuse any other encoding of a state, such as a chain id where no chain is continued.
         (state.to_bytes() == *bytes).then_some(state)
     }
 
@@ -107,7 +109,7 @@ impl SavedState {
     ///
     /// # Errors
     ///
-    /// [`Incompatibility::SavedValues`]: it does not.
+    /// [`Incompatibility::SavedValues`]: the other party brings another state.
     pub fn check(&self, theirs: &Self) -> Result<(), Error> {
         if self == theirs {
             return Ok(());

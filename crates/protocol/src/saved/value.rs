@@ -1,13 +1,13 @@
-//! Saved values: the labels, or the shares, that a run leaves and a later one takes.
+//! Saved values: the labels or the shares that a run leaves and a later run takes.
 //!
-//! Who garbled keeps Δ and the labels of 0, and who evaluated the labels that it found, with a Δ
-//! that means nothing in the place of the other. `prepared` has one circuit. `outsourced` has σ of
-//! them: the cloud keeps of a circuit that it checks what the generator does, and a label belongs
-//! to its circuit's number: circuit j of a later run continues circuit j. `authenticated` keeps
-//! shares, in the place of two circuits: a MAC of each bit, and a key of each, without a Δ.
+//! The garbler keeps Δ and the labels of 0. The evaluator keeps the labels that it found, with a
+//! meaningless value in place of Δ. `prepared` has one circuit. `outsourced` has σ of them: for a
+//! circuit that the cloud checks, it keeps the same as the generator. Labels belong to a circuit's
+//! number: circuit j of a later run continues circuit j. `authenticated` keeps shares in the form
+//! of two circuits: a MAC of each bit and a key of each bit, without a Δ.
 //!
 //! A value keeps the type of the port that saved it, and only a port of that type loads it: 4 × 6
-//! bits are not 8 × 3. Both parties compare the types of what they load.
+//! bits are not 8 × 3. Both parties compare the types of the values that they load.
 //!
 //! Bytes, numbers little-endian, all but the first seven fields secret:
 //!
@@ -36,19 +36,19 @@ use crate::malicious::oracle::{Domain, Oracle};
 
 const VERSION: u8 = 2;
 
-/// Longest type, as text.
+/// The longest type, as text, in bytes.
 const MAX_TYPE_BYTES: usize = 256;
 
-/// Most bits of a saved value.
+/// The largest size of a saved value, in bits.
 pub const MAX_SAVED_BITS: usize = 1 << 24;
 
-/// What names a version of a saved value: the run and the place in it that it comes from. Equal at
-/// both parties if and only if it is the same version.
+/// The name of a version of a saved value: the run that saved it and the value's place in that run.
+/// Both parties' marks are equal if and only if they are of the same version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark(pub [u8; 32]);
 
 impl Mark {
-    /// The mark of the value that the run of `oracle` saves as its number `number`.
+    /// Returns the mark of the value number `number` that the run of `oracle` saves.
     pub(crate) fn new(oracle: &Oracle, number: u32) -> Self {
         Self(oracle.parts(Domain::Mark, 0, number, &[]))
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for Mark {
     }
 }
 
-/// What is kept of a value in one circuit.
+/// The kept part of a value in one circuit.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct SavedCopy {
     pub(crate) delta: Block,
@@ -79,7 +79,7 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Cuts what a run saves, circuit by circuit, into the values of `ports`.
+    /// Cuts the values that a run saves, circuit by circuit, into those of `ports`.
     pub(crate) fn cut(
         chain: ChainId,
         oracle: &Oracle,
@@ -93,7 +93,7 @@ impl Labels {
             copies,
         };
         if let [port] = ports {
-            // It is all that there is, and may be long.
+            // One value takes all of it without a copy: it may be long.
             return vec![value(0, port, copies)];
         }
         let mut first = 0;
@@ -141,7 +141,7 @@ impl Labels {
         let bits = u32::from_le_bytes(reader.array()?) as usize;
         let ty = reader.text()?;
         let fits = count > 0 && bits <= MAX_SAVED_BITS;
-        // What is not there is not allocated.
+        // Check the length before anything is allocated.
         if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
             return Err(BROKEN);
         }
@@ -163,31 +163,31 @@ impl Labels {
     }
 }
 
-/// The half of a saved value of whoever garbled it: both labels of each bit in each circuit.
+/// The garbling party's half of a saved value: Δ and the label of 0 of each bit in each circuit.
 /// Secret.
 #[derive(Clone)]
 pub struct GarblerHalf(pub(crate) Labels);
 
-/// The half of a saved value of whoever evaluated it. Secret.
+/// The evaluating party's half of a saved value. Secret.
 #[derive(Clone)]
 pub struct EvaluatorHalf(pub(crate) Labels);
 
 macro_rules! both_halves {
     ($name:ident) => {
         impl $name {
-            /// The chain that it belongs to.
+            /// Returns the chain that the value belongs to.
             #[must_use]
             pub fn chain(&self) -> ChainId {
                 self.0.chain
             }
 
-            /// What names this version.
+            /// Returns the name of this version of the value.
             #[must_use]
             pub fn mark(&self) -> Mark {
                 self.0.mark
             }
 
-            /// Its width in bits.
+            /// Returns the width in bits.
             #[must_use]
             pub fn bits(&self) -> usize {
                 self.0.bits()
@@ -226,11 +226,11 @@ both_halves!(GarblerHalf);
 both_halves!(EvaluatorHalf);
 both_halves!(SharedHalf);
 
-/// The bits that a run of `function` loads, and that it saves.
+/// Returns the number of bits that a run of `function` loads and the number that it saves.
 ///
 /// # Errors
 ///
-/// They are more than is kept.
+/// One of them exceeds [`MAX_SAVED_BITS`].
 pub(crate) fn check_size(function: &Function) -> Result<[usize; 2], Error> {
     let bits = [function.loads(), function.saves()]
         .map(|ports| ports.iter().map(|port| port.ty.width()).sum::<usize>());
@@ -242,8 +242,8 @@ pub(crate) fn check_size(function: &Function) -> Result<[usize; 2], Error> {
     }
 }
 
-/// Checks that a run of `chain` can take `values` for what it loads through `ports`: one for each,
-/// of this chain, of the port's type, in this many circuits.
+/// Checks that a run of `chain` can load `values` through `ports`: one value for each port, of this
+/// chain, of the port's type, in this number of circuits.
 pub(crate) fn check_loads<'a>(
     chain: Option<ChainId>,
     copies: usize,
@@ -277,18 +277,18 @@ pub(crate) fn check_loads<'a>(
     Ok(())
 }
 
-/// Bytes that are still to be read.
+/// The bytes that are still to be read.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl Reader<'_> {
-    /// The next bytes.
+    /// Reads the next bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (array, rest) = self.0.split_first_chunk().ok_or(BROKEN)?;
         self.0 = rest;
         Ok(*array)
     }
 
-    /// A text after its length.
+    /// Reads a text that follows its length.
     fn text(&mut self) -> Result<String, Error> {
         let length = usize::from(u16::from_le_bytes(self.array()?));
         if length > MAX_TYPE_BYTES {
@@ -299,7 +299,7 @@ impl Reader<'_> {
         String::from_utf8(text.to_vec()).map_err(|_| BROKEN)
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no bytes are left.
     pub(crate) fn end(&self) -> Result<(), Error> {
         match self.0.is_empty() {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! The tags of a session, of its runs, and of what is set up for either.
+//! The tags of a session, of its runs, and of the setups of both.
 
 use sha2::{Digest as _, Sha256};
 use tacit_function::Role;
@@ -8,20 +8,21 @@ use tacit_ot::source::Extension;
 use super::{Hello, Proposal, Version, base_ot_byte, role_byte};
 use crate::saved::SavedState;
 
-/// What a session is bound to; both parties compute the same.
+/// The value that a session is bound to. Both parties compute the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionTag([u8; 32]);
 
 impl SessionTag {
-    /// The tag with these bytes: for values that do not change with the version of the wire.
+    /// Returns the tag with these bytes, for test values that do not depend on the version of the
+    /// wire.
     #[cfg(test)]
     pub(crate) const fn of_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The tag of a session over a channel with this `binding` (the TLS exporter's value) between
-    /// these identities (their fingerprints; zero where the channel has none), after these
-    /// greetings.
+    /// Returns the tag of a session between these identities after these greetings. `binding` is
+    /// the TLS exporter's value of the channel. The identities are fingerprints, or zero where the
+    /// channel has none.
     #[must_use]
     pub fn new(
         binding: &[u8; 32],
@@ -38,8 +39,8 @@ impl SessionTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag of what a session does once between two roles: its base OTs, and what is made of
-    /// them.
+    /// Returns the tag of the setup that a session does once between two roles: its base OTs and
+    /// the OTs that are made from them.
     #[must_use]
     pub fn setup(&self, connecting_role: Role, base_ot: BaseOt, extension: Extension) -> RunTag {
         let hash = Sha256::new_with_prefix(b"tacit setup 2\0")
@@ -49,8 +50,8 @@ impl SessionTag {
         RunTag(hash.finalize().into())
     }
 
-    /// The tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends: each
-    /// direction has a tag of its own.
+    /// Returns the tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends.
+    /// Each direction has its own tag.
     #[must_use]
     pub fn authenticated_setup(
         &self,
@@ -66,8 +67,8 @@ impl SessionTag {
         RunTag(hash.finalize().into())
     }
 
-    /// The tag of the OTs of `gmw` that the connecting party sends, or the other one: each
-    /// direction has a tag of its own.
+    /// Returns the tag of the OTs of `gmw` that the connecting party sends, or that the other party
+    /// sends. Each direction has its own tag.
     #[must_use]
     pub fn gmw_setup(
         &self,
@@ -82,7 +83,7 @@ impl SessionTag {
         RunTag(hash.finalize().into())
     }
 
-    /// The tag of a run that the connecting party proposed thus.
+    /// Returns the tag of a run that the connecting party proposed by `proposal`.
     #[must_use]
     pub fn run(&self, proposal: &Proposal) -> RunTag {
         let hash = Sha256::new_with_prefix(b"tacit run 1\0")
@@ -92,13 +93,13 @@ impl SessionTag {
     }
 }
 
-/// What every message and hash of one run, or of a session's setup, is bound to.
+/// The value that every message and hash of one run, or of a session's setup, is bound to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RunTag([u8; 32]);
 
 impl RunTag {
-    /// The tag of the base OTs of a lot of `authenticated`, of triples or instances, that this
-    /// order makes for the stock, for OTs that `sender` sends: each direction has a tag of its own.
+    /// Returns the tag of the base OTs of a lot of `authenticated`, of triples or instances, that
+    /// this order makes for the stock, for OTs that `sender` sends. Each direction has its own tag.
     #[must_use]
     pub fn triples_setup(&self, sender: Role) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")
@@ -107,8 +108,8 @@ impl RunTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag of the base OTs of a lot of crosses that this order makes for the stock: of the lot
-    /// with this number, from 0, for OTs that `sender` sends. Each direction has a tag of its own.
+    /// Returns the tag of the base OTs of lot number `lot`, from 0, of crosses that this order
+    /// makes for the stock, for OTs that `sender` sends. Each direction has its own tag.
     #[must_use]
     pub fn crosses_setup(&self, sender: Role, lot: u64) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit crosses setup 1\0")
@@ -118,9 +119,9 @@ impl RunTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag of the base OTs of the chain of `authenticated` that this run begins, and of the OTs
-    /// that a run of a chain makes from them, for OTs that `sender` sends: each direction has a tag
-    /// of its own.
+    /// Returns the tag of the base OTs of the chain of `authenticated` that this run starts, and of
+    /// the OTs that a run of a chain makes from them, for OTs that `sender` sends. Each direction
+    /// has its own tag.
     #[must_use]
     pub fn chain_setup(&self, sender: Role) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit chain setup 1\0")
@@ -129,8 +130,8 @@ impl RunTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag of a set of base OTs of this run's matching, whose OTs serve its VOLE and nothing
-    /// else. Sets are numbered from 0.
+    /// Returns the tag of a set of base OTs of this run's matching, whose OTs serve only its VOLE.
+    /// Sets are numbered from 0.
     #[must_use]
     pub fn match_setup(&self, set: u32) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit match setup 1\0").chain_update(self.0);
@@ -142,8 +143,8 @@ impl RunTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag of the same run from this state of saved values on: the chain, its version and
-    /// attempt, and what is loaded.
+    /// Returns the tag of the same run from this state of saved values on: the chain, its version
+    /// and attempt, and the loads.
     #[must_use]
     pub fn on(&self, state: &SavedState) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit run on saved values 1\0")
@@ -152,7 +153,7 @@ impl RunTag {
         Self(hash.finalize().into())
     }
 
-    /// The tag's bytes.
+    /// Returns the tag's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

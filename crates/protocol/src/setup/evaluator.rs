@@ -22,14 +22,14 @@ pub struct EvaluatorSetup {
 }
 
 enum BaseSender {
-    /// With its offer, which waits for nothing.
+    /// The sender and its offer, which needs no message of the garbler.
     Ristretto255(Box<ristretto::Sender>, Vec<u8>),
-    /// Its offer answers the garbler's message.
+    /// A sender whose offer answers the garbler's message.
     MlKem768(Box<ml_kem::Sender>),
 }
 
 impl BaseSender {
-    /// Size of what is still to come of the garbler's message.
+    /// Returns the number of bytes of the garbler's message that are still to come.
     fn expected_bytes(&self) -> usize {
         match self {
             Self::Ristretto255(sender, _) => sender.expected_bytes(),
@@ -54,20 +54,20 @@ pub struct OfferedBase {
 }
 
 impl EvaluatorSetup {
-    /// A setup with the default base OTs and extension.
+    /// Returns a setup with the default base OTs and extension.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
         Self::with(OtSettings::default(), tag, rng)
     }
 
-    /// A setup.
+    /// Returns a setup.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn with<R: CryptoRng + ?Sized>(
         settings: OtSettings,
         tag: &RunTag,
@@ -93,15 +93,15 @@ impl EvaluatorSetup {
         })
     }
 
-    /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
-    /// semi-honest unless this is called.
+    /// Returns the same setup with OTs that are secure as `security` says; both parties name the
+    /// same. A setup is semi-honest unless this is called.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
-    /// The evaluator's side.
+    /// Runs the evaluator's side.
     ///
     /// # Errors
     ///
@@ -138,23 +138,23 @@ impl EvaluatorSetup {
 }
 
 impl OfferedBase {
-    /// The OTs.
+    /// Returns the OTs.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn ots(self) -> Result<EvaluatorOt, Error> {
         EvaluatorOt::new(self.keys, &self.tag, self.made)
     }
 
-    /// The source of OTs with random choices, numbered from 0.
+    /// Returns the source of OTs with random choices, numbered from 0.
     pub(crate) fn source(self) -> Result<SourceReceiver, Error> {
         let (extension, security) = self.made;
         let source = SourceReceiver::new(self.keys, &self.tag, extension, security, 0);
         Ok(source?)
     }
 
-    /// The base OTs, to be kept for many runs in place of one session's.
+    /// Returns the base OTs, to be kept for many runs instead of one session.
     #[must_use]
     pub fn kept(self) -> SpareSet {
         SpareSet::of_offered(&self.keys)

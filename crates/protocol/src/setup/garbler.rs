@@ -35,7 +35,7 @@ impl BaseReceiver {
         }
     }
 
-    /// The next part of its message, if there is one left.
+    /// Returns the next part of the garbler's message, if one is left.
     fn next_part(&mut self, threads: NonZeroUsize) -> Option<Vec<u8>> {
         match self {
             Self::Ristretto255(receiver) if receiver.left() > 0 => {
@@ -58,20 +58,20 @@ pub struct ChosenBase {
 }
 
 impl GarblerSetup {
-    /// A setup with a fresh Δ and the default base OTs and extension.
+    /// Returns a setup with a fresh Δ and the default base OTs and extension.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
         Self::with(OtSettings::default(), tag, rng)
     }
 
-    /// A setup with a fresh Δ.
+    /// Returns a setup with a fresh Δ.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn with<R: CryptoRng + ?Sized>(
         settings: OtSettings,
         tag: &RunTag,
@@ -80,11 +80,11 @@ impl GarblerSetup {
         Self::with_delta(settings, tag, Delta::random(rng), rng)
     }
 
-    /// A setup under the Δ that prepared material has already.
+    /// Returns a setup under the Δ of existing prepared material.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn with_delta<R: CryptoRng + ?Sized>(
         settings: OtSettings,
         tag: &RunTag,
@@ -113,15 +113,15 @@ impl GarblerSetup {
         })
     }
 
-    /// The same setup, whose OTs withstand what `security` says; both parties say the same. It is
-    /// semi-honest unless this is called.
+    /// Returns the same setup with OTs that are secure as `security` says; both parties name the
+    /// same. A setup is semi-honest unless this is called.
     #[must_use]
     pub fn secured(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
-    /// The garbler's side.
+    /// Runs the garbler's side.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl GarblerSetup {
             *io.message() = part;
             let bytes = io.message().len();
             io.send(messages::choice(bytes))?;
-            // On its way before the next is made.
+            // This part is sent before the next one is made.
             io.breathe().await?;
         }
         let offer = io
@@ -152,23 +152,23 @@ impl GarblerSetup {
 }
 
 impl ChosenBase {
-    /// The OTs.
+    /// Returns the OTs.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn ots(self) -> Result<GarblerOt, Error> {
         GarblerOt::new(Delta::clone(&self.delta), self.keys, &self.tag, self.made)
     }
 
-    /// The source of OTs with random choices, numbered from 0.
+    /// Returns the source of OTs with random choices, numbered from 0.
     pub(crate) fn source(self) -> Result<SourceSender, Error> {
         let (delta, (extension, security)) = (Delta::clone(&self.delta), self.made);
         let source = SourceSender::new(delta, self.keys, &self.tag, extension, security, 0);
         Ok(source?)
     }
 
-    /// The base OTs, to be kept for many runs in place of one session's.
+    /// Returns the base OTs, to be kept for many runs instead of one session.
     #[must_use]
     pub fn kept(self) -> SpareSet {
         SpareSet::of_chosen(Delta::clone(&self.delta), &self.keys)

@@ -3,10 +3,10 @@
 use crate::io::Message;
 use crate::message::Kind;
 
-/// Most OTs that one message extends, so that no message is larger than some 512 KiB.
+/// The largest number of OTs in one extension message, so that no message exceeds about 512 KiB.
 pub(crate) const EXTENSION_OTS: usize = 1 << 16;
 
-/// From the garbler: a part of its choices in the base OTs, of which this much is left.
+/// From the garbler: a part of its choices in the base OTs. `left` bytes of them are still to come.
 pub(super) const fn choice(left: usize) -> Message {
     Message::up_to(Kind::BaseOtChoice, left)
 }

@@ -1,8 +1,8 @@
-//! Making OTs before they are used, where the extension does not make them with the choices.
+//! Making OTs before they are used, for extensions that do not make them together with the choices.
 //!
-//! Each party moves the messages of its half of the source ([`tacit_ot::source`]) until this many
-//! OTs are there. Both parties refill for as many, which follows from what they agreed to run.
-//! Every message has one length, which the source says.
+//! Each party moves the messages of its half of the source ([`tacit_ot::source`]) until enough OTs
+//! are there. Both parties refill for the same number, which follows from the agreed run. Every
+//! message has a fixed length, which the source states.
 
 use tacit_kernels::Prg;
 use tacit_ot::source::{MAX_REFILL, SourceReceiver, SourceSender, Turn};
@@ -14,11 +14,11 @@ use crate::io::Io;
 
 /// Either half of a source.
 pub(crate) trait Half: Send + 'static {
-    /// OTs that are made and not taken.
+    /// Returns the number of OTs that are made and not taken.
     fn left(&self) -> u64;
-    /// OTs that were made in all, of which the first has number 0.
+    /// Returns the number of OTs made in all, of which the first has number 0.
     fn made(&self) -> u64;
-    /// As those of the halves.
+    /// The methods below are those of the source's halves.
     fn refill(&mut self, count: usize) -> Result<(), tacit_ot::Error>;
     fn next(&mut self, rng: &mut Prg, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error>;
     fn receive(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error>;
@@ -59,8 +59,8 @@ half!(SourceReceiver);
 
 #[expect(private_bounds, reason = "only this module has halves")]
 impl<E, M: Half> SessionOt<E, M> {
-    /// Makes OTs until `count` can be taken, where they are made before they are used. `seed` is
-    /// random, secret and used for this alone.
+    /// Makes OTs until `count` can be taken, if the extension makes them ahead. `seed` is random,
+    /// secret and used only here.
     ///
     /// # Errors
     ///
@@ -91,8 +91,8 @@ async fn refill(
             Turn::Send => {
                 let bytes = io.message().len();
                 io.send(messages::refill(bytes))?;
-                // On its way before the work after it, which is most of the work: both parties do
-                // it at the same time.
+                // This message is sent before the work that follows it, which is most of the work:
+                // so both parties do theirs at the same time.
                 io.breathe().await?;
             }
             Turn::Receive { bytes } => half.receive(io.receive(messages::refill(bytes)).await?)?,

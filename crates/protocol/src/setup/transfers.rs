@@ -1,12 +1,12 @@
-//! The correlated OTs of a session, as protocols draw them: whichever extension makes them, a run
-//! asks for n, and one message from the evaluator to the garbler provides them.
+//! The correlated OTs of a session, as protocols draw them. With any extension, a run asks for n
+//! OTs, and one message from the evaluator to the garbler provides them.
 //!
 //! | extension | the evaluator's message | before it |
 //! |---|---|---|
 //! | SoftSpoken | the extension with the choices in it, 128/k bits an OT | nothing |
 //! | silent | corrections of random choices, one bit an OT | the OTs are made: [refill](SessionOt::refill) |
 //!
-//! Corrections hide the choices perfectly: the made OTs' own choices are random and serve once.
+//! Corrections hide the choices perfectly: the choices of prepared OTs are random and used once.
 
 use tacit_kernels::{Block, Prg};
 use tacit_ot::base::Key;
@@ -39,7 +39,7 @@ pub type GarblerOt = SessionOt<CotSender, SourceSender>;
 /// The evaluator's end.
 pub type EvaluatorOt = SessionOt<CotReceiver, SourceReceiver>;
 
-/// What makes OTs: with the choices, or before them.
+/// The maker of OTs: together with the choices, or ahead of them.
 enum Maker<E, M> {
     Extending(Box<E>),
     Made(Box<M>),
@@ -55,19 +55,19 @@ impl<E, M: Half> SessionOt<E, M> {
         }
     }
 
-    /// What these OTs withstand.
+    /// Returns the adversary that these OTs withstand.
     #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
-    /// How they are made.
+    /// Returns the extension that makes these OTs.
     #[must_use]
     pub fn extension(&self) -> Extension {
         self.extension
     }
 
-    /// Whether OTs have to be made before `count` can be taken: by a [`refill`](Self::refill).
+    /// Whether a [`refill`](Self::refill) has to make OTs before `count` can be taken.
     #[must_use]
     pub fn needs_refill(&self, count: u64) -> bool {
         match &self.maker {
@@ -76,7 +76,7 @@ impl<E, M: Half> SessionOt<E, M> {
         }
     }
 
-    /// The source, where OTs are made before they are used.
+    /// Returns the source, if the extension makes OTs ahead.
     pub(crate) fn half(&mut self) -> Option<&mut dyn Half> {
         match &mut self.maker {
             Maker::Extending(_) => None,
@@ -86,7 +86,7 @@ impl<E, M: Half> SessionOt<E, M> {
 }
 
 impl GarblerOt {
-    /// The OTs that come of base OTs with these keys, which were chosen by the bits of `delta`.
+    /// Returns the OTs from base OTs with these keys, which were chosen by the bits of `delta`.
     pub(super) fn new(
         delta: Delta,
         base: Vec<Key>,
@@ -107,8 +107,8 @@ impl GarblerOt {
         Ok(Self::of(made, maker))
     }
 
-    /// The OTs, which withstand what `security` says, that come of base OTs which both parties had
-    /// left: no message is needed.
+    /// Returns the OTs, secure as `security` says, from spare base OTs that both parties have. No
+    /// message is needed.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl GarblerOt {
         Self::new(delta, base, &tag, (settings.extension, security))
     }
 
-    /// The offset that all these OTs share. Secret.
+    /// Returns the offset that all these OTs share. Secret.
     pub(crate) fn delta(&self) -> Block {
         self.offset().to_block()
     }
@@ -135,7 +135,7 @@ impl GarblerOt {
         }
     }
 
-    /// The number of the next OT.
+    /// Returns the number of the next OT.
     pub(crate) fn next_index(&self) -> u64 {
         match &self.maker {
             Maker::Extending(sender) => sender.next_index(),
@@ -143,7 +143,7 @@ impl GarblerOt {
         }
     }
 
-    /// Size of the message that gives `count` OTs.
+    /// Returns the size of the message that gives `count` OTs.
     pub(crate) fn extension_bytes(&self, count: usize) -> usize {
         match &self.maker {
             Maker::Extending(sender) => sender.message_len(count),
@@ -151,7 +151,7 @@ impl GarblerOt {
         }
     }
 
-    /// As many OTs as `offers` has room for, from the evaluator's message.
+    /// Fills `offers` with one OT each, from the evaluator's message.
     pub(crate) fn extend(&mut self, offers: &mut [Block], message: &[u8]) -> Result<(), Error> {
         match &mut self.maker {
             Maker::Extending(sender) => sender.extend_into(offers, message)?,
@@ -163,7 +163,7 @@ impl GarblerOt {
         Ok(())
     }
 
-    /// q of each of `count` OTs, which the evaluator chooses.
+    /// Returns q of each of `count` OTs, which the evaluator chooses.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl GarblerOt {
         self.offer_to(io, OnlyPeer, count).await
     }
 
-    /// [`offer`](Self::offer) to this peer.
+    /// Offers OTs to this peer, as [`offer`](Self::offer) does.
     pub(crate) async fn offer_to<P: PeerName>(
         &mut self,
         io: &mut Io<'_, P>,
@@ -191,7 +191,7 @@ impl GarblerOt {
         Ok(offers)
     }
 
-    /// Size of the message that gives `count` OTs with random choices.
+    /// Returns the size of the message that gives `count` OTs with random choices.
     pub(crate) fn random_bytes(&self, count: usize) -> usize {
         match &self.maker {
             Maker::Extending(sender) => sender.message_len(count),
@@ -199,7 +199,7 @@ impl GarblerOt {
         }
     }
 
-    /// As many OTs with random choices as `offers` has room for. Bit 0 of each is clear.
+    /// Fills `offers` with one OT with a random choice each. Bit 0 of each is clear.
     pub(crate) fn extend_random(
         &mut self,
         offers: &mut [Block],
@@ -217,7 +217,7 @@ impl GarblerOt {
 }
 
 impl EvaluatorOt {
-    /// The OTs that come of base OTs with these keys.
+    /// Returns the OTs from base OTs with these keys.
     pub(super) fn new(
         base: Vec<[Key; 2]>,
         tag: &SessionTag,
@@ -237,8 +237,8 @@ impl EvaluatorOt {
         Ok(Self::of(made, maker))
     }
 
-    /// The OTs, which withstand what `security` says, that come of base OTs which both parties had
-    /// left: no message is needed.
+    /// Returns the OTs, secure as `security` says, from spare base OTs that both parties have. No
+    /// message is needed.
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ impl EvaluatorOt {
         Self::new(base, &tag, (settings.extension, security))
     }
 
-    /// The number of the next OT.
+    /// Returns the number of the next OT.
     pub(crate) fn next_index(&self) -> u64 {
         match &self.maker {
             Maker::Extending(receiver) => receiver.next_index(),
@@ -261,7 +261,7 @@ impl EvaluatorOt {
         }
     }
 
-    /// One OT for each choice, with the message to the garbler.
+    /// Makes one OT for each choice, and writes the message to the garbler.
     pub(crate) fn extend(
         &mut self,
         choices: &[bool],
@@ -282,7 +282,7 @@ impl EvaluatorOt {
         Ok(())
     }
 
-    /// The label of an OT for each choice, t = q ⊕ bΔ.
+    /// Returns the label of an OT for each choice, t = q ⊕ bΔ.
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl EvaluatorOt {
         self.choose_from(io, OnlyPeer, choices)
     }
 
-    /// [`choose`](Self::choose) from what this peer offers.
+    /// Chooses from the OTs that this peer offers, as [`choose`](Self::choose) does.
     pub(crate) fn choose_from<P: PeerName>(
         &mut self,
         io: &mut Io<'_, P>,
@@ -312,8 +312,8 @@ impl EvaluatorOt {
         Ok(received)
     }
 
-    /// One OT with a random choice for each of `received`, whose bit 0 is then the choice, with the
-    /// message to the garbler.
+    /// Makes one OT with a random choice for each of `received` and writes the message to the
+    /// garbler. Bit 0 of each of `received` is then the choice.
     pub(crate) fn extend_random(
         &mut self,
         rng: &mut Prg,

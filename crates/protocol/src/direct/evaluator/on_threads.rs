@@ -1,4 +1,4 @@
-//! Evaluating on several threads: one receives and walks, the others evaluate.
+//! Evaluation on several threads: one receives and walks, the others evaluate.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -16,19 +16,19 @@ use super::Streaming;
 use crate::Error;
 use crate::io::{Io, Message, complete};
 
-/// A span for a thread.
+/// A span, as the evaluating thread holds it.
 struct Job<'f> {
     calls: Calls<'f, Block>,
     tables: Receiver<Vec<u8>>,
     results: ResultSender<Block>,
 }
 
-/// The same for the thread that receives.
+/// A span, as the receiving thread holds it.
 struct Span<'f> {
     segments: Segments<'f>,
-    /// Until all tables are handed over.
+    /// The sender of the span's tables, until all are sent.
     tables: Option<SyncSender<Vec<u8>>>,
-    /// What is not handed over yet.
+    /// The bytes that are not sent yet.
     piece: Vec<u8>,
     results: ResultReceiver<Block>,
     /// The span itself, where this thread is to evaluate it.
@@ -55,7 +55,7 @@ fn ends(calls: Calls<'_, Block>) -> (Job<'_>, Span<'_>) {
 }
 
 impl Job<'_> {
-    /// Evaluates the span. Nothing where its tables do not come any more.
+    /// Evaluates the span. Returns `None` if the rest of its tables will not come.
     fn evaluate<S: Scheme>(self, scheme: S, evaluator: &mut S::Evaluator) -> Option<()> {
         let (mut piece, mut used) = (Vec::new(), 0);
         for call in &self.calls.calls {
@@ -79,7 +79,7 @@ impl Job<'_> {
 }
 
 impl Span<'_> {
-    /// Hands over what is here. A thread that has ended is known by its missing results.
+    /// Sends the current piece. If the thread has ended, its missing results tell.
     fn hand_over(&mut self) {
         if let Some(tables) = &self.tables {
             let next = Vec::with_capacity(self.piece.len());
@@ -88,18 +88,18 @@ impl Span<'_> {
     }
 }
 
-/// The spans of a walk: first those whose tables are all handed over.
+/// The spans of a walk. Those whose tables are all sent come first.
 struct Spans<'w, 'f, 'e, S: Scheme> {
     streaming: &'w mut Streaming<'f, 'e, S>,
     spans: VecDeque<Span<'f>>,
-    /// How many spans have all their tables.
+    /// The number of spans that have all their tables.
     fed: usize,
     window: usize,
 }
 
 impl<'f, S: Scheme> Streaming<'f, '_, S> {
-    /// Evaluates the function on `threads` threads, two at least, with frames of tables from `io`,
-    /// on which no wait is pending. `another` makes an evaluator for each thread.
+    /// Evaluates the function on `threads` threads, at least two, with frames of tables from `io`,
+    /// whose waits never return pending. `another` makes an evaluator for each thread.
     pub(super) fn evaluate_on_threads(
         &mut self,
         io: &mut Io<'_>,
@@ -119,7 +119,7 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
         };
         let work = &work;
         thread::scope(|scope| {
-            // Dropped at the end, after which no job can come.
+            // Dropped at the end, so that no further job can come.
             let jobs = jobs;
             let mut idle = threads - 1;
             let mut hand_out = |job| {
@@ -127,7 +127,7 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
                     idle -= 1;
                     scope.spawn(work);
                 }
-                // The queue is there as long as this function.
+                // The queue lives as long as this function.
                 let _ = jobs.send(job);
             };
             let mut spans = Spans {
@@ -149,8 +149,8 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
 }
 
 impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
-    /// Goes on until the frame has been used and more tables are needed, or the function ends,
-    /// which it returns.
+    /// Continues until the frame is used up and more tables are needed, or until the function ends.
+    /// Returns whether the function has ended.
     fn use_tables(
         &mut self,
         mut tables: &[u8],
@@ -179,7 +179,7 @@ impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
         }
     }
 
-    /// Takes calls whose arguments are there.
+    /// Takes calls whose arguments are available.
     fn take_calls(&mut self, hand_out: &mut dyn FnMut(Job<'f>)) {
         while self.spans.len() < self.window {
             let labels = &mut self.streaming.labels;
@@ -198,8 +198,8 @@ impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
         }
     }
 
-    /// Hands tables to the first span that waits for some, and returns the rest once it has all;
-    /// nothing where it needs more.
+    /// Sends tables to the first span that needs some. Returns the rest once that span has all of
+    /// its tables, or `None` if it needs more.
     fn feed<'t>(&mut self, mut tables: &'t [u8]) -> Result<Option<&'t [u8]>, Error> {
         let span = &mut self.spans[self.fed];
         let streaming = &mut *self.streaming;

@@ -16,14 +16,14 @@ use super::Streaming;
 use crate::Error;
 use crate::io::{Io, Message};
 
-/// A span for a thread.
+/// A span, as the garbling thread holds it.
 struct Job<'f, S: Scheme> {
     calls: Calls<'f, S::Wire>,
     tables: SyncSender<Vec<u8>>,
     results: ResultSender<S::Wire>,
 }
 
-/// The same for the thread that sends.
+/// A span, as the sending thread holds it.
 struct Span<'f, S: Scheme> {
     segments: Segments<'f>,
     tables: Receiver<Vec<u8>>,
@@ -48,7 +48,7 @@ fn ends<S: Scheme>(calls: Calls<'_, S::Wire>) -> (Job<'_, S>, Span<'_, S>) {
 }
 
 impl<S: Scheme> Job<'_, S> {
-    /// Garbles the span. Nothing where nobody sends it any more.
+    /// Garbles the span. Returns `None` if the sending thread no longer takes its tables.
     fn garble(self, scheme: S, garbler: &mut S::Garbler) -> Option<()> {
         let mut piece = Vec::new();
         for call in &self.calls.calls {
@@ -73,9 +73,9 @@ impl<S: Scheme> Job<'_, S> {
 }
 
 impl<'f, S: Scheme> Streaming<'f, '_, S> {
-    /// Garbles the function on `threads` threads, two at least, and sends all frames but the last,
-    /// which is left in `io`. `another` makes a garbler of the same seed and Δ for each thread:
-    /// what it garbles of a call depends on nothing that it garbled before.
+    /// Garbles the function on `threads` threads, at least two, and sends all frames but the last,
+    /// which stays in `io`. `another` makes a garbler with the same seed and Δ for each thread: the
+    /// tables of a call depend on nothing that the thread garbled before.
     pub(super) fn garble_on_threads(
         &mut self,
         io: &mut Io<'_>,
@@ -95,7 +95,7 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
         let work = &work;
         io.message().clear();
         thread::scope(|scope| {
-            // Dropped at the end, after which no job can come.
+            // Dropped at the end, so that no further job can come.
             let jobs = jobs;
             let mut idle = threads - 1;
             let mut spans = VecDeque::new();
@@ -115,7 +115,7 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
                         idle -= 1;
                         scope.spawn(work);
                     }
-                    // The queue is there as long as this function.
+                    // The queue lives as long as this function.
                     let _ = jobs.send(job);
                 }
                 let Some(span) = spans.pop_front() else {

@@ -1,15 +1,15 @@
-//! Runs of bits in 64-bit words, least significant first, at any place.
+//! Runs of bits in 64-bit words, least significant first, at any position.
 
 use core::{fmt, slice};
 
 use zeroize::Zeroizing;
 
-/// Words that hold this many bits.
+/// Returns the number of words that hold `bits` bits.
 pub(super) const fn words_for(bits: usize) -> usize {
     bits.div_ceil(64)
 }
 
-/// The lowest `bits` bits of a word, at most 64.
+/// Returns a mask of the lowest `bits` bits of a word, at most 64.
 const fn low(bits: usize) -> u64 {
     if bits >= 64 {
         u64::MAX
@@ -18,22 +18,22 @@ const fn low(bits: usize) -> u64 {
     }
 }
 
-/// The 64 bits from bit `at` on. What is behind the last word counts as 0.
+/// Returns the 64 bits from bit `at` on. Bits after the last word are 0.
 #[inline]
 pub(super) fn word_at(words: &[u64], at: usize) -> u64 {
     let (word, shift) = (at / 64, at % 64);
     let get = |word: usize| words.get(word).copied().unwrap_or_default();
-    // A shift by 64 in two steps.
+    // This is a shift by 64 − `shift` in two steps.
     get(word) >> shift | get(word + 1) << 1 << (63 - shift)
 }
 
-/// Bit `at`.
+/// Returns bit `at`.
 #[inline]
 pub(super) fn bit(words: &[u64], at: usize) -> bool {
     words[at / 64] >> (at % 64) & 1 == 1
 }
 
-/// The words of a byte string, the last one filled up with zeros.
+/// Converts bytes to words. The last word is filled up with zeros.
 pub(super) fn words_of_bytes(bytes: &[u8]) -> Vec<u64> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
@@ -43,8 +43,7 @@ pub(super) fn words_of_bytes(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks(8).map(word).collect()
 }
 
-/// Copies the bits from `at` on into words that begin with them; behind the last one they may have
-/// more.
+/// Copies the bits from `at` on to the start of `into`. The last word may contain further bits.
 #[inline]
 pub(super) fn read(words: &[u64], at: usize, bits: usize, into: &mut [u64]) {
     let (first, shift) = (at / 64, at % 64);
@@ -66,11 +65,11 @@ pub(super) fn read(words: &[u64], at: usize, bits: usize, into: &mut [u64]) {
     }
 }
 
-/// Adds bits from `at` on to the zeros of `into` from `to` on.
+/// Copies `bits` bits from `at` on over the zeros of `into` from `to` on.
 #[inline]
 pub(super) fn copy(words: &[u64], at: usize, bits: usize, into: &mut [u64], to: usize) {
     let (mut at, mut left, mut word, shift) = (at, bits, to / 64, to % 64);
-    // First up to the end of a word of `into`.
+    // First come the bits up to the end of a word of `into`.
     let first = left.min(64 - shift);
     into[word] |= (word_at(words, at) & low(first)) << shift;
     (at, left, word) = (at + first, left - first, word + 1);
@@ -85,7 +84,7 @@ pub(super) fn copy(words: &[u64], at: usize, bits: usize, into: &mut [u64], to: 
     }
 }
 
-/// Adds the bits at `at`, `at` + `stride`, … to the zeros of `into` from `to` on.
+/// Copies the bits at `at`, `at` + `stride`, … over the zeros of `into` from `to` on.
 #[inline]
 pub(super) fn copy_spread(
     words: &[u64],
@@ -100,7 +99,7 @@ pub(super) fn copy_spread(
         let mut word = 0;
         for i in 0..count {
             word |= (words[at / 64] >> (at % 64) & 1) << i;
-            // Behind the last bit it may wrap around.
+            // After the last bit the position may wrap around.
             at = at.wrapping_add_signed(stride);
         }
         into[to / 64] |= word << (to % 64);
@@ -108,7 +107,7 @@ pub(super) fn copy_spread(
     }
 }
 
-/// Adds a bit to `bits` zeros of `into` from `to` on.
+/// Writes `value` over `bits` zeros of `into` from `to` on.
 pub(super) fn fill(value: bool, bits: usize, into: &mut [u64], to: usize) {
     let all = u64::from(value).wrapping_neg();
     let (mut to, mut left) = (to, bits);
@@ -119,16 +118,16 @@ pub(super) fn fill(value: bool, bits: usize, into: &mut [u64], to: usize) {
     }
 }
 
-/// Bits from the first word on, some at a time.
+/// A reader of bits, a few at a time.
 pub(super) struct BitReader<'w> {
     words: slice::Iter<'w, u64>,
-    /// Bits of the last word that are still to be read, and how many.
+    /// The bits of the last word that are still to be read, and their number.
     held: u64,
     count: u32,
 }
 
 impl<'w> BitReader<'w> {
-    /// From bit `at` on.
+    /// Returns a reader that starts at bit `at`.
     pub(super) fn new(words: &'w [u64], at: usize) -> Self {
         let mut reader = Self {
             words: words.get(at / 64..).unwrap_or_default().iter(),
@@ -141,13 +140,13 @@ impl<'w> BitReader<'w> {
         reader
     }
 
-    /// The next bits, from 1 to 64. What is behind the last word counts as 0.
+    /// Returns the next `bits` bits, from 1 to 64. Bits after the last word are 0.
     #[inline(always)]
     pub(super) fn take(&mut self, bits: u32) -> u64 {
         let mask = u64::MAX >> (64 - bits);
         if bits <= self.count {
             let taken = self.held & mask;
-            // A shift by 64 in two steps.
+            // This is a shift by `bits`, which may be 64, in two steps.
             self.held = self.held >> 1 >> (bits - 1);
             self.count -= bits;
             return taken;
@@ -161,11 +160,11 @@ impl<'w> BitReader<'w> {
     }
 }
 
-/// Rows behind each other without gaps. Wiped when dropped.
+/// A writer of rows one after the other, without gaps. It is wiped when dropped.
 #[derive(Default)]
 pub struct BitWriter {
     words: Zeroizing<Vec<u64>>,
-    /// Bits of the last word that is not among `words` yet.
+    /// The bits of the current word, which is not in `words` yet.
     last: u64,
     filled: usize,
 }
@@ -177,7 +176,7 @@ impl fmt::Debug for BitWriter {
 }
 
 impl BitWriter {
-    /// For this many bits; with more, words would be left behind unwiped.
+    /// Returns a writer with room for `bits` bits. Writing more would leave words behind unwiped.
     pub(super) fn with_capacity(bits: u64) -> Self {
         Self {
             words: Zeroizing::new(Vec::with_capacity(words_for(bits as usize))),
@@ -186,7 +185,7 @@ impl BitWriter {
         }
     }
 
-    /// Begins again, for this many bits.
+    /// Restarts the writer with room for `bits` bits.
     pub(in crate::gmw) fn restart(&mut self, bits: u64) {
         if self.words.capacity() < words_for(bits as usize) {
             *self = Self::with_capacity(bits);
@@ -195,13 +194,13 @@ impl BitWriter {
         (self.last, self.filled) = (0, 0);
     }
 
-    /// Appends the lowest `bits` bits of a word, from 1 to 64. The others are zero.
+    /// Appends the lowest `bits` bits of a word, from 1 to 64. The other bits must be zero.
     #[inline(always)]
     pub(in crate::gmw) fn push_word(&mut self, word: u64, bits: usize) {
         self.last |= word << self.filled;
         if self.filled + bits >= 64 {
             self.words.push(self.last);
-            // A shift by 64 in two steps.
+            // This is a shift by 64 − `filled` in two steps.
             self.last = word >> 1 >> (63 - self.filled);
         }
         self.filled = (self.filled + bits) % 64;
@@ -215,7 +214,7 @@ impl BitWriter {
         }
     }
 
-    /// The words that are full.
+    /// Returns the full words.
     pub(in crate::gmw) fn words(&self) -> &[u64] {
         &self.words
     }
@@ -232,7 +231,7 @@ impl BitWriter {
         }
     }
 
-    /// The words, the last one filled up with zeros.
+    /// Returns the words. The last one is filled up with zeros.
     pub(super) fn into_words(mut self) -> Zeroizing<Vec<u64>> {
         if self.filled > 0 {
             self.words.push(self.last);
@@ -240,7 +239,7 @@ impl BitWriter {
         self.words
     }
 
-    /// The bytes, the last one filled up with zeros.
+    /// Returns the bytes. The last one is filled up with zeros.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         let bytes = 8 * self.words.len() + self.filled.div_ceil(8);
         let words = self.into_words();

@@ -1,4 +1,4 @@
-//! The rows of a group at work, and what is done with them.
+//! The rows of an active group, and the operations on them.
 
 use tacit_circuit::{NO_SLOT, Piece, Role, RowAction, RowOperation, RowProgram};
 use tacit_function::schedule::{Group, StepWork};
@@ -14,30 +14,30 @@ pub(super) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 pub(super) struct GroupRows {
     role: Role,
     instances: usize,
-    /// Words of a row.
+    /// The number of words of a row.
     words: usize,
     rows: Zeroizing<Vec<u64>>,
 }
 
-/// Where a step's crosses have come, in one pass over its groups.
+/// The position within a step's crosses, during one pass over its groups.
 pub(super) struct OpenedStep<'m, M> {
     role: Role,
     masks: &'m mut M,
-    /// Numbers of the next OTs, and of the next narrow ones, by their sender.
+    /// The numbers of the next OTs, and of the next narrow OTs, by their sender.
     ots: [u64; 2],
     narrow_ots: [u64; 2],
-    /// Bits of the peer's that were taken.
+    /// The number of the peer's bits that were taken.
     pub(super) taken: usize,
-    /// Rows of the cross that each party chooses.
+    /// The mask rows of the cross that each party chooses.
     rows: [MaskRows; 2],
     /// The peer's rows of the cross that each party chooses.
     peer: [Zeroizing<Vec<u64>>; 2],
     result: Zeroizing<Vec<u64>>,
-    /// First and second rows of the crosses of a layer that each party sends.
+    /// The first and second rows of the crosses of a layer that each party sends.
     pub(super) packed: [[BitWriter; 2]; 2],
 }
 
-/// The rows of a cross.
+/// The mask rows of a cross.
 #[derive(Default)]
 struct MaskRows {
     first: Zeroizing<Vec<u64>>,
@@ -59,7 +59,7 @@ impl<'m, M: CrossMasks> OpenedStep<'m, M> {
         }
     }
 
-    /// Fetches the rows of all crosses of a layer, as bits without gaps.
+    /// Reads the rows of all crosses of a layer, as bits without gaps.
     pub(super) fn fetch_packed(&mut self, program: &RowProgram, layer: u32, instances: usize) {
         let outline = program.outline(layer);
         for sender in ROLES {
@@ -81,7 +81,7 @@ impl<'m, M: CrossMasks> OpenedStep<'m, M> {
         }
     }
 
-    /// Fetches the rows of the cross of a piece that `chooser` chooses.
+    /// Reads the rows of the cross of a piece that `chooser` chooses.
     fn fetch(&mut self, chooser: Role, instances: usize, width: usize) {
         let sender = chooser.other();
         let number = self.ots[sender as usize];
@@ -122,7 +122,8 @@ impl<'m, M: CrossMasks> OpenedStep<'m, M> {
     }
 }
 
-/// Makes room; what was there stays, so that no copy of it is freed unwiped.
+/// Makes room. The allocation is replaced rather than grown, so that no copy of its content is
+/// freed unwiped.
 fn resize(words: &mut Zeroizing<Vec<u64>>, length: usize) {
     if words.len() < length {
         *words = Zeroizing::new(vec![0; length]);
@@ -130,7 +131,7 @@ fn resize(words: &mut Zeroizing<Vec<u64>>, length: usize) {
 }
 
 impl GroupRows {
-    /// Rows of zeros.
+    /// Returns rows of zeros.
     pub(super) fn new(role: Role, group: &Group<'_>) -> Self {
         let instances = group.instances();
         let words = words_for(instances);
@@ -146,7 +147,7 @@ impl GroupRows {
         self.role
     }
 
-    /// Its rows, if each is one word.
+    /// Returns the rows, if each is one word.
     fn one_word(&self) -> Option<OneWordRows<&[u64]>> {
         (self.words == 1).then_some(OneWordRows {
             role: self.role,
@@ -171,12 +172,12 @@ impl GroupRows {
         self.words * slot..self.words * (slot + 1)
     }
 
-    /// The row of a slot.
+    /// Returns the row of a slot.
     pub(super) fn row(&self, slot: usize) -> &[u64] {
         &self.rows[self.range(slot)]
     }
 
-    /// The row of an input bit, if anybody reads it.
+    /// Returns the row of an input bit, if any gate reads it.
     pub(super) fn input(&mut self, slot: u32) -> Option<&mut [u64]> {
         let range = self.range(slot as usize);
         (slot != NO_SLOT).then(|| &mut self.rows[range])
@@ -206,7 +207,7 @@ impl GroupRows {
 
     fn open_cross(&self, piece: &Piece<'_>, chooser: Role, masks: &MaskRows, out: &mut BitWriter) {
         if chooser == self.role {
-            // x itself, also where it is negated.
+            // x is opened without negation, even where a gate negates it.
             let common = self.row(piece.common as usize).iter();
             let row = common.zip(&*masks.first).map(|(x, b)| x ^ b);
             return out.push(row, self.instances);
@@ -220,7 +221,7 @@ impl GroupRows {
         }
     }
 
-    /// Takes the peer's rows of a layer, and does the layer's local operations.
+    /// Takes the peer's rows of a layer, and performs the layer's local operations.
     pub(super) fn absorb<M: CrossMasks>(
         &mut self,
         program: &RowProgram,
@@ -256,7 +257,7 @@ impl GroupRows {
             let negates = mask(gate.negates_common());
             let (x, y) = (self.row(piece.common as usize), self.row(gate.other()));
             for ((result, x), y) in result.iter_mut().zip(x).zip(y) {
-                // Where x is negated, (x ⊕ 1)·y = x·y ⊕ y, with y's own negation.
+                // If x is negated, (x ⊕ 1)·y = x·y ⊕ y, with y's own negation.
                 *result = (x ^ negates) & (y ^ invert);
             }
             if gate.is_chosen_by(self.role) {
@@ -282,7 +283,7 @@ impl GroupRows {
         }
     }
 
-    /// Does the local operations of a layer.
+    /// Performs the local operations of a layer.
     pub(super) fn operate(&mut self, program: &RowProgram, layer: u32) {
         if let Some(mut words) = self.one_word_mut() {
             return words.operate(program, layer);
@@ -322,7 +323,7 @@ impl GroupRows {
         }
     }
 
-    /// Makes a row of two, which may be the same.
+    /// Computes a row from two rows, which may be the same.
     #[inline]
     fn apply(&mut self, result: usize, first: usize, second: usize, of: impl Fn(u64, u64) -> u64) {
         let [result, first, second] = [result, first, second].map(|slot| self.range(slot));
@@ -360,7 +361,7 @@ fn disjoint(
     rows.get_disjoint_mut([one, other]).expect("two rows")
 }
 
-/// All bits of a word, or none.
+/// Returns a word with all bits set, or none.
 #[inline(always)]
 pub(super) fn mask(bit: bool) -> u64 {
     u64::from(bit).wrapping_neg()

@@ -1,7 +1,7 @@
-//! Groups of at most 64 calls, such as the gates of `main`, which are one call: a row is a word,
-//! and what a layer opens and its masks are read and written as bits in a row.
+//! Groups of at most 64 calls, such as the gates of `main`, which are one call. A row is one word.
+//! The opened bits of a layer, and its masks, are written and read as consecutive bits.
 //!
-//! **Cost** of an AND of shared bits: some twenty operations on words, and two of memory for each
+//! **Cost** of an AND of shared bits: some twenty word operations, and two memory accesses for each
 //! of its operands and its result.
 
 use core::ops::{Deref, DerefMut};
@@ -13,7 +13,7 @@ use super::CrossMasks;
 use super::bits::{BitReader, BitWriter};
 use super::group::{OpenedStep, ROLES, mask};
 
-/// A party's rows of a group, a word each.
+/// A party's rows of a group, one word each.
 pub(super) struct OneWordRows<R> {
     pub(super) role: Role,
     pub(super) instances: usize,
@@ -40,7 +40,7 @@ impl<R: Deref<Target = [u64]>> OneWordRows<R> {
                     continue;
                 }
                 if chooser == me {
-                    // x itself, also where it is negated.
+                    // x is opened without negation, even where a gate negates it.
                     let x = self.rows[piece.common as usize] & valid;
                     out.push_word(x ^ choices.take(bits), self.instances);
                     continue;
@@ -54,13 +54,14 @@ impl<R: Deref<Target = [u64]>> OneWordRows<R> {
     }
 }
 
-/// The bits of a layer that a party has not used yet.
+/// The bits of a layer that are not used yet.
 struct LayerBits<'m> {
-    /// Instances.
+    /// The number of instances.
     bits: u32,
-    /// What the peer opens.
+    /// The bits that the peer opens.
     peer: BitReader<'m>,
-    /// Of crosses that this party chooses, and of those that it sends.
+    /// The masks of crosses that this party chooses (`rho`), and of those that it sends (`r`,
+    /// `alpha`).
     rho: BitReader<'m>,
     r: BitReader<'m>,
     alpha: BitReader<'m>,
@@ -69,7 +70,7 @@ struct LayerBits<'m> {
 }
 
 impl LayerBits<'_> {
-    /// Takes the peer's rows of a piece. Returns its row of the cross that it chooses.
+    /// Takes the peer's rows of a piece. Returns the peer's row of the cross that the peer chooses.
     #[inline(always)]
     fn take_peer(&mut self, piece: &Piece<'_>, me: Role) -> u64 {
         let mut chosen = 0;
@@ -125,7 +126,7 @@ impl<R: DerefMut<Target = [u64]>> OneWordRows<R> {
         let mut chosen = 0;
         for gate in piece.gates {
             let y = self.rows[gate.other()] ^ mask(gate.inverts_other(me));
-            // Where x is negated, (x ⊕ 1)·y = x·y ⊕ y, with y's own negation.
+            // If x is negated, (x ⊕ 1)·y = x·y ⊕ y, with y's own negation.
             let mut result = (x ^ mask(gate.negates_common())) & y;
             if gate.is_chosen_by(me) {
                 result ^= x & layer.opened[chosen] ^ layer.rho.take(bits);
@@ -138,7 +139,7 @@ impl<R: DerefMut<Target = [u64]>> OneWordRows<R> {
         }
     }
 
-    /// Does the local operations of a layer.
+    /// Performs the local operations of a layer.
     pub(super) fn operate(&mut self, program: &RowProgram, layer: u32) {
         for operation in program.operations(layer) {
             let [a, b] = operation.operands().map(|slot| self.rows[slot]);

@@ -1,4 +1,4 @@
-//! The values of a run, as blocks of rows, from when they are there to their last reading.
+//! The values of a run as blocks of rows, from their computation to their last use.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,22 @@ use zeroize::Zeroizing;
 use super::bits::{self, BitWriter, words_for};
 use super::group::GroupRows;
 
-/// A block's rows, behind each other.
+/// The rows of a block, one after the other.
 type Words = Zeroizing<Vec<u64>>;
 
 /// A party's shares of values.
 pub(super) struct Store<'s> {
     schedule: &'s Schedule,
     role: Role,
-    /// Inputs of the other party alone are left out: the shares are 0.
+    /// The rows of each block. Inputs that only the other party owns are left out: their shares are
+    /// 0.
     blocks: HashMap<Block, Words>,
-    /// The blocks that are read last at each step.
+    /// The blocks whose last read is at each step.
     releases: HashMap<u32, Vec<Block>>,
 }
 
 impl<'s> Store<'s> {
-    /// The inputs.
+    /// Returns a store of the inputs.
     pub(super) fn new(
         schedule: &'s Schedule,
         role: Role,
@@ -55,7 +56,7 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// Wipes what nobody reads after the groups that start at this step.
+    /// Wipes the blocks that are not read after the groups that start at this step.
     pub(super) fn release(&mut self, step: u32) {
         for block in self.releases.remove(&step).unwrap_or_default() {
             self.blocks.remove(&block);
@@ -81,7 +82,7 @@ impl<'s> Store<'s> {
         self.put(Block::Group(group.number()), last_read, block.into_words());
     }
 
-    /// Fills the input rows of a group, which are zero.
+    /// Fills the input rows of a group, which must be zero.
     pub(super) fn gather(&self, group: &Group<'_>, rows: &mut GroupRows) {
         let mut slots = group.program().inputs();
         for argument in group.arguments() {
@@ -105,7 +106,7 @@ impl<'s> Store<'s> {
         slots: &[u32],
         rows: &mut GroupRows,
     ) {
-        // A public bit that a port with owners reads counts for one of them.
+        // A public bit that a port with owners reads counts for exactly one party.
         let adds = argument.owners.adds_public(rows.role());
         let Some(from) = self.source(run.block) else {
             return;
@@ -121,7 +122,7 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// Appends this party's shares of an output; a public bit is the garbler's.
+    /// Appends this party's shares of an output. The garbler's share of a public bit is the bit.
     pub(super) fn output(&self, number: usize, shares: &mut Zeroizing<Vec<bool>>) {
         let spans = self.schedule.output(number);
         let bits: u32 = spans.iter().map(|span| span.bits).sum();
@@ -135,7 +136,8 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// Appends the shares of a span and of as many as follow it in the next instances.
+    /// Appends the shares of a span, and of the spans that continue it in the next instances,
+    /// `count` in all.
     fn output_run(&self, span: &OutputSpan, count: usize, shares: &mut Zeroizing<Vec<bool>>) {
         let source = self.source(span.block);
         let mut columns = Zeroizing::new(vec![0; span.bits as usize]);
@@ -155,7 +157,7 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// Where the bits of a block are, or nothing if all of them are 0.
+    /// Returns the source of a block's bits, or `None` if all of them are 0.
     fn source(&self, block: Block) -> Option<Source<'_>> {
         let instances = match block {
             Block::Constants(number) => {
@@ -174,22 +176,23 @@ impl<'s> Store<'s> {
     }
 }
 
-/// Makes room for more; what was there is copied and wiped.
+/// Makes room for `more` entries. The old content is copied and wiped.
 fn reserve(shares: &mut Zeroizing<Vec<bool>>, more: usize) {
     let mut room = Zeroizing::new(Vec::with_capacity(shares.len() + more));
     room.extend_from_slice(shares);
     *shares = room;
 }
 
-/// Where an argument comes from.
+/// The source of an argument.
 enum Source<'s> {
     Constants(&'s Constants),
-    /// Rows, and the number of instances of each.
+    /// Rows, and the number of instances in each.
     Rows(&'s [u64], usize),
 }
 
 impl Source<'_> {
-    /// The bits of up to 64 instances from one on. Behind the last instance they may be anything.
+    /// Returns the bits of up to 64 instances from `instance` on. Bits after the last instance may
+    /// have any value.
     fn word(&self, row: u32, instance: u32) -> u64 {
         match self {
             Self::Constants(constants) => {
@@ -227,7 +230,7 @@ impl Source<'_> {
     }
 }
 
-/// The rows of an input, whose bits come element by element.
+/// Returns the rows of an input, whose bits come element by element.
 fn transposed(input: &InputBlock, mut share: impl FnMut() -> bool) -> Words {
     let (rows, instances) = (input.rows as usize, input.instances as usize);
     let mut words = Zeroizing::new(vec![0; words_for(instances * rows)]);

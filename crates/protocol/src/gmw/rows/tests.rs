@@ -1,4 +1,4 @@
-//! Both parties' rows against the frozen messages, and against evaluation in the clear.
+//! Both parties' rows compared with the frozen messages and with evaluation in the clear.
 
 use proptest::prelude::*;
 use tacit_circuit::Role;
@@ -13,10 +13,10 @@ use crate::bits::pack;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// One party's halves of ideal OTs: those of the frozen messages' header.
+/// One party's halves of ideal OTs, as the header of the frozen messages defines them.
 struct Dealt(Role);
 
-/// Bit `which` (r, α, b) of an OT.
+/// Returns bit `which` (r, α, b) of an OT.
 fn dealt(sender: Role, number: u64, gate: u64, which: u64) -> u64 {
     let mixed = number.wrapping_mul(2_654_435_761)
         + gate * 40503 * 65539
@@ -32,7 +32,7 @@ impl CrossMasks for Dealt {
         let sends = cross.sender == self.0;
         assert_eq!(first.len(), words * if sends { cross.width } else { 1 });
         assert_eq!(second.len(), words * cross.width);
-        // What is behind the last instance may be anything.
+        // Bits after the last instance may have any value.
         first.fill(u64::MAX);
         second.fill(u64::MAX);
         let set = |row: &mut [u64], i: usize, bit: u64| {
@@ -55,7 +55,7 @@ impl CrossMasks for Dealt {
     }
 }
 
-/// What a run sends: each step's messages, and those with the results to either party.
+/// The messages of a run: those of each step, and those with the results for either party.
 struct Sent {
     steps: Vec<(StepWork, [Vec<u8>; 2])>,
     results: [Vec<u8>; 2],

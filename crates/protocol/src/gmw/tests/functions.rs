@@ -1,5 +1,5 @@
-//! Random functions, as the executable companion of the protocol's design makes them: blocks of
-//! calls of a few random circuits, which read any bits that are there.
+//! Random functions, built like those of the executable companion of the protocol's design: blocks
+//! of calls of a few random circuits, which read any available bits.
 
 use tacit_circuit::{Circuit, Component, Gate, Owners, Port, Role};
 use tacit_function::schedule::Limits;
@@ -8,7 +8,7 @@ use tacit_kernels::Prg;
 
 use super::{Case, recipient};
 
-/// Numbers below a bound.
+/// A source of random numbers below a bound.
 pub(super) struct Draw(pub(super) Prg);
 
 impl Draw {
@@ -16,12 +16,12 @@ impl Draw {
         (self.0.next_block().to_u128() % bound as u128) as usize
     }
 
-    /// From the first number to before the second.
+    /// Returns a number that is at least `from` and below `to`.
     fn between(&mut self, from: usize, to: usize) -> usize {
         from + self.below(to - from)
     }
 
-    /// True `percent` times of a hundred.
+    /// Returns true with a probability of `percent` percent.
     fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -31,7 +31,8 @@ fn bits(name: String, width: usize) -> Port {
     Port::new(name, format!("bits[{width}]").parse().expect("a type"))
 }
 
-/// A circuit of fewer than `size` gates; with a `hub`, as many ANDs of one wire with others.
+/// Returns a circuit of fewer than `size` gates. If `hub` is not 0, it also has `hub` ANDs of one
+/// wire with others.
 fn random_circuit(draw: &mut Draw, size: usize, hub: usize) -> Circuit {
     let mut widths: Vec<usize> = (0..draw.between(1, 4))
         .map(|_| draw.between(1, 4))
@@ -78,7 +79,7 @@ fn random_circuit(draw: &mut Draw, size: usize, hub: usize) -> Circuit {
     Circuit::new(inputs.collect(), ports, gates, outputs).expect("a circuit")
 }
 
-/// A bit that is there: a value, and the place in it.
+/// An available bit: a value, and the position in it.
 struct Bit {
     value: String,
     at: usize,
@@ -92,7 +93,7 @@ fn operand(bits: &[Bit], picked: &[usize]) -> Operand {
     parts.fold(first, Operand::then)
 }
 
-/// A function that grows.
+/// A function under construction.
 struct Growing {
     builder: FunctionBuilder,
     there: Vec<Bit>,
@@ -122,7 +123,7 @@ impl Growing {
         }
     }
 
-    /// A call that reads bits before number `pool`.
+    /// Adds a call that reads bits with numbers below `pool`.
     fn add_call(&mut self, draw: &mut Draw, circuit: usize, pool: usize) {
         let arguments = self.circuits[circuit].inputs().iter().map(|port| {
             let picked: Vec<usize> = (0..port.ty.width()).map(|_| draw.below(pool)).collect();
@@ -156,7 +157,7 @@ impl Growing {
     }
 }
 
-/// A random function, and who owns its inputs.
+/// Returns a random function with the owners of its inputs.
 pub(super) fn random_case(draw: &mut Draw) -> Case {
     let hub = match draw.below(30) {
         of @ 0..6 => [127, 128, 129, 150, 257, 300][of],
@@ -185,7 +186,7 @@ pub(super) fn random_case(draw: &mut Draw) -> Case {
             true => draw.between(65, 300),
             false => draw.between(1, 12),
         };
-        // Of two circuits, so that groups have more than one call.
+        // The calls are of two circuits, so that groups have more than one call.
         let of = [(); 2].map(|()| draw.below(growing.circuits.len()));
         for _ in 0..calls {
             let pool = if chains { growing.there.len() } else { before };

@@ -1,4 +1,4 @@
-//! Honest parties get what the function gives in the clear, and send what its schedule says.
+//! Honest parties get the results of the function in the clear, and send what its schedule says.
 
 use std::collections::VecDeque;
 use std::task::Poll;
@@ -19,7 +19,7 @@ use crate::io::{Io, Wire, complete};
 use crate::outline::message_bytes;
 use crate::party::OnlyPeer;
 
-/// Bytes of messages of these kinds, headers included, by sender.
+/// Returns the bytes of messages of these kinds, headers included, by sender.
 fn bytes_of(messages: &Messages, kinds: &[Kind]) -> [u64; 2] {
     let mut bytes = [0; 2];
     for (from, kind, payload) in messages {
@@ -64,7 +64,8 @@ fn random_functions_are_those_in_the_clear() {
     assert!(steps > 500, "{steps} messages of steps");
 }
 
-/// A function with 150 calls of ANDs of both parties' bytes, then a chain of additions.
+/// Returns a function with 150 calls that each AND 128 bits of both parties, followed by a chain of
+/// additions.
 fn table() -> Function {
     let mut builder = FunctionBuilder::new("table");
     builder
@@ -120,14 +121,14 @@ fn every_extension_sends_what_the_outline_says() {
                 .chain([Kind::Layer, Kind::ResultShares])
                 .collect();
             assert_eq!(bytes_of(&messages, &all), outline.bytes(), "{extension}");
-            // A second run goes on with other OTs of the same directions.
+            // A second run continues with other OTs of the same directions.
             run_honest(&case, &inputs, &mut directions).expect("honest");
         }
     }
 }
 
-/// All inputs are zero, so that a step without masks would open zeros: results would be right, and
-/// the peer would read the shares.
+/// All inputs are zero. A step without masks would open zeros: the results would be right, but the
+/// peer would read the shares.
 #[test]
 fn every_step_opens_its_bits_under_masks() {
     let case = Case::of(table());
@@ -154,7 +155,7 @@ fn every_step_opens_its_bits_under_masks() {
     }
 }
 
-/// The masks of each cross are the hashes of its own OTs, however these come.
+/// The masks of each cross are the hashes of its own OTs, in whatever parts the OTs arrive.
 #[test]
 fn crosses_have_the_masks_of_their_own_ots() {
     for number in 0..40 {
@@ -185,7 +186,7 @@ fn crosses_have_the_masks_of_their_own_ots() {
                 assert!(
                     packed == by_definition(&schedule, &step, (role, sender), [&first, &second])
                 );
-                // As a run does, to open and to take.
+                // A run reads the rows twice, to open and to absorb.
                 for _ in 0..2 {
                     let mut number = step.ots_before[sender as usize];
                     for at_work in &step.at_work {
@@ -226,7 +227,7 @@ fn crosses_have_the_masks_of_their_own_ots() {
     }
 }
 
-/// The packed rows of a step's groups, first and second.
+/// Returns the packed rows of a step's groups, first and second.
 fn packed_rows(
     schedule: &Schedule,
     step: &StepWork,
@@ -253,7 +254,7 @@ fn packed_rows(
     all
 }
 
-/// The same, bit by bit from the hashes.
+/// Returns the same rows, computed bit by bit from the hashes.
 fn by_definition(
     schedule: &Schedule,
     step: &StepWork,
@@ -287,7 +288,7 @@ fn by_definition(
     all
 }
 
-/// A wire to a peer that sends back what it gets, once it has read all of it.
+/// A wire to a peer that sends each message back once it has read all of it.
 #[derive(Default)]
 struct Echo {
     waiting: VecDeque<Vec<u8>>,
@@ -350,7 +351,7 @@ fn messages_of_any_two_lengths_go_past_each_other() {
     }
 }
 
-/// Values computed by another implementation of SHA-256 and AES.
+/// The values were computed by another implementation of SHA-256 and AES.
 #[test]
 fn tags_and_hashes_are_frozen() {
     let session = SessionTag::of_bytes([7; 32]);

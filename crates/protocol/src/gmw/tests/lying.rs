@@ -1,5 +1,5 @@
-//! A peer that sends something else than the function says is told so, and what it sees in honest
-//! messages is masked.
+//! A peer whose messages deviate from the function is detected, and honest messages reveal only
+//! masked bits.
 
 use tacit_circuit::{Circuit, Component, Gate, Port};
 use tacit_function::{FunctionBuilder, Part};
@@ -7,7 +7,7 @@ use tacit_function::{FunctionBuilder, Part};
 use super::*;
 use crate::Misbehaviour;
 
-/// A circuit that ANDs two operands bit by bit, of this many bits.
+/// Returns a circuit that ANDs two operands of `bits` bits, bit by bit.
 pub(super) fn and_circuit(bits: u32) -> Component {
     let ty: tacit_circuit::Type = format!("bits[{bits}]").parse().expect("a type");
     let port = |name: &str| Port::new(name, ty.clone());
@@ -17,7 +17,8 @@ pub(super) fn and_circuit(bits: u32) -> Component {
     Component::new("and", circuit.expect("a circuit"))
 }
 
-/// `calls` calls that each AND three bits of both parties, then one of the results by an input.
+/// Returns a function with `calls` calls that each AND three bits of both parties, followed by one
+/// call that ANDs the first and the last result.
 pub(super) fn ands(calls: u64, to: Recipient) -> Function {
     let mut builder = FunctionBuilder::new("ands");
     let array = format!("bits[3][{calls}]");
@@ -41,8 +42,8 @@ pub(super) fn ands(calls: u64, to: Recipient) -> Function {
     builder.finish().expect("a function")
 }
 
-/// What the party that is lied to finds, where `lie` changes the message number `which` of this
-/// kind from this party.
+/// Returns the outcome at the honest party, where `lie` changes message number `which` of this kind
+/// from the party `from`.
 fn found((from, kind, which): (usize, Kind, usize), lie: impl Fn(&mut Sent)) -> Result<(), Error> {
     let case = Case::of(ands(5, Recipient::Both));
     let (_, shares) = case.inputs(&mut prg(1));
@@ -82,7 +83,7 @@ fn messages_of_other_lengths_and_kinds_are_refused() {
             Kind::Layer,
             Kind::ResultShares,
         ] {
-            // SoftSpoken's refills have one message, from the OTs' receiver.
+            // A refill of SoftSpoken has one message, from the OTs' receiver.
             let sender_of_refills = [Kind::OtRefillBack, Kind::OtRefill][from];
             if [Kind::OtRefill, Kind::OtRefillBack].contains(&kind) && kind != sender_of_refills {
                 continue;
@@ -122,7 +123,7 @@ fn other_steps_and_frame_numbers_are_refused() {
 #[test]
 fn set_padding_bits_are_refused() {
     for from in [0, 1] {
-        // 15 bits in the first step, 6 in the second; 18 bits of results.
+        // The first step opens 15 bits, the second 6, and the results have 18 bits.
         for (kind, which) in [(Kind::Layer, 0), (Kind::Layer, 1), (Kind::ResultShares, 0)] {
             let lie = |(_, payload): &mut Sent| {
                 *payload.last_mut().expect("some bytes") |= 0x80;
@@ -154,7 +155,7 @@ fn results_go_to_recipients_alone() {
     }
 }
 
-/// The evaluator looks for the exclusive or of two of the garbler's secrets in what it sent.
+/// The evaluator looks in the garbler's messages for the XOR of two of the garbler's secrets.
 #[test]
 fn no_two_messages_have_one_mask() {
     let case = Case::of(ands(64, Recipient::Evaluator));

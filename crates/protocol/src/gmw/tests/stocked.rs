@@ -1,4 +1,4 @@
-//! Runs by crosses that were made ahead.
+//! Runs with crosses that were made ahead.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ fn lot(demand: &CrossDemand, extension: Extension) -> [Blocks; 2] {
     [garbler, evaluator]
 }
 
-/// The masks of a run, of blocks that were kept as bytes meanwhile.
+/// Returns the masks for a run, from blocks that were converted to bytes and back.
 fn masks(schedule: &Schedule, role: Role, blocks: &mut Blocks) -> StockedCrosses {
     let next = |kind, sender| {
         let of = |block: &(CrossKind, Role, CrossBlock)| (block.0, block.1) == (kind, sender);
@@ -43,7 +43,7 @@ fn masks(schedule: &Schedule, role: Role, blocks: &mut Blocks) -> StockedCrosses
     StockedCrosses::new(schedule, role, next).expect("blocks")
 }
 
-/// Runs both parties from stock; the kinds of their messages.
+/// Runs both parties from stock. Returns the kinds of their messages.
 fn run_from_stock(case: &Case, prg: &mut Prg, blocks: &mut [Blocks; 2]) -> Vec<Kind> {
     let schedule = case.schedule();
     let run = Run {
@@ -82,7 +82,7 @@ fn random_functions_run_from_stock() {
                 .iter()
                 .all(|kind| [Kind::Layer, Kind::ResultShares].contains(kind))
         );
-        // All blocks are spent, whatever is left of the last ones.
+        // All blocks are spent, even where the last ones are only partly used.
         assert!(blocks.iter().all(VecDeque::is_empty));
     }
     assert!(wide > 0);
@@ -92,7 +92,7 @@ fn random_functions_run_from_stock() {
 fn a_run_takes_several_blocks_of_silent_crosses() {
     let case = Case::of(ands(25_000, Recipient::Both));
     let demand = CrossDemand::of(&case.schedule());
-    // The garbler chooses the first step's 75,000: the evaluator sends their OTs.
+    // The garbler chooses the first step's 75,000 crosses: the evaluator sends their OTs.
     assert_eq!((demand.narrow, demand.wide), ([1, 2], [0, 0]));
     run_from_stock(&case, &mut prg(3), &mut lot(&demand, Extension::Silent));
 }
@@ -149,7 +149,7 @@ fn blocks_are_halves_of_crosses_and_no_two_are_alike() {
     }
 }
 
-/// A party whose disk is full would otherwise make all other OTs of the order in vain.
+/// Otherwise a party whose disk is full would make all other OTs of the order for nothing.
 #[test]
 fn no_ots_are_made_for_blocks_that_are_not_kept() {
     let demand = CrossDemand {

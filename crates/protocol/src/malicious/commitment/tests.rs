@@ -1,4 +1,4 @@
-//! Commitments to labels, and what does not open them.
+//! Tests of commitments to labels, and of labels that do not open them.
 
 use tacit_kernels::Prg;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const COUNT: usize = WIRES + 21;
 
-/// Δ, and labels at position 0.
+/// Returns Δ, and labels at position 0.
 fn drawn() -> (Block, Vec<Block>) {
     let mut prg = Prg::new(Block::ONES);
     let delta = prg.next_block().with_lsb(1.into());
@@ -17,7 +17,7 @@ fn oracle() -> Oracle {
     Oracle::named([4; 16])
 }
 
-/// A commitment by its definition, AES of σ(x) under two keys.
+/// A commitment is AES of σ(x) under two keys, as its definition says.
 #[test]
 fn a_commitment_is_two_hashes_under_two_keys() {
     let (delta, labels) = drawn();
@@ -68,14 +68,14 @@ fn both_labels_open_at_their_positions_and_no_other_does() {
     ] {
         assert!(!other.open(0, &labels, position, &commitments));
     }
-    // As many labels as commitments, all or from a wire on.
+    // There are as many labels as commitments, either all or from a later wire on.
     assert!(!open(&labels[1..], &commitments) && !open(&labels, &commitments[PAIR_BYTES..]));
     let later = |i| position(i + 20);
     let after = &commitments[20 * PAIR_BYTES..];
     assert!(committing.open(20, &labels[20..], later, after));
     assert!(!committing.open(19, &labels[20..], later, after));
     for wire in [0, 1, COUNT - 1] {
-        // A change of the other label's commitment doesn't matter, one of this label's does.
+        // A change of the other label's commitment does not matter; a change of this label's does.
         for at_one in [false, true] {
             let of_this = bool::from(position(wire)) == at_one;
             for byte in [0, HASH_BYTES - 1] {
@@ -96,7 +96,7 @@ fn both_labels_open_at_their_positions_and_no_other_does() {
     assert!(!open(&labels, &commitments));
 }
 
-/// Who commits chooses every bit of it, and so every difference.
+/// The committing party chooses every bit of a commitment, and so every difference.
 #[test]
 fn no_difference_makes_up_for_another() {
     let (delta, labels) = drawn();
@@ -120,7 +120,7 @@ fn no_difference_makes_up_for_another() {
     }
 }
 
-/// Who commits chooses every bit: no change is made up for by another.
+/// The committing party chooses every bit. No change cancels another.
 #[test]
 fn by_select_bits_every_change_is_seen() {
     let (delta, zeros) = drawn();
@@ -159,7 +159,7 @@ fn by_select_bits_every_change_is_seen() {
     }
 }
 
-/// Pairs that a Δ relates are committed to as any others.
+/// Pairs that a Δ relates are committed to like any others.
 #[test]
 fn pairs_are_committed_to_as_labels_are() {
     let (delta, first) = drawn();
@@ -191,7 +191,7 @@ fn pads_of_pairs_are_those_of_each() {
     }
 }
 
-/// Both halves of each commitment, of both labels, are all different.
+/// All halves of all commitments, of both labels, differ.
 #[test]
 fn halves_wires_and_labels_are_apart() {
     let committing = Committing::new(&oracle(), Domain::GarblerInput, 0);

@@ -1,4 +1,4 @@
-//! Plain intersections against sets, and what a lying peer gets.
+//! Plain intersections compared with sets, and the outcome for a lying peer.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub(super) fn keys(names: impl IntoIterator<Item = u64>) -> Keys {
 
 type Run = Ended<Vec<bool>, Option<Vec<bool>>>;
 
-/// Runs an intersection of tables of these sizes, changing messages on their way.
+/// Runs an intersection of tables of these sizes. `change` may change each message.
 fn run_with(
     (placer, programmer): (&Keys, &Keys),
     sizes: PlainSizes,
@@ -86,7 +86,7 @@ fn results_are_those_of_sets() {
         (vec![7], vec![8]),
         ((0..64).collect(), (0..64).rev().collect()),
         ((0..64).collect(), (64..128).collect()),
-        // Keys that differ in one bit.
+        // Keys of the two parties that differ in one bit.
         (
             (0..64).map(|i| 1 << i).collect(),
             (0..64).map(|i| 3 << i).collect(),
@@ -139,8 +139,8 @@ fn shards_are_matched_in_turn() {
     assert!((0..200).all(|key| programmers[key] == (key < 100)));
 }
 
-/// A set of base OTs makes 2^32 OTs of SoftSpoken, and 64 shards of a million keys take twice as
-/// many.
+/// A set of base OTs makes 2^32 OTs of SoftSpoken, and 64 shards of a million keys each take twice
+/// as many.
 #[test]
 fn each_sixteen_shards_have_base_ots_of_their_own() {
     let keys = keys(0..600);
@@ -208,8 +208,8 @@ fn lengths_on_the_wire_follow_from_what_was_agreed_and_not_from_tables() {
     assert!(of(Kind::Matches).eq([7]));
 }
 
-/// The placer knows which tags are of its keys. Were tags in the table's order, it would learn
-/// where in the programmer's table each stands.
+/// The placer knows which tags belong to its keys. If tags were in the table's order, it would
+/// learn the position of each in the programmer's table.
 #[test]
 fn tags_do_not_stand_in_the_order_of_the_table() {
     let (placer, programmer) = (keys(0..32), keys(0..64));
@@ -257,7 +257,7 @@ fn a_message_of_another_length_is_refused() {
 
 #[test]
 fn a_match_of_no_key_is_refused() {
-    // 61 tags, of which 60 are random: bits 61 to 63 are of none.
+    // Of 61 tags 60 are random; bits 61 to 63 belong to no tag.
     let (placer, programmer) = (keys(0..32), keys([5]));
     for lie in [0x20_u8, 0xff] {
         let change = |kind, sent: &mut Sent| {
@@ -292,7 +292,7 @@ fn more_keys_than_agreed_are_refused_before_anything_is_sent() {
     }
 }
 
-/// Exchanges sizes, with the first message changed.
+/// Exchanges sizes. `change` may change the first message.
 fn sizes_with(keys: u64, change: impl Fn(&mut Vec<u8>)) -> Result<(u64, u64), Error> {
     let (meaning, mut first) = (Digest([7; 32]), true);
     run_two(
@@ -347,7 +347,7 @@ fn each_run_has_digests_of_its_own() {
     }
 }
 
-/// Two asks under one u would show the sum of both encodings.
+/// Two asks under the same u would reveal the sum of both encodings.
 #[test]
 fn each_vole_is_another_and_right() {
     let (mut garbler, mut evaluator) = setup::dealt(&tag(3), &mut Prg::new(Block::ONES));

@@ -1,4 +1,4 @@
-//! Bins of joins against plain joins.
+//! Bins of joins compared with plain joins.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ fn sized(placer: u64, programmer: u64, upto: u64, programmer_bits: u32) -> Sizes
     Sizes::of(placer, programmer, upto, widths).unwrap()
 }
 
-/// A random payload for each of these keys, bits above it zero.
+/// Returns a random payload for each of `count` keys; bits above it are zero.
 fn payloads(sizes: &Sizes, count: usize) -> Vec<Block> {
     let bits = sizes.payload_bits as usize;
     let blocks = bits.div_ceil(128);
@@ -58,7 +58,7 @@ fn run_with(
     )
 }
 
-/// Bit `i` of a value.
+/// Returns bit `i` of a value.
 fn bit(value: &[Block], i: usize) -> bool {
     value[i / 128].to_u128() >> (i % 128) & 1 == 1
 }
@@ -103,7 +103,7 @@ fn bins_are_those_of_plain_joins() {
         (&all[..100], &all[50..200], 1, 64),
         (&all[..64], &all[..64], 1, 84),
         (&all[..64], &all[64..], 5, 16),
-        // More than four blocks.
+        // Values of more than four blocks.
         (&all[..30], &all[20..60], 8, 100),
     ] {
         let sizes = sized(placer.len() as u64, programmer.len() as u64, upto, bits);
@@ -118,8 +118,8 @@ fn bins_are_those_of_plain_joins() {
     );
 }
 
-/// Tags and payloads of all bins are random of their own: one r for all bins would tell the placer
-/// which of its keys matched, and an empty bin of a known value which bins are empty.
+/// Each bin has its own random tag and payload. A common r for all bins would tell the placer which
+/// of its keys matched, and an empty bin with a known value would reveal which bins are empty.
 #[test]
 fn each_bin_has_values_of_its_own() {
     let all: Vec<u64> = (0..100).collect();
@@ -130,7 +130,7 @@ fn each_bin_has_values_of_its_own() {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), count);
-        // The payload's bits too.
+        // The payload's bits are random too.
         assert!(seen.iter().any(|value| value >> 100 != 0));
     }
 }
@@ -164,7 +164,7 @@ fn wrong_hints_and_payloads_are_refused() {
     }
 }
 
-/// A table's rows by key: the count, then the rows in the table's order, in the bits of the input.
+/// An input has a table's rows by key: the count, then the rows in the table's order.
 #[test]
 fn inputs_have_tags_rows_and_payloads_in_their_order() {
     let key = |key: u64| KeyEncoding::default().fixed(&key.to_le_bytes(), 64);
@@ -176,7 +176,7 @@ fn inputs_have_tags_rows_and_payloads_in_their_order() {
         }
         read.by_key(most)
     };
-    // Rows of 50 bits stand over the border of a block.
+    // Rows of 50 bits cross the border of a block.
     let (placer, programmer) = (
         [(7, 0x15), (8, 0x2a), (9, 1)],
         [(8, 3), (5, 4), (8, 1 << 49), (9, 5), (8, 6)],
@@ -234,7 +234,7 @@ fn inputs_have_tags_rows_and_payloads_in_their_order() {
     assert_eq!(thrice.rows(), [4, 0]);
 }
 
-/// Sizes are told by both, and another program or a size out of its range is refused.
+/// Both parties exchange sizes. Another program, or a size outside its range, is refused.
 #[test]
 fn open_sizes_are_told_and_checked() {
     let digest = |byte| Digest([byte; 32]);

@@ -1,4 +1,4 @@
-//! `vectors/match-sizes.txt` and `vectors/match-hashes.txt`, which other code wrote.
+//! `vectors/match-sizes.txt` and `vectors/match-hashes.txt`, which were written by other code.
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Block;
@@ -7,7 +7,7 @@ use super::super::hashes::{MatchTag, Row, ShardHashes};
 use super::super::sizes::{self, PlainSizes, Sizes, TooLarge, Widths, okvs_columns};
 use super::super::vole;
 
-/// A file of vectors, which a published crate does not have.
+/// Reads a file of vectors. A published crate does not include these files.
 fn vectors(file: &str) -> String {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     std::fs::read_to_string(folder.join(file)).expect("vectors of the repository")
@@ -51,7 +51,7 @@ fn sizes_are_those_of_the_specification() {
 fn sizes_of_plain_intersections_are_known() {
     let plain = PlainSizes::of(1 << 20, 1 << 20).unwrap();
     assert_eq!((plain.shards, plain.tag_bytes), (1, 10));
-    // 223 bits a row.
+    // This is about 223 bits a row.
     let bits = 8 * (plain.ask_bytes() + plain.tags_bytes());
     assert_eq!(bits >> 20, 222);
     assert_eq!(plain.ask_columns, 1_170_687);
@@ -93,7 +93,7 @@ fn drawn(name: &str, count: u8) -> Vec<Block> {
     (0..count).map(block).collect()
 }
 
-/// Compares a field: itself, or its SHA-256.
+/// Compares a field, or its SHA-256 if it is long.
 fn check(field: &str, found: &[u8]) {
     let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
     let hashed = found.len() > 64;

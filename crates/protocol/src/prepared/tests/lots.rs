@@ -4,7 +4,7 @@ use super::*;
 use crate::io::Message;
 use crate::io::memory::run_both;
 
-/// A lot is the same on any number of threads, and each instance is what its seed garbles.
+/// A lot does not depend on the number of threads, and each instance is what its seed garbles.
 #[test]
 fn a_lot_arrives_instance_by_instance() {
     struct Check;
@@ -44,7 +44,7 @@ fn a_lot_arrives_instance_by_instance() {
     }
 }
 
-/// What was sent leaves its memory to what comes later, and nothing else.
+/// A sent frame leaves its memory, and nothing else, to later ones.
 #[test]
 fn a_lot_of_many_frames_is_what_its_seeds_garble() {
     struct Check;
@@ -89,7 +89,7 @@ fn a_lot_takes_what_is_due_and_no_more() {
             let function = comparison(Recipient::Both);
             let program = function.components()[0].program();
             let size = InstanceTables::size(scheme, program) as usize;
-            // A lot of two instances, of which this many bytes come.
+            // A lot of two instances, of which only `bytes` bytes come.
             let lot = |bytes: usize| {
                 let ended = run_two(
                     async |io| {

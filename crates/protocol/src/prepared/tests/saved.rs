@@ -7,10 +7,10 @@ use super::*;
 use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{Mark, StoredValue as _};
 
-/// What both keep between runs.
+/// The halves that both parties keep between runs.
 type Kept = (Vec<GarblerHalf>, Vec<EvaluatorHalf>);
 
-/// What both keep of these places.
+/// Returns the halves at these positions.
 fn pick((garbler, evaluator): &Kept, places: &[usize]) -> Kept {
     (
         places.iter().map(|at| garbler[*at].clone()).collect(),
@@ -18,7 +18,8 @@ fn pick((garbler, evaluator): &Kept, places: &[usize]) -> Kept {
     )
 }
 
-/// The results of a run for garbler and evaluator, and what it saves. What is kept goes over bytes.
+/// Returns the results of a run for garbler and evaluator, and what it saves. The halves are
+/// converted to bytes and back.
 fn run<S: Scheme>(
     scheme: S,
     function: &Function,
@@ -47,7 +48,7 @@ fn run<S: Scheme>(
     ([told, shown], (mine, theirs))
 }
 
-/// Runs that go on from each other, under another Δ each.
+/// A sequence of runs that continue from each other, each under another Δ.
 struct GoesOn;
 
 impl SchemeVisitor for GoesOn {
@@ -64,11 +65,11 @@ impl SchemeVisitor for GoesOn {
             let (told, after) = run(scheme, &go_on, [&[], &bits(more)], &kept, seed);
             assert_eq!(*told[0], bits(77), "{}", scheme.id());
             assert_eq!(*told[1], bits(total), "{}", scheme.id());
-            // The limit stays as it was saved by the first run.
+            // The limit stays as the first run saved it.
             let limit = pick(&begun, &[2]);
             kept = ([after.0, limit.0].concat(), [after.1, limit.1].concat());
         }
-        // A value may be loaded again, as a run does that follows one which did not end.
+        // A value may be loaded again, as by a run that follows an unfinished one.
         for seed in [20, 21] {
             let (told, _) = run(scheme, &go_on, [&[], &bits(1)], &begun, seed);
             assert_eq!(*told[1], bits(35), "{}", scheme.id());
@@ -98,7 +99,7 @@ fn begun() -> Kept {
     run(scheme(), &begin(), [&bits(30), &bits(4)], &nothing, 1).1
 }
 
-/// Both keep one mark for a value, and others for other values and runs.
+/// Both parties have the same mark for a value, and other marks for other values and runs.
 #[test]
 fn marks_name_values() {
     let kept = begun();
@@ -109,8 +110,8 @@ fn marks_name_values() {
     assert!(kept.0.iter().all(|half| half.chain() == CHAIN));
 }
 
-/// Neither party has a result before both have kept what the run saves: the garbler has sent
-/// nothing that decodes one, and the evaluator nothing that it could be told by.
+/// Neither party has a result before both have kept what the run saves. The garbler has sent
+/// nothing that decodes a result, and the evaluator nothing that reveals one.
 #[test]
 fn no_result_leaves_before_what_is_saved_is_kept() {
     for shown in [Recipient::Evaluator, Recipient::Garbler] {
@@ -118,7 +119,7 @@ fn no_result_leaves_before_what_is_saved_is_kept() {
     }
 }
 
-/// Runs both up to what they save.
+/// Runs both parties up to what they save.
 fn stops_before_results(function: &Function) {
     let kept = begun();
     let past = (
@@ -193,7 +194,7 @@ fn what_does_not_fit_is_not_loaded() {
     assert_eq!(error, Some(due));
 }
 
-/// As `begin`, of one value of another type.
+/// Returns a function like `begin` that saves values of another type.
 fn function_of_type(ty: &str) -> Function {
     function(|f| {
         f.input("a", ty, Role::Garbler)
@@ -203,7 +204,8 @@ fn function_of_type(ty: &str) -> Function {
     })
 }
 
-/// Schemes without one Δ, and those whose assumption does not cover the links of saved values.
+/// Schemes without a common Δ, and those whose assumption does not cover the links of saved values,
+/// keep nothing.
 #[test]
 fn other_schemes_keep_nothing() {
     struct Refused<'f>(&'f Function);
