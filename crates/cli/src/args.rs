@@ -1,12 +1,14 @@
 //! The commands, their arguments and their help.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `demo`, `doctor`, `keygen`, `pair`, `inspect`, `language`, `offers`, `run`, `matching`, `outsource`, `prepare`, `serve`, `relay`, `stock` | arguments of one command each, and examples |
-//! | `any_run`, `function`, `party` | what several commands take |
-//! | `text` | how arguments are written |
+//! | `demo`, `doctor`, `keygen`, `pair`, `inspect`, `language`, `offers`, `run`, `matching`,
+//! `outsource`, `prepare`, `serve`, `relay`, `stock` | the arguments of one command each, with
+//! examples |
+//! | `any_run`, `function`, `party` | arguments that several commands share |
+//! | `text` | the syntax of argument values |
 //!
-//! The arguments of `plan` stand with that command.
+//! The arguments of `plan` are in the module of that command.
 
 mod any_run;
 mod demo;
@@ -114,7 +116,7 @@ pub(crate) struct Cli {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// What `tacit` does.
+/// The commands of `tacit`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Both parties on this machine, over TLS: AES-128 and a comparison, checked
@@ -201,7 +203,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The peer, as the caller named it.
+    /// Returns the peer as the caller named it.
     pub(crate) fn peer(&self) -> Option<&str> {
         match self {
             Self::Offers(args) => args.meet.peer.as_deref(),
@@ -214,7 +216,7 @@ impl Command {
         }
     }
 
-    /// Whether the caller wants JSON.
+    /// Returns whether the caller wants JSON.
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::Demo(args) => args.json,
@@ -231,7 +233,7 @@ impl Command {
             Self::Outsource { command } => command.given().each.runs.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,
-            // Events are lines of their own: this is of the check alone.
+            // Events have a format of their own: this flag concerns the check alone.
             Self::Serve(args) => args.json,
             Self::Config {
                 command: ConfigCommand::Show { json },
@@ -241,7 +243,7 @@ impl Command {
     }
 }
 
-/// What `tacit config` does.
+/// The commands of `tacit config`.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print the JSON schema of tacit.toml

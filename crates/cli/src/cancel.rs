@@ -1,16 +1,16 @@
 //! Ctrl-C and SIGTERM during a session: the first tells the peer and ends the run, the second ends
-//! the process. Before a session there is nobody to tell, and the system's own way is right.
+//! the process. Before a session there is no peer to tell, so the system's default action applies.
 
 use tacit::Category;
 use tacit::net::CancelHandle;
 
 use crate::failure::Failure;
 
-/// A handle that the first signal cancels.
+/// Returns a handle that the first signal cancels.
 ///
 /// # Errors
 ///
-/// The system refuses a signal handler.
+/// The system refuses to install a signal handler.
 pub(crate) fn on_signal() -> Result<CancelHandle, Failure> {
     let handle = CancelHandle::new();
     let target = handle.clone();

@@ -1,7 +1,7 @@
-//! `tacit.toml`: this party's identity, the peers it knows, how long it waits.
+//! `tacit.toml`: this party's identity, the peers it knows, and how long it waits.
 //!
-//! Paths in it are relative to the folder that it lies in. It holds no secret: the identity is
-//! named and never contained.
+//! Relative paths in it start at the folder of the file. The file holds no secret: it names the
+//! identity file and never contains the key.
 
 pub(crate) mod fields;
 mod peers;
@@ -29,50 +29,50 @@ pub(crate) use show::show;
 /// The JSON schema of the file, as published in `docs/`.
 pub(crate) const SCHEMA: &str = include_str!("../schemas/tacit.schema.json");
 
-/// No configuration is longer than this.
+/// The longest configuration file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What `tacit.toml` says.
+/// The contents of `tacit.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     /// This party's identity file.
     #[serde(default)]
     pub(crate) identity: Option<PathBuf>,
-    /// On what the oblivious transfer of sessions rests.
+    /// The assumption under the base oblivious transfers of sessions.
     #[serde(default, deserialize_with = "fields::kind")]
     pub(crate) base_ot: Option<BaseOt>,
-    /// How oblivious transfers are made in sessions.
+    /// The extension that makes the oblivious transfers of sessions.
     #[serde(default, deserialize_with = "fields::extension")]
     pub(crate) ot_extension: Option<OtExtension>,
     /// Peers by name.
     #[serde(default)]
     pub(crate) peers: BTreeMap<String, Peer>,
-    /// Where prepared material lies.
+    /// The place of prepared material.
     #[serde(default)]
     pub(crate) stock: StockPlace,
-    /// How long to wait.
+    /// The longest waits.
     #[serde(default)]
     pub(crate) timeouts: Waits,
-    /// How `tacit serve` serves.
+    /// The settings of `tacit serve`.
     #[serde(default)]
     pub(crate) serve: Option<Serve>,
-    /// The folder that the file lies in, if it was read from one.
+    /// The folder of the file, if the configuration was read from a file.
     #[serde(skip)]
     pub(crate) home: Option<PathBuf>,
 }
 
-/// Where prepared material lies and how much of it.
+/// The folder and the size limit of prepared material.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StockPlace {
     /// The folder of all stocks.
     #[serde(default)]
     pub(crate) folder: Option<PathBuf>,
-    /// The folder that notes how far the stocks are, outside of theirs.
+    /// A folder outside the stocks' folder that records how far each stock is used.
     #[serde(default)]
     pub(crate) witness: Option<PathBuf>,
-    /// Most GiB of each stock.
+    /// The size limit of each stock, in GiB.
     #[serde(default, deserialize_with = "fields::limit")]
     pub(crate) limit_gib: Option<u64>,
 }
@@ -81,49 +81,50 @@ pub(crate) struct StockPlace {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Peer {
-    /// Its identity's fingerprint.
+    /// The fingerprint of its identity.
     #[serde(deserialize_with = "fields::fingerprint")]
     pub(crate) fingerprint: Fingerprint,
-    /// Where it listens, `HOST:PORT`.
+    /// The address at which it listens, `HOST:PORT`.
     #[serde(default)]
     pub(crate) address: Option<String>,
-    /// Where this party listens for it, `HOST:PORT`; it then does not connect.
+    /// The address at which this party listens for it, `HOST:PORT`. This party then does not
+    /// connect.
     #[serde(default)]
     pub(crate) listen: Option<String>,
-    /// The relay to which both connect, `HOST:PORT`, and the name of the room.
+    /// The relay to which both parties connect, `HOST:PORT`, and the name of the room.
     #[serde(default)]
     pub(crate) relay: Option<String>,
     #[serde(default, deserialize_with = "fields::room")]
     pub(crate) room: Option<[u8; 32]>,
-    /// This party's role with it, unless told otherwise.
+    /// This party's role with the peer, unless an argument says otherwise.
     #[serde(default, deserialize_with = "fields::role")]
     pub(crate) role: Option<Role>,
-    /// The link to it, for plans and for the choice of the OT extension.
+    /// The link to the peer, for plans and for the choice of the OT extension.
     #[serde(default, deserialize_with = "fields::link")]
     pub(crate) link: Option<Link>,
 }
 
-/// How long to wait for the peer.
+/// The longest waits for the peer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Waits {
-    /// For it to be there.
+    /// The longest wait until the peer is there.
     #[serde(default, deserialize_with = "fields::time")]
     pub(crate) connect: Option<Duration>,
-    /// For each message.
+    /// The longest wait for each message.
     #[serde(default, deserialize_with = "fields::time")]
     pub(crate) message: Option<Duration>,
-    /// For a whole run; as long as it takes if not given.
+    /// The longest time for a whole run. Without it a run may take any time.
     #[serde(default, deserialize_with = "fields::time")]
     pub(crate) run: Option<Duration>,
 }
 
 impl Config {
-    /// The configuration in `explicit`, or in the usual place if there is one.
+    /// Reads the configuration in `explicit`, or in the usual place if there is one.
     ///
     /// # Errors
     ///
-    /// A file that was named is not there, cannot be read, or says what has no meaning.
+    /// A named file does not exist, cannot be read, or is not a valid configuration.
     pub(crate) fn load(explicit: Option<&Path>) -> Result<Self, Failure> {
         let path = file(explicit)?;
         let failed = |reason: String| Failure::config(&path, &reason);
@@ -164,7 +165,7 @@ impl Config {
     }
 }
 
-/// Tacit's folder among the user's configuration (XDG on Linux).
+/// Returns Tacit's folder in the user's configuration folder (XDG on Linux).
 ///
 /// # Errors
 ///
@@ -174,7 +175,7 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     Ok(base.config_dir().join("tacit"))
 }
 
-/// The configuration file: `explicit`, or the one in the usual place.
+/// Returns the path of the configuration file: `explicit`, or the usual place.
 ///
 /// # Errors
 ///
@@ -186,7 +187,7 @@ pub(crate) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 pub(crate) fn folder_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
@@ -195,7 +196,7 @@ pub(crate) fn folder_of(file: &Path) -> PathBuf {
 }
 
 impl Config {
-    /// The peer of this name or fingerprint.
+    /// Returns the peer of this name or fingerprint.
     pub(crate) fn peer(&self, text: &str) -> Option<&Peer> {
         let has_it = |peer: &&Peer| peer.fingerprint.to_string() == text;
         self.peers
@@ -203,21 +204,21 @@ impl Config {
             .or_else(|| self.peers.values().find(has_it))
     }
 
-    /// The name of the peer with this fingerprint.
+    /// Returns the name of the peer with this fingerprint.
     pub(crate) fn peer_name(&self, fingerprint: &Fingerprint) -> Option<&str> {
         let mut peers = self.peers.iter();
         let known = peers.find(|(_, peer)| peer.fingerprint == *fingerprint);
         known.map(|(name, _)| name.as_str())
     }
 
-    /// The peer's name, or its fingerprint where it has none here.
+    /// Returns the peer's name, or its fingerprint if it has no name here.
     pub(crate) fn shown(&self, fingerprint: &Fingerprint) -> String {
         let name = self.peer_name(fingerprint).map(str::to_owned);
         name.unwrap_or_else(|| fingerprint.to_string())
     }
 
-    /// The peer's name, or else the first digits of its fingerprint, for people who gave it
-    /// themselves.
+    /// Returns the peer's name, or else the first digits of its fingerprint, for people who gave
+    /// the fingerprint themselves.
     pub(crate) fn short_name(&self, fingerprint: &Fingerprint) -> String {
         const SHOWN: usize = "tacit:".len() + 12;
         let name = self.peer_name(fingerprint).map(str::to_owned);
@@ -344,7 +345,7 @@ mod tests {
             ("/$defs/served/properties", "[[serve.function]]"),
             ("/$defs/stocked/properties", "[[serve.stock]]"),
         ] {
-            // What is read is what the parser says that it expects.
+            // The fields that are read are those that the parser's error message expects.
             let error = Config::parse(&format!("{table}\nnothing = 1")).unwrap_err();
             let mut expected: Vec<_> = error.split('`').skip(3).step_by(2).collect();
             expected.sort_unstable();

@@ -1,5 +1,5 @@
-//! `tacit demo`: both parties on this machine, over TLS on loopback, as two threads that share
-//! nothing but the connection.
+//! `tacit demo`: both parties on this machine, over TLS on loopback, as two threads that share only
+//! the connection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::report::{
     JSON_VERSION, cost_json, micros, outputs_json, outputs_text, pretty, security,
 };
 
-/// FIPS 197, appendix C.1, so that anybody can look the result up.
+/// From FIPS 197, appendix C.1, so that anybody can look the result up.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 const BLOCK: [u8; 16] = [
     0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff,
@@ -46,16 +46,16 @@ What to try next:
   tacit run --help                  how to run it, with examples
 ";
 
-/// What the parties compute: the function and each party's input.
+/// A function and each party's input.
 struct Task {
     what: &'static str,
     function: Function,
     inputs: [(Role, &'static str, Value); 2],
-    /// Results that are known from elsewhere.
+    /// Results known from another source.
     known: Option<(&'static str, Value)>,
 }
 
-/// What both got.
+/// Both parties' outcomes.
 struct Done {
     garbler: Outcome,
     evaluator: Outcome,
@@ -65,7 +65,7 @@ struct Done {
 ///
 /// # Errors
 ///
-/// A result differs from the plain computation, or something of the machine's is not right.
+/// A result differs from the plain computation, or the machine refuses something.
 pub(crate) fn demo(args: &DemoArgs, log: Log) -> Result<(), Failure> {
     let begun = Instant::now();
     let tasks = tasks()?;
@@ -94,7 +94,7 @@ pub(crate) fn demo(args: &DemoArgs, log: Log) -> Result<(), Failure> {
             .accept(&bob, &fingerprints.0, &settings)
             .map_err(Failure::from)
             .and_then(|session| play(&tasks, Role::Evaluator, session, !args.json));
-        // If Bob failed, the listener goes and so does Alice's session: her thread ends.
+        // If Bob failed, the listener closes and Alice's session with it, so her thread ends.
         let garbling = match garbling.join() {
             Ok(outcomes) => outcomes,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -144,14 +144,14 @@ fn tasks() -> Result<[Task; 2], Failure> {
     ])
 }
 
-/// Makes an identity in a file and reads it back, as two people would.
+/// Makes an identity in a file and reads it back, as two people do.
 fn identity(path: &Path) -> Result<Identity, Failure> {
     let made = Identity::generate().and_then(|identity| identity.save(path));
     made.and_then(|()| Identity::load(path))
         .map_err(|error| tacit::Error::from(error).into())
 }
 
-/// One party's runs, in order, over one session.
+/// Makes one party's runs, in order, over one session.
 fn play(
     tasks: &[Task],
     role: Role,
@@ -178,8 +178,8 @@ fn play(
     Ok(outcomes)
 }
 
-/// Compares both parties' results with each other, with the plain computation and with what is
-/// known.
+/// Compares both parties' results with each other, with the plain computation and with the known
+/// ones.
 fn check(task: &Task, done: &Done) -> Result<(), Failure> {
     let wrong = || Failure::wrong_result(task.what);
     let inputs = task.function.inputs().iter().map(|input| {

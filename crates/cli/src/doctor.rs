@@ -1,7 +1,7 @@
-//! `tacit doctor`: looks at everything that a run needs before a run needs it.
+//! `tacit doctor`: checks everything that a run needs before a run needs it.
 //!
-//! Each finding is right, a warning or a failure, and the last two say what to do. Nothing is
-//! changed, but that a probe file is written into the stock's folder and removed.
+//! Each finding is right, a warning or a failure; the last two say what to do. The command changes
+//! nothing, except that it writes a probe file into the stock's folder and removes it.
 
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -21,12 +21,12 @@ use crate::report::{JSON_VERSION, pretty, shown_bytes};
 use crate::terminal::escaped;
 use crate::{output, party, serve, stock};
 
-/// How long a peer or a relay may take to accept a connection.
+/// The longest wait for a peer or a relay to accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
-/// A clock may be this much behind a file that was written earlier.
+/// The largest difference by which the clock may be behind a file that was written earlier.
 const CLOCK_SLACK: Duration = Duration::from_secs(60);
 
-/// What was looked at, and how it is.
+/// A subject and its state.
 struct Finding {
     subject: String,
     state: State,
@@ -92,7 +92,7 @@ impl Finding {
 ///
 /// # Errors
 ///
-/// The first failure that was found, once all are told.
+/// The first failure that was found, once all findings are printed.
 pub(crate) fn doctor(args: &DoctorArgs, explicit: Option<&Path>) -> Result<(), Failure> {
     let findings = look(args, explicit);
     let told: Vec<_> = findings.iter().map(Finding::json).collect();
@@ -125,7 +125,7 @@ fn text(findings: &[Finding]) -> String {
         let line = format!("{word:<7}  {subject:width$}  {}", finding.told);
         let remedy = finding.remedy.as_ref();
         let remedy = remedy.map(|remedy| format!("{:9}what to do: {}\n", "", escaped(remedy)));
-        // A configuration may name anything.
+        // The configuration may contain any characters.
         format!("{}\n{}", escaped(&line), remedy.unwrap_or_default())
     });
     lines.collect()
@@ -155,7 +155,7 @@ fn look(args: &DoctorArgs, explicit: Option<&Path>) -> Vec<Finding> {
     findings
 }
 
-/// The processors and the memory that this process may have.
+/// Checks the processors and the memory that this process may use.
 fn machine() -> Finding {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let aes = tacit::cost::aes_backend();
@@ -185,8 +185,8 @@ fn configuration(explicit: Option<&Path>) -> Result<(Config, Finding), Finding> 
     Ok((config, Finding::right(subject, told)))
 }
 
-/// The identity, and whether the clock has gone on since it was made: certificates' times are
-/// compared with the clock.
+/// Checks the identity, and that the clock is not behind the time when the identity was made: the
+/// validity of certificates is compared with the clock.
 fn identity(config: &Config) -> Vec<Finding> {
     let path = match party::identity_path(None, config) {
         Ok(path) => path,
@@ -214,7 +214,7 @@ fn identity(config: &Config) -> Vec<Finding> {
     vec![finding, clock]
 }
 
-/// The peers of the configuration, or the one that was asked for, all at the same time.
+/// Checks the peers of the configuration, or the one that the arguments name, all at the same time.
 fn peers(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
     if let Some(name) = &args.peer
         && !config.peers.contains_key(name)
@@ -266,7 +266,7 @@ fn peer(name: &str, peer: &Peer) -> Finding {
     }
 }
 
-/// The time that a connection to this address takes.
+/// Returns the time that a connection to this address takes.
 fn answers(address: &str) -> Result<Duration, String> {
     let addresses = address.to_socket_addrs();
     let addresses = addresses.map_err(|error| error.to_string())?;
@@ -281,7 +281,7 @@ fn answers(address: &str) -> Result<Duration, String> {
     Err(last)
 }
 
-/// Whether this party can wait for a peer at `address`.
+/// Checks whether this party can wait for a peer at `address`.
 fn waits(subject: String, address: &str) -> Finding {
     match TcpListener::bind(address) {
         Ok(_) => Finding::right(subject, format!("can be waited for at {address}")),
@@ -297,7 +297,7 @@ fn waits(subject: String, address: &str) -> Finding {
     }
 }
 
-/// The stocks: whether their folder takes what a run writes, and what is in it.
+/// Checks that a run can write into the stocks' folder, and the stocks in it.
 fn stocks(args: &DoctorArgs, config: &Config) -> Finding {
     look_at_stocks(args, config).unwrap_or_else(|failure| Finding::failed("stock", &failure))
 }
@@ -325,7 +325,7 @@ fn look_at_stocks(args: &DoctorArgs, config: &Config) -> Result<Finding, Failure
     Ok(Finding::warning("stock", told, remedy))
 }
 
-/// The bytes of all stocks, and what is wrong with some.
+/// Returns the bytes of all stocks, and the problems of some.
 fn contents(stocks: &Stocks) -> Result<(u64, Vec<String>), Failure> {
     let (names, failures) = stocks.list_each()?;
     let (_, of_chains) = stocks.chains_by_peer()?;

@@ -1,7 +1,7 @@
-//! Everything that can go wrong with a command: what, what to do about it, and the exit code.
+//! Everything that can go wrong with a command: the problem, the remedy and the exit code.
 //!
-//! A person sees what went wrong and what to do on two lines, a program that asked for JSON gets
-//! them as two fields.
+//! A person sees the problem and the remedy on two lines. A program that asked for JSON gets them
+//! as two fields.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -16,15 +16,15 @@ use crate::remedy;
 use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::escaped;
 
-/// What went wrong, and what to do about it if anything is known.
+/// A problem, and its remedy if one is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Explained {
     what: String,
     remedy: Option<String>,
 }
 
-/// A failure of this category, by two texts for `format!` with a semicolon between them: what went
-/// wrong, and what to do.
+/// Makes a failure of this category from two texts for `format!` with a semicolon between them: the
+/// problem and the remedy.
 macro_rules! failure {
     ($category:ident; $what:literal $(, $value:expr)*; $remedy:literal $(, $other:expr)*) => {
         $crate::failure::Failure::Own {
@@ -38,12 +38,12 @@ macro_rules! failure {
     };
 }
 
-/// Arguments that do not go together.
+/// Makes a failure for arguments that do not go together.
 macro_rules! usage {
     ($($text:tt)*) => { $crate::failure::failure!(Usage; $($text)*) };
 }
 
-/// An input, a file or a function that is not right.
+/// Makes a failure for an invalid input, file or function.
 macro_rules! input {
     ($($text:tt)*) => { $crate::failure::failure!(Input; $($text)*) };
 }
@@ -57,11 +57,11 @@ impl Explained {
     }
 }
 
-/// The library's text about a circuit, a function or an input says in plain words after a semicolon
-/// what to do.
+/// The library's text about a circuit, a function or an input gives the remedy in plain words after
+/// a semicolon.
 impl From<String> for Explained {
     fn from(text: String) -> Self {
-        // A type such as [u8; 4] has one of its own.
+        // A type such as [u8; 4] has a semicolon of its own.
         let mut depth = 0_i32;
         let end = text.bytes().enumerate().position(|(place, byte)| {
             depth += i32::from(byte == b'[') - i32::from(byte == b']');
@@ -84,28 +84,28 @@ impl fmt::Display for Explained {
     }
 }
 
-/// Why a command did not do what it was told.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The library's error.
     #[error("{}", library_error(.0, None))]
     Tacit(#[from] tacit::Error),
-    /// The command's own: [`failure`] makes most.
+    /// The command's own error; [`failure`] makes most of them.
     #[error("{explained}")]
     Own {
-        /// What kind of failure it is.
+        /// The category of the failure.
         category: Category,
-        /// What went wrong, and what to do.
+        /// The problem and the remedy.
         explained: Explained,
-        /// What JSON says of it beside that.
+        /// Further fields of the JSON.
         fields: serde_json::Map<String, Json>,
     },
-    /// The reader of standard output has left, which ends the command in peace.
+    /// The reader of standard output has left, which ends the command without an error.
     #[error("the reader of standard output has left")]
     OutputClosed,
 }
 
-/// What a file is that is to be text and is not.
+/// The problem with a file that should be text and is not.
 pub(crate) const NOT_TEXT: &str = "is not text in UTF-8; save it as such";
 
 impl Failure {
@@ -119,17 +119,17 @@ impl Failure {
         }
     }
 
-    /// Arguments that do not go together, as a text of the library says.
+    /// Returns the failure for arguments that do not go together, in the library's words.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self::own(Category::Usage, text)
     }
 
-    /// An input or function that is not right, as a text of the library says.
+    /// Returns the failure for an invalid input or function, in the library's words.
     pub(crate) fn input(text: impl Into<String>) -> Self {
         Self::own(Category::Input, text)
     }
 
-    /// The same failure, of which JSON says more.
+    /// Adds fields to the JSON of the failure.
     pub(crate) fn with_fields(mut self, more: serde_json::Map<String, Json>) -> Self {
         if let Self::Own { fields, .. } = &mut self {
             *fields = more;
@@ -137,12 +137,12 @@ impl Failure {
         self
     }
 
-    /// The configuration in this file cannot be used.
+    /// Returns the failure for a configuration that cannot be used.
     pub(crate) fn config(path: &Path, reason: &str) -> Self {
         usage!("{}: {reason}", path.display(); "`tacit config schema` prints its schema")
     }
 
-    /// There is no configuration where one is needed.
+    /// Returns the failure for a missing configuration.
     pub(crate) fn no_config(path: &Path) -> Self {
         usage!(
             "{} is not there", path.display();
@@ -150,14 +150,14 @@ impl Failure {
         )
     }
 
-    /// The system names no home directory.
+    /// Returns the failure for a system that names no home directory.
     pub(crate) fn no_home() -> Self {
         usage!(
             "this system names no home directory to look for tacit.toml in"; "give --config FILE"
         )
     }
 
-    /// Something that was looked at has failed, and what to do has been told.
+    /// Returns the failure for a finding that was already printed with its remedy.
     pub(crate) fn found(category: Category, subject: &str) -> Self {
         Self::own(
             category,
@@ -165,12 +165,13 @@ impl Failure {
         )
     }
 
-    /// Ctrl-C cannot be caught.
+    /// Returns the failure for a system that does not let Ctrl-C be caught.
     pub(crate) fn signal(error: &dyn fmt::Display) -> Self {
         usage!("cannot catch Ctrl-C: {error}"; "run tacit where signals are allowed")
     }
 
-    /// Two computations that must agree differ: garbled and plain, or given and optimised.
+    /// Returns the failure for two computations that must agree and differ: garbled and plain, or
+    /// given and optimised.
     pub(crate) fn wrong_result(what: &str) -> Self {
         input!(
             "{what} is wrong: two computations that must agree differ";
@@ -178,7 +179,7 @@ impl Failure {
         )
     }
 
-    /// The failure of reading `what`.
+    /// Returns the failure of reading `what`.
     pub(crate) fn read(what: impl Into<String>, reason: io::Error) -> Self {
         let what = what.into();
         match reason.kind() {
@@ -189,7 +190,7 @@ impl Failure {
         }
     }
 
-    /// The failure of writing the file at `path`.
+    /// Returns the failure of writing the file at `path`.
     pub(crate) fn write(path: &Path, reason: &dyn std::error::Error) -> Self {
         input!(
             "cannot write {}: {reason}", path.display();
@@ -197,7 +198,7 @@ impl Failure {
         )
     }
 
-    /// The failure of writing a file at `path` that was not to be there.
+    /// Returns the failure of writing a new file at `path`, which must not exist.
     pub(crate) fn write_new(path: &Path, reason: &io::Error) -> Self {
         match reason.kind() {
             io::ErrorKind::AlreadyExists => input!(
@@ -208,12 +209,12 @@ impl Failure {
         }
     }
 
-    /// Standard output cannot be written.
+    /// Returns the failure of a standard output that cannot be written to.
     pub(crate) fn output(error: &dyn fmt::Display) -> Self {
         input!("cannot write to standard output: {error}"; "see whether the disk is full")
     }
 
-    /// The failure of writing to standard output.
+    /// Returns the failure of writing to standard output, by the kind of the error.
     pub(crate) fn from_output(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
@@ -221,7 +222,7 @@ impl Failure {
         }
     }
 
-    /// What kind of failure it is; its number is the exit code.
+    /// Returns the category of the failure; its number is the exit code.
     pub(crate) fn category(&self) -> Category {
         match self {
             Self::Tacit(error) => error.category(),
@@ -230,9 +231,9 @@ impl Failure {
         }
     }
 
-    /// Whether the parties may do better when they meet again: the connection broke, or the peer is
-    /// slow or busy for now. One that was cancelled, or failed on its side, does not come back, and
-    /// the time that was allowed for all together is not given twice.
+    /// Returns whether the parties may succeed when they meet again: the connection broke, or the
+    /// peer is slow or busy for now. A peer that was cancelled or failed on its side does not come
+    /// back, and a time limit for everything together is not granted twice.
     pub(crate) fn is_transient(&self) -> bool {
         let is_final = matches!(
             self,
@@ -246,7 +247,8 @@ impl Failure {
         self.category() == Category::Network && !is_final
     }
 
-    /// What went wrong, and what to do about it. A command in it is for `peer`, if that is known.
+    /// Returns the problem and the remedy. A command in the remedy is for `peer`, if the peer is
+    /// known.
     fn explained_for(&self, peer: Option<&str>) -> Explained {
         match self {
             Self::Tacit(error) => library_error(error, peer),
@@ -255,23 +257,23 @@ impl Failure {
         }
     }
 
-    /// The same in two texts.
+    /// Returns the problem and the remedy as two texts.
     pub(crate) fn parts(&self, peer: Option<&str>) -> (String, Option<String>) {
         let Explained { what, remedy } = self.explained_for(peer);
         (what, remedy)
     }
 
-    /// Tells a person on standard error and, where it asked for JSON, a program on standard
-    /// output. A command that it recommends is for `peer`, if that is known.
+    /// Prints the failure for a person on standard error and, if JSON was asked for, for a program
+    /// on standard output. A command that it recommends is for `peer`, if the peer is known.
     pub(crate) fn tell(&self, json: bool, peer: Option<&str>) {
         let (what, remedy) = self.parts(peer);
         let mut text = format!("tacit: {what}\n");
         if let Some(remedy) = &remedy {
             text.push_str(&format!("  what to do: {remedy}\n"));
         }
-        // It may name a file that somebody else named.
+        // The text may contain a file name from somebody else.
         let text = text.split('\n').map(escaped).collect::<Vec<_>>().join("\n");
-        // With standard error and output gone there is nobody left to tell.
+        // If standard error is closed too, nobody can be told.
         let _ = io::stderr().write_all(text.as_bytes());
         if json {
             let fields = match self {
@@ -283,7 +285,7 @@ impl Failure {
     }
 }
 
-/// The library's error, with what to do about it in the words of the command.
+/// Returns the library's error with a remedy in the words of the command.
 fn library_error(error: &tacit::Error, peer: Option<&str>) -> Explained {
     match error.advice() {
         advice if advice.is_empty() => error.to_string().into(),
@@ -291,7 +293,8 @@ fn library_error(error: &tacit::Error, peer: Option<&str>) -> Explained {
     }
 }
 
-/// Tells a program that asked for JSON, on standard output, with these fields in the same object.
+/// Prints the failure as JSON on standard output, for a program, with these fields in the same
+/// object.
 pub(crate) fn print_json(
     category: Category,
     what: &str,
@@ -305,7 +308,7 @@ pub(crate) fn print_json(
     fields
         .into_iter()
         .for_each(|(name, value)| error[name] = value);
-    // With standard output gone there is nobody left to tell.
+    // If standard output is closed too, nobody can be told.
     let _ = io::stdout().write_all(pretty(&error).as_bytes());
 }
 

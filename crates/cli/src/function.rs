@@ -20,34 +20,34 @@ use crate::inputs::Reading;
 use crate::program::is_program;
 use crate::typed::{self, CheckedProgram, Runnable};
 
-/// What was asked for by a name.
+/// A circuit, function or program that was found by its name.
 pub(crate) enum Found {
-    /// A circuit, which is a function once its ports have owners and its results recipients.
+    /// A circuit, which becomes a function once its ports have owners and its results recipients.
     Circuit(FoundCircuit),
-    /// A function that comes with Tacit, which says all that itself.
+    /// A function that comes with Tacit, with owners and recipients.
     Function(Box<Function>),
-    /// A program of the language, which also says what its bits mean. It is not compiled yet.
+    /// A program of the language, which also has types. It is not compiled yet.
     Program(Box<CheckedProgram>),
 }
 
-/// A circuit under the name that it was asked for by, and where it comes from.
+/// A circuit, the name by which it was found, and its origin.
 pub(crate) struct FoundCircuit {
     pub(crate) component: Component,
     pub(crate) origin: Origin,
-    /// Its parameters, if it is of the library.
+    /// Its parameters, if it comes from the library.
     pub(crate) parameters: Vec<(String, u64)>,
 }
 
-/// Where a circuit comes from.
+/// The origin of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The library, whose functions have owners and recipients unless told otherwise.
+    /// The library, whose functions have default owners and recipients.
     Library,
     /// A file. A circuit file says nothing about owners and recipients.
     File,
 }
 
-/// Whether the library has something of this name.
+/// Returns whether the library has something of this name.
 pub(crate) fn is_in_library(name: &str) -> bool {
     is_component(name) || library::shipped::names().any(|shipped| shipped == name)
 }
@@ -56,11 +56,11 @@ fn is_component(name: &str) -> bool {
     library::list().iter().any(|entry| entry.name == name)
 }
 
-/// What `name` means.
+/// Finds the circuit, function or program that `name` means.
 ///
 /// # Errors
 ///
-/// There is nothing of that name, it cannot be read, or the parameters do not suit it.
+/// Nothing has that name, it cannot be read, or the parameters do not suit it.
 pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
     if is_in_library(name) {
         return in_library(name, choice);
@@ -121,7 +121,7 @@ fn in_library(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
     }))
 }
 
-/// Refuses flags that have no meaning for what was asked for.
+/// Refuses flags that have no meaning for the function that was found.
 fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Result<(), Failure> {
     let given = |flag: &str| match flag {
         "--param" => !choice.params.is_empty(),
@@ -145,7 +145,7 @@ fn refuse(choice: &FunctionArgs, name: &str, what: &str, flags: &[&str]) -> Resu
     }
 }
 
-/// The file next to `path`, or the function of the library, that was meant by `name`.
+/// Returns the file next to `path`, or the function of the library, that `name` probably meant.
 fn meant(path: &Path, name: &str) -> Option<String> {
     let with_ending = ["tacit", "txt"].map(|ending| path.with_added_extension(ending));
     if let Some(file) = with_ending.iter().find(|file| file.is_file()) {
@@ -167,7 +167,7 @@ fn meant(path: &Path, name: &str) -> Option<String> {
     Some(path.with_file_name(file).display().to_string())
 }
 
-/// The last part of a path, for people; the rest is nobody's business.
+/// Returns the last part of a path, for people: the other party need not see the rest.
 fn file_name(path: &str) -> String {
     match Path::new(path).file_name() {
         Some(name) => name.to_string_lossy().into_owned(),
@@ -191,8 +191,8 @@ pub(crate) fn parameters(choice: &FunctionArgs) -> Result<BTreeMap<String, u64>,
     Ok(parameters)
 }
 
-/// Reads a circuit file. The order of its bits is the one that was said, else that of Bristol
-/// Fashion's byte strings.
+/// Reads a circuit file. The order of its bits is `order`, or else that of Bristol Fashion's byte
+/// strings.
 fn read(path: &Path, order: Option<BitOrder>) -> Result<Circuit, Failure> {
     let import = Import {
         order: order.unwrap_or_default(),
@@ -205,8 +205,8 @@ fn read(path: &Path, order: Option<BitOrder>) -> Result<Circuit, Failure> {
     })
 }
 
-/// Refuses to read a file's port as a number by the order of byte strings: the file does not say
-/// its order, and the wrong one gives a wrong result and no error.
+/// Refuses to read a file's port as a number by the order of byte strings. The file does not state
+/// its order, and the wrong order gives a wrong result and no error.
 fn order_of_numbers(choice: &FunctionArgs) -> Result<(), Failure> {
     let number = |ty: &str| ty.starts_with(['u', 'i', 'f']);
     match choice.types.iter().find(|(_, ty)| number(ty)) {
@@ -218,7 +218,7 @@ fn order_of_numbers(choice: &FunctionArgs) -> Result<(), Failure> {
     }
 }
 
-/// The same circuit with other types of the same widths.
+/// Returns the same circuit with other types of the same widths.
 fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failure> {
     if types.is_empty() {
         return Ok(circuit);
@@ -248,11 +248,11 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
 }
 
 impl Found {
-    /// The same, if it joins no tables: `tacit run` alone does that.
+    /// Returns the same, unless it joins tables: only `tacit run` does that.
     ///
     /// # Errors
     ///
-    /// It is a program that joins some.
+    /// It is a program that joins tables.
     pub(crate) fn without_join(self) -> Result<Self, Failure> {
         match self
             .signature()
@@ -267,7 +267,7 @@ impl Found {
         }
     }
 
-    /// The same, made of operations of this form, which a program alone can be.
+    /// Returns the same made of operations of this form. Only a program has more than one form.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl Found {
         }
     }
 
-    /// The same, of which a program is made of operations in the form for this protocol.
+    /// Returns the same; a program is made of operations in the form for this protocol.
     pub(crate) fn in_form_of(self, protocol: Protocol) -> Self {
         match self {
             Self::Program(program) => {
@@ -293,7 +293,7 @@ impl Found {
         }
     }
 
-    /// The ports of a program, if it is one.
+    /// Returns the ports of a program, or nothing if it is no program.
     pub(crate) fn signature(&self) -> Option<&Signature> {
         match self {
             Self::Program(program) => Some(program.signature()),
@@ -301,8 +301,8 @@ impl Found {
         }
     }
 
-    /// The values of a role's inputs in a program, which is not compiled for them; of others
-    /// nothing.
+    /// Returns the values of a role's inputs in a program, before it is compiled. Circuits and
+    /// functions give nothing.
     ///
     /// # Errors
     ///
@@ -317,7 +317,7 @@ impl Found {
         values.transpose()
     }
 
-    /// The function, with the owners and recipients that were said.
+    /// Returns the function, with the owners and recipients that the arguments give.
     ///
     /// # Errors
     ///
@@ -330,7 +330,7 @@ impl Found {
         }
     }
 
-    /// The same, and what its bits mean where that is known.
+    /// Returns the function, with its types if it is a program.
     ///
     /// # Errors
     ///
@@ -341,7 +341,8 @@ impl Found {
             other => Ok(Runnable::Bits(Box::new(other.function(choice)?))),
         }
     }
-    /// The same, and a program in the form for protocols over shares, not compiled yet.
+    /// Returns the function, and a program also in the form for protocols over shares, not compiled
+    /// yet.
     ///
     /// # Errors
     ///
@@ -360,8 +361,9 @@ impl Found {
     }
 }
 
-/// The scheme of this name, or the best for `function` under the assumption of this name. Without a
-/// name the default of `function`, or of all components where there is no function.
+/// Returns the scheme of this name, or the best scheme for `function` under the assumption of this
+/// name. Without a name it returns the default of `function`, or the default for all components if
+/// there is no function.
 pub(crate) fn scheme(
     name: Option<&str>,
     function: Option<&Function>,

@@ -20,7 +20,7 @@ use crate::failure::{Failure, input, usage};
 /// The longest text that is read for inputs, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// How a value is written.
+/// The place and form of a value.
 pub(crate) enum Source<'a> {
     /// In an argument.
     Text(&'a str),
@@ -32,58 +32,58 @@ pub(crate) enum Source<'a> {
     Table(Table<'a>),
 }
 
-/// A table file.
+/// A table file, or one of its columns.
 pub(crate) struct Table<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: &'a [u8],
-    /// The one column that is meant.
+    /// The column, if only one is meant.
     pub(crate) column: Option<&'a str>,
-    /// Whether a person is told how its columns are taken; a service has a log of its own.
+    /// Whether to tell a person how the columns are read; a service has its own log.
     pub(crate) tells: bool,
 }
 
-/// The inputs that are asked for.
+/// The inputs that a command expects.
 pub(crate) trait ExpectedInputs {
-    /// A value of one.
+    /// The value of one input.
     type Value;
-    /// Where the value of each is given, for messages: `--input`.
+    /// The flag that gives a value, for messages: `--input`.
     const FLAG: &'static str;
 
-    /// Passes if an input of this name is asked for.
+    /// Checks that an input of this name is expected.
     fn admit(&self, name: &str) -> Result<(), Failure>;
 
-    /// The value of an input that is admitted.
+    /// Reads the value of an expected input.
     fn read(&self, name: &str, source: Source<'_>) -> Result<Self::Value, Failure>;
 
-    /// The names of all inputs that are asked for, each with its type.
+    /// Returns the names of all expected inputs, each with its type.
     fn names(&self) -> Vec<(String, String)>;
 
-    /// What is said of values that are missing.
+    /// Returns the failure for missing values.
     fn missing(&self, inputs: &str) -> Failure;
 
-    /// Whether tables are read from files that end in `.csv`, in either case.
+    /// Returns whether tables are read from files that end in `.csv`, in either case.
     fn has_tables(&self) -> bool;
 }
 
-/// Where the values of inputs are.
+/// The places of input values.
 pub(crate) enum Reading<'a> {
     /// In arguments `name=value`, `name=@file` and `name=-`, and in a JSON object in a file or,
     /// with `-`, on standard input.
     Command(&'a [String], Option<&'a Path>),
-    /// Each where this says. What else there is is passed over.
+    /// Each input where this function says. Other inputs are ignored.
     Named(&'a dyn Fn(&str) -> Option<Given<'a>>),
 }
 
-/// The value of an input of a service.
+/// The value of an input of a service, or its place.
 pub(crate) enum Given<'a> {
-    /// This.
+    /// This value.
     Json(&'a Json),
     /// In the file at this path, or a column of the table there.
     File(&'a str),
 }
 
 impl Reading<'_> {
-    /// The values of all inputs that are asked for.
+    /// Reads the values of all expected inputs.
     ///
     /// # Errors
     ///
@@ -109,12 +109,12 @@ impl Reading<'_> {
     }
 }
 
-/// The values of all inputs that are asked for, from arguments `name=value`, `name=@file` and
-/// `name=-`, and from a JSON object in a file or, with `-`, on standard input.
+/// Reads the values of all expected inputs from arguments `name=value`, `name=@file` and `name=-`,
+/// and from a JSON object in a file or, with `-`, on standard input.
 ///
 /// # Errors
 ///
-/// An input is missing, unknown, another's, given twice, or not of its type.
+/// An input is missing, unknown, another party's, given twice, or not of its type.
 pub(crate) fn gather<W: ExpectedInputs>(
     wanted: &W,
     arguments: &[String],
@@ -150,13 +150,13 @@ struct Gathered<'w, W: ExpectedInputs> {
 }
 
 impl<W: ExpectedInputs> Gathered<'_, W> {
-    /// `name=value`, `name=@file` or `name=-`.
+    /// Reads `name=value`, `name=@file` or `name=-`.
     fn argument(&mut self, argument: &str) -> Result<(), Failure> {
         let Some((name, text)) = argument
             .split_once('=')
             .filter(|(name, _)| !name.is_empty())
         else {
-            // The argument may be a secret whose name was forgotten, so it is not repeated.
+            // The argument may be a secret without its name, so the message does not repeat it.
             let flag = W::FLAG;
             return Err(usage!("an {flag} has no `NAME=`"; "write {flag} NAME=VALUE"));
         };
@@ -178,7 +178,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         Ok(())
     }
 
-    /// A JSON object of names and values.
+    /// Reads a JSON object of names and values.
     fn json(&mut self, path: &Path) -> Result<(), Failure> {
         let (what, bytes) = if path == Path::new("-") {
             let what = "the inputs from standard input".to_owned();
@@ -205,7 +205,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         Ok(())
     }
 
-    /// Passes if the input `name` is asked for and has no value yet.
+    /// Checks that the input `name` is expected and has no value yet.
     fn admit(&self, name: &str) -> Result<(), Failure> {
         self.wanted.admit(name)?;
         match self.values.contains_key(name) {
@@ -214,7 +214,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
         }
     }
 
-    /// All values, if none is missing.
+    /// Returns all values, if none is missing.
     fn complete(self) -> Result<BTreeMap<String, W::Value>, Failure> {
         let missing: Vec<(String, String)> = self
             .wanted
@@ -229,7 +229,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
     }
 }
 
-/// The value of an input in a file, or in a column of a table.
+/// Reads the value of an input from a file, or from a column of a table.
 fn from_file<W: ExpectedInputs>(
     wanted: &W,
     name: &str,
@@ -258,7 +258,7 @@ fn from_file<W: ExpectedInputs>(
     }
 }
 
-/// `table.csv` or `table.csv:column`.
+/// Splits `table.csv` or `table.csv:column`.
 fn table_path(path: &str) -> Option<(&str, Option<&str>)> {
     if Path::new(path)
         .extension()
@@ -270,12 +270,12 @@ fn table_path(path: &str) -> Option<(&str, Option<&str>)> {
     Some((&path[..end], Some(&path[end + 1..])))
 }
 
-/// Whether a text is the path of a file, or of one and a column.
+/// Returns whether a text is the path of a file, or of a table with a column.
 fn names_a_file(text: &str) -> bool {
     Path::new(table_path(text).map_or(text, |(path, _)| path)).is_file()
 }
 
-/// What is wrong where a file was meant and its name was read.
+/// Returns the failure for a file name that was given without `@`.
 fn file_without_at(name: &str) -> Failure {
     input!(
         "the text for input {name} is not a value of its type, and there is a file of that name";
@@ -283,7 +283,7 @@ fn file_without_at(name: &str) -> Failure {
     )
 }
 
-/// Names and types in a line.
+/// Lists names and types in one line.
 pub(crate) fn listed(inputs: &[(String, String)]) -> String {
     let texts: Vec<String> = inputs
         .iter()
@@ -339,7 +339,7 @@ impl ExpectedInputs for OfRole<'_> {
             Source::Table(..) => unreachable!("functions of bits take no tables"),
         };
         value.map_err(|error| {
-            // Texts are inputs of such a type, and nothing else says how they are written.
+            // Texts are inputs of such a type, and no other message says how to write them.
             let of_texts = match port.ty.to_string().starts_with("u8[") {
                 true => "a text is the list of its bytes, such as [72,105] for Hi; ",
                 false => "",
@@ -373,7 +373,7 @@ fn read_file(path: &Path, what: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     read_bytes(file, length, what)
 }
 
-/// All of `from`, which is not longer than [`MAX_BYTES`], and probably has this `length`.
+/// Reads all of `from`, at most [`MAX_BYTES`]. The probable length is `length`.
 fn read_bytes(from: impl Read, length: u64, what: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let read = read_wiped(from, length, MAX_BYTES);
     let bytes = read.map_err(|error| Failure::read(what, error))?;
@@ -386,7 +386,7 @@ fn read_bytes(from: impl Read, length: u64, what: &str) -> Result<Zeroizing<Vec<
     Ok(bytes)
 }
 
-/// Bytes that are UTF-8, without the byte order mark that some editors put before them.
+/// Returns bytes as UTF-8, without the byte order mark that some editors put first.
 fn text_of(bytes: Zeroizing<Vec<u8>>, what: &str) -> Result<Zeroizing<String>, Failure> {
     match std::str::from_utf8(&bytes) {
         Ok(text) => {

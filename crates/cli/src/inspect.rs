@@ -1,4 +1,4 @@
-//! `tacit inspect`: what a function takes, gives, costs and rests on.
+//! `tacit inspect`: a function's inputs, results, costs and assumption.
 
 mod graph;
 mod join;
@@ -45,7 +45,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     };
     let compiling = Bar::without_end("compiling", !args.json);
     let found = function::find(name, choice)?;
-    // A join runs over shares alone.
+    // A join runs only over shares.
     let joins = found
         .signature()
         .is_some_and(|of| of.entry().join.is_some());
@@ -83,7 +83,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     output::print(told.as_bytes())
 }
 
-/// What was found, if it is a circuit.
+/// Returns the circuit, if a circuit was found.
 fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
     match found {
         Found::Circuit(found) => Ok(found),
@@ -101,7 +101,7 @@ fn not_a_circuit(function: &Function) -> Failure {
     )
 }
 
-/// Writes `circuit`, which is `found` or was made of it, in Bristol Fashion into a new file.
+/// Writes `circuit`, which is `found` or was made from it, in Bristol Fashion into a new file.
 fn write_circuit(
     circuit: &Circuit,
     found: &FoundCircuit,

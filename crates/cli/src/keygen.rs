@@ -53,7 +53,7 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
     output::print(format!("{fingerprint}\n").as_bytes())
 }
 
-/// Next to the configuration, in a folder that is made if it is not there.
+/// Returns the usual path, next to the configuration. Makes the folder if it does not exist.
 fn usual(config: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = config::folder_of(&config::file(config)?);
     fs::create_dir_all(&folder).map_err(|error| Failure::write(&folder, &error))?;
@@ -64,7 +64,7 @@ fn usual(config: Option<&Path>) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 ///
-/// The file is there already, or cannot be written.
+/// The file exists, or cannot be written.
 pub(crate) fn make(path: &Path) -> Result<Identity, Failure> {
     let identity = Identity::generate().map_err(tacit::Error::from)?;
     identity.save(path).map_err(tacit::Error::from)?;

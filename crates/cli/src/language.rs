@@ -178,7 +178,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// A program cannot be read or written, or with `--check` is not in the format.
+/// A program cannot be read or written, or with `--check` has another format.
 pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     let mut others = Vec::new();
     for path in &args.files {
@@ -210,14 +210,14 @@ pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     }
 }
 
-/// A run of a program, its function, and what its lines cost.
+/// A run of a program, its function, and the costs of its lines.
 pub(crate) struct RunCosts {
     pub(crate) name: String,
     pub(crate) function: Function,
     pub(crate) costs: LineCosts,
 }
 
-/// What the lines of all runs of a program cost.
+/// Returns the costs of the lines of all runs of a program.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
-//! What `-v` tells: steps, times and public values. No secret ever reaches it.
+//! The output of `-v`: steps, times and public values. No secret ever reaches it.
 
 use core::fmt;
 use std::time::Instant;
 
-/// Where the steps of a command are told, if anywhere: standard error.
+/// The log of a command's steps on standard error, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log {
     level: u8,
@@ -11,7 +11,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A log as talkative as `-v` was given often.
+    /// Makes a log whose level is the number of times that `-v` was given.
     pub(crate) fn new(level: u8) -> Self {
         Self {
             level,
@@ -19,12 +19,12 @@ impl Log {
         }
     }
 
-    /// A step, told from `-v` on.
+    /// Writes a step, from `-v` on.
     pub(crate) fn step(&self, what: fmt::Arguments<'_>) {
         self.tell(1, what);
     }
 
-    /// A detail, told from `-vv` on.
+    /// Writes a detail, from `-vv` on.
     pub(crate) fn detail(&self, what: fmt::Arguments<'_>) {
         self.tell(2, what);
     }

@@ -1,5 +1,5 @@
 //! `tacit lsp`: the language in editors, by the Language Server Protocol over standard input and
-//! output. Errors come after each change; costs are counted when they are asked for.
+//! output. The server sends errors after each change, and counts costs on request.
 
 mod document;
 mod position;
@@ -32,7 +32,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 ///
-/// The editor does not keep to the protocol.
+/// The editor violates the protocol.
 pub(crate) fn serve() -> Result<(), Failure> {
     let broken = |error: String| Failure::input(format!("the editor's messages: {error}"));
     let (connection, threads) = Connection::stdio();
@@ -73,20 +73,20 @@ pub(crate) fn serve() -> Result<(), Failure> {
     threads.join().map_err(|error| broken(error.to_string()))
 }
 
-/// The documents that are open, by their paths.
+/// The open documents, by their paths.
 struct Server<'c> {
     connection: &'c Connection,
     documents: HashMap<PathBuf, Document>,
-    /// What the editor calls them.
+    /// The editor's addresses of the documents.
     addresses: HashMap<PathBuf, Uri>,
     texts: Texts,
-    /// What was last told of each file.
+    /// The diagnostics that were last sent for each file.
     told: BTreeMap<PathBuf, Vec<lsp_types::Diagnostic>>,
 }
 
 impl Server<'_> {
-    /// Takes a document as it is now, and tells what is wrong with it and with the others that are
-    /// open in its folder, which may use it.
+    /// Takes a document's present text. Sends the errors of the document and of the other open
+    /// documents in its folder, which may use it.
     fn open(&mut self, uri: Uri, text: String) {
         let path = path_of(&uri);
         self.addresses.insert(path.clone(), uri);
@@ -138,7 +138,7 @@ impl Server<'_> {
         self.told.insert(path, errors.clone());
         let params = PublishDiagnosticsParams::new(uri, errors, None);
         let told = Notification::new(PublishDiagnostics::METHOD.to_owned(), params);
-        // An editor that is gone is noticed where its messages end.
+        // If the editor is gone, the end of its messages shows it.
         let _ = self.connection.sender.send(Message::Notification(told));
     }
 
@@ -212,7 +212,7 @@ impl Server<'_> {
     }
 
     fn definition(&self, document: &Document, place: Position) -> Option<Location> {
-        // The standard library is in no file.
+        // The standard library has no file.
         let (path, range) = document.place(document.declared(place)?)?;
         Some(Location::new(self.address(&path)?, range))
     }

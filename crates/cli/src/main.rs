@@ -1,15 +1,18 @@
 //! The `tacit` command.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
 //! | [`demo`], [`doctor`], [`keygen`], [`pair`], [`inspect`], [`plan`], [`offers`], [`run`], [`matching`], [`outsource`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
-//! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, what goes through their ports, and editors |
-//! | [`function`], [`owners`], [`inputs`], [`party`] | from arguments to what the library takes |
-//! | [`shell`] | and back, to arguments that are printed to be pasted |
-//! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | what people and programs see of a run |
-//! | [`failure`] | every error, what to do about it, and the exit code |
-//! | [`memory`] | whether this process may take what a lot takes |
+//! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, the values of their
+//! ports, and editors |
+//! | [`function`], [`owners`], [`inputs`], [`party`] | the way from arguments to the library's
+//! types |
+//! | [`shell`] | the way back, to commands that can be pasted |
+//! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | the output of a run, for people
+//! and programs |
+//! | [`failure`] | every error, its remedy, and the exit code |
+//! | [`memory`] | the check that this process may use the memory of a lot |
 //! | [`misuse`] | errors about the command line |
 //! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]

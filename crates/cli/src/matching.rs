@@ -1,4 +1,4 @@
-//! `tacit match`: the keys that two parties' tables have in common.
+//! `tacit match`: the keys that the tables of two parties have in common.
 
 mod csv;
 mod table;
@@ -25,14 +25,14 @@ use crate::report::{
 };
 use table::Table;
 
-/// From this many keys on at both, a table with none in common is probably a mistake.
+/// If both tables have at least this many keys and none in common, that is probably a mistake.
 const LARGE_TABLE: u64 = 100;
 
-/// Runs the command. Checks everything of this party's before contacting the peer.
+/// Runs the command. Checks everything on this party's side before contacting the peer.
 ///
 /// # Errors
 ///
-/// Something of this party's, of the peer's or of the network's is not right.
+/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
@@ -90,7 +90,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let matching = Bar::without_end("matching", !args.json);
     let outcome = order.run(&mut session)?;
     drop(matching);
-    // The result is here; a peer that has already left takes nothing from it.
+    // The result is here, so a peer that has already left does not matter.
     if let Err(error) = session.close() {
         log.step(format_args!("{error}"));
     }
@@ -107,7 +107,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     }
 }
 
-/// What is told of a matching.
+/// The output of a matching.
 struct Told<'a> {
     args: &'a MatchArgs,
     table: &'a Table,
@@ -115,16 +115,16 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// The keys in common as they stand in this party's table, if it gets them.
+    /// Returns the keys in common as they stand in this party's table, if this party gets them.
     fn common(&self) -> Option<impl Iterator<Item = &str>> {
         let common = self.outcome.common.as_ref()?;
         Some(common.iter().map(|key| self.table.cell(*key)))
     }
 
-    /// The keys in common, one a line.
+    /// Returns the keys in common, one on each line.
     fn lines(&self) -> Zeroizing<Vec<u8>> {
         let keys = || self.common().into_iter().flatten();
-        // With all quotes, so that it never moves.
+        // The capacity includes all quotes, so that the buffer never moves.
         let most = keys().map(|key| 2 * key.len() + 3).sum();
         let mut lines = Zeroizing::new(Vec::with_capacity(most));
         for key in keys() {
@@ -141,7 +141,7 @@ impl Told<'_> {
         lines
     }
 
-    /// Writes the file that the arguments name.
+    /// Writes the result into the file that the arguments name.
     fn write(&self) -> Result<(), Failure> {
         let Some(path) = self.args.out.as_deref().filter(|_| self.common().is_some()) else {
             return Ok(());

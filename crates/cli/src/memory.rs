@@ -1,5 +1,5 @@
-//! Whether this process may take the memory that a lot of `authenticated` takes: the system would
-//! end it in the midst of a run.
+//! The check that this process may use the memory of a lot of `authenticated`. Without it the
+//! system might end the process during a run.
 
 use tacit::stock::LotPreparation;
 use tacit_serve::memory::{left_of, of_order};
@@ -7,12 +7,12 @@ use tacit_serve::memory::{left_of, of_order};
 use crate::failure::{Failure, usage};
 use crate::report::shown_bytes;
 
-/// Refuses `what`, which makes `lot`, where this process may have `allowed` bytes. `remedy` is what
-/// to do about it.
+/// Refuses `what`, which makes `lot`, if the lot takes more than the `allowed` bytes of this
+/// process. The error carries `remedy`.
 ///
 /// # Errors
 ///
-/// The lot takes more.
+/// The lot takes more memory.
 pub(crate) fn check(
     (what, remedy): (&str, &str),
     lot: &LotPreparation<'_>,

@@ -10,15 +10,15 @@ use tacit::Category;
 use crate::args::Cli;
 use crate::failure;
 
-/// Most commands that are named as having a flag.
+/// The largest number of commands that an error names for a flag.
 const MOST_OWNERS: usize = 4;
 
-/// What is said of arguments that are not right, or asked for: help and versions come this way.
+/// Prints the message for invalid arguments, or the help or version that was asked for.
 pub(crate) fn misused(error: clap::Error) -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let error = with_owners(error, words.iter().map(AsRef::as_ref));
-    // With standard output or error gone there is nobody left to tell.
+    // If standard output or error is closed, nobody can be told.
     let _ = error.print();
     if error.use_stderr() && words.iter().any(|word| word == "--json") {
         let text = error.to_string();
@@ -37,14 +37,14 @@ pub(crate) fn misused(error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Category::Usage as u8))
 }
 
-/// The error about a flag that the command has not, with the commands that have it. How to pass a
-/// flag as a value is left out: no value of `tacit` looks like one.
+/// Adds to the error about a flag that the command lacks the commands that have it. Omits clap's
+/// tip about passing a flag as a value, because no value of `tacit` looks like a flag.
 fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>) -> clap::Error {
     let flag = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag.clone(),
         _ => return error,
     };
-    // With the name of its value, where the command refuses it by itself.
+    // clap adds the name of the value if the command itself refuses the flag.
     let name = flag.trim_start_matches('-').split(' ').next();
     let name = name.unwrap_or_default();
     let root = Cli::command();
@@ -55,7 +55,7 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
             named.push((format!("{path} {word}"), next));
         }
     }
-    // One that the command refuses by itself says what to do instead.
+    // For a flag that the command itself refuses, the error says what to do instead.
     let mut hidden = named
         .iter()
         .flat_map(|(_, command)| command.get_arguments());
@@ -63,7 +63,7 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
         return error;
     }
     error.remove(ContextKind::Suggested);
-    // The commands next to this one that have it, or else all.
+    // The sibling commands that have the flag, or else all commands that have it.
     let above = named.iter().rev().skip(1);
     let mut owners = above.map(|(path, command)| owners(path, command, name));
     let owners = owners.find(|owners| !owners.is_empty());
@@ -75,7 +75,7 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
     error
 }
 
-/// The commands that have flag `name`, of this one and those below it.
+/// Returns the commands that have flag `name`: this one and those below it.
 fn owners(path: &str, command: &Command, name: &str) -> Vec<String> {
     let mut shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let has_it = shown.any(|arg| {

@@ -1,20 +1,20 @@
-//! New files: whole or not at all, and never in the place of one that is there.
+//! New files, written completely or not at all, and never over an existing file.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Who may read a new file.
+/// The users who may read a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
-    /// Whoever the umask lets: nothing in it is secret.
+    /// Everybody whom the umask allows: the file holds no secret.
     All,
-    /// Its owner alone.
+    /// The owner alone.
     Owner,
 }
 
-/// Writes a file that was not there before, whole or not at all.
+/// Writes a new file completely or not at all. Fails if the file exists.
 pub(crate) fn write_new(
     path: &Path,
     #[cfg_attr(

@@ -1,4 +1,4 @@
-//! `tacit offers`: what a service lets this party run and order.
+//! `tacit offers`: the functions and material that a service offers this party.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,14 +18,15 @@ use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::escaped;
 use crate::{cancel, output};
 
-/// Most values of a parameter that are listed; of more the smallest and the largest are told.
+/// The largest number of listed values of a parameter. Of more values only the smallest and the
+/// largest are shown.
 const LISTED: usize = 8;
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// There is no service, or it does not tell.
+/// There is no service, or it does not answer.
 pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?;
@@ -38,7 +39,7 @@ pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Resu
     let mut session = party.meet(cancel::on_signal()?, log)?;
     let offers = Offers::ask(&mut session)?;
     let peer = session.peer().map(|peer| peer.to_string());
-    // The answer is here, whether or not the service takes the farewell.
+    // The answer is here, whether or not the service receives the farewell.
     if let Err(error) = session.close() {
         log.step(format_args!("{error}"));
     }
@@ -50,7 +51,7 @@ pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Resu
         told["ot_extension"] = json!(offers.ot_extension);
         return output::print(pretty(&told).as_bytes());
     }
-    // The service wrote it.
+    // The text comes from the service.
     let lines = text(&offers);
     let lines: Vec<_> = lines.split('\n').map(escaped).collect();
     output::print(lines.join("\n").as_bytes())
@@ -150,7 +151,7 @@ fn order_text(order: &OfferedOrder) -> String {
     text
 }
 
-/// The values of each parameter.
+/// Returns the values of each parameter.
 fn params(choices: &[OfferedChoice]) -> BTreeMap<&str, BTreeSet<u64>> {
     let mut params: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for (name, value) in choices.iter().flat_map(|choice| &choice.params) {

@@ -1,4 +1,4 @@
-//! What a command writes.
+//! Writes a command's output.
 
 use std::io::{self, Write as _};
 
@@ -12,12 +12,12 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
         .map_err(Failure::from_output)
 }
 
-/// Tells on standard error, whose reader may be gone.
+/// Writes to standard error, whose reader may be gone.
 pub(crate) fn tell(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// A number of things, one or many.
+/// Returns a count with the singular or plural of `thing`.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

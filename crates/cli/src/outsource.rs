@@ -1,7 +1,7 @@
-//! `tacit outsource`: one of three parties.
+//! `tacit outsource`: the run of one of three parties.
 //!
-//! The generator listens for both others, the cloud connects to it and listens for the evaluator,
-//! and the evaluator, which may be behind a router, connects to both.
+//! The generator listens for the other two parties. The cloud connects to it and listens for the
+//! evaluator. The evaluator, which may be behind a router, connects to both.
 
 mod meeting;
 
@@ -35,14 +35,14 @@ use crate::{cancel, function, party, shell, stock};
 use function::scheme;
 use meeting::Meeting;
 
-/// Circuits unless told otherwise: those of the published experiments, some 2^-82.
+/// The default number of circuits, from the published experiments: about 2^-82.
 pub(crate) const COPIES: u32 = 256;
 
-/// Runs the command. Checks everything of this party's before contacting another party.
+/// Runs the command. Checks everything on this party's side before contacting another party.
 ///
 /// # Errors
 ///
-/// Something of this party's, of another's or of the network's is not right.
+/// Something is wrong on this party's side, on another party's, or in the network.
 pub(crate) fn outsource(
     command: &OutsourceCommand,
     config: Option<&Path>,
@@ -93,7 +93,7 @@ pub(crate) fn outsource(
     if !each.runs.json {
         eprint!("{}", setting.text());
     }
-    // The evaluator's part has nothing to do with gates, and its memory is to stay small.
+    // The evaluator handles no gates, and its memory must stay small.
     let gates = match given.role {
         OutsourcedRole::Evaluator => 0,
         _ => function
@@ -109,7 +109,7 @@ pub(crate) fn outsource(
     }
     let outcomes = runs(&mut sessions, (given, runnable.typed(), gates), log, job)?;
     for session in sessions {
-        // The results are here; a peer that has already left takes nothing from them.
+        // The results are here, so a peer that has already left does not matter.
         if let Err(error) = session.close() {
             log.step(format_args!("{error}"));
         }
@@ -117,7 +117,7 @@ pub(crate) fn outsource(
     tell(given, &runnable, &setting, &outcomes)
 }
 
-/// `job` with what the arguments and the configuration say of it.
+/// Adds the settings of the arguments and the configuration to `job`.
 fn told<'f>(
     mut job: OutsourcedJob<'f>,
     given: &Given<'_>,
@@ -142,7 +142,8 @@ fn told<'f>(
     job.time_limit(given.each.runs.time_limit.or(config.timeouts.run))
 }
 
-/// Runs as often as asked, of `gates` AND gates each, or until another party wants no more.
+/// Makes the requested number of runs, of `gates` AND gates each, or stops earlier if another party
+/// wants no more.
 fn runs<'f>(
     [first, second]: &mut [Session; 2],
     (given, typed, gates): (&Given<'_>, Option<&TypedFunction>, u64),
@@ -178,7 +179,7 @@ fn runs<'f>(
     Ok(outcomes)
 }
 
-/// Tells the results of the last run, and the costs of all.
+/// Prints the results of the last run, and the costs of all.
 fn tell(
     given: &Given<'_>,
     runnable: &Runnable,
@@ -216,13 +217,13 @@ fn tell(
     Ok(())
 }
 
-/// The parameters of `copies` circuits and `bits` bits of the checks of inputs; one circuit is for
-/// parties that follow the protocol. `allow` is the option that allows less than 40 bits of
-/// statistical security, and whether it was given.
+/// Returns the parameters for `copies` circuits and `bits` bits of the checks of inputs. One
+/// circuit is for parties that follow the protocol. `allow` is the option that permits less than 40
+/// bits of statistical security, and whether it was given.
 ///
 /// # Errors
 ///
-/// What is wrong with the number of circuits.
+/// The number of circuits is invalid or gives too few bits.
 pub(crate) fn parameters(
     copies: u32,
     bits: u8,
@@ -251,7 +252,8 @@ pub(crate) fn parameters(
     }
 }
 
-/// The bits of statistical security of parameters, rounded down: what is promised holds.
+/// Returns the bits of statistical security of the parameters, rounded down so that the promise
+/// holds.
 fn security_bits_of(parameters: &OutsourcedParameters, function: Option<&Function>) -> Option<u8> {
     let bound = parameters.bound(function);
     let bits = bound.map(|bound| bound.total_bits() as u8);
@@ -284,7 +286,7 @@ fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
     parameters.map_err(|what| Failure::usage(format!("--copies {copies}: {what}")))
 }
 
-/// Whose inputs this party gives, and where they are; the cloud has none.
+/// Returns the role whose inputs this party gives, and their place. The cloud has none.
 fn reading<'g>(given: &Given<'g>) -> Option<(Role, Reading<'g>)> {
     let inputs = given.inputs?;
     let role = match given.role {
@@ -294,7 +296,7 @@ fn reading<'g>(given: &Given<'g>) -> Option<(Role, Reading<'g>)> {
     Some((role, inputs.reading()))
 }
 
-/// Where a server keeps values, and whose a chain is that it begins.
+/// A server's stocks, and the owners of the chain if the run starts one.
 struct Chain {
     stocks: Stocks,
     name: String,
@@ -302,7 +304,7 @@ struct Chain {
     is_replaced: bool,
 }
 
-/// The chain of the runs, where this party keeps one.
+/// Returns the chain of the runs, if this party keeps one.
 fn chain(
     function: &Function,
     given: &Given<'_>,
@@ -342,14 +344,14 @@ fn chain(
     }
 }
 
-/// What is said of a run, apart from its results.
+/// The description of a run, apart from its results.
 struct Setting<'a> {
     function: &'a Function,
     role: OutsourcedRole,
     parameters: OutsourcedParameters,
     rung: &'static SchemeInfo,
     others: [(OutsourcedRole, Fingerprint); 2],
-    /// What a person is told of who they are.
+    /// The names of the other parties, for people.
     names: [String; 2],
     chain: Option<&'a str>,
 }
@@ -359,7 +361,8 @@ impl Setting<'_> {
         OutsourcedJob::new(self.function, self.parameters).threat_model()
     }
 
-    /// The first line of results that fewer bits protect than a malicious model needs.
+    /// Returns the warning that starts the results if fewer bits protect them than a malicious
+    /// model needs.
     fn warning(&self) -> String {
         let is_weak =
             !self.parameters.is_semi_honest() && !self.parameters.is_secure().unwrap_or_default();
@@ -369,7 +372,7 @@ impl Setting<'_> {
         }
     }
 
-    /// What a person reads before the results.
+    /// Returns the text before the results, for people.
     fn text(&self) -> String {
         let bits = security_bits_of(&self.parameters, Some(self.function));
         let mut text = format!(
@@ -390,7 +393,7 @@ impl Setting<'_> {
         text
     }
 
-    /// The same for a program, with the results and, if wanted, the costs.
+    /// Returns the JSON for a program, with the results and, if wanted, the costs.
     fn json(&self, outcome: &Outcome, costs: Option<&[Cost]>) -> Json {
         let of = (Protocol::Outsourced.name(), self.threat_model());
         let mut object = run_json(of, Some(self.rung), self.function, self.role.name());

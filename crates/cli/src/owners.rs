@@ -10,12 +10,12 @@ use crate::failure::{Failure, usage};
 use crate::function::{FoundCircuit, Origin};
 
 impl FoundCircuit {
-    /// The circuit as a function, with the owners and recipients that were said and, for the
-    /// library, the usual ones.
+    /// Returns the circuit as a function, with the owners and recipients of the arguments and, for
+    /// the library, the defaults.
     ///
     /// # Errors
     ///
-    /// An owner or recipient is missing, or is said of what is not there.
+    /// An owner or recipient is missing, or is given for a port that does not exist.
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
         let circuit = self.component.circuit();
         let owners = said(
@@ -49,7 +49,7 @@ impl FoundCircuit {
         Ok(function.with_parameters(self.parameters))
     }
 
-    /// Checks that everything was said of a circuit file.
+    /// Checks that the arguments describe all ports of a circuit file.
     fn complete(
         &self,
         owners: &BTreeMap<&str, Role>,
@@ -93,7 +93,7 @@ impl FoundCircuit {
     }
 }
 
-/// What was said of each port, checked: `name=word`, with `parse` for the words.
+/// Reads the arguments `name=word` for the ports and checks them; `parse` reads the words.
 fn said<'a, T>(
     pairs: &'a [(String, String)],
     flag: &str,

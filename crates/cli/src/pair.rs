@@ -21,17 +21,17 @@ use crate::log::Log;
 use crate::output;
 use crate::party;
 
-/// The longest time that an invitation may be good.
+/// The longest validity of an invitation.
 const MAX_VALID: Duration = Duration::from_secs(24 * 3600);
 
-/// How often a code may be typed, since a slip is likelier than a man in the middle.
+/// The number of tries to type a code: a typing error is likelier than a man in the middle.
 const TRIES: usize = 3;
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// The other party does not come, or is not who it should be, or tacit.toml cannot be written.
+/// The other party does not come or is not the expected one, or tacit.toml cannot be written.
 pub(crate) fn pair(command: &PairCommand, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     match command {
         PairCommand::Invite(args) => invite(args, config, log),
@@ -50,7 +50,7 @@ struct Own {
 impl Own {
     fn new(name: &str, explicit: Option<&Path>) -> Result<Self, Failure> {
         let file = config::file(explicit)?;
-        // The file that is written need not be there yet.
+        // The file to be written may not exist yet.
         let config = match file.exists() {
             true => Config::load(Some(&file))?,
             false => Config::default(),
@@ -84,7 +84,7 @@ impl Own {
         })
     }
 
-    /// The invitations that were made and used here.
+    /// Returns the invitations that were made and used here.
     fn ledger(&self) -> Result<Ledger, Failure> {
         let folder = config::folder_of(&self.file).join("invitations");
         Ok(Ledger::open(&folder).map_err(tacit::Error::from)?)
@@ -129,11 +129,11 @@ fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Fail
     remember(&own.file, &args.name, &peer)
 }
 
-/// Where the inviting party waits.
+/// The place where the inviting party waits.
 enum Meeting {
-    /// At this listener, with the address to listen at later.
+    /// This listener, with the address to listen at later.
     Here(PairingListener, String),
-    /// At this relay.
+    /// This relay.
     Relay(String),
 }
 
@@ -153,7 +153,7 @@ impl Meeting {
         }
     }
 
-    /// What the invitation says.
+    /// Returns the route and the address for the invitation.
     fn told(&self, args: &InviteArgs) -> Result<(Route, String), Failure> {
         match (self, &args.address) {
             (Self::Relay(relay), _) => Ok((Route::Relay, relay.clone())),
@@ -216,7 +216,7 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
     remember(&own.file, &args.name, &peer)
 }
 
-/// Has the two codes compared by people.
+/// Asks people to compare the two codes.
 fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failure> {
     eprintln!("Speak to {name} now, by telephone or face to face, so that you know the voice.");
     eprintln!("  read this code aloud: {}", met.own_code());
@@ -228,13 +228,13 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) if !cancel.is_cancelled() => continue,
             Err(_) => {
-                // The other party hears that nothing comes of it.
+                // The other party learns that the pairing failed.
                 let _ = met.refuse();
                 let what = "the code was not compared, so nothing was saved";
                 return Err(input!("{what}"; "pair again with a new invitation"));
             }
         };
-        // Enter alone is no code.
+        // An empty line is no code.
         if line.trim().is_empty() {
             continue;
         }
@@ -257,12 +257,12 @@ fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failur
     }
 }
 
-/// Lines of standard input, read where a signal does not have to wait for them.
+/// Reads the lines of standard input on a thread, so that a signal does not have to wait for them.
 fn lines() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::sync_channel(0);
     thread::spawn(move || {
         let mut line = String::new();
-        // Nobody listens any more once the code is there.
+        // The receiver is gone once the code is there.
         while io::stdin()
             .read_line(&mut line)
             .is_ok_and(|count| count > 0)
@@ -279,7 +279,7 @@ fn remember(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The address to listen at later: as it was given, with the port that was taken.
+/// Returns the address to listen at later: the given one, with the port that was taken.
 fn listening(given: &str, taken: SocketAddr) -> String {
     match given.rsplit_once(':') {
         Some((host, _)) => format!("{host}:{}", taken.port()),
@@ -287,7 +287,7 @@ fn listening(given: &str, taken: SocketAddr) -> String {
     }
 }
 
-/// Where another party reaches an address of this machine, if that can be known.
+/// Returns the address at which another party reaches this machine, if it can be known.
 fn reachable(listen: &str, ip: IpAddr) -> Result<String, Failure> {
     if ip.is_unspecified() {
         return Err(usage!(

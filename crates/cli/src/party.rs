@@ -1,4 +1,4 @@
-//! Who this party is, who its peer is, and how they meet.
+//! This party, its peer, and the way they meet.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -19,19 +19,19 @@ use crate::failure::{Failure, usage};
 use crate::log::Log;
 use crate::output::counted;
 
-/// Longest wait for the peer to be there, unless told otherwise.
+/// The default for the longest wait until the peer is there.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a wait for the peer goes on before this party says what may be wrong.
+/// The time of waiting for the peer after which this party prints a hint.
 pub(crate) const HINT_AFTER: Duration = Duration::from_secs(5);
 
-/// How many identities, and how many other refused connections, are told without `-v`.
+/// The number of identities, and of other refused connections, that are printed without `-v`.
 const REFUSALS_TOLD: usize = 5;
 
-/// How long a peer that is refused is waited for, and how long it is given to hear it.
+/// The longest wait for a peer that is to be refused, and the longest time to tell it.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
-/// This end of a connection that is not yet made.
+/// This end of a connection that is not made yet.
 pub(crate) struct Party {
     place: MeetingPlace,
     trust: Trust,
@@ -39,11 +39,11 @@ pub(crate) struct Party {
     ots: Ots,
 }
 
-/// What this party was told of the session's oblivious transfer.
+/// This party's settings for the session's oblivious transfer.
 struct Ots {
     base: Option<BaseOt>,
     extension: Option<OtExtension>,
-    /// The link to the peer, by which a party that connects chooses the extension.
+    /// The link to the peer, by which the connecting party chooses the extension.
     link: Option<Link>,
 }
 
@@ -62,22 +62,22 @@ impl Ots {
     }
 }
 
-/// Where the parties meet.
+/// The place where the parties meet.
 enum MeetingPlace {
     Listen(String),
     Connect(String),
-    /// At the relay, in the room of this name.
+    /// The relay, with the name of the room.
     Relay(String, [u8; 32]),
 }
 
-/// By what they know each other.
+/// The means by which the parties authenticate each other.
 enum Trust {
     Pinned(Box<Identity>, Fingerprint),
     Plain,
 }
 
 impl Party {
-    /// What the arguments and the configuration say together.
+    /// Makes the party from the arguments and the configuration.
     ///
     /// # Errors
     ///
@@ -90,7 +90,8 @@ impl Party {
             _ => match named.and_then(place) {
                 Some(place) => place,
                 None => {
-                    // A name that is mistyped says more than that no address goes with it.
+                    // An error about a mistyped name is more helpful than one about a missing
+                    // address.
                     if let Some(text) = args.peer.as_deref().filter(|_| !plain) {
                         fingerprint("--with", text, config)?;
                     }
@@ -149,13 +150,13 @@ impl Party {
         })
     }
 
-    /// The link to the peer and the OT extension, as far as this party was told of them.
+    /// Returns the link to the peer and the OT extension, as far as they were given.
     pub(crate) fn known_of_ots(&self) -> (Option<Link>, Option<OtExtension>) {
         (self.ots.link, self.ots.extension)
     }
 
-    /// The same party, which works on this many threads: a session with a peer that has several as
-    /// well has side streams.
+    /// Sets the number of threads. If the peer works on several threads too, the session gets side
+    /// streams.
     pub(crate) fn on_threads(self, threads: NonZeroUsize) -> Self {
         Self {
             settings: self.settings.with_threads(threads),
@@ -163,12 +164,12 @@ impl Party {
         }
     }
 
-    /// Whether this party has an address to connect to.
+    /// Returns whether this party connects to an address.
     pub(crate) fn connects(&self) -> bool {
         matches!(self.place, MeetingPlace::Connect(_))
     }
 
-    /// This party's fingerprint and the peer's, where they have some.
+    /// Returns this party's fingerprint and the peer's, if they have any.
     pub(crate) fn fingerprints(&self) -> Option<[Fingerprint; 2]> {
         match &self.trust {
             Trust::Pinned(identity, peer) => Some([identity.fingerprint(), *peer]),
@@ -176,7 +177,7 @@ impl Party {
         }
     }
 
-    /// Tells a peer that is there, or comes soon, that nothing will come of it.
+    /// Tells a peer that is there, or comes soon, that there will be no run.
     pub(crate) fn refuse(&mut self, reason: AbortReason, log: Log) {
         self.settings.connect_timeout = self.settings.connect_timeout.min(REFUSAL_TIME);
         if let Ok(session) = self.meet(CancelHandle::new(), log) {
@@ -188,7 +189,7 @@ impl Party {
     ///
     /// # Errors
     ///
-    /// It does not come, or is another, or speaks another version.
+    /// The peer does not come, is another party, or speaks another version.
     pub(crate) fn meet(&mut self, cancel: CancelHandle, log: Log) -> Result<Session, Failure> {
         self.settings.cancel = cancel;
         let settings = &self.settings;
@@ -223,7 +224,7 @@ impl Party {
                 log.step(format_args!("expecting {peer}"));
                 let hello = Hello {
                     room: *room,
-                    // One of the two, and both say the same.
+                    // Exactly one of the two listens, and both compute the same.
                     listens: identity.fingerprint() < *peer,
                 };
                 let side = match hello.listens {
@@ -251,7 +252,7 @@ impl Party {
     }
 }
 
-/// Where the configuration says that this party meets `peer`.
+/// Returns the place where the configuration says that this party meets `peer`.
 fn place(peer: &config::Peer) -> Option<MeetingPlace> {
     let listen = || peer.listen.clone().map(MeetingPlace::Listen);
     let connect = || peer.address.clone().map(MeetingPlace::Connect);
@@ -260,7 +261,7 @@ fn place(peer: &config::Peer) -> Option<MeetingPlace> {
     relay.or_else(listen).or_else(connect)
 }
 
-/// What may be wrong where the peer does not come.
+/// Returns a hint about the reason why the peer does not come.
 fn hint(place: &MeetingPlace) -> String {
     let has_to = match place {
         MeetingPlace::Listen(_) => {
@@ -289,13 +290,14 @@ pub(crate) fn hint_later(text: String) -> Sender<()> {
     sender
 }
 
-/// Tells of refused connections. Anybody can make them, so few are told, and each identity once.
+/// Reports refused connections. Anybody can cause them, so only a few are printed, and each
+/// identity once.
 pub(crate) struct Refusals {
-    /// Who is waited for; nothing where anybody may come.
+    /// The name of the awaited peer; nothing if any peer may come.
     awaited: Option<String>,
-    /// Those that were told.
+    /// The identities that were printed.
     identities: Vec<Fingerprint>,
-    /// How many were refused for something other than their identity.
+    /// The number of connections refused for a reason other than their identity.
     others: usize,
     count: u64,
     last: String,
@@ -314,7 +316,8 @@ impl Refusals {
         }
     }
 
-    /// How many there were, and the last, for a sentence; nothing where there was none.
+    /// Returns the number of refusals and the last one, for a sentence. Without any it returns
+    /// nothing.
     pub(crate) fn summary(&self) -> String {
         match self.count {
             0 => String::new(),
@@ -326,12 +329,12 @@ impl Refusals {
         }
     }
 
-    /// From now on it is `awaited` that is waited for.
+    /// Sets the name of the awaited peer.
     pub(crate) fn await_only(&mut self, awaited: String) {
         self.awaited = Some(awaited);
     }
 
-    /// Tells of one.
+    /// Reports one refusal.
     pub(crate) fn tell(&mut self, from: SocketAddr, reason: &NetError) {
         self.count += 1;
         self.last = format!("{from}: {reason}");
@@ -353,8 +356,9 @@ impl Refusals {
         }
     }
 
-    /// Which one of its kind it is, from 1 on, if it is told without `-v`. Refusals without an
-    /// identity cost nothing to make, and leave the others their places.
+    /// Returns the number of this refusal among those of its kind, from 1 on, if it is printed
+    /// without `-v`. Refusals without an identity are cheap to cause, so they have a limit of their
+    /// own.
     fn number(&mut self, reason: &NetError) -> Option<usize> {
         let number = match (reason, &self.awaited) {
             (NetError::WrongIdentity { found, .. }, Some(_)) => {
@@ -373,12 +377,11 @@ impl Refusals {
     }
 }
 
-/// A peer's fingerprint, or that of the peer of this name in the configuration, as `option` gives
-/// it.
+/// Reads a fingerprint, or the name of a peer in the configuration, as `option` gives it.
 ///
 /// # Errors
 ///
-/// It is neither.
+/// The text is neither.
 pub(crate) fn fingerprint(
     option: &str,
     text: &str,
@@ -407,12 +410,12 @@ pub(crate) fn fingerprint(
     })
 }
 
-/// This party's identity file: `given`, or the one that the configuration names, or the one next to
-/// the configuration or in the usual place.
+/// Returns the path of this party's identity file: `given`, or the one that the configuration
+/// names, or the one next to the configuration or in the usual place.
 ///
 /// # Errors
 ///
-/// There is none.
+/// There is no such file.
 pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<PathBuf, Failure> {
     if let Some(path) = given.or(config.identity.as_ref()) {
         return Ok(path.clone());
@@ -435,7 +438,7 @@ fn no_identity(looked: &mut dyn Iterator<Item = PathBuf>) -> Failure {
     )
 }
 
-/// Where an identity lies unless told otherwise.
+/// Returns the default path of an identity.
 pub(crate) fn default_path(folder: &Path) -> PathBuf {
     folder.join("identity.key")
 }
@@ -446,7 +449,7 @@ mod tests {
 
     use super::*;
 
-    /// Whoever makes a key for each connection fills neither the terminal nor the memory.
+    /// A peer that makes a key for each connection fills neither the terminal nor the memory.
     #[test]
     fn few_refusals_are_told_and_of_an_identity_one() {
         let from = SocketAddr::from(([127, 0, 0, 1], 7000));
@@ -460,7 +463,7 @@ mod tests {
         };
         let told = [0, 0, 1].map(|identity| refusals.number(&of_identity(identity)));
         assert_eq!(told, [Some(1), None, Some(2)]);
-        // Those that show no identity leave the others their places.
+        // Refusals without an identity leave the others their places.
         let others = (1..=100).filter_map(|_| refusals.number(&noise));
         assert_eq!(others.max(), Some(REFUSALS_TOLD));
         let told = (2..100).filter_map(|identity| refusals.number(&of_identity(identity)));

@@ -1,4 +1,4 @@
-//! `tacit plan`: by which protocol and scheme a function costs least over a link, and why.
+//! `tacit plan`: the protocol and scheme with the least cost of a function over a link, and why.
 
 mod commands;
 mod text;
@@ -28,7 +28,7 @@ use commands::Commands;
 ///
 /// # Errors
 ///
-/// The function cannot be found, the link is not known, or no protocol does what is asked for.
+/// The function cannot be found, the link is not known, or no protocol meets the request.
 pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let link = link(args, &config)?;
@@ -76,7 +76,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
     }
 }
 
-/// A program as `gmw` runs it, if that form is within the limits.
+/// Returns a program in the form in which `gmw` runs it, if that form is within the limits.
 fn shallow(program: &CheckedProgram, log: Log) -> Option<Function> {
     let compiled = program.compile(true);
     let told = compiled.inspect_err(|failure| {
@@ -88,26 +88,26 @@ fn shallow(program: &CheckedProgram, log: Log) -> Option<Function> {
 /// The output of a plan.
 struct Told<'a> {
     args: &'a PlanArgs,
-    /// This party's, if something says it: its commands name the peer and the stock.
+    /// This party's role, if it is known. This party's commands then name the peer and the stock.
     role: Option<Role>,
     /// The files that inputs are read from, by input.
     files: &'a BTreeMap<String, String>,
     link: Link,
-    /// What this machine adds to a round trip.
+    /// The milliseconds that this machine adds to a round trip.
     overhead_ms: f64,
-    /// How OTs are made, where it is said.
+    /// The OT extension, if one is given.
     ot_extension: Option<OtExtension>,
-    /// Whether a stock was looked at.
+    /// Whether the plan looked at a stock.
     looked: bool,
     plan: &'a Plan,
 }
 
-/// What is to be planned.
+/// The function to plan for.
 struct Subject {
     function: Function,
-    /// A program as `gmw` runs it.
+    /// The program in the form in which `gmw` runs it.
     shallow: Option<CheckedProgram>,
-    /// This party's role, if it is said.
+    /// This party's role, if it is known.
     role: Option<Role>,
     /// The files that inputs are read from, by input. A run draws random bits itself.
     files: BTreeMap<String, String>,
@@ -131,7 +131,7 @@ impl Subject {
     }
 }
 
-/// A file for each input that people give.
+/// Returns a file name for each input that people give.
 fn files(runnable: &Runnable) -> BTreeMap<String, String> {
     let file = |name: &str, ending: &str| (name.to_owned(), format!("{name}.{ending}"));
     match runnable {
@@ -150,7 +150,7 @@ fn files(runnable: &Runnable) -> BTreeMap<String, String> {
     }
 }
 
-/// The link that was given, or that of the peer.
+/// Returns the given link, or that of the peer.
 fn link(args: &PlanArgs, config: &Config) -> Result<Link, Failure> {
     let of_peer = || config.peers.get(args.peer.as_ref()?)?.link;
     args.link.or_else(of_peer).ok_or_else(|| {
@@ -162,7 +162,7 @@ fn link(args: &PlanArgs, config: &Config) -> Result<Link, Failure> {
     })
 }
 
-/// What is in stock with the peer, if it is to be looked at.
+/// Returns the stock with the peer, if the plan takes it into account.
 fn in_stock(
     args: &PlanArgs,
     role: Option<Role>,
@@ -232,7 +232,7 @@ impl Told<'_> {
         })
     }
 
-    /// Both roles, this party's first.
+    /// Returns both roles, this party's first.
     fn roles(&self) -> [Role; 2] {
         let first = self.role.unwrap_or(Role::Garbler);
         [first, first.other()]
@@ -243,7 +243,7 @@ fn ms(time: Duration) -> f64 {
     1e3 * time.as_secs_f64()
 }
 
-/// What `gmw` and `direct` take over a link, for a program.
+/// Returns the cost of `gmw` and `direct` over a link as JSON.
 fn over_link(times: &OverLink) -> Json {
     json!({
         "one_way_delay_us": times.link.one_way_delay().as_micros() as u64,
@@ -253,7 +253,7 @@ fn over_link(times: &OverLink) -> Json {
     })
 }
 
-/// One alternative for a program.
+/// Returns one alternative as JSON.
 fn alternative(one: &Alternative) -> Json {
     let (times, traffic, offline) = (&one.times, &one.traffic, &one.offline);
     let needs = one

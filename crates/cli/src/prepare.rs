@@ -1,4 +1,4 @@
-//! `tacit prepare`: one party of a preparation, which meets its peer again when the connection
+//! `tacit prepare`: one party's side of a preparation. It meets its peer again when the connection
 //! breaks.
 
 mod batch;
@@ -34,7 +34,7 @@ use batch::BatchOrder;
 use crosses::CrossOrder;
 use lots::LotOrder;
 
-/// The first pause before the parties meet again; each is twice as long as the one before.
+/// The first pause before the parties meet again. Each further pause is twice as long as the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 ///
-/// Something of this party's, of the peer's or of the network's is not right.
+/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?.on_threads(args.threads);
@@ -64,7 +64,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         PrepareFor::Gmw => Box::new(CrossOrder::new(args, &config)?),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
-        // The other party may be there, and would wait for nothing.
+        // The other party may be there and would wait in vain.
         party.refuse(AbortReason::NoRoom, log);
         return Err(failure);
     }
@@ -84,7 +84,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         });
         match attempt {
             Ok(told) => break told,
-            // A peer that never came is not there; one that was comes back.
+            // A peer that was never met is not waited for again; one that was met comes back.
             Err(failure) if met && retries > 0 && failure.is_transient() => {
                 retries -= 1;
                 eprintln!("{failure}; meeting again, and {}", order.resumption());
@@ -100,7 +100,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     }
 }
 
-/// The failure, with what this party orders where the parties may order different things.
+/// Adds this party's order to the failure if the parties may have ordered different things.
 fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failure {
     let ours = order.described();
     match failure {
@@ -122,23 +122,23 @@ fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failur
     }
 }
 
-/// What is to be prepared.
+/// The material to be prepared.
 trait Order {
     /// Refuses an order that fits into no stock of at most `limit` bytes.
     fn check_room(&self, limit: u64) -> Result<(), Failure>;
 
-    /// What it is, to be compared with the other party's.
+    /// Describes the order, for comparison with the other party's.
     fn described(&self) -> String;
 
-    /// How it goes on when the parties meet again.
+    /// Says how the preparation continues when the parties meet again.
     fn resumption(&self) -> &'static str;
 
-    /// What it takes, said before the parties meet.
+    /// Says before the parties meet what the preparation costs.
     fn announcement(&self) -> Option<String> {
         None
     }
 
-    /// Prepares over one session, of a command that has `begun` then.
+    /// Prepares over one session. `begun` is the start of the command.
     fn once(
         &self,
         args: &PrepareArgs,
@@ -154,7 +154,8 @@ struct Told {
     json: Json,
 }
 
-/// Waits for `pause`, or until a signal comes; who meets next then says that it was cancelled.
+/// Waits for `pause`, or until a signal comes. After a signal, the next meeting reports the
+/// cancellation.
 fn rest(pause: Duration, cancel: &CancelHandle) {
     const SLICE: Duration = Duration::from_millis(50);
     let end = Instant::now() + pause;
@@ -163,7 +164,7 @@ fn rest(pause: Duration, cancel: &CancelHandle) {
     }
 }
 
-/// The components that the arguments ask for.
+/// The components that the arguments order.
 struct ComponentOrder {
     role: Role,
     rung: &'static SchemeInfo,
@@ -269,24 +270,25 @@ impl Order for ComponentOrder {
     }
 }
 
-/// Runs of a function, one or many.
+/// Returns "run of" or "runs of" with the number and the function.
 fn runs_of(runs: u64, function: &Function) -> String {
     let runs = counted(usize::try_from(runs).unwrap_or(usize::MAX), "run");
     format!("{runs} of {}", function.name())
 }
 
-/// Both have everything; a peer that has already left takes nothing from it.
+/// Closes the session. Both parties have everything, so a peer that has already left does not
+/// matter.
 fn leave(session: Session) {
     let _ = session.close();
 }
 
-/// This party's role in the runs that are prepared for.
+/// Returns this party's role in the runs to be prepared for.
 fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
     let signature = runnable.and_then(Runnable::signature);
     run::role(&args.who, args.meet.peer.as_deref(), signature, config)
 }
 
-/// Refuses `bytes` of tables, which the evaluator keeps, where they are more than a stock takes.
+/// Refuses `bytes` of tables, which the evaluator stores, if they exceed a stock's limit.
 fn check_room(role: Role, bytes: u64, limit: u64) -> Result<(), Failure> {
     if role == Role::Evaluator && bytes > limit {
         return Err(usage!(
@@ -298,7 +300,7 @@ fn check_room(role: Role, bytes: u64, limit: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A component of the library or of a circuit file, and how many of it.
+/// Returns a component of the library or of a circuit file, and the number of its instances.
 fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     let choice = FunctionArgs {
         params: wanted.params.clone(),
@@ -307,7 +309,7 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     let name = &wanted.name;
     match function::find(name, &choice)? {
         Found::Circuit(found) => {
-            // Of several sizes each has its own name in what is listed.
+            // Each of several sizes gets a name of its own in lists.
             let params = wanted
                 .params
                 .iter()
@@ -329,7 +331,7 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     }
 }
 
-/// What programs are told of each kind.
+/// Returns each kind of material as JSON.
 fn kinds_json(prepared: &Prepared) -> Json {
     let kinds = prepared.kinds.iter().map(|kind| {
         json!({
@@ -342,7 +344,7 @@ fn kinds_json(prepared: &Prepared) -> Json {
     kinds.collect()
 }
 
-/// Each kind in a row.
+/// Returns a table with a row for each kind.
 fn table(prepared: &Prepared) -> String {
     let mut text = format!(
         "{:>10} {:>10} {:>10}  component\n",
@@ -370,15 +372,15 @@ fn text(prepared: &Prepared) -> String {
     table(prepared) + &format!("{ands} AND gates{ots}")
 }
 
-/// What a preparation took.
+/// The cost of a preparation.
 struct Took<'a> {
     prepared: &'a Prepared,
-    /// With waiting.
+    /// The time, including waits.
     wall: Duration,
 }
 
 impl Took<'_> {
-    /// `json` with what programs are told of every preparation.
+    /// Adds to `json` the fields of every preparation.
     fn json(&self, mut json: Json) -> Json {
         let (traffic, ots) = (&self.prepared.traffic, self.prepared.ot_extension);
         json["version"] = json!(JSON_VERSION);

@@ -1,4 +1,4 @@
-//! A program of the language, read from a file, and what is told of its errors.
+//! A program of the language, read from a file, and the report of its errors.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -16,13 +16,13 @@ use crate::failure::{Failure, input, usage};
 use crate::output::{counted, tell};
 use crate::terminal::shown;
 
-/// Whether a name is that of a program.
+/// Returns whether a path is that of a program.
 pub(crate) fn is_program(path: &Path) -> bool {
     path.extension()
         .is_some_and(|ending| ending.eq_ignore_ascii_case("tacit"))
 }
 
-/// A program and where its files are.
+/// A program and the place of its files.
 pub(crate) struct Program {
     pub(crate) loaded: Loaded,
     folder: ProgramFolder,
@@ -51,16 +51,16 @@ impl Program {
         Ok(Self { loaded, folder })
     }
 
-    /// Where its circuit files are.
+    /// Returns the folder of its circuit files.
     pub(crate) fn folder(&self) -> &dyn CircuitFiles {
         &self.folder
     }
 
-    /// The ports of the run of this name, or of `main`.
+    /// Returns the ports of the run of this name, or of `main`.
     ///
     /// # Errors
     ///
-    /// The program is wrong, which is told with the places, or has no such run.
+    /// The program is wrong, which the failure reports with the places, or it has no such run.
     pub(crate) fn signature(
         &self,
         given: &[(String, String)],
@@ -69,7 +69,7 @@ impl Program {
         self.warned(Signature::new(&self.loaded, &params(given)?, entry))
     }
 
-    /// The same, of the program with what its `debug` shows.
+    /// Returns the same ports, with the values that `debug` statements show.
     ///
     /// # Errors
     ///
@@ -82,12 +82,12 @@ impl Program {
         self.warned(Signature::debugged(&self.loaded, &params(given)?, entry))
     }
 
-    /// The same run, with the sizes of the tables that it joins in place of the greatest ones where
-    /// no param says others.
+    /// Returns the same run with the sizes of the tables that it joins. Without a param, a size is
+    /// the greatest one.
     ///
     /// # Errors
     ///
-    /// The program is wrong for these sizes, or another value depends on them.
+    /// The program is wrong for these sizes, or another value depends on the sizes.
     pub(crate) fn of_tables(
         &self,
         signature: Signature,
@@ -127,11 +127,11 @@ impl Program {
         Ok(signature)
     }
 
-    /// What binds a chain to the program.
+    /// Returns the digest that binds a chain to the program.
     ///
     /// # Errors
     ///
-    /// The program is wrong, which is told with the places, or keeps nothing.
+    /// The program is wrong, which the failure reports with the places, or it keeps no values.
     pub(crate) fn chain_digest(&self, given: &[(String, String)]) -> Result<Digest, Failure> {
         let program = self.loaded.program(&params(given)?);
         let digest = program
@@ -142,7 +142,7 @@ impl Program {
             .ok_or_else(|| Failure::input("the program has no state, so that no chain can be its"))
     }
 
-    /// An error of the program, told with its places.
+    /// Converts an error of the program to a failure that shows its places.
     pub(crate) fn failure(&self, error: BorderError) -> Failure {
         match error {
             BorderError::Program(errors) => {
@@ -171,7 +171,7 @@ pub(crate) fn params(given: &[(String, String)]) -> Result<ParamValues, Failure>
     Ok(params)
 }
 
-/// Errors as text for standard error.
+/// Returns errors as text for standard error.
 pub(crate) fn rendered(errors: &[Diagnostic], map: &SourceMap) -> String {
     let colour = std::io::stderr().is_terminal();
     let texts: Vec<String> = errors
@@ -208,7 +208,7 @@ pub(crate) fn wrong<const N: usize>(
     input!("{what}"; "{remedy}").with_fields(fields.collect())
 }
 
-/// What is wrong where there is no program text to show.
+/// Returns the failure for an error without a program text to show.
 pub(crate) fn plain_failure(error: BorderError) -> Failure {
     match error {
         BorderError::Value(error) => {

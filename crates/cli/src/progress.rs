@@ -1,20 +1,20 @@
-//! Shows the progress of a run on a terminal, and nothing in a pipe.
+//! Shows the progress of a run on a terminal. Shows nothing in a pipe.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tacit::Progress;
 
-/// AND gates from which on a bar is worth its flicker.
+/// The number of AND gates from which on a bar is shown; shorter runs would only make it flicker.
 const WORTH_SHOWING_ANDS: u64 = 100_000;
-/// How long a compilation takes until it is worth a bar.
+/// The time after which a compilation gets a bar.
 const COMPILING_SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// A bar on standard error, hidden where that is no terminal.
+/// A bar on standard error, hidden if standard error is no terminal.
 pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar for a run of this many AND gates.
+    /// Returns a bar for a run of this many AND gates.
     pub(crate) fn new(what: &str, ands: u64, wanted: bool) -> Self {
         let target = if wanted && ands >= WORTH_SHOWING_ANDS {
             ProgressDrawTarget::stderr()
@@ -22,7 +22,7 @@ impl Bar {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(ands), target);
-        // The template is a constant, so that it parses or a test says that it does not.
+        // The template is a constant, and a test shows that it parses.
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
@@ -30,7 +30,8 @@ impl Bar {
         Self(bar)
     }
 
-    /// What takes a time that nobody knows ahead; not shown before half a second.
+    /// Returns a spinner for a step of unknown length. It is not shown during the first half
+    /// second.
     pub(crate) fn without_end(what: &'static str, wanted: bool) -> Self {
         let target = match wanted {
             true => ProgressDrawTarget::stderr(),
@@ -44,20 +45,20 @@ impl Bar {
         Self(bar)
     }
 
-    /// A bar for a compilation; not shown before a second.
+    /// Returns a bar for a compilation. It is not shown during the first second.
     pub(crate) fn compiling(wanted: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(COMPILING) {
             bar.set_style(style);
         }
         if !wanted {
-            // It never shows: there is nothing to measure the second by.
+            // `show_compiled` never shows a finished bar.
             bar.finish();
         }
         Self(bar)
     }
 
-    /// Shows how far a compilation is.
+    /// Shows the progress of a compilation.
     pub(crate) fn show_compiled(&self, progress: tacit_language::lower::Progress) {
         if self.0.is_finished() || self.0.elapsed() < COMPILING_SHOWN_AFTER {
             return;
@@ -69,7 +70,7 @@ impl Bar {
         self.0.set_position(progress.done);
     }
 
-    /// Shows how far the run is.
+    /// Shows the progress of the run.
     pub(crate) fn show(&self, progress: Progress) {
         if progress.total_ands > 0 {
             self.0.set_length(progress.total_ands);

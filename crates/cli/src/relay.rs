@@ -15,7 +15,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 ///
-/// An address cannot be listened at.
+/// An address cannot be opened for listening.
 pub(crate) fn relay(args: &RelayArgs) -> Result<(), Failure> {
     let limits = RelayLimits {
         rooms: args.rooms.into(),

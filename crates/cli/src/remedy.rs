@@ -1,10 +1,11 @@
-//! What a user can do about an error of the library, by the flags and subcommands of the command.
+//! The remedies for the library's errors, in terms of the command's flags and subcommands.
 
 use std::borrow::Cow;
 
 use tacit::advice::{Advice, Remedy, Setting, listed};
 
-/// The advice in the words of the command. A command in it is for `peer`, if that is known.
+/// Returns the advice in the words of the command. A command in it is for `peer`, if the peer is
+/// known.
 pub(crate) fn told(advice: &Advice, peer: Option<&str>) -> String {
     let peer = peer.unwrap_or("PEER");
     let mut text = advice.in_words(|remedy| named(remedy, peer).into_owned());

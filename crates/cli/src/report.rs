@@ -1,7 +1,7 @@
 //! The output of a run, as text and as JSON.
 //!
-//! JSON is one object with a version; its fields keep their meaning while the version stays, and
-//! new ones may come.
+//! JSON is one object with a version. As long as the version stays, fields keep their meaning; new
+//! fields may be added.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,29 +19,29 @@ use tacit_language::TypedFunction;
 /// The version of every JSON object that the command prints.
 pub(crate) const JSON_VERSION: u32 = 1;
 
-/// The connection without TLS, wherever a fingerprint would stand.
+/// The text in place of the fingerprint for a connection without TLS.
 pub(crate) const UNAUTHENTICATED: &str = "anybody (plain loopback, not authenticated)";
 
-/// What is said of a run, apart from its results.
+/// The description of a run, apart from its results.
 pub(crate) struct Setting<'a> {
     pub(crate) function: &'a Function,
-    /// The program that it is of, if it is of one.
+    /// The program that the function comes from, if any.
     pub(crate) typed: Option<&'a TypedFunction>,
     pub(crate) role: Role,
     pub(crate) protocol: Protocol,
-    /// Bits of statistical security, where the protocol has some.
+    /// The bits of statistical security, if the protocol has some.
     pub(crate) security_bits: Option<u8>,
-    /// Whether tries are counted that the peer does not finish, so that s is of all runs together.
+    /// Whether unfinished tries of the peer are counted, so that s holds for all runs together.
     pub(crate) counts_tries: bool,
     pub(crate) rung: &'static SchemeInfo,
-    /// The peer's fingerprint, or nothing where the connection is not authenticated.
+    /// The peer's fingerprint, or nothing if the connection is not authenticated.
     pub(crate) peer: Option<String>,
-    /// What `tacit.toml` calls the peer, where it was named so.
+    /// The peer's name in `tacit.toml`, if the arguments gave it.
     pub(crate) peer_name: Option<&'a str>,
 }
 
 impl Setting<'_> {
-    /// What a person reads before the results.
+    /// Returns the text before the results, for people.
     pub(crate) fn text(&self) -> String {
         let peer = match (self.peer_name, &self.peer) {
             (Some(name), Some(peer)) => format!("{name}, {peer}"),
@@ -64,12 +64,12 @@ impl Setting<'_> {
         )
     }
 
-    /// The scheme, where the protocol garbles.
+    /// Returns the scheme, if the protocol garbles.
     fn rung(&self) -> Option<&'static SchemeInfo> {
         self.protocol.is_garbled().then_some(self.rung)
     }
 
-    /// Over what s holds.
+    /// Returns the scope in which s holds.
     fn scope(&self) -> &'static str {
         match self.counts_tries {
             true => "of all runs with this peer together",
@@ -86,7 +86,7 @@ impl Setting<'_> {
         format!("meaning   {}\nparty     {party}\n", typed.meaning())
     }
 
-    /// The same for a program, with the results and, if wanted, the costs.
+    /// Returns the JSON for a program, with the results and, if wanted, the costs.
     pub(crate) fn json(&self, outputs: Json, costs: Option<&[Cost]>) -> Json {
         let of = (self.protocol.name(), self.protocol.threat_model());
         let mut object = run_json(of, self.rung(), self.function, self.role.name());
@@ -109,7 +109,7 @@ impl Setting<'_> {
     }
 }
 
-/// The scheme, if there is one, and the function of a run, for a person.
+/// Returns the scheme, if there is one, and the function of a run, for a person.
 pub(crate) fn what_runs(rung: Option<&SchemeInfo>, function: &Function) -> String {
     let scheme = rung.map(|rung| {
         let (assumption, bits) = (rung.assumption, rung.security_bits);
@@ -126,8 +126,8 @@ pub(crate) fn what_runs(rung: Option<&SchemeInfo>, function: &Function) -> Strin
     )
 }
 
-/// What JSON says of every run: the protocol, the threat model, the scheme or null, the function,
-/// the role.
+/// Returns the JSON fields of every run: the protocol, the threat model, the scheme or null, the
+/// function, the role.
 pub(crate) fn run_json(
     (protocol, model): (&str, ThreatModel),
     rung: Option<&SchemeInfo>,
@@ -149,12 +149,13 @@ pub(crate) fn run_json(
     })
 }
 
-/// The first line of results that fewer bits protect than a malicious model needs.
+/// Returns the warning that starts the results if fewer bits protect them than a malicious model
+/// needs.
 pub(crate) fn insecure(bits: &str) -> String {
     format!("insecure, for measurements: {bits} of statistical security\n")
 }
 
-/// A number of bits.
+/// Returns a number of bits as text.
 pub(crate) fn bits_text(bits: u8) -> String {
     match bits {
         1 => "1 bit".to_owned(),
@@ -162,7 +163,7 @@ pub(crate) fn bits_text(bits: u8) -> String {
     }
 }
 
-/// A threat model, with s where there is one, for a person.
+/// Returns a threat model as text, with s if there is one.
 pub(crate) fn security(threat_model: ThreatModel, security_bits: Option<u8>) -> String {
     match security_bits {
         None => format!("secure against {threat_model} parties"),
@@ -176,7 +177,7 @@ pub(crate) fn security(threat_model: ThreatModel, security_bits: Option<u8>) -> 
     }
 }
 
-/// Results for a program.
+/// Returns results as JSON.
 pub(crate) fn outputs_json(outputs: &BTreeMap<String, Value>) -> Json {
     let fields = outputs
         .iter()
@@ -184,10 +185,10 @@ pub(crate) fn outputs_json(outputs: &BTreeMap<String, Value>) -> Json {
     Json::Object(fields.collect::<Map<_, _>>())
 }
 
-/// Results for a person, one a line.
+/// Returns results as text, one per line.
 pub(crate) fn outputs_text(function: &Function, outputs: &BTreeMap<String, Value>) -> String {
     let mut text = String::new();
-    // In the order of the function's ports, which means more to people than the alphabet.
+    // The order of the function's ports tells people more than the alphabet.
     for output in function.outputs() {
         if let Some(value) = outputs.get(&output.port.name) {
             let _ = writeln!(text, "{} = {}", output.port.name, value.to_text());
@@ -196,7 +197,7 @@ pub(crate) fn outputs_text(function: &Function, outputs: &BTreeMap<String, Value
     text
 }
 
-/// The costs of runs for a program.
+/// Returns the costs of runs as JSON.
 pub(crate) fn costs_json(costs: &[Cost]) -> Json {
     json!({
         "runs": costs.iter().map(cost_json).collect::<Vec<_>>(),
@@ -204,7 +205,7 @@ pub(crate) fn costs_json(costs: &[Cost]) -> Json {
     })
 }
 
-/// The cost of one run for a program.
+/// Returns the cost of one run as JSON.
 pub(crate) fn cost_json(cost: &Cost) -> Json {
     json!({
         "and_gates": cost.and_gates,
@@ -237,7 +238,8 @@ pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The costs of repeated runs for a person: each of the first, then the spread of all.
+/// Returns the costs of repeated runs as text: the parts of the first run, then the spread of all
+/// runs.
 pub(crate) fn costs_text(costs: &[Cost]) -> String {
     let Some(first) = costs.first() else {
         return String::new();
@@ -258,7 +260,7 @@ pub(crate) fn costs_text(costs: &[Cost]) -> String {
     text
 }
 
-/// The fastest, median and slowest of `times`, of which there is one at least.
+/// Returns the fastest, median and slowest of `times`, of which there is at least one.
 fn spread(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -270,7 +272,7 @@ fn spread(mut times: Vec<Duration>) -> String {
     )
 }
 
-/// Wall time of the online stage of a run from the stock.
+/// Returns the wall time of the online stage of a run from the stock.
 fn online_wall(cost: &Cost) -> Option<Duration> {
     let phases = &cost.phases;
     let prepared = phases.iter().any(|one| one.phase == Phase::Preparation);
@@ -278,7 +280,7 @@ fn online_wall(cost: &Cost) -> Option<Duration> {
     online.filter(|_| prepared).map(|one| one.wall)
 }
 
-/// Bytes for a person, to three figures with the unit that suits them.
+/// Returns bytes as text, to three figures with a suitable unit.
 pub(crate) fn shown_bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
@@ -292,7 +294,7 @@ pub(crate) fn shown_bytes(bytes: u64) -> String {
     format!("{number:.places$} {}", UNITS[unit])
 }
 
-/// Wall time of a run without the setup that only a session's first has.
+/// Returns the wall time of a run without the setup, which only the first run of a session has.
 fn run_wall(cost: &Cost) -> Duration {
     let phases = cost
         .phases
@@ -301,8 +303,8 @@ fn run_wall(cost: &Cost) -> Duration {
     phases.map(|phase| phase.wall).sum()
 }
 
-/// JSON as text with a line's end: with indents at a terminal, and else in one line, so that
-/// objects that are added to a file are one a line.
+/// Returns JSON as text with a line break at the end. It is indented on a terminal and otherwise
+/// one line, so that a file with appended objects has one on each line.
 pub(crate) fn pretty(json: &Json) -> String {
     match std::io::stdout().is_terminal() {
         true => format!("{json:#}\n"),

@@ -21,11 +21,11 @@ use crate::{cancel, function};
 use given::GivenInputs;
 use two::TwoPartyRun;
 
-/// Runs the command. Checks everything of this party's before contacting the peer.
+/// Runs the command. Checks everything on this party's side before contacting the peer.
 ///
 /// # Errors
 ///
-/// Something of this party's, of the peer's or of the network's is not right.
+/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let protocol = protocol(args)?;
@@ -51,10 +51,10 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     run.play(party.meet(cancel::on_signal()?, log)?)
 }
 
-/// The protocol that the arguments ask for: never one that withstands less than they say.
+/// Returns the protocol that the arguments ask for, never one that withstands less than they say.
 fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
     let asked = args.security;
-    // Where it is open, the stock is looked at once the function is known.
+    // If the choice is open, the stock decides once the function is known.
     let by_default = || Protocol::by_default(asked, || Ok::<_, Failure>(false));
     let protocol = args.protocol.map_or_else(by_default, Ok)?;
     let has = protocol.threat_model();
@@ -77,7 +77,7 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
     Ok(protocol)
 }
 
-/// Checks that a chain is named where two parties keep values in one, and nowhere else.
+/// Checks that a chain is named if two parties keep values in one, and only then.
 fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Result<(), Failure> {
     let name = function.name();
     let wrong = |text: String| Err(Failure::usage(text));
@@ -101,11 +101,11 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
     }
 }
 
-/// The role of party `who`: as given, or as the configuration has it for `peer`.
+/// Returns the role of party `who`: the given one, or the one in the configuration for `peer`.
 ///
 /// # Errors
 ///
-/// Nothing says it, or a program has no party of that name.
+/// No argument or configuration gives the role, or a program has no party of that name.
 pub(crate) fn role(
     who: &PartyArgs,
     peer: Option<&str>,
@@ -128,11 +128,11 @@ pub(crate) fn role(
     })
 }
 
-/// As [`role`], or nothing where nothing says it.
+/// Returns the role as [`role`] does, or nothing if nothing gives it.
 ///
 /// # Errors
 ///
-/// It is no program that has a party of the name that was given.
+/// A party's name was given, and there is no program with a party of that name.
 pub(crate) fn known_role(
     who: &PartyArgs,
     peer: Option<&str>,
@@ -154,7 +154,7 @@ pub(crate) fn known_role(
     Ok(Some(signature.role(party)))
 }
 
-/// s of `bits` under `protocol`, the usual one unless given; below 40 only to measure.
+/// Returns s of `bits` under `protocol`, or the default. Only measurements may go below 40.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
 //! `tacit serve`: the service, its configuration, its signals and its log.
 //!
-//! | signal | what it does |
+//! | signal | effect |
 //! |---|---|
-//! | SIGHUP | reads the configuration again, and takes it if it is right |
-//! | SIGTERM, SIGINT | stops: runs get some time to end; the second time at once |
+//! | SIGHUP | reads the configuration again, and accepts it if it is valid |
+//! | SIGTERM, SIGINT | stops: the first gives runs some time to end, the second stops at once |
 
 mod border;
 mod check;
@@ -29,27 +29,27 @@ use crate::output::{self, counted};
 use crate::report::{JSON_VERSION, pretty};
 use crate::{party, stock};
 
-/// Where peers connect, and where metrics are, unless told otherwise.
+/// The default addresses for peers and for metrics.
 const LISTEN: &str = "0.0.0.0:7000";
 const METRICS: &str = "127.0.0.1:9464";
-/// For runs to end when the service stops, unless told otherwise.
+/// The default time for runs to end when the service stops.
 const STOP_TIME: Duration = Duration::from_secs(30);
-/// For the last lines of the log to be read.
+/// The time for the last lines of the log to be read.
 const LOG_TIME: Duration = Duration::from_secs(1);
 
-/// What a signal asks for.
+/// The action that a signal asks for.
 enum Signal {
     #[cfg_attr(not(unix), expect(dead_code, reason = "no signal asks for it there"))]
     Reload,
     Stop,
 }
 
-/// What the configuration says, of which only the policy changes while the service runs.
+/// The contents of the configuration. Only the policy may change while the service runs.
 struct ServeConfig {
     fixed: Fixed,
     policy: Policy,
     stop: Duration,
-    /// What is not wrong and should be thought over all the same: told by `--check`.
+    /// Settings that are valid but probably not meant; `--check` prints them.
     warnings: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct Fixed {
 }
 
 impl Fixed {
-    /// The fields in which another configuration differs.
+    /// Returns the fixed fields in which another configuration differs.
     fn differences(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
             ("listen", self.listen != other.listen),
@@ -82,7 +82,8 @@ impl Fixed {
 }
 
 impl ServeConfig {
-    /// Reads and checks the configuration, the same at the start, at a reload and by `--check`.
+    /// Reads and checks the configuration, in the same way at the start, at a reload and for
+    /// `--check`.
     fn read(args: &ServeArgs, path: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(path)?;
         let Some(serve) = &config.serve else {
@@ -119,7 +120,7 @@ impl ServeConfig {
         })
     }
 
-    /// How many peers, functions and levels of stock it has.
+    /// Returns the numbers of peers, functions and levels of stock.
     fn counts(&self) -> [usize; 3] {
         let offers = self.policy.offers().iter();
         let functions = offers.map(|offer| offer.functions.len()).sum();
@@ -130,7 +131,7 @@ impl ServeConfig {
         ]
     }
 
-    /// The same in words.
+    /// Returns the same numbers in words.
     fn counted(&self) -> String {
         let [peers, functions, levels] = self.counts();
         let counts = [
@@ -146,7 +147,7 @@ impl ServeConfig {
 ///
 /// # Errors
 ///
-/// The configuration is not right, an address is taken, or signals cannot be had.
+/// The configuration is invalid, an address is taken, or signals cannot be caught.
 pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Result<(), Failure> {
     let wanted = ServeConfig::read(args, config)?;
     let identity = Identity::load(&wanted.fixed.identity).map_err(Error::from)?;
@@ -213,7 +214,7 @@ pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Res
     Ok(())
 }
 
-/// Answers for metrics and health at this address, or nowhere if it is empty.
+/// Serves metrics and health at this address, or nowhere if it is empty.
 fn serve_metrics(
     address: &str,
     service: &Service,
@@ -232,7 +233,7 @@ fn serve_metrics(
     Ok(Some(server))
 }
 
-/// Tells what `--check` found.
+/// Prints the findings of `--check`.
 fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     if as_json {
         let [peers, functions, levels] = wanted.counts();
@@ -251,11 +252,11 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     output::print(format!("right: {}\n", wanted.counted()).as_bytes())
 }
 
-/// What `tacit doctor` tells of the service's configuration.
+/// Returns the finding of `tacit doctor` about the service's configuration.
 ///
 /// # Errors
 ///
-/// The first thing in it that is not right.
+/// The first invalid setting.
 pub(crate) fn looked_at(config: Option<&Path>) -> Result<String, Failure> {
     let wanted = ServeConfig::read(&ServeArgs::default(), config)?;
     let mut told = wanted.counted();
@@ -265,7 +266,7 @@ pub(crate) fn looked_at(config: Option<&Path>) -> Result<String, Failure> {
     Ok(told)
 }
 
-/// An event as a line of the log, with the time.
+/// Returns an event as a line of the log, with the time.
 fn line(event: &Event, format: LogFormat) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
     let time = time.unwrap_or_default();
@@ -275,7 +276,7 @@ fn line(event: &Event, format: LogFormat) -> String {
     }
 }
 
-/// Standard error, without the lock that a thread which panics would wait for.
+/// Returns standard error without its lock, for which a panicking thread would wait.
 #[cfg(unix)]
 fn standard_error() -> Box<dyn Write + Send> {
     use std::os::fd::AsFd;
@@ -313,13 +314,13 @@ fn signals() -> Result<mpsc::Receiver<Signal>, Failure> {
 #[cfg(not(unix))]
 fn signals() -> Result<mpsc::Receiver<Signal>, Failure> {
     let (sender, signals) = mpsc::channel();
-    // Nobody listens any more once the service has stopped.
+    // The receiver is gone once the service has stopped.
     ctrlc::set_handler(move || drop(sender.send(Signal::Stop)))
         .map_err(|error| Failure::signal(&error))?;
     Ok(signals)
 }
 
-/// What a service manager is told.
+/// The service's phase, for the service manager.
 #[derive(Clone, Copy)]
 enum Phase {
     Ready,
@@ -327,12 +328,12 @@ enum Phase {
     Stopping,
 }
 
-/// Tells the service manager, if there is one, and what it shows of the service.
+/// Tells the service manager, if there is one, the phase and a status line.
 #[cfg(unix)]
 fn notify(phase: Phase, status: &str) {
     use sd_notify::NotifyState;
     let status = NotifyState::Status(status);
-    // Without a service manager nobody wants to know.
+    // Without a service manager a failure does not matter.
     let _ = match phase {
         Phase::Ready => sd_notify::notify(&[NotifyState::Ready, status]),
         Phase::Reloading => match NotifyState::monotonic_usec_now() {

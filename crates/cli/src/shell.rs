@@ -6,7 +6,7 @@ use tacit_language::TypedFunction;
 
 use crate::args::{FunctionArgs, RunArgs};
 
-/// The arguments that name a function, from `name` on.
+/// Returns the arguments that name a function, from `name` on.
 pub(crate) fn function(name: &str, choice: &FunctionArgs) -> Vec<String> {
     let mut words = vec![name.to_owned()];
     let params = pairs(&choice.params);
@@ -23,8 +23,8 @@ pub(crate) fn function(name: &str, choice: &FunctionArgs) -> Vec<String> {
     words
 }
 
-/// A function as this party was told to run it, for the other to compare: of a program with its
-/// entry, also where that was left out.
+/// Returns the function as this party was told to run it, for comparison with the other party's.
+/// For a program it includes the entry, even if the arguments omit it.
 pub(crate) fn called(name: &str, choice: &FunctionArgs, typed: Option<&TypedFunction>) -> String {
     let mut words = function(name, choice);
     if let (None, Some(typed)) = (&choice.entry, typed) {
@@ -34,7 +34,7 @@ pub(crate) fn called(name: &str, choice: &FunctionArgs, typed: Option<&TypedFunc
     line(&words)
 }
 
-/// Who this party and its peer are, how they meet and where the stock is, as it was given.
+/// Returns the given arguments for this party, its peer, their meeting and the stock.
 pub(crate) fn meeting(args: &RunArgs) -> Vec<String> {
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let given = [
@@ -51,7 +51,7 @@ pub(crate) fn meeting(args: &RunArgs) -> Vec<String> {
     words.flatten().collect()
 }
 
-/// The arguments that say whose the ports of a circuit are, and how they are read.
+/// Returns the arguments for the owners and types of a circuit's ports.
 fn ports(choice: &FunctionArgs) -> Vec<String> {
     let mut words = Vec::new();
     for (flag, given) in [
@@ -69,19 +69,19 @@ fn ports(choice: &FunctionArgs) -> Vec<String> {
     words
 }
 
-/// `NAME=VALUE`, as arguments take it.
+/// Returns `NAME=VALUE` pairs in the form of arguments.
 fn pairs(pairs: &[(String, String)]) -> Vec<String> {
     let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
     pairs.collect()
 }
 
-/// Words as a shell takes them.
+/// Joins words in the form that a shell takes.
 pub(crate) fn line(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }
 
-/// Words that a person reads stay as they are: `shlex` quotes `n=60,m=60`, too.
+/// Quotes a word. Words that need no quotes stay readable: `shlex` would quote even `n=60,m=60`.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+[]".contains(c);
     match !word.is_empty() && word.chars().all(plain) && !word.contains('[') {

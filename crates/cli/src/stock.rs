@@ -1,5 +1,5 @@
-//! `tacit stock`: what is in stock with whom, whether it is whole, and how to begin anew; and where
-//! the stock lies for all commands that use it.
+//! `tacit stock`: lists, checks and destroys the stocks with each peer. Also finds the stocks'
+//! folder for all commands that use it.
 
 mod chains;
 mod drop;
@@ -27,15 +27,16 @@ use crate::{function, party};
 pub(crate) use chains::check_allowed;
 use list::list;
 
-/// Most bytes of a stock, unless the configuration says otherwise.
+/// The default limit of a stock.
 const DEFAULT_LIMIT_GIB: u64 = 20;
 
 /// The output about a stock, as text and as JSON.
 type Told = (String, Json);
-/// The same, and the identity of this party that it is of.
+/// The same output, and the identity of this party that it belongs to.
 type OfOwn = (Fingerprint, Told);
 
-/// This party's stocks: in `explicit`, or where the configuration says, or in the usual folder.
+/// Opens this party's stocks in `explicit`, in the folder that the configuration names, or in the
+/// usual one.
 ///
 /// # Errors
 ///
@@ -52,7 +53,7 @@ pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, F
     Ok(stocks)
 }
 
-/// The stocks in `folder`, without a note where nothing witnesses them.
+/// Opens the stocks in `folder`, without a notice if they have no witness.
 ///
 /// # Errors
 ///
@@ -65,7 +66,7 @@ pub(crate) fn open_silently(folder: &Path, config: &Config) -> Result<Stocks, Fa
     })
 }
 
-/// The folder of this party's stocks.
+/// Returns the folder of this party's stocks.
 ///
 /// # Errors
 ///
@@ -77,7 +78,7 @@ pub(crate) fn folder(explicit: Option<&Path>, config: &Config) -> Result<PathBuf
     }
 }
 
-/// Most bytes of a stock.
+/// Returns the limit of a stock in bytes.
 pub(crate) fn limit_bytes(config: &Config) -> u64 {
     let limit = config.stock.limit_gib.unwrap_or(DEFAULT_LIMIT_GIB);
     limit.saturating_mul(1 << 30)
@@ -127,7 +128,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         });
         told.map(|told| (*name, told))
     });
-    // One that cannot be had does not keep the others from what is done to them.
+    // A stock that cannot be opened does not prevent the command on the others.
     let told: Vec<_> = told.collect();
     let told = told.into_iter().collect::<Result<Vec<_>, _>>()?;
     let damaged = told.iter().any(|(_, (_, json))| is_damaged(json));
@@ -145,7 +146,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
 }
 
-/// The stocks that the arguments mean. A list says on standard error which it cannot name.
+/// Returns the stocks that the arguments select. A list reports on standard error the stocks that
+/// it cannot name.
 fn named(
     args: &StockCommandArgs,
     stocks: &Stocks,
@@ -170,7 +172,7 @@ fn named(
     Ok(names)
 }
 
-/// The failure of a check, after it has said what is damaged.
+/// Returns the failure of a check that has already listed the damage.
 fn something_damaged() -> Failure {
     failure!(
         Stock;
@@ -179,7 +181,7 @@ fn something_damaged() -> Failure {
     )
 }
 
-/// What is told of a stock that cannot be read.
+/// Returns the output for a stock that cannot be read.
 fn unreadable(failure: &Failure) -> Told {
     let (what, remedy) = failure.parts(None);
     let mut text = format!("cannot be read: {what}\n");
@@ -189,8 +191,8 @@ fn unreadable(failure: &Failure) -> Told {
     (text, json!({ "error": what, "remedy": remedy }))
 }
 
-/// What the command tells of the chains that it is about. A list says on standard error which
-/// cannot be read.
+/// Returns the output about the chains that the command concerns. A list reports on standard error
+/// the chains that cannot be read.
 fn told_chains(
     command: &StockCommand,
     stocks: &Stocks,
@@ -222,7 +224,7 @@ fn told_chains(
     chains.into_iter().map(tell).collect()
 }
 
-/// Refuses to destroy anything where no peer is named, or where there is nothing.
+/// Refuses to destroy anything if no peer is named, or if there is nothing.
 fn begin_destruction(
     args: &StockCommandArgs,
     peer: Option<Fingerprint>,
@@ -249,11 +251,11 @@ fn begin_destruction(
     Ok(())
 }
 
-/// Refuses to destroy stocks with which chains of kept values would end. Those that cannot be read
-/// are no obstacle: a new epoch is the remedy.
+/// Refuses to destroy stocks if chains of kept values would end with them. Chains that cannot be
+/// read are no obstacle: a new epoch is the remedy for them.
 fn refuse_to_end_chains(stocks: &Stocks, names: &[StockName]) -> Result<(), Failure> {
     let chains = names.iter().map(|name| stocks.chains_that_end_with(name));
-    // Stocks of several schemes share them.
+    // Stocks of several schemes share chains.
     let chains: BTreeSet<_> = chains.filter_map(Result::ok).flatten().collect();
     if chains.is_empty() {
         return Ok(());
@@ -284,7 +286,7 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
             }
             Ok((text, json!({ "destroyed": true, "chains_killed": chains })))
         }
-        // The others are of components, chains and tries, and have been answered.
+        // The other commands concern components, chains and tries, and are done.
         _ => Ok(list(&stocks.summary(name)?)),
     }
 }
@@ -337,7 +339,7 @@ fn print(
     output::print(text.as_bytes())
 }
 
-/// Texts about this party, under a line for each of its identities if it has several.
+/// Joins texts about this party. If it has several identities, each has a heading.
 fn by_own(texts: impl Iterator<Item = (Fingerprint, String)>) -> String {
     let mut all: BTreeMap<Fingerprint, String> = BTreeMap::new();
     for (own, text) in texts {
@@ -354,7 +356,7 @@ fn by_own(texts: impl Iterator<Item = (Fingerprint, String)>) -> String {
     }
 }
 
-/// Whether something told of a stock or chain is damage.
+/// Returns whether the output about a stock or a chain reports damage.
 fn is_damaged(json: &Json) -> bool {
     json["damaged"] != json!([]) && json["damaged"].is_array()
 }

@@ -1,10 +1,10 @@
-//! Texts that somebody else may have written, as a terminal may show them.
+//! Makes texts that another party may have written safe to show on a terminal.
 
 use std::path::Path;
 
 use tacit_language::acts_on_a_terminal;
 
-/// A text with each character escaped that a terminal would act on: it may come from the peer.
+/// Escapes each character on which a terminal would act: the text may come from the peer.
 pub(crate) fn escaped(text: &str) -> String {
     text.chars().flat_map(escaped_character).collect()
 }
@@ -16,7 +16,7 @@ fn escaped_character(c: char) -> Vec<char> {
     }
 }
 
-/// A file's name, escaped likewise.
+/// Escapes a file's name in the same way.
 pub(crate) fn shown(path: &Path) -> String {
     escaped(&path.display().to_string())
 }

@@ -24,14 +24,14 @@ use crate::new_file::{Readers, write_new};
 use crate::program::plain_failure;
 use crate::report;
 
-/// What is run: a function of bits, or a program, which knows what its bits mean.
+/// A function of bits, or a program, which has types for its bits.
 pub(crate) enum Runnable {
     Bits(Box<Function>),
     Typed(Box<TypedFunction>),
 }
 
 impl Runnable {
-    /// What the protocols run.
+    /// Returns the function that the protocols run.
     pub(crate) fn function(&self) -> &Function {
         match self {
             Self::Bits(function) => function,
@@ -39,12 +39,12 @@ impl Runnable {
         }
     }
 
-    /// The ports of a program, if it is one.
+    /// Returns the ports of a program, or nothing if it is no program.
     pub(crate) fn signature(&self) -> Option<&Signature> {
         self.typed().map(TypedFunction::signature)
     }
 
-    /// The program, if it is one.
+    /// Returns the program, if it is one.
     pub(crate) fn typed(&self) -> Option<&TypedFunction> {
         match self {
             Self::Bits(_) => None,
@@ -52,8 +52,8 @@ impl Runnable {
         }
     }
 
-    /// The values of a role's inputs, its random bits among them. Those of a program may have been
-    /// read `ahead`.
+    /// Returns the values of a role's inputs, including its random bits. The values of a program
+    /// may have been read `ahead`.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Runnable {
         }
     }
 
-    /// Results for a program.
+    /// Returns results as JSON.
     pub(crate) fn outputs_json(&self, outputs: &BTreeMap<String, Value>) -> Result<Json, Failure> {
         match self {
             Self::Bits(_) => Ok(report::outputs_json(outputs)),
@@ -103,7 +103,7 @@ impl Runnable {
         }
     }
 
-    /// Results for a person.
+    /// Returns results as text.
     pub(crate) fn outputs_text(
         &self,
         outputs: &BTreeMap<String, Value>,
@@ -118,7 +118,7 @@ impl Runnable {
     }
 }
 
-/// Files that results are written into.
+/// The files for results.
 #[derive(Debug)]
 pub(crate) struct OutputFiles {
     files: Vec<(String, PathBuf)>,
@@ -126,12 +126,12 @@ pub(crate) struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// Checks `given` before anything is run: each is a table that `party` gets, or any where there
-    /// is none, and a new file.
+    /// Checks `given` before anything runs: each name must be a table that `party` gets, or any
+    /// table if there is no party, and each file must be new.
     ///
     /// # Errors
     ///
-    /// One is not.
+    /// One of them is invalid.
     pub(crate) fn new(
         given: &OutputArgs,
         signature: Option<&Signature>,
@@ -181,11 +181,11 @@ impl OutputFiles {
         Ok(Self { files, texts })
     }
 
-    /// Writes them.
+    /// Writes the results into the files.
     ///
     /// # Errors
     ///
-    /// One cannot be written.
+    /// A file cannot be written.
     pub(crate) fn write(
         &self,
         signature: &Signature,
@@ -207,7 +207,7 @@ impl OutputFiles {
     }
 }
 
-/// Says that an array was filled up.
+/// Tells the user that an array was padded.
 pub(crate) fn tell_filled(name: &str, value: &PortValue) {
     match value.filled_up() {
         0 => {}

@@ -1,4 +1,4 @@
-//! What a run takes, be it of two parties or of three.
+//! Arguments of every run, of two parties or of three.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::inputs::Reading;
 
 /// The heading of inputs and results.
 pub(super) const VALUES: &str = "Inputs and results";
-/// The heading of what a run rests on.
+/// The heading of the options for scheme, limits and measurements.
 pub(super) const HOW: &str = "How it is run";
-/// The heading of what stays between runs.
+/// The heading of the options for stock and kept values.
 pub(super) const KEPT: &str = "Stock, and values kept between runs";
 
 /// A party's inputs.
@@ -33,7 +33,7 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
-    /// Where the inputs are given.
+    /// Returns the places where the inputs are given.
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading::Command(&self.inputs, self.input_file.as_deref())
     }
@@ -52,7 +52,7 @@ pub(crate) struct OutputArgs {
     pub(crate) plain_texts: bool,
 }
 
-/// How runs are made, and what is told of them.
+/// How a run is made and reported.
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit
@@ -78,7 +78,7 @@ pub(crate) struct RunsArgs {
     pub(crate) json: bool,
 }
 
-/// Where a party keeps values between runs.
+/// The chain in which a party keeps values between runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = KEPT)]
 pub(crate) struct ChainArgs {
@@ -93,11 +93,11 @@ pub(crate) struct ChainArgs {
 
 impl ChainArgs {
     /// Checks that --chain is given if and only if `function` keeps values. `other` is the word for
-    /// the one that keeps the chain with this party.
+    /// the other party that keeps the chain.
     ///
     /// # Errors
     ///
-    /// --chain is missing or is of no use here, or --replace is given without it.
+    /// --chain is missing or has no use here, or --replace is given without --chain.
     pub(crate) fn check(&self, function: &Function, other: &str) -> Result<(), Failure> {
         let (name, keeps) = (function.name(), function.has_saved_values());
         Err(Failure::usage(match &self.chain {

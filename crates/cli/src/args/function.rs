@@ -5,7 +5,7 @@ use tacit::circuit::formats::BitOrder;
 
 use super::text::pair;
 
-/// Which function: from the library or from a file.
+/// The function, from the library or from a file.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What the function is")]
 pub(crate) struct FunctionArgs {
@@ -38,7 +38,8 @@ pub(crate) struct FunctionArgs {
 }
 
 impl FunctionArgs {
-    /// The same where the bit order is that of a file to be written.
+    /// Returns the same choice without a bit order, for commands where that is the order of a file
+    /// to be written.
     pub(crate) fn without_bit_order(&self) -> Self {
         Self {
             bit_order: None,

@@ -9,7 +9,7 @@ use tacit::protocols::Protocol;
 use super::FunctionArgs;
 use super::run::protocol;
 
-/// The heading of what is told of it.
+/// The heading of the options for the output.
 const TOLD: &str = "Output";
 
 pub(super) const EXAMPLES: &str = "\
@@ -73,13 +73,13 @@ pub(crate) struct InspectArgs {
     #[arg(help_heading = TOLD)]
     pub(crate) folded: Option<PathBuf>,
     /// Compile a program as this protocol runs it. gmw takes the shallow form: more AND gates in
-    /// fewer layers, of which each takes a message; layers are told, and loops whose turns wait for
-    /// each other
+    /// fewer layers, each of which costs a message. The output then also names the layers, and the
+    /// loops whose turns wait for each other
     #[arg(long, value_parser = protocol())]
     #[arg(conflicts_with_all = ["list", "optimise"])]
     #[arg(help_heading = TOLD)]
     pub(crate) protocol: Option<Protocol>,
-    /// The same as --protocol gmw, for programs alone
+    /// The same as --protocol gmw, for programs only
     #[arg(long, conflicts_with_all = ["list", "optimise", "protocol"])]
     #[arg(help_heading = TOLD)]
     pub(crate) shallow: bool,
@@ -90,7 +90,7 @@ pub(crate) struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// What operations of a program are made of.
+    /// Returns the form in which a program's operations are compiled.
     pub(crate) fn form(&self) -> CircuitForm {
         match self.protocol {
             Some(protocol) => protocol.circuit_form(),
@@ -99,7 +99,7 @@ impl InspectArgs {
         }
     }
 
-    /// Whether what a run over shares takes is told.
+    /// Returns whether to report what a run over shares costs.
     pub(crate) fn is_over_shares(&self) -> bool {
         self.form() == CircuitForm::Shallow
     }

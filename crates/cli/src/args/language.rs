@@ -51,7 +51,7 @@ pub(crate) struct ProgramArgs {
     pub(crate) json: bool,
 }
 
-/// What to give in place of `--public`, which is for two parties that agree on it.
+/// The hint in place of `--public`, a flag for two parties that agree on the value.
 const PUBLIC_INPUT: &str = "here --input gives all inputs, public ones too";
 
 /// Arguments of `tacit eval`.

@@ -42,10 +42,11 @@ up: decide how often you run it with whom. docs/matching.md says more.";
 /// Arguments of `tacit match`.
 #[derive(Debug, Args)]
 pub(crate) struct MatchArgs {
-    /// A CSV file and the name of the column with the keys; of a table of one column the file alone
+    /// A CSV file and the name of the column with the keys; for a table of one column, the file
+    /// alone
     #[arg(value_name = "FILE:COLUMN")]
     pub(crate) table: String,
-    /// How keys are made alike before they are compared. Both parties give the same
+    /// How keys are normalized before they are compared. Both parties give the same
     #[arg(long, value_name = "HOW", default_value_t, value_parser = normalization())]
     #[arg(help_heading = TABLE)]
     pub(crate) normalize: Normalization,
@@ -57,12 +58,11 @@ pub(crate) struct MatchArgs {
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
-    /// Who gets the keys in common. Of two parties one gives me and the other peer, or both give
-    /// both
+    /// Who gets the keys in common. Either one party gives me and the other peer, or both give both
     #[arg(long, value_name = "WHOM", default_value_t, value_parser = recipient())]
     #[arg(help_heading = RESULT)]
     pub(crate) to: MatchRecipient,
-    /// Write the keys in common into this new file, and not to standard output
+    /// Write the keys in common into this new file instead of to standard output
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     pub(crate) out: Option<PathBuf>,
     /// Print the cost: time, bytes, rounds, memory

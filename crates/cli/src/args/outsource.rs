@@ -44,7 +44,7 @@ all three follow the protocol, each gives --copies 1.
 docs/outsourced.md shows generator and cloud as services, by `tacit serve`. `tacit run --help` \
 shows how to write values.";
 
-/// What `-h` ends with.
+/// Returns the text at the end of `-h`.
 pub(super) fn short_examples() -> String {
     const MORE: &str = "\
 A program with several runs takes --entry at all three, and one that keeps a state --chain NAME at
@@ -52,14 +52,14 @@ generator and cloud. `--help` in place of `-h` has all options, and more example
     EXAMPLES.to_owned() + MORE
 }
 
-/// What `--help` ends with.
+/// Returns the text at the end of `--help`.
 pub(super) fn examples() -> String {
     EXAMPLES.to_owned() + MORE_EXAMPLES
 }
 
 const OTHERS: &str = "This party, the others, and how to meet them";
 
-/// What `tacit outsource` does: which of the three this party is.
+/// The commands of `tacit outsource`, one for each of the three roles.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutsourceCommand {
     /// Make the garbled circuits. Both others connect to this party
@@ -68,7 +68,7 @@ pub(crate) enum OutsourceCommand {
     /// Do the evaluator's work: evaluate some of the circuits and check the others
     #[command(after_help = short_examples(), after_long_help = examples())]
     Cloud(Box<CloudArgs>),
-    /// Give an input and get a result, for little work
+    /// Give an input and get a result, with little work
     #[command(after_help = short_examples(), after_long_help = examples())]
     Evaluator(Box<EvaluatorArgs>),
 }
@@ -120,7 +120,7 @@ pub(crate) struct EvaluatorArgs {
     pin: Option<ChainVersion>,
 }
 
-/// What each of the three takes.
+/// Arguments that all three parties take.
 #[derive(Debug, Args)]
 pub(crate) struct EachArgs {
     /// A program (`.tacit`), a name from the library, or a circuit file. All three give the same
@@ -131,9 +131,9 @@ pub(crate) struct EachArgs {
     pub(crate) choice: FunctionArgs,
     #[command(flatten, next_help_heading = OTHERS)]
     pub(crate) session: SessionArgs,
-    /// Longest wait for each of the others, and for each message, such as 30s
+    /// Longest wait for each other party, and for each message, such as 30s
     ///
-    /// Default: 60s for the others to be there, and 15m for a message, since they may work
+    /// Default: 60s for the other parties to be there, and 15m for a message, since they may work
     /// meanwhile.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = OTHERS)]
     pub(crate) timeout: Option<Duration>,
@@ -159,7 +159,7 @@ pub(crate) struct EachArgs {
     pub(crate) runs: RunsArgs,
 }
 
-/// What generator and cloud take.
+/// Arguments that generator and cloud take.
 #[derive(Debug, Args)]
 #[command(mut_arg("chain", |chain| chain.hide_short_help(false)))]
 pub(crate) struct ServerArgs {
@@ -174,7 +174,8 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     pub(crate) chain: ChainArgs,
     /// Let this party, in addition to the evaluator, use the values of a chain that this run
-    /// starts; once for each, the same at both. `tacit stock allow` adds more later
+    /// starts; repeat the option for more parties, the same at both servers. `tacit stock allow`
+    /// adds more later
     #[arg(long, value_name = "NAME|FINGERPRINT", help_heading = KEPT, hide_short_help = true)]
     pub(crate) allow: Vec<String>,
     #[command(flatten, next_help_heading = KEPT)]
@@ -185,7 +186,7 @@ pub(crate) struct ServerArgs {
     pub(crate) threads: NonZeroUsize,
 }
 
-/// The generator, for those who connect to it.
+/// The generator, for the parties that connect to it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = OTHERS)]
 pub(crate) struct ToGeneratorArgs {
@@ -197,25 +198,25 @@ pub(crate) struct ToGeneratorArgs {
     generator_at: Option<String>,
 }
 
-/// The arguments of one of the three, whichever it is.
+/// The arguments of any of the three roles, in one form.
 pub(crate) struct Given<'a> {
     pub(crate) role: OutsourcedRole,
     pub(crate) each: &'a EachArgs,
-    /// In the order in which this party meets them.
+    /// The other parties, in the order in which this party meets them.
     pub(crate) others: [Other<'a>; 2],
-    /// Of generator and cloud.
+    /// Arguments of the generator and the cloud.
     pub(crate) server: Option<&'a ServerArgs>,
-    /// Of generator and evaluator.
+    /// Arguments of the generator and the evaluator.
     pub(crate) inputs: Option<&'a InputArgs>,
     pub(crate) pin: Option<ChainVersion>,
 }
 
-/// Another one of the three.
+/// One of the other two parties.
 pub(crate) struct Other<'a> {
     pub(crate) role: OutsourcedRole,
     /// Its name in the configuration, or its fingerprint.
     pub(crate) name: &'a str,
-    /// Where it listens, where this party connects to it and that was said.
+    /// The address at which it listens, if this party connects to it and the address was given.
     pub(crate) at: Option<&'a str>,
 }
 
@@ -240,7 +241,7 @@ impl ToGeneratorArgs {
 }
 
 impl OutsourceCommand {
-    /// What was given, in one form for the three.
+    /// Returns the arguments in one form for the three roles.
     pub(crate) fn given(&self) -> Given<'_> {
         use OutsourcedRole::{Cloud, Evaluator, Generator};
         let cloud = |name, at| Other::new(Cloud, name, at);
@@ -276,7 +277,7 @@ impl OutsourceCommand {
     }
 }
 
-/// A threat model of three parties.
+/// Reads a threat model of three parties.
 fn model(text: &str) -> Result<ThreatModel, String> {
     match text.parse() {
         Ok(ThreatModel::Malicious) => Err(format!(

@@ -43,7 +43,7 @@ pub(crate) struct PairArgs {
     pub(crate) command: PairCommand,
 }
 
-/// What `tacit pair` does.
+/// The commands of `tacit pair`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PairCommand {
     /// Make an invitation for the other party, and wait until it accepts
@@ -68,7 +68,7 @@ pub(crate) struct InviteArgs {
     /// to be reachable
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "address")]
     pub(crate) relay: Option<String>,
-    /// Where the other party reaches this one, if not at the address of --listen
+    /// The address at which the other party reaches this one, if not that of --listen
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) address: Option<String>,
     /// How long the invitation is valid, at most a day

@@ -1,4 +1,4 @@
-//! Who a party is, how it meets its peer, and by which protocol.
+//! A party's role, the way it meets its peer, and the protocol.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tacit::session::{BaseOt, OtExtension};
 
 use super::text::{base_ot, duration, ot_extension, role};
 
-/// The heading of options that say who meets whom.
+/// The heading of the options for meeting the peer.
 pub(super) const MEETING: &str = "Which party this is, and how to meet the other";
 
-/// Which of two parties this is.
+/// The party's role, out of two.
 #[derive(Debug, Args)]
 pub(crate) struct PartyArgs {
     /// This party's role
@@ -27,7 +27,7 @@ pub(crate) struct PartyArgs {
     pub(crate) party: Option<String>,
 }
 
-/// Takes a role by its name; help lists both.
+/// Reads a role by its name. Help lists both.
 pub(super) fn roles() -> impl TypedValueParser<Value = Role> + use<> {
     let value = |role: Role, does| PossibleValue::new(role.name()).help(does);
     let values = [
@@ -37,7 +37,7 @@ pub(super) fn roles() -> impl TypedValueParser<Value = Role> + use<> {
     PossibleValuesParser::new(values).try_map(|name| role(&name))
 }
 
-/// What help says of a protocol.
+/// Returns a protocol's entry in help.
 pub(super) fn named(protocol: Protocol) -> PossibleValue {
     PossibleValue::new(protocol.name()).help(protocol.summary())
 }
@@ -73,7 +73,7 @@ pub(crate) struct MeetArgs {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// What a session rests on.
+/// What a session rests on: the identity and the base OT.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
     /// This party's identity, from `tacit keygen`
@@ -87,7 +87,7 @@ pub(crate) struct SessionArgs {
     pub(crate) base_ot: Option<BaseOt>,
 }
 
-/// Where this party's stock is.
+/// The folder of this party's stocks.
 #[derive(Debug, Default, Args)]
 pub(crate) struct StockArgs {
     /// The folder of this party's stocks. Default: the one in tacit.toml, or tacit/stock in your

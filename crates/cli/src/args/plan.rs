@@ -12,7 +12,7 @@ use super::run::model;
 use super::text::ot_extension;
 use super::{FunctionArgs, PartyArgs};
 
-/// What its help ends with.
+/// The text at the end of its help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   tacit plan levenshtein --param n=60,m=60 --link 33ms,50mbit
@@ -38,9 +38,9 @@ for.
 A link is its delay one way and its rate: the round trip of 33ms,50mbit takes 66 ms. `ping` shows \
 round trips. The times of a plan assume no loss, no slow start and no other traffic.";
 
-/// The heading of what is between the parties and in stock.
+/// The heading of the options for link, peer and stock.
 const WITH: &str = "The link, the peer and the stock";
-/// The heading of what is compared.
+/// The heading of the options that limit the comparison.
 const COMPARED: &str = "The comparison";
 
 /// Arguments of `tacit plan`.

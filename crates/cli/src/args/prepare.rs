@@ -10,9 +10,9 @@ use super::party::MEETING;
 use super::text::{duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
 
-/// The heading of what is prepared, and how much of it.
+/// The heading of the options for the kind and amount of material.
 const WHAT: &str = "The material";
-/// The heading of how it is made and kept.
+/// The heading of the options for making and storing it.
 const HOW: &str = "How it is prepared";
 
 pub(super) const EXAMPLES: &str = "\
@@ -54,7 +54,7 @@ components if both parties have enough, otherwise triples.
 A peer that runs `tacit serve` takes orders for what its [[serve.stock]] keeps with this party, \
 up to that number of runs or AND gates.";
 
-/// What to give in place of `--plain-loopback`.
+/// The hint in place of `--plain-loopback`.
 const IDENTITIES: &str = "a stock belongs to two identities: give --identity and --peer, \
                           or --with once you have paired";
 
@@ -143,7 +143,7 @@ pub(crate) struct PrepareArgs {
     #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,
     /// Reconnect up to N times when the connection breaks, each time after a longer pause. A peer
-    /// that never came, or that was cancelled or failed on its side, is not waited for again
+    /// that never came, that was cancelled or that failed on its side is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(help_heading = HOW)]
     pub(crate) retries: u32,
@@ -158,21 +158,21 @@ pub(crate) struct PrepareArgs {
     pub(crate) json: bool,
 }
 
-/// What `tacit prepare` prepares for.
+/// The protocols that `tacit prepare` prepares for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrepareFor {
-    /// Components and oblivious transfers, which any function of them takes
+    /// Components and oblivious transfers, for any function that consists of these components
     Prepared,
     /// Executions of one function, checked together, secure against a malicious party
     Batch,
-    /// Components, garbled and checked, for functions that run by authenticated; or triples, where
-    /// the function cannot be run from components in stock
+    /// Components, garbled and checked, for functions that run by authenticated; or triples, if the
+    /// function cannot run from components in stock
     Authenticated,
-    /// Crosses, which any function that runs by gmw takes
+    /// Crosses, for any function that runs by gmw
     Gmw,
 }
 
-/// A component and how many instances of it are wanted.
+/// A component and the number of instances to prepare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) name: String,
@@ -180,7 +180,7 @@ pub(crate) struct Counted {
     pub(crate) count: u64,
 }
 
-/// `name:param=value,param=value@count`.
+/// Reads `name:param=value,param=value@count`.
 fn counted(text: &str) -> Result<Counted, String> {
     let wrong = "expected NAME@COUNT or NAME:PARAM=VALUE,…@COUNT, such as aes-round@90";
     let (what, count) = text.rsplit_once('@').ok_or(wrong)?;

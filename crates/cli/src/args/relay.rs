@@ -27,11 +27,11 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "N", default_value_t = 256)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rooms: u16,
-    /// Let at most N parties wait for another
+    /// Let at most N parties wait for another party
     #[arg(long, value_name = "N", default_value_t = 1024)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) waiting: u16,
-    /// Serve at most N connections of one address, or of one /64 subnet of IPv6
+    /// Serve at most N connections from one address, or from one /64 subnet of IPv6
     #[arg(long, value_name = "N", default_value_t = 64)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) per_network: u16,
@@ -43,7 +43,7 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "MBIT", default_value_t = 1000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate_mbit: u32,
-    /// Longest wait of a party for another
+    /// Longest time that a party waits for another
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10m")]
     pub(crate) wait: Duration,
     /// Longest time that two parties are served

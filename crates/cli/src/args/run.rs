@@ -68,7 +68,7 @@ refuses any protocol that promises less
 
 `tacit inspect` prints the assumption of a scheme.";
 
-/// What `-h` ends with.
+/// The text at the end of `-h`.
 pub(super) const SHORT_EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
   tacit run millionaires --with bob --input a=41
@@ -141,14 +141,14 @@ pub(crate) struct RunArgs {
     pub(crate) plain_loopback: bool,
 }
 
-/// What is said of a protocol or a threat model of three parties.
+/// The error text for a protocol or a threat model of three parties.
 const OF_THREE: &str = "it is for three parties; each runs `tacit outsource` with its role, \
                         `generator`, `cloud` or `evaluator`";
 
-/// Takes a protocol of two parties by its name; help lists them.
+/// Reads a protocol of two parties by its name. Help lists them.
 pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
     let three = Protocol::Outsourced;
-    // And as the command is called.
+    // The protocol also has the name of its command as an alias.
     let command = "outsource";
     let hidden = PossibleValue::new(three.name()).alias(command).hide(true);
     let values = Protocol::between_two().map(named).chain([hidden]);
@@ -159,7 +159,7 @@ pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
     })
 }
 
-/// A threat model of two parties.
+/// Reads a threat model of two parties.
 pub(super) fn model(text: &str) -> Result<ThreatModel, String> {
     match text.parse() {
         Ok(ThreatModel::MaliciousNonColluding) => Err(OF_THREE.to_owned()),

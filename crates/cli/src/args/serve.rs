@@ -47,12 +47,12 @@ pub(crate) struct ServeArgs {
     pub(crate) json: bool,
 }
 
-/// How events are told.
+/// The form of events.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// Lines for people.
+    /// Lines of text, for people.
     #[default]
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
 }

@@ -19,7 +19,7 @@ Examples:
   tacit stock adopt total total-2.tacit --peer bob
   tacit stock new-epoch --peer bob";
 
-/// The protocols whose runs keep values in chains.
+/// Reads a protocol whose runs keep values in chains.
 fn keeping() -> impl TypedValueParser<Value = Protocol> {
     let keeping = Protocol::ALL.into_iter().filter(|one| one.keeps_values());
     PossibleValuesParser::new(keeping.map(Protocol::name)).try_map(|name| name.parse::<Protocol>())
@@ -56,7 +56,7 @@ pub(crate) struct StockCommandArgs {
     pub(crate) json: bool,
 }
 
-/// What `tacit stock` does.
+/// The commands of `tacit stock`.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum StockCommand {
     /// List what is in stock with each peer, and how long it lasts at the rate of the last day

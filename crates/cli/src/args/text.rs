@@ -1,4 +1,4 @@
-//! Arguments as they are written: pairs, names, times.
+//! Arguments in their written form: pairs, names, times.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tacit::Role;
 use tacit::session::{BaseOt, OtExtension};
 use tacit::stock::ChainVersion;
 
-/// An argument that other commands take and this one refuses, saying what to do `instead`.
+/// Returns an argument that other commands take and this one refuses with the hint `instead`.
 pub(super) fn refused(name: &'static str, action: ArgAction, instead: &'static str) -> Arg {
     let parser = UnknownArgumentValueParser::suggest(instead);
     let arg = Arg::new(name).long(name).action(action);
     arg.hide(true).value_parser(parser)
 }
 
-/// A version of a chain, as a run prints it.
+/// Reads a version of a chain, as a run prints it.
 pub(super) fn pin(text: &str) -> Result<ChainVersion, String> {
     text.parse().map_err(|_| {
         "expected 32 hex digits, a colon and a number from 1; copy the pin that an earlier run \
@@ -25,7 +25,7 @@ pub(super) fn pin(text: &str) -> Result<ChainVersion, String> {
     })
 }
 
-/// `name=value`.
+/// Reads `name=value`.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -33,14 +33,14 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A role of one of two parties by its name.
+/// Reads one of the two parties' roles by its name.
 pub(crate) fn role(text: &str) -> Result<Role, String> {
     let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
     let role = roles.find(|role| role.name() == text);
     role.ok_or_else(|| format!("{text:?} is not a role; write garbler or evaluator"))
 }
 
-/// A kind of base OT by its name.
+/// Reads a kind of base OT by its name.
 pub(crate) fn base_ot(text: &str) -> Result<BaseOt, String> {
     BaseOt::from_name(text).ok_or_else(|| {
         let names = BaseOt::ALL.map(BaseOt::name).join(" or ");
@@ -48,7 +48,7 @@ pub(crate) fn base_ot(text: &str) -> Result<BaseOt, String> {
     })
 }
 
-/// An OT extension by its name.
+/// Reads an OT extension by its name.
 pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
     OtExtension::from_name(text).ok_or_else(|| {
         let names = OtExtension::NAMED.map(|extension| extension.to_string());
@@ -57,13 +57,13 @@ pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
     })
 }
 
-/// How many threads: at least one.
+/// Reads a number of threads, at least one.
 pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| "expected a whole number of threads, at least 1".to_owned())
 }
 
-/// A time, as [`tacit_serve::read_time`] reads it.
+/// Reads a time as [`tacit_serve::read_time`] does.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match tacit_serve::read_time(text) {
         Some(time) if time < Duration::from_millis(1) => {

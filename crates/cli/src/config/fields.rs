@@ -16,7 +16,7 @@ pub(crate) fn fingerprint<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerpr
         .map_err(serde::de::Error::custom)
 }
 
-/// A field that is a text, as `read` understands it.
+/// Reads a text field with `read`.
 pub(crate) fn required_text<'de, D: Deserializer<'de>, T, E: Display>(
     from: D,
     read: impl FnOnce(&str) -> Result<T, E>,
@@ -24,7 +24,7 @@ pub(crate) fn required_text<'de, D: Deserializer<'de>, T, E: Display>(
     read(&String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
 
-/// The same of a field that may be left out.
+/// Reads a text field that may be left out.
 pub(crate) fn read_text<'de, D: Deserializer<'de>, T, E: Display>(
     from: D,
     read: impl FnOnce(&str) -> Result<T, E>,

@@ -11,29 +11,29 @@ use tacit::{Fingerprint, Role};
 use super::{Config, folder_of};
 use crate::failure::{Failure, usage};
 
-/// What a pairing found out.
+/// The result of a pairing.
 pub(crate) struct NewPeer {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) way: NewWay,
-    /// This party's role with the peer, unless it says otherwise.
+    /// This party's role with the peer, unless an argument says otherwise.
     pub(crate) role: Role,
 }
 
-/// How this party and the peer meet.
+/// The way in which this party and the peer meet.
 pub(crate) enum NewWay {
-    /// This party listens there.
+    /// This party listens at this address.
     Listen(String),
-    /// The peer listens there.
+    /// The peer listens at this address.
     Connect(String),
-    /// Both connect to this relay, and name this room.
+    /// Both connect to this relay and name this room.
     Relay(String, [u8; 32]),
 }
 
 impl NewPeer {
     fn table(&self, name: &str) -> String {
         let mut text = format!("[peers.{name}]\n");
-        // What stands in quotes has no character that would need an escape: fingerprints and roles
-        // by their text, addresses by the invitation's check.
+        // No text in quotes contains a character that needs an escape: fingerprints and roles have
+        // plain forms, and the invitation's check restricts addresses.
         let _ = writeln!(text, "fingerprint = \"{}\"", self.fingerprint);
         let (field, address) = match &self.way {
             NewWay::Listen(address) => ("listen", address),
@@ -49,11 +49,11 @@ impl NewPeer {
     }
 }
 
-/// Passes a name that a peer can be added under.
+/// Checks that a peer can be added under a name.
 ///
 /// # Errors
 ///
-/// It is none, or is taken.
+/// The name is invalid or taken.
 pub(crate) fn check_new_name(config: &Config, file: &Path, name: &str) -> Result<(), Failure> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
@@ -71,13 +71,13 @@ pub(crate) fn check_new_name(config: &Config, file: &Path, name: &str) -> Result
     Ok(())
 }
 
-/// Writes the peer into the configuration at `file`, whole or not at all.
+/// Writes the peer into the configuration at `file`, completely or not at all.
 ///
 /// # Errors
 ///
-/// The file cannot be read or written, or would not be right with the peer in it.
+/// The file cannot be read or written, or would be invalid with the peer in it.
 pub(crate) fn add_peer(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Failure> {
-    // A link stays one: what it leads to is replaced.
+    // A symbolic link stays one: the file that it leads to is replaced.
     let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let failed = |error: std::io::Error| Failure::write(file, &error);
     let old = match fs::read_to_string(file) {
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(config.peers["bob"].role, Some(Role::Garbler));
         assert_eq!(config.peers["bob"].listen.as_deref(), Some("0.0.0.0:7000"));
         assert!(fs::read_to_string(&file).unwrap().starts_with(old));
-        // A name that is there, and a table that takes no more.
+        // A name that is taken, and a table that cannot be extended.
         assert!(add_peer(&file, "bob", &bob()).is_err());
         fs::write(&file, "peers = {}\n").unwrap();
         assert!(add_peer(&file, "bob", &bob()).is_err());

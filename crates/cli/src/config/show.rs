@@ -1,4 +1,4 @@
-//! `tacit config show`: what the configuration says, as text or JSON.
+//! `tacit config show`: the settings of the configuration, as text or JSON.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,8 @@ use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
 
 impl Config {
-    /// What `tacit config show --json` tells: what the file gives, and `null` for what it does not.
+    /// Returns the JSON of `tacit config show --json`: each setting, and `null` for those that the
+    /// file does not give.
     fn json(&self, path: &Path) -> Json {
         let milliseconds = |wait: Option<Duration>| wait.map(|wait| wait.as_millis() as u64);
         let peers = self.peers.iter().map(|(name, peer)| {
@@ -51,7 +52,7 @@ impl Config {
     }
 }
 
-/// `tacit config show`.
+/// Runs `tacit config show`.
 pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Failure> {
     let path = file(explicit)?;
     let config = Config::load(explicit)?;

@@ -1,6 +1,6 @@
 //! Errors in `tacit.toml`, in terms of TOML instead of Rust.
 
-/// Where `text` is wrong, and how.
+/// Describes an error and its place in `text`.
 pub(super) fn of(error: &toml::de::Error, text: &str) -> String {
     let line = error
         .span()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tacit::Function;
 
-/// Components with their calls, and the steps as they are written.
+/// Returns the components with their calls, and the steps in their written form.
 pub(super) fn text(function: &Function) -> String {
     let mut text = format!("{}\n", title(function));
     let _ = writeln!(text, "inputs");
@@ -50,7 +50,7 @@ pub(super) fn text(function: &Function) -> String {
     text
 }
 
-/// The function's name with its parameters.
+/// Returns the function's name with its parameters.
 fn title(function: &Function) -> String {
     let parameters = function.parameters().iter();
     let parameters: Vec<String> = parameters.map(|(n, v)| format!("{n} = {v}")).collect();
@@ -60,7 +60,7 @@ fn title(function: &Function) -> String {
     }
 }
 
-/// A line for each component: how often it is called, and what that takes.
+/// Returns a line for each component: the number of its calls and their cost.
 fn components(function: &Function) -> Vec<String> {
     let counts = function.component_calls();
     let lines = function.components().iter().zip(counts);
@@ -78,7 +78,8 @@ fn components(function: &Function) -> Vec<String> {
     lines.collect()
 }
 
-/// The steps as they are written, `end` after each loop, with components by their names.
+/// Returns the steps in their written form, with `end` after each loop, and components by their
+/// names.
 fn steps(function: &Function) -> Vec<String> {
     let declarations = ["component ", "input ", "value ", "output "];
     let lines = function.canonical_text().lines();

@@ -1,16 +1,16 @@
-//! What `tacit inspect` tells of a join: sizes, roles, bytes and failures. All of it follows from
-//! the params and the program.
+//! The output of `tacit inspect` about a join: sizes, roles, bytes and failures. All of it follows
+//! from the params and the program.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 use tacit_language::{JoinPlan, TypedFunction};
 
-/// The chance that the stage fails, or takes two keys for equal that are not, is below 2 to the
-/// minus this.
+/// The stage fails, or takes two different keys for equal, with probability below 2 to the minus
+/// this number.
 const FAILURE_BITS: u32 = 40;
 
-/// Bytes of a message of all shards.
+/// Returns the bytes of a message of all shards.
 fn of_shards(plan: &JoinPlan, bytes: u64) -> u64 {
     match plan.bin_count() {
         0 => 0,
@@ -18,7 +18,7 @@ fn of_shards(plan: &JoinPlan, bytes: u64) -> u64 {
     }
 }
 
-/// Lines for a person.
+/// Returns the lines for a person.
 pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
     let party = |owner| {
         let signature = typed.signature();
@@ -71,7 +71,7 @@ pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
     text
 }
 
-/// The same for a program.
+/// Returns the JSON for a program.
 pub(super) fn json(plan: &JoinPlan) -> Json {
     let (placers, programmers) = (plan.placers(), plan.programmers());
     let sizes = &plan.sizes;

@@ -1,4 +1,4 @@
-//! `tacit inspect --lines` and `--folded`: what each line of a program costs.
+//! `tacit inspect --lines` and `--folded`: the cost of each line of a program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::output;
 use crate::program::is_program;
 use crate::report::{JSON_VERSION, pretty};
 
-/// Prints what the lines of a program cost, or writes its folded stacks, or both.
+/// Prints the costs of a program's lines, or writes its folded stacks, or both.
 ///
 /// # Errors
 ///
@@ -49,13 +49,13 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Bytes of a table for each AND gate, under the function's default scheme.
+/// Returns the table bytes of each AND gate, under the function's default scheme.
 fn bytes_per_and(run: &RunCosts) -> u64 {
     let rung = default_scheme(&run.function).rung();
     rung.map_or(0, |rung| u64::from(rung.cost.and.bits) / 8)
 }
 
-/// What a line of the program's own file costs, if it costs anything.
+/// Returns the cost of a line of the program's own file, or nothing if it costs nothing.
 pub(crate) fn cost_of_line(map: &SourceMap, costs: &LineCosts, line: usize) -> Option<LineCost> {
     let own = &map.files()[0].name;
     let is_it = |found: &Line| found.number == line && map.file(found.file).name == *own;
@@ -129,7 +129,8 @@ fn run_json(map: &SourceMap, run: &RunCosts) -> Json {
     })
 }
 
-/// A line for each stack, from the run inwards, with its AND gates, as flame graphs are made of.
+/// Returns a line for each stack, from the run inwards, with its AND gates: the input of flame
+/// graph tools.
 fn folded(map: &SourceMap, runs: &[RunCosts]) -> String {
     let mut text = String::new();
     for run in runs {

@@ -1,4 +1,4 @@
-//! `tacit inspect --list`: what the library has.
+//! `tacit inspect --list`: the contents of the library.
 
 use std::fmt::Write as _;
 
@@ -54,7 +54,7 @@ fn listed() -> Vec<Listed> {
     components.chain(functions).collect()
 }
 
-/// `tacit inspect --list`.
+/// Runs `tacit inspect --list`.
 pub(super) fn list(json: bool) -> Result<(), Failure> {
     let listed = listed();
     if json {

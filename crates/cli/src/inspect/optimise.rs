@@ -1,4 +1,4 @@
-//! `tacit inspect --optimise`: a smaller circuit, and what each pass gained.
+//! `tacit inspect --optimise`: a smaller circuit, and the gain of each pass.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,14 +14,15 @@ use crate::function::Found;
 use crate::output;
 use crate::report::{JSON_VERSION, pretty};
 
-/// Times 64 inputs on which a circuit and the optimised one are compared.
+/// The number of passes, of 64 inputs each, in which the circuit is compared with the optimised
+/// one.
 const COMPARED_PASSES: usize = 16;
 
 /// Runs the command.
 ///
 /// # Errors
 ///
-/// What was found is a function of many calls, or the result cannot be written.
+/// The function has many calls, or the result cannot be written.
 pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure> {
     let found = circuit_of(found)?;
     let circuit = found.component.circuit();
@@ -45,18 +46,18 @@ pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure>
     }
 }
 
-/// What is told.
+/// The output of the command.
 struct Outcome<'a> {
     name: &'a str,
     circuit: &'a Circuit,
     optimised: Optimised,
-    /// Inputs on which both gave the same.
+    /// The number of inputs on which both gave the same.
     compared: u64,
     path: Option<&'a Path>,
 }
 
 impl Outcome<'_> {
-    /// Before the first pass and after the last.
+    /// Returns the sizes before the first pass and after the last.
     fn sizes(&self) -> [Size; 2] {
         let passes = &self.optimised.passes;
         match (passes.first(), passes.last()) {

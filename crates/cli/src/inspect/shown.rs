@@ -9,7 +9,7 @@ use tacit::circuit::{Component, Port, Statistics};
 /// A port, and its owner or recipient if known.
 pub(super) type NamedPort<'a> = (&'a Port, Option<&'static str>);
 
-/// Seconds with the unit that suits them, to three figures.
+/// Returns seconds in a suitable unit, to three figures.
 pub(super) fn shown_seconds(seconds: f64) -> String {
     let (number, unit) = match seconds {
         s if s < 1e-3 => (s * 1e6, "µs"),
@@ -55,8 +55,8 @@ pub(super) fn ports_json(key: &str, ports: &[NamedPort<'_>]) -> Json {
     ports.iter().map(port).collect()
 }
 
-/// The statistics of a component's circuit; its program, which is shown next to them, is compiled
-/// at the same time.
+/// Returns the statistics of a component's circuit. Its program, which is shown next to them, is
+/// compiled at the same time.
 fn statistics(component: &Component) -> Statistics {
     thread::scope(|scope| {
         scope.spawn(|| component.program());
@@ -64,7 +64,7 @@ fn statistics(component: &Component) -> Statistics {
     })
 }
 
-/// A component and how often it is called, unless it is all that there is.
+/// Writes a component and the number of its calls, unless it is the only component.
 pub(super) fn component_text(text: &mut String, component: &Component, calls: Option<u32>) {
     let (statistics, program) = (statistics(component), component.program());
     let _ = match calls {

@@ -1,4 +1,4 @@
-//! What `tacit inspect` tells of a function.
+//! The output of `tacit inspect` about a function.
 
 use std::fmt::Write as _;
 use std::thread::{self, ScopedJoinHandle};
@@ -21,23 +21,23 @@ use crate::function::{Found, Origin};
 use crate::report::JSON_VERSION;
 use crate::typed::{self, CheckedProgram};
 
-/// How long each side of each scheme is tried out, over all components.
+/// The time for which each side of each scheme is measured, over all components.
 const PATIENCE: Duration = Duration::from_millis(6);
 
-/// What is inspected: components and, where owners and recipients are known, a function of them.
+/// The subject of the inspection: components and, if owners and recipients are known, a function.
 pub(super) struct Subject {
     name: String,
     origin: Origin,
     pub(super) components: Vec<Component>,
     function: Option<Function>,
     typed: Option<Box<TypedFunction>>,
-    /// Layers of AND gates, where it is in the shallow form and keeps no values.
+    /// The layers of AND gates, if the form is the shallow one and no values are kept.
     layers: Option<u32>,
-    /// Loops whose turns wait for each other, where it is a program in that form.
+    /// The loops whose iterations wait for each other, if it is a program in the shallow form.
     chains: Vec<Chain>,
 }
 
-/// A loop whose turns wait for each other.
+/// A loop whose iterations wait for each other.
 struct Chain {
     place: String,
     turns: u64,
@@ -66,7 +66,7 @@ impl Chain {
     }
 }
 
-/// Most chains that a person is told of.
+/// The number of chains that a person is told of.
 const MAX_CHAINS: usize = 10;
 
 impl Subject {
@@ -74,7 +74,7 @@ impl Subject {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
         let (mut typed, mut chains) = (None, Vec::new());
         if let (Found::Circuit(found), false) = (&found, args.ir || args.graph) {
-            // Meanwhile the circuit is digested and its gates are counted.
+            // Meanwhile, another thread digests the circuit and counts its gates.
             let component = found.component.clone();
             thread::spawn(move || {
                 let _compiled = component.program();
@@ -123,7 +123,7 @@ impl Subject {
         })
     }
 
-    /// The function; a circuit without owners and recipients has none.
+    /// Returns the function. A circuit without owners and recipients has none.
     pub(super) fn function_to_show(&self) -> Result<&Function, Failure> {
         self.function.as_ref().ok_or_else(|| {
             usage!(
@@ -134,7 +134,7 @@ impl Subject {
         })
     }
 
-    /// The only component, where there is but one and it is called but once.
+    /// Returns the component, if it is the only one and is called once.
     fn plain(&self) -> Option<&Component> {
         match (self.components.as_slice(), &self.function) {
             ([component], None) => Some(component),
@@ -183,7 +183,7 @@ impl Subject {
         }
     }
 
-    /// AND and XOR gates of all calls, as compiled.
+    /// Returns the AND and XOR gates of all calls, as compiled.
     fn gates(&self) -> (u64, u64) {
         match &self.function {
             Some(function) => (function.and_gates(), function.xor_gates()),
@@ -202,19 +202,19 @@ impl Subject {
         }
     }
 
-    /// The join of a program that joins two tables.
+    /// Returns the join of a program that joins two tables.
     fn join(&self) -> Option<(&TypedFunction, &JoinPlan)> {
         let typed = self.typed.as_deref()?;
         Some((typed, typed.join()?))
     }
 
-    /// How often component number `i` is called.
+    /// Returns the number of calls of component number `i`.
     fn calls(&self, i: usize) -> u32 {
         let function = self.function.as_ref();
         function.map_or(1, |function| function.component_calls()[i])
     }
 
-    /// How the AND gates of all calls lie in batches.
+    /// Counts the AND gates of all calls by batches.
     fn shape(&self) -> AndCounts {
         let programs = self.components.iter().enumerate();
         let programs =
@@ -222,7 +222,7 @@ impl Subject {
         AndCounts::of(&programs.collect::<Vec<_>>())
     }
 
-    /// What all calls cost under a scheme.
+    /// Returns the cost of all calls under a scheme.
     fn cost(&self, rung: &SchemeInfo) -> ProgramCost {
         let costs = self.components.iter().enumerate().map(|(i, component)| {
             rung.program_cost(component.program()) * u64::from(self.calls(i))
@@ -230,7 +230,7 @@ impl Subject {
         costs.sum()
     }
 
-    /// What all calls cost under each scheme of the ladder.
+    /// Returns the cost of all calls under each scheme of the ladder.
     fn costs(&self) -> Vec<ProgramCost> {
         thread::scope(|scope| {
             let costs = SCHEMES
@@ -241,8 +241,8 @@ impl Subject {
         })
     }
 
-    /// What all calls take on this machine under a scheme: seconds of the garbler, and of the
-    /// evaluator.
+    /// Measures all calls on this machine under a scheme. Returns the seconds of the garbler and of
+    /// the evaluator.
     fn seconds(&self, rung: &SchemeInfo) -> [f64; 2] {
         let patience = PATIENCE / self.components.len().max(1) as u32;
         let mut seconds = [0.0; 2];
@@ -326,7 +326,7 @@ impl Subject {
         text
     }
 
-    /// What a run takes beside gates.
+    /// Writes the costs of a run other than gates.
     fn transfers_text(&self, text: &mut String) {
         if let Some(function) = &self.function {
             let _ = writeln!(
@@ -343,7 +343,7 @@ impl Subject {
         }
     }
 
-    /// The loops whose turns wait for each other.
+    /// Writes the loops whose iterations wait for each other.
     fn chains_text(&self, text: &mut String) {
         if !self.chains.is_empty() {
             let _ = writeln!(text, "loops whose turns wait for each other");
@@ -451,7 +451,8 @@ impl Subject {
     }
 }
 
-/// Triples that a run of `function` by `authenticated` takes from the stock, if it can run it.
+/// Returns the triples that a run of `function` by `authenticated` takes from the stock, if that
+/// protocol can run it.
 fn triples(function: &Function) -> Option<u64> {
     let order = tacit::stock::LotPreparation::triples_for_runs(Role::Garbler, function, 1);
     order.ok().map(|order| order.and_gates())

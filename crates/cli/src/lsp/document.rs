@@ -1,4 +1,4 @@
-//! A document that is open in the editor, as the root of a program.
+//! A document that is open in the editor, treated as the root of a program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use tacit_language::{Diagnostic, FileId, Loaded, ParamValues, ProgramFolder, Sou
 use super::position::{offset_of, position_of, range_of};
 use crate::inspect::cost_of_line;
 
-/// The texts of documents that are open, by their paths: these count, not what is on the disk.
+/// The texts of the open documents, by their paths. They take precedence over the files on disk.
 pub(super) type Texts = HashMap<PathBuf, String>;
 
-/// A program's folder, with the texts of documents that are open.
+/// A program's folder, with the texts of the open documents.
 struct OpenFolder<'t> {
     path: PathBuf,
     folder: ProgramFolder,
@@ -32,7 +32,7 @@ impl Sources for OpenFolder<'_> {
     }
 }
 
-/// A program, by the path of its own file.
+/// A program, with the path of its own file.
 pub(super) struct Document {
     path: PathBuf,
     pub(super) loaded: Loaded,
@@ -49,7 +49,7 @@ impl Document {
         Self { path, loaded }
     }
 
-    /// The name of its file.
+    /// Returns the name of its file.
     pub(super) fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
@@ -63,7 +63,7 @@ impl Document {
         &self.loaded.source_map().file(file).text
     }
 
-    /// The path of a file of the program; the standard library is in none.
+    /// Returns the path of a file of the program. The standard library has none.
     pub(super) fn path_of(&self, file: FileId) -> Option<PathBuf> {
         match file == self.loaded.root() {
             true => Some(self.path.clone()),
@@ -107,13 +107,13 @@ impl Document {
         })
     }
 
-    /// Where the name at a position is declared.
+    /// Returns the place where the name at a position is declared.
     pub(super) fn declared(&self, position: Position) -> Option<Span> {
         let offset = offset_of(self.text(), position);
         self.loaded.definition(self.loaded.root(), offset)
     }
 
-    /// A place of the program, for the editor.
+    /// Returns a place of the program in the editor's terms.
     pub(super) fn place(&self, span: Span) -> Option<(PathBuf, Range)> {
         let range = range_of(self.text_of(span.file), (span.start, span.end));
         Some((self.path_of(span.file)?, range))
@@ -137,13 +137,13 @@ impl Document {
             .collect()
     }
 
-    /// What is wrong with the program.
+    /// Returns the errors of the program.
     pub(super) fn errors(&self) -> Vec<Diagnostic> {
         let files = ProgramFolder::of(&self.path);
         self.loaded.check(&ParamValues::new(), &files)
     }
 
-    /// What is wrong with the program, by file.
+    /// Returns the errors and warnings of the program, by file.
     pub(super) fn diagnostics(&self) -> BTreeMap<PathBuf, Vec<lsp_types::Diagnostic>> {
         let params = ParamValues::new();
         let mut told = self.errors();
@@ -153,7 +153,7 @@ impl Document {
         let mut by_file = BTreeMap::from([(self.path.clone(), Vec::new())]);
         for error in &told {
             let diagnostic = self.diagnostic(error);
-            // What is wrong in the standard library is told at the top of the program.
+            // Errors in the standard library are shown at the top of the program.
             let (path, range) = self
                 .place(error.span)
                 .unwrap_or((self.path.clone(), Range::default()));

@@ -1,10 +1,10 @@
-//! Places and files as the protocol writes them.
+//! Places and files in the protocol's terms.
 
 use std::path::{Path, PathBuf};
 
 use lsp_types::{Position, Range, Uri};
 
-/// The address of a file.
+/// Returns the address of a file.
 pub(super) fn uri_of(path: &Path) -> Option<Uri> {
     let mut text = "file://".to_owned();
     for byte in path.to_str()?.bytes() {
@@ -18,7 +18,8 @@ pub(super) fn uri_of(path: &Path) -> Option<Uri> {
     text.parse().ok()
 }
 
-/// The path of a `file:` address; of any other its text, which is the path of no file.
+/// Returns the path of a `file:` address. For another address it returns the text, which is the
+/// path of no file.
 pub(super) fn path_of(uri: &Uri) -> PathBuf {
     let text = uri.as_str();
     let Some(path) = text.strip_prefix("file://") else {
@@ -43,13 +44,13 @@ pub(super) fn path_of(uri: &Uri) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The range of these bytes.
+/// Returns the range of these bytes.
 pub(super) fn range_of(text: &str, (start, end): (u32, u32)) -> Range {
     let place = |byte: u32| position_of(text, byte as usize);
     Range::new(place(start), place(end))
 }
 
-/// A byte as a line and a number of UTF-16 units, as the protocol counts.
+/// Converts a byte offset to a line and a number of UTF-16 units, as the protocol counts.
 pub(super) fn position_of(text: &str, byte: usize) -> Position {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count();
@@ -57,7 +58,7 @@ pub(super) fn position_of(text: &str, byte: usize) -> Position {
     Position::new(line as u32, column.encode_utf16().count() as u32)
 }
 
-/// The byte of a position; past the end of a line, the line's end.
+/// Returns the byte offset of a position. A position past the end of a line means the line's end.
 pub(super) fn offset_of(text: &str, position: Position) -> usize {
     let mut lines = text.split_inclusive('\n');
     let before: usize = lines

@@ -10,17 +10,17 @@ use tacit_language::{Span, read_source};
 
 use super::document::{Document, Texts};
 
-/// Most programs of a folder that are looked at.
+/// The largest number of programs in a folder that are searched.
 const MAX_PROGRAMS: usize = 256;
 
-/// The bytes of each file that are to be another text.
+/// The byte ranges of each file that get a new text.
 pub(super) type Edits = BTreeMap<PathBuf, BTreeSet<(u32, u32)>>;
 
-/// All places of what is named at a position, in all programs of the folder.
+/// Finds all places that refer to the symbol at a position, in all programs of the folder.
 ///
 /// # Errors
 ///
-/// Nothing of the program's files is named there.
+/// No symbol of the program's files is at that position.
 pub(super) fn uses(document: &Document, at: Position, texts: &Texts) -> Result<Edits, String> {
     let declared = document.declared(at);
     let place = declared.and_then(|span| Some((document.path_of(span.file)?, span)));
@@ -35,11 +35,11 @@ pub(super) fn uses(document: &Document, at: Position, texts: &Texts) -> Result<E
     Ok(found)
 }
 
-/// The edits that give what is named at a position another name.
+/// Returns the edits that rename the symbol at a position.
 ///
 /// # Errors
 ///
-/// With that name the programs of the folder would mean something else.
+/// The new name would change the meaning of the folder's programs.
 pub(super) fn rename(
     document: &Document,
     at: Position,
@@ -81,7 +81,7 @@ pub(super) fn rename(
     Ok(edits)
 }
 
-/// The programs in a folder, those that are open among them, by their files' names.
+/// Returns the programs in a folder, including the open ones, by their file names.
 fn programs(folder: &Path, texts: &Texts) -> Vec<Document> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -104,7 +104,7 @@ fn programs(folder: &Path, texts: &Texts) -> Vec<Document> {
         .collect()
 }
 
-/// Where a program names what stands at a place of a file.
+/// Finds the places where a program refers to the symbol at a place of a file.
 fn uses_in(program: &Document, path: &Path, place: Range<u32>) -> Vec<(PathBuf, (u32, u32))> {
     let mut files = program.loaded.source_map().ids();
     let Some(file) = files.find(|file| program.path_of(*file).as_deref() == Some(path)) else {
@@ -125,7 +125,7 @@ fn uses_in(program: &Document, path: &Path, place: Range<u32>) -> Vec<(PathBuf, 
         .collect()
 }
 
-/// A text with `name` at these places.
+/// Returns a text with `name` at these places.
 fn with(text: &str, places: &BTreeSet<(u32, u32)>, name: &str) -> String {
     let mut renamed = String::with_capacity(text.len());
     let mut done = 0;

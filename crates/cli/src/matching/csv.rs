@@ -1,4 +1,4 @@
-//! A CSV file, cell after cell, read in a stream. What was read of it is wiped.
+//! Reads a CSV file as a stream of cells. Wipes what it has read.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -7,13 +7,13 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, input};
 
-/// Bytes that are read at once.
+/// The number of bytes of one read.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The longest cell.
+/// The longest cell, in bytes.
 const MAX_CELL_BYTES: usize = 1 << 20;
 
-/// Bytes in chunks.
+/// A reader's bytes, in chunks.
 struct Chunks<R> {
     from: R,
     chunk: Zeroizing<Vec<u8>>,
@@ -31,7 +31,7 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// What is left of the chunk, or the next one; nothing at the end.
+    /// Returns the rest of the chunk, or the next chunk. At the end it returns nothing.
     fn rest(&mut self) -> io::Result<&[u8]> {
         while self.at == self.filled {
             match self.from.read(&mut self.chunk) {
@@ -47,23 +47,23 @@ impl<R: Read> Chunks<R> {
     }
 }
 
-/// The records of a file, cell after cell.
+/// The records of a file, read cell by cell.
 pub(super) struct Records<'n, R> {
     chunks: Chunks<R>,
     csv: csv_core::Reader,
-    /// What messages call the file.
+    /// The file's name in messages.
     name: &'n str,
     cell: Zeroizing<Vec<u8>>,
     cell_bytes: usize,
-    /// The line that is read, from 1.
+    /// The number of the current line, from 1.
     line: u64,
-    /// The last record ended with a CR, to which an LF may belong that is still to come.
+    /// Whether the last record ended with a CR, which an LF may still follow.
     after_cr: bool,
     is_ended: bool,
 }
 
 impl<'n, R: Read> Records<'n, R> {
-    /// The records of `from`, without the byte order mark that may stand before them.
+    /// Reads the records of `from`, without a byte order mark at the start.
     pub(super) fn new(from: R, name: &'n str) -> Self {
         Self {
             chunks: Chunks::new(from),
@@ -77,17 +77,17 @@ impl<'n, R: Read> Records<'n, R> {
         }
     }
 
-    /// The cell that was read last.
+    /// Returns the last cell that was read.
     pub(super) fn cell(&self) -> &[u8] {
         &self.cell[..self.cell_bytes]
     }
 
-    /// The line that is read: after [`begin`](Self::begin) the one in which a record begins.
+    /// Returns the current line: after [`begin`](Self::begin), the one in which a record begins.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// Passes over empty lines, up to the next record, and returns how many there were.
+    /// Skips empty lines up to the next record, and returns their number.
     pub(super) fn begin(&mut self) -> Result<u64, Failure> {
         let (mut lines, mut is_first) = (0, true);
         loop {
@@ -112,15 +112,15 @@ impl<'n, R: Read> Records<'n, R> {
         Ok(lines)
     }
 
-    /// Reads the next cell, and returns whether it is the last of its record; nothing at the end of
-    /// the file.
+    /// Reads the next cell, and returns whether it is the last of its record. At the end of the
+    /// file it returns nothing.
     pub(super) fn next_cell(&mut self) -> Result<Option<bool>, Failure> {
         self.cell_bytes = 0;
         let begun = self.line;
         loop {
             let rest = self.chunks.rest();
             let rest = rest.map_err(|error| Failure::read(self.name, error))?;
-            // The last record ends, as others do, with its line.
+            // The end of the file ends the last record, as the end of a line ends others.
             let ends = rest.is_empty() && !self.is_ended;
             let next = if ends { b"\n" } else { rest };
             let room = &mut self.cell[self.cell_bytes..];
@@ -162,7 +162,7 @@ impl<'n, R: Read> Records<'n, R> {
 mod tests {
     use super::*;
 
-    /// Gives one byte a read.
+    /// A reader that gives one byte per read.
     struct Slow<'b>(&'b [u8]);
 
     impl Read for Slow<'_> {
@@ -177,7 +177,7 @@ mod tests {
 
     type Record = (u64, u64, Vec<String>);
 
-    /// Empty lines before it, its line, its cells.
+    /// Returns for each record the empty lines before it, its line and its cells.
     fn records(from: impl Read) -> Result<Vec<Record>, Failure> {
         let mut records = Records::new(from, "t.csv");
         let mut all = Vec::new();

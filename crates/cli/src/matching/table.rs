@@ -13,10 +13,10 @@ use super::csv::Records;
 use crate::args::{Keep, MatchArgs};
 use crate::failure::{Failure, input, usage};
 
-/// How many lines an error names.
+/// The number of lines that an error names.
 const LINES_NAMED: usize = 5;
 
-/// Texts one after another, wiped when they are dropped.
+/// Texts one after another, wiped on drop.
 #[derive(Default)]
 struct Texts {
     bytes: Zeroizing<Vec<u8>>,
@@ -24,7 +24,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// Texts that are this long together, where somebody knows it.
+    /// Returns an empty list with room for this many bytes, if the number is known.
     fn with_room(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(0);
         Self {
@@ -36,7 +36,7 @@ impl Texts {
     fn push(&mut self, text: &str) {
         let needed = self.bytes.len() + text.len();
         if needed > self.bytes.capacity() {
-            // A vector that grows by itself leaves behind what it held.
+            // A vector that grows by itself leaves a copy of its contents behind.
             let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
             larger.extend_from_slice(&self.bytes);
             self.bytes = larger;
@@ -55,13 +55,13 @@ impl Texts {
 pub(super) struct Table {
     /// The cells of the column.
     cells: Texts,
-    /// The same as they are compared.
+    /// The normalized cells, which are compared.
     normalized: Texts,
-    /// The rows that are matched, from 0.
+    /// The indices of the rows that are matched, from 0.
     rows: Vec<usize>,
-    /// Rows that were left out since they have no key.
+    /// The number of rows that were left out because they have no key.
     pub(super) missing: usize,
-    /// Rows that were left out since an earlier one has their key.
+    /// The number of rows that were left out because an earlier row has their key.
     pub(super) repeated: usize,
 }
 
@@ -70,8 +70,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// It cannot be read, has no such column, or rows without a key or with that of an earlier one
-    /// that are not to be left out.
+    /// The table cannot be read, has no such column, or has rows without a key or with the key of
+    /// an earlier row that the arguments do not leave out.
     pub(super) fn read(args: &MatchArgs) -> Result<Self, Failure> {
         let (path, column) = named(&args.table);
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
@@ -121,17 +121,17 @@ impl Table {
         })
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The keys as they are compared.
+    /// Returns the normalized keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|row| self.normalized.get(*row))
     }
 
-    /// A key as it stands in the table.
+    /// Returns a key as it stands in the table.
     pub(super) fn cell(&self, key: usize) -> &str {
         self.cells.get(self.rows[key])
     }
@@ -145,12 +145,12 @@ fn column_as_compared(cells: &Texts, how: Normalization) -> Texts {
     normalized
 }
 
-/// The path of a table and the name of its column, where there is one.
+/// Returns the path of a table and the name of its column, if there is one.
 fn named(text: &str) -> (&str, Option<&str>) {
     if Path::new(text).is_file() {
         return (text, None);
     }
-    // A column may have a colon in its name, and a path one behind its drive.
+    // A column may have a colon in its name, and a path may have one after its drive.
     let end = text.to_ascii_lowercase().find(".csv:");
     let end = end.map(|at| at + ".csv".len()).or_else(|| text.rfind(':'));
     match end {
@@ -159,7 +159,7 @@ fn named(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The first of `things` in a sentence, and how many more there are.
+/// Lists the first of `things` in a sentence, with the number of the others.
 fn listed<T>(things: &[T], text: impl Fn(&T) -> String) -> String {
     let first: Vec<_> = things.iter().take(LINES_NAMED).map(text).collect();
     match things.len() - first.len() {
@@ -177,8 +177,8 @@ struct Column {
 }
 
 impl Column {
-    /// Reads the column of this name, or the only one, of the file at `path`, which has probably
-    /// this `length`.
+    /// Reads the column of this name, or the only one, of the file at `path`. The file's probable
+    /// length is `length`.
     fn read(
         from: impl Read,
         length: u64,
@@ -209,7 +209,7 @@ impl Column {
             let Some(is_last) = records.next_cell()? else {
                 return Ok(false);
             };
-            // An empty line of a table of one column is a row without a key, but at the end.
+            // In a table of one column, an empty line is a row without a key, except at the end.
             if found == 0 && width == 1 {
                 for line in line - empty..line {
                     self.cells.push("");
@@ -241,13 +241,13 @@ impl Column {
     }
 }
 
-/// The names in the first line.
+/// Reads the names in the first line.
 fn names(records: &mut Records<'_, impl Read>, path: &str) -> Result<Vec<String>, Failure> {
     records.begin()?;
     let mut names = Vec::new();
     while let Some(is_last) = records.next_cell()? {
         let name = records.cell();
-        // Some editors put a byte order mark before a text.
+        // Some editors put a byte order mark at the start of a text.
         let name = if names.is_empty() {
             name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name)
         } else {
@@ -261,7 +261,7 @@ fn names(records: &mut Records<'_, impl Read>, path: &str) -> Result<Vec<String>
     Err(input!("{path} is empty"; "give a table whose first line names its columns"))
 }
 
-/// Where the column is.
+/// Returns the index of the column.
 fn place(names: &[String], column: Option<&str>, path: &str) -> Result<usize, Failure> {
     let all = || {
         let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(read(text, Some("id")), Ok((ids, vec![2, 4, 6])));
     }
 
-    /// But the lines at the end of a file.
+    /// Empty lines at the end of a file are no rows.
     #[test]
     fn an_empty_line_of_a_table_of_one_column_is_a_row() {
         let cells = ["a", "", "b"].map(str::to_owned).to_vec();

@@ -1,4 +1,4 @@
-//! How one of three parties meets the two others.
+//! The way in which one of three parties meets the other two.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -14,29 +14,29 @@ use crate::failure::{Failure, failure, usage};
 use crate::log::Log;
 use crate::party::{self, HINT_AFTER, Refusals};
 
-/// Longest wait for the others to be there, unless told otherwise.
+/// The default for the longest wait until the other parties are there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The pause between two looks for whoever connects.
+/// The pause between two checks for new connections.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Who this party is, who the others are, and where they meet.
+/// This party, the other two, and their addresses.
 pub(super) struct Meeting {
     role: OutsourcedRole,
     identity: Identity,
-    /// In the order in which this party meets them.
+    /// The other parties, in the order in which this party meets them.
     pub(super) others: [(OutsourcedRole, Fingerprint); 2],
-    /// Where the others listen to which this party connects.
+    /// The addresses of the parties to which this party connects.
     addresses: [Option<String>; 2],
     listen: Option<String>,
     settings: Settings,
 }
 
 impl Meeting {
-    /// The meeting as the arguments and the configuration say.
+    /// Makes the meeting from the arguments and the configuration.
     ///
     /// # Errors
     ///
-    /// They do not say who another party is or where it listens, or name one party twice.
+    /// They do not identify another party or give its address, or they name one party twice.
     pub(super) fn new(given: &Given<'_>, config: &Config) -> Result<Self, Failure> {
         let path = party::identity_path(given.each.session.identity.as_ref(), config)?;
         let identity = Identity::load(&path).map_err(tacit::Error::from)?;
@@ -71,16 +71,16 @@ impl Meeting {
         })
     }
 
-    /// The two that keep chains, where this party is one of them.
+    /// Returns the two servers, which keep the chains. This party must be one of them.
     pub(super) fn servers(&self) -> [Fingerprint; 2] {
         [self.identity.fingerprint(), self.others[0].1]
     }
 
-    /// Meets both others, in the order of `others`.
+    /// Meets both other parties, in the order of `others`.
     ///
     /// # Errors
     ///
-    /// One of them does not come in time, or somebody else does.
+    /// One of them does not come in time, or another party comes.
     pub(super) fn meet(mut self, cancel: CancelHandle, log: Log) -> Result<[Session; 2], Failure> {
         self.settings.cancel = cancel;
         let listener = self.listen.as_deref().map(Listener::bind).transpose()?;
@@ -118,7 +118,7 @@ impl Meeting {
         }
     }
 
-    /// Waits for those that connect to this party, for `connect_timeout` in all.
+    /// Waits for the parties that connect to this one, for `connect_timeout` in all.
     fn receive(
         &self,
         listener: Listener,
@@ -165,7 +165,7 @@ impl Meeting {
                 let (other, _) = self.others[place];
                 let session = arrival.greet(settings);
                 let session = session.map_err(|error| error.of_party(other))?;
-                // One whose command was started anew comes again, and means its last one.
+                // A party whose command was restarted connects again; its last connection counts.
                 let again = met[place].replace(session).map_or("", |_| " again");
                 eprintln!("the {other} is here{again}");
                 refusals.await_only(named(&self.missing(met), "or"));
@@ -174,7 +174,7 @@ impl Meeting {
         Ok(())
     }
 
-    /// Those that this party has not met.
+    /// Returns the parties that this party has not met.
     fn missing(&self, met: &[Option<Session>; 2]) -> Vec<(OutsourcedRole, Fingerprint)> {
         let others = self.others.iter().zip(met);
         let missing = others.filter(|(_, met)| met.is_none());
@@ -182,7 +182,7 @@ impl Meeting {
     }
 }
 
-/// Some of the others for a sentence.
+/// Lists some of the other parties in a sentence.
 fn named(others: &[(OutsourcedRole, Fingerprint)], joint: &str) -> String {
     let names: Vec<_> = others
         .iter()
@@ -191,8 +191,8 @@ fn named(others: &[(OutsourcedRole, Fingerprint)], joint: &str) -> String {
     names.join(&format!(" {joint} "))
 }
 
-/// Whether the party in `role` connects to `other`: the generator is connected to by both others,
-/// the cloud by the evaluator.
+/// Returns whether the party in `role` connects to `other`. Both others connect to the generator,
+/// and the evaluator connects to the cloud.
 fn connects(role: OutsourcedRole, other: OutsourcedRole) -> bool {
     use OutsourcedRole::{Cloud, Evaluator, Generator};
     matches!(
@@ -201,8 +201,8 @@ fn connects(role: OutsourcedRole, other: OutsourcedRole) -> bool {
     )
 }
 
-/// Where this party listens for those that connect to it: as it is told, or as it listens for two
-/// parties' runs with them.
+/// Returns the address at which this party listens: the given one, or the one at which it listens
+/// for runs of two parties with these peers.
 fn listen(given: &Given<'_>, config: &Config) -> Result<Option<String>, Failure> {
     let Some(server) = given.server else {
         return Ok(None);
@@ -230,7 +230,7 @@ fn listen(given: &Given<'_>, config: &Config) -> Result<Option<String>, Failure>
         .ok_or_else(|| usage!("the {role} is connected to"; "give --listen HOST:PORT"))
 }
 
-/// Where `other` listens, if the party in `role` connects to it.
+/// Returns the address of `other`, if the party in `role` connects to it.
 fn address(
     role: OutsourcedRole,
     other: &Other<'_>,

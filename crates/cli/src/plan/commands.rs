@@ -1,4 +1,4 @@
-//! The commands that carry a plan out: they can be pasted as they are.
+//! The commands that carry out a plan, ready to be pasted.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::shell;
 /// The commands of one alternative.
 pub(super) struct Commands<'a> {
     args: &'a PlanArgs,
-    /// This party's role, if it is said.
+    /// This party's role, if it is known.
     own: Option<Role>,
     /// The files that inputs are read from, by input.
     files: &'a BTreeMap<String, String>,
@@ -32,7 +32,8 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// What prepares for the runs that were asked for; nothing where nothing is to be prepared.
+    /// Returns the command that prepares for the planned runs, or nothing if nothing needs
+    /// preparation.
     pub(super) fn prepare(&self, role: Role) -> Option<String> {
         if self.of.protocol.is_from_nothing() {
             return None;
@@ -47,7 +48,8 @@ impl<'a> Commands<'a> {
         Some(shell::line(&words))
     }
 
-    /// What runs it. Each input is read from a file of its name.
+    /// Returns the command that runs the function. It reads each input from a file of the input's
+    /// name.
     pub(super) fn run(&self, role: Role) -> String {
         let mut words = vec!["tacit".to_owned(), "run".to_owned()];
         words.extend(self.function());
@@ -69,7 +71,7 @@ impl<'a> Commands<'a> {
         shell::line(&words)
     }
 
-    /// The function as it is named on the command line.
+    /// Returns the function's arguments.
     fn function(&self) -> Vec<String> {
         let mut words = shell::function(&self.args.function, &self.args.choice);
         let named = |rung: &&SchemeInfo| rung.id != default_scheme(&self.of.function);
@@ -79,7 +81,8 @@ impl<'a> Commands<'a> {
         words
     }
 
-    /// The role and the OTs, and for this party what it told of its peer and its stock.
+    /// Returns the arguments for the role and the OTs and, for this party, those that it gave for
+    /// its peer and stock.
     fn party(&self, role: Role) -> Vec<String> {
         let mut words = vec!["--role".to_owned(), role.name().to_owned()];
         if let Some(extension) = self.of.ot_extension {

@@ -39,12 +39,13 @@ impl Told<'_> {
         text
     }
 
-    /// The alternative whose preparation is shown: what is faster once prepared, else the choice.
+    /// Returns the alternative whose preparation is shown: one that is faster once prepared, or
+    /// else the choice.
     fn shown(&self) -> &Alternative {
         self.plan.better().unwrap_or(self.plan.choice())
     }
 
-    /// Every protocol and scheme, the fastest of each protocol first.
+    /// Writes every protocol and scheme, the fastest of each protocol first.
     fn table(&self, text: &mut String) {
         let mut rows: Vec<&Alternative> = self.plan.alternatives.iter().collect();
         rows.sort_by_key(|one| (one.protocol.name(), one.times.online));
@@ -90,7 +91,7 @@ impl Told<'_> {
         )
     }
 
-    /// Why the choice is what it is.
+    /// Returns the reasons for the choice.
     pub(super) fn reasons(&self) -> Vec<String> {
         let (plan, choice) = (self.plan, self.plan.choice());
         let mut reasons = vec![format!(
@@ -156,7 +157,7 @@ impl Told<'_> {
         reasons
     }
 
-    /// Why it is `gmw`, or what would let the plan consider it.
+    /// Returns the reason for `gmw`, or what would let the plan consider it.
     fn why_gmw(&self) -> Option<String> {
         let (plan, choice) = (self.plan, self.plan.choice());
         if choice.protocol == Protocol::Gmw {
@@ -188,7 +189,7 @@ impl Told<'_> {
         })
     }
 
-    /// What `gmw` and `direct` take over other links.
+    /// Writes the cost of `gmw` and `direct` over other links.
     fn elsewhere(&self, text: &mut String) {
         if self.plan.elsewhere.is_empty() {
             return;
@@ -212,11 +213,11 @@ impl Told<'_> {
         }
     }
 
-    /// What makes `authenticated` cheaper than it is planned.
+    /// Returns a hint about how `authenticated` can become cheaper than planned.
     fn authenticated_from_stock(&self) -> Option<String> {
         let mut all = self.plan.alternatives.iter();
         let planned = all.find(|one| one.protocol == Protocol::Authenticated)?;
-        // A run of a chain makes all itself.
+        // A run of a chain makes all its material itself.
         if self.args.security != ThreatModel::Malicious || planned.function.has_saved_values() {
             return None;
         }
@@ -285,7 +286,7 @@ fn asked(name: &str, params: &[(String, String)]) -> String {
     format!("{name}{}", params.collect::<String>())
 }
 
-/// The protocol, and where its material comes from if it could be in stock.
+/// Returns the protocol, and the source of its material if that could be in stock.
 fn protocol(one: &Alternative) -> &'static str {
     match one.protocol {
         Protocol::Authenticated => "authenticated (from nothing)",
@@ -293,7 +294,7 @@ fn protocol(one: &Alternative) -> &'static str {
     }
 }
 
-/// The scheme, or of what garbles nothing the OTs.
+/// Returns the scheme or, for a protocol that garbles nothing, the OTs.
 fn scheme(one: &Alternative) -> String {
     match (one.rung, one.ot_extension) {
         (Some(rung), _) => rung.id.to_string(),
@@ -302,7 +303,7 @@ fn scheme(one: &Alternative) -> String {
     }
 }
 
-/// What the security of a run rests on.
+/// Returns the assumption of a run's security.
 fn rests_on(one: &Alternative) -> String {
     match one.rung {
         Some(rung) => format!(
@@ -322,7 +323,7 @@ fn rests_on(one: &Alternative) -> String {
     }
 }
 
-/// Bytes of both parties.
+/// Returns the bytes of both parties.
 fn all_bytes(one: &Alternative) -> u64 {
     let traffic = &one.traffic;
     traffic.garbler_early_bytes + traffic.garbler_late_bytes + traffic.evaluator_bytes
@@ -336,7 +337,7 @@ fn kilobytes(bytes: u64) -> String {
     number(bytes as f64 / 1e3)
 }
 
-/// A number with about three digits.
+/// Returns a number with about three digits.
 fn number(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),

@@ -17,26 +17,26 @@ use crate::progress::Bar;
 use crate::report::{bits_text, insecure, security, shown_bytes};
 use crate::{function, run};
 
-/// Most executions of one batch.
+/// The largest number of executions in one batch.
 const MAX_EXECUTIONS: u64 = 4096;
 
-/// The executions that the arguments ask for.
+/// The executions that the arguments order.
 pub(super) struct BatchOrder {
     role: Role,
     rung: &'static SchemeInfo,
     function: Function,
     executions: u64,
     security: StatisticalSecurity,
-    /// What runs that take the executions hold.
+    /// The statistical security of runs that take the executions.
     held_bits: u8,
-    /// Where nothing is in stock.
+    /// The plan for an empty stock.
     plan: BatchPlan,
-    /// Bytes that all of it takes at the evaluator.
+    /// The bytes that all executions take at the evaluator.
     table_bytes: u64,
 }
 
 impl BatchOrder {
-    /// What the arguments ask for, if `batch` can do it.
+    /// Returns the order of the arguments, if `batch` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         let of_one = args.components.is_empty() && args.ots.is_none() && args.ands.is_none();
         let Some(name) = args.function.as_ref().filter(|_| of_one) else {
@@ -86,7 +86,7 @@ impl BatchOrder {
         })
     }
 
-    /// AND gates of all its circuits.
+    /// Returns the AND gates of all its circuits.
     fn and_gates(&self) -> u64 {
         let circuits = self.plan.cut().circuits;
         self.function.and_gates().saturating_mul(circuits)

@@ -1,4 +1,4 @@
-//! Crosses for `gmw`: for runs of a function, or a number of them.
+//! Crosses for `gmw`: for runs of a function, or in a given number.
 
 use std::time::Instant;
 
@@ -15,21 +15,21 @@ use crate::function;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
 
-/// The crosses that the arguments ask for.
+/// The crosses that the arguments order.
 pub(super) struct CrossOrder {
     role: Role,
     wanted: Wanted,
 }
 
 enum Wanted {
-    /// Those of this many runs of a function.
+    /// The crosses of this many runs of a function.
     Runs(Box<Function>, u64),
-    /// This many of each direction.
+    /// This many crosses of each direction.
     Crosses { narrow: u64, wide: u64 },
 }
 
 impl CrossOrder {
-    /// What the arguments ask for, if `gmw` can do it.
+    /// Returns the order of the arguments, if `gmw` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         if !args.components.is_empty() || args.ots.is_some() || args.ands.is_some() {
             return Err(usage!(

@@ -17,12 +17,12 @@ use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
 use crate::{function, memory, run};
 
-/// The lot that the arguments ask for.
+/// The lot that the arguments order.
 pub(super) struct LotOrder {
     role: Role,
     wanted: Wanted,
     security: StatisticalSecurity,
-    /// What runs that take it hold.
+    /// The statistical security of runs that take the lot.
     held_bits: u8,
 }
 
@@ -31,12 +31,12 @@ enum Wanted {
     Instances(Box<Function>, u64, &'static SchemeInfo),
     /// Triples for this many runs of a function, and the reason it cannot take instances.
     TriplesFor(Box<Function>, u64, String),
-    /// This many triples, whatever they will serve.
+    /// This many triples, for any use.
     Triples(u64),
 }
 
 impl LotOrder {
-    /// What the arguments ask for, if `authenticated` can do it.
+    /// Returns the order of the arguments, if `authenticated` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
         if !args.components.is_empty() || args.ots.is_some() {
             return Err(usage!(
@@ -85,7 +85,7 @@ impl LotOrder {
         Ok(order)
     }
 
-    /// Checks what is ordered; the bits that runs which take it hold.
+    /// Checks the order. Returns the statistical security of runs that take the lot.
     fn check(&self) -> Result<u8, Error> {
         let order = self.order()?;
         order.check()?;
@@ -106,7 +106,7 @@ impl LotOrder {
         Ok(order.statistical_security(self.security))
     }
 
-    /// The function that it is for, if it is for one.
+    /// Returns the function of the order, if it has one.
     fn function(&self) -> Option<&Function> {
         match &self.wanted {
             Wanted::Instances(function, ..) | Wanted::TriplesFor(function, ..) => Some(function),
@@ -114,7 +114,7 @@ impl LotOrder {
         }
     }
 
-    /// What it orders.
+    /// Describes the order.
     fn what(&self) -> &'static str {
         match &self.wanted {
             Wanted::Instances(..) => "instances",

@@ -1,4 +1,4 @@
-//! What a party gives to a run and where its results go.
+//! A party's inputs to a run and the files for its results.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::function::Found;
 use crate::typed::OutputFiles;
 
-/// What this party gives and where its results go, as far as that is checked before the function is
-/// compiled: of a program all of it.
+/// The inputs and result files, as far as they are checked before the function is compiled. For a
+/// program that is all of them.
 pub(super) struct GivenInputs {
     /// The values of a program's inputs.
     pub(super) values: Option<BTreeMap<String, PortValue>>,
@@ -21,11 +21,11 @@ pub(super) struct GivenInputs {
 }
 
 impl GivenInputs {
-    /// Reads and checks it.
+    /// Reads and checks the inputs and the names of result files.
     ///
     /// # Errors
     ///
-    /// An input is missing or not of its type, or a file for a result is there or not a table's.
+    /// An input is missing or not of its type, or a file for a result exists or is not for a table.
     pub(super) fn new(
         args: &RunArgs,
         (found, protocol): (&Found, Protocol),
@@ -43,7 +43,8 @@ impl GivenInputs {
             files: OutputFiles::new(&args.outputs, signature, Some(program.party_of(role)))?,
             values: match program.program().states.is_empty() || protocol.keeps_values() {
                 true => found.values(role, &args.inputs.reading())?,
-                // Once it is compiled it shows whether the run keeps any, which is told first.
+                // Only after the compilation is it known whether the run keeps any, and that is
+                // reported first.
                 false => None,
             },
         })

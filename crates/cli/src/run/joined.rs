@@ -1,5 +1,5 @@
-//! `tacit run` of a program that joins two tables: this party's table, the sizes that the parties
-//! announce, and then the run.
+//! `tacit run` of a program that joins two tables: reads this party's table, announces the sizes,
+//! and then runs.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::party::Party;
 use crate::program::{params, plain_failure};
 use crate::typed::{CheckedProgram, OutputFiles, values};
 
-/// Refuses what joins do not run under.
+/// Refuses the arguments under which no join runs.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ fn check_terms(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which of the two joined tables `role` has, and the name of its input.
+/// Returns the side of the join whose table `role` has, and the name of its input.
 fn own_table(signature: &Signature, role: Role) -> Result<(JoinSide, String), Failure> {
     let join = signature.entry().join.as_ref();
     let join = join.ok_or_else(|| Failure::input("the run joins no tables"))?;
@@ -79,7 +79,7 @@ fn own_table(signature: &Signature, role: Role) -> Result<(JoinSide, String), Fa
 ///
 /// # Errors
 ///
-/// Something of this party's, of the peer's or of the network's is not right.
+/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(super) fn run(
     args: &RunArgs,
     config: &Config,
@@ -141,7 +141,7 @@ pub(super) fn run(
     run.play(session)
 }
 
-/// The sizes that this party knows: those of its table, and what it was told of the peer's.
+/// Returns the sizes that this party knows: those of its table, and those given for the peer's.
 fn known(
     args: &RunArgs,
     (signature, role): (&Signature, Role),
@@ -162,7 +162,8 @@ fn known(
     Ok(known)
 }
 
-/// The size of this party's table that it announces: what it was `told`, or what it `found`.
+/// Returns the size that this party announces for its table: the one it was `told`, or the one it
+/// `found`.
 fn announced(param: &OpenParam, found: u64, told: Option<u64>) -> Result<u64, Failure> {
     let OpenParam { name, input, .. } = param;
     let what = match param.counted {
@@ -186,7 +187,7 @@ fn announced(param: &OpenParam, found: u64, told: Option<u64>) -> Result<u64, Fa
     Ok(size)
 }
 
-/// The table on this side of the join, with these rows.
+/// Returns the table on this side of the join, with these rows.
 fn joined(
     plan: &JoinPlan,
     side: JoinSide,

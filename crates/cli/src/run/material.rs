@@ -1,4 +1,4 @@
-//! What a run takes from this party's folder, and at which security.
+//! The material that a run takes from this party's folder, and its security.
 
 use tacit::protocols::{Protocol, StatisticalSecurity, StockUse, ThreatModel};
 use tacit::stock::{StockName, Stocks};
@@ -11,8 +11,8 @@ use crate::function::scheme;
 use crate::party::Party;
 use crate::stock;
 
-/// This party's stocks, where the protocol takes from them, can take from them, or counts tries in
-/// them.
+/// Returns this party's stocks, if the protocol takes material from them, may take some, or counts
+/// tries in them.
 pub(super) fn stocks(
     args: &RunArgs,
     config: &Config,
@@ -25,8 +25,7 @@ pub(super) fn stocks(
             "leave it out, and give --identity and --peer, or --with once you have paired"
         ));
     }
-    // Without identities there is nobody whose tries could be counted, or with whom crosses could
-    // be in stock.
+    // Without identities there is no peer to count tries of or to share crosses with.
     let may_take = matches!(protocol, Protocol::Authenticated | Protocol::Gmw);
     match has_stock || (may_take && !args.plain_loopback) {
         true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
@@ -34,13 +33,13 @@ pub(super) fn stocks(
     }
 }
 
-/// Whether the arguments leave open by which protocol against a malicious party is run.
+/// Returns whether the arguments leave open which protocol against a malicious party runs.
 pub(super) fn is_open(args: &RunArgs) -> bool {
     args.protocol.is_none() && args.security == ThreatModel::Malicious
 }
 
-/// Whether a checked execution of `function` is in stock, which `batch` would run. Both parties
-/// have their halves of it, and so both say the same.
+/// Returns whether a checked execution of `function` is in stock, for `batch` to run. Each party
+/// has one half of it, so both get the same answer.
 pub(super) fn checked_in_stock(
     args: &RunArgs,
     config: &Config,
@@ -60,12 +59,12 @@ pub(super) fn checked_in_stock(
     let stocks = stock::open(args.stock.stock.as_deref(), config)?;
     match security(Protocol::Batch, args) {
         Ok(security) => Ok(stocks.executions_left(&stock, function, security)? > 0),
-        // Nor is anything in stock at an s that there is not.
+        // If that s does not exist, nothing is in stock for it.
         Err(_) => Ok(false),
     }
 }
 
-/// s of a run by `protocol`.
+/// Returns s of a run by `protocol`.
 pub(super) fn security(
     protocol: Protocol,
     args: &RunArgs,

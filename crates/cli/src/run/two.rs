@@ -45,7 +45,7 @@ pub(super) struct TwoPartyRun<'a> {
     log: Log,
 }
 
-/// A join, and this party's table in it.
+/// A join and this party's table for it.
 #[derive(Clone, Copy)]
 pub(super) struct JoinOfRun<'a> {
     pub(super) plan: &'a JoinPlan,
@@ -53,22 +53,22 @@ pub(super) struct JoinOfRun<'a> {
 }
 
 impl<'a> TwoPartyRun<'a> {
-    /// The same with a join before the function.
+    /// Puts a join before the function.
     ///
     /// # Errors
     ///
-    /// The table or the protocol does not suit it.
+    /// The table or the protocol does not suit the join.
     pub(super) fn joining(mut self, join: JoinOfRun<'a>) -> Result<Self, Failure> {
         self.join = Some(join);
         self.job()?.check()?;
         Ok(self)
     }
 
-    /// Checks all that this party was given, before the peer hears of it.
+    /// Checks everything that this party was given, before contacting the peer.
     ///
     /// # Errors
     ///
-    /// Something of it is not right.
+    /// Something of it is invalid.
     pub(super) fn new(
         args: &'a RunArgs,
         config: &Config,
@@ -125,7 +125,7 @@ impl<'a> TwoPartyRun<'a> {
         if matches!(protocol, Protocol::Prepared | Protocol::Gmw) || args.chain.chain.is_some() {
             run.job()?.check()?;
         }
-        // Before a peer waits for it.
+        // The compilation comes first, so that no peer waits for it.
         let compiling = Bar::without_end("compiling", !args.runs.json);
         function.compile();
         drop(compiling);
@@ -138,11 +138,11 @@ impl<'a> TwoPartyRun<'a> {
         Ok(run)
     }
 
-    /// Checks that what `batch` needs is in stock. The peer, if it is there, hears that it is not.
+    /// Checks that the stock has what `batch` needs. If not, tells the peer, if it is there.
     ///
     /// # Errors
     ///
-    /// It is not, or `batch` cannot run the function.
+    /// The stock has too little, or `batch` cannot run the function.
     pub(super) fn check_executions(&self, party: &mut Party) -> Result<(), Failure> {
         let (Protocol::Batch, Some(stocks), Some([own, peer])) =
             (self.protocol, &self.stocks, party.fingerprints())
@@ -150,7 +150,7 @@ impl<'a> TwoPartyRun<'a> {
             return Ok(());
         };
         let (function, scheme) = (self.runnable.function(), self.rung.id);
-        // A scheme that is not for batch shows in a plan, above all.
+        // The plan reports, above all, a scheme that is not for batch.
         let order = BatchPreparation::largest(self.role, function).scheme(scheme);
         order.statistical_security(self.security).plan()?;
         let stock = StockName {
@@ -162,16 +162,16 @@ impl<'a> TwoPartyRun<'a> {
         if stocks.executions_left(&stock, function, self.security)? > 0 {
             return Ok(());
         }
-        // The other party may be there, and would wait for nothing.
+        // The other party may be there and would wait in vain.
         party.refuse(AbortReason::NothingInStock, self.log);
         Err(self.nothing_checked())
     }
 
-    /// Runs over `session` as often as asked, and tells the results and the costs.
+    /// Makes the requested number of runs over `session`, and prints the results and the costs.
     ///
     /// # Errors
     ///
-    /// Whatever ends a run.
+    /// An error that ends a run.
     pub(super) fn play(&self, mut session: Session) -> Result<(), Failure> {
         self.log
             .detail(format_args!("base OTs from {}", session.base_ot()));
@@ -208,14 +208,14 @@ impl<'a> TwoPartyRun<'a> {
             outputs = outcome.outputs;
             chain = outcome.chain;
         }
-        // The results are here; a peer that has already left takes nothing from them.
+        // The results are here, so a peer that has already left does not matter.
         if let Err(error) = session.close() {
             self.log.step(format_args!("{error}"));
         }
         self.tell(&setting, (&outputs, chain), &costs)
     }
 
-    /// Run number `run`, or nothing where the other party wants no more.
+    /// Makes run number `run`. Returns nothing if the other party wants no more.
     fn once(&self, run: u32, session: &mut Session) -> Result<Option<Outcome>, Failure> {
         let (args, log) = (self.args, self.log);
         let and_gates = self.runnable.function().and_gates();
@@ -279,7 +279,7 @@ impl<'a> TwoPartyRun<'a> {
         Ok(Some(outcome))
     }
 
-    /// The error, with the parties' names of a program in place of their roles.
+    /// Returns the error with the names of a program's parties in place of their roles.
     fn named(&self, error: tacit::Error) -> Failure {
         match (&error, self.runnable.signature()) {
             (
@@ -304,7 +304,7 @@ impl<'a> TwoPartyRun<'a> {
         }
     }
 
-    /// The run by its protocol, without inputs yet.
+    /// Returns the job of a run by its protocol, without inputs yet.
     fn job(&self) -> Result<Job<'_>, tacit::Error> {
         let mut job = Job::new(self.runnable.function(), self.role)
             .threads(self.args.threads)
@@ -333,7 +333,7 @@ impl<'a> TwoPartyRun<'a> {
         Ok(job)
     }
 
-    /// Tells the results, and what they took if that was asked for.
+    /// Prints the results and, if wanted, the costs.
     fn tell(
         &self,
         setting: &Setting<'_>,
@@ -380,7 +380,7 @@ impl<'a> TwoPartyRun<'a> {
         Ok(())
     }
 
-    /// Tells what runs by `authenticated` or `gmw` took from the stock.
+    /// Prints what runs by `authenticated` or `gmw` took from the stock.
     fn tell_from_stock(&self, costs: &[Cost]) {
         if self.protocol == Protocol::Gmw {
             let taken = costs.iter().filter(|cost| cost.from_stock.is_some());
@@ -426,7 +426,8 @@ impl<'a> TwoPartyRun<'a> {
         }
     }
 
-    /// No execution is in stock: what prepares some, as this party can paste it.
+    /// Returns the failure for a stock without an execution, with a command that prepares some,
+    /// ready to be pasted.
     fn nothing_checked(&self) -> Failure {
         let mut command = self.prepare(Protocol::Batch, "16");
         command.extend(shell::meeting(self.args));
@@ -442,7 +443,7 @@ impl<'a> TwoPartyRun<'a> {
         )
     }
 
-    /// The command that prepares `runs` runs of the function by `protocol`.
+    /// Returns the command that prepares `runs` runs of the function by `protocol`.
     fn prepare(&self, protocol: Protocol, runs: &str) -> Vec<String> {
         let args = self.args;
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];

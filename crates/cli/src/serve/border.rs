@@ -12,10 +12,11 @@ use tacit_serve::{Asked, Inputs};
 use crate::inputs::{Given, Reading};
 use crate::typed::Runnable;
 
-/// What a service offers under one name: a function, or a program with each choice of params.
+/// The functions that a service offers under one name: one function, or a program with each choice
+/// of params.
 pub(super) struct Offered(BTreeMap<Digest, Member>);
 
-/// One of them, in a form.
+/// One function of an offer, in one form.
 #[derive(Clone)]
 pub(super) struct Member {
     pub(super) runnable: Arc<Runnable>,
@@ -23,28 +24,28 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// The function.
+    /// Returns the function.
     pub(super) fn function(&self) -> Arc<Function> {
         Arc::new(self.runnable.function().clone())
     }
 }
 
 impl Offered {
-    /// These.
+    /// Makes an offer of these members.
     pub(super) fn new(members: Vec<Member>) -> Arc<Self> {
         let digest = |member: &Member| member.runnable.function().digest();
         let members = members.into_iter().map(|each| (digest(&each), each));
         Arc::new(Self(members.collect()))
     }
 
-    /// The one that is asked for.
+    /// Returns the requested function.
     fn asked(&self, asked: &Asked<'_>) -> Result<&Runnable, String> {
         let member = self.0.get(&asked.function.digest());
         let member = member.map(|member| &*member.runnable);
         member.ok_or_else(|| format!("{} is not what is offered", asked.function.name()))
     }
 
-    /// The inputs of the one that is asked for.
+    /// Reads the inputs of the requested function.
     fn read<'g>(
         &self,
         asked: &Asked<'_>,
@@ -85,7 +86,7 @@ impl Border for Offered {
     }
 }
 
-/// A file for each input, read for every run as `--input NAME=@FILE` is.
+/// A file for each input, read for every run as `--input NAME=@FILE` does.
 pub(super) struct FromFiles {
     pub(super) offered: Arc<Offered>,
     pub(super) files: BTreeMap<String, String>,

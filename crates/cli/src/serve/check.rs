@@ -1,8 +1,8 @@
-//! Checks of what would otherwise fail only when a peer asks, made before the service starts,
-//! before it accepts another configuration, and by `--check`.
+//! Checks for errors that would otherwise appear only when a peer asks. They are made before the
+//! service starts, before it accepts another configuration, and by `--check`.
 //!
-//! Files for inputs are read against every function that takes them, addresses are looked up, and
-//! the folders of results looked for. Commands are not run.
+//! They read the files for inputs with every function that takes them, look up addresses, and look
+//! for the folders of results. They run no commands.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -13,7 +13,8 @@ use tacit_serve::inputs::Asked;
 use super::Fixed;
 use crate::failure::{Failure, input, usage};
 
-/// Checks what the configuration names; what is not wrong and should be thought over all the same.
+/// Checks the things that the configuration names. Returns warnings about settings that are valid
+/// but probably not meant.
 ///
 /// # Errors
 ///
@@ -35,7 +36,7 @@ pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failu
     Ok(warnings)
 }
 
-/// The addresses that the field `name` means.
+/// Returns the addresses that the field `name` stands for.
 fn addresses(name: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
     let found = text.to_socket_addrs();
     let found = found.map_err(
@@ -44,7 +45,7 @@ fn addresses(name: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
     Ok(found.collect())
 }
 
-/// Every offer's inputs, for each of its functions, and where its results go.
+/// Checks every offer's inputs, for each of its functions, and the destination of its results.
 fn sources(policy: &Policy) -> Result<(), Failure> {
     for offer in policy.offers() {
         let wrong = |reason: String| {

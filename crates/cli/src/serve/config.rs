@@ -1,4 +1,4 @@
-//! The `[serve]` part of `tacit.toml`, as it is written.
+//! The `[serve]` part of `tacit.toml`, in its written form.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,119 +15,121 @@ use tacit_serve::{Rate, Server};
 use crate::args;
 use crate::config::fields::{read_text, required_text, time};
 
-/// How `tacit serve` serves.
+/// The settings of `tacit serve`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Serve {
-    /// Where peers connect.
+    /// The address for peers.
     pub(crate) listen: Option<String>,
-    /// Origins of the pages that may come by WebSocket, to the same address.
+    /// The origins of the pages that may connect by WebSocket, to the same address.
     pub(crate) origins: Option<Vec<String>>,
-    /// Where metrics and health are asked for; nowhere where it is empty.
+    /// The address for metrics and health; none if it is empty.
     pub(crate) metrics: Option<String>,
-    /// Sessions at once.
+    /// The largest number of sessions at once.
     pub(crate) sessions: Option<usize>,
-    /// Sessions of one peer at once.
+    /// The largest number of sessions of one peer at once.
     pub(crate) sessions_per_peer: Option<usize>,
-    /// Sessions that a peer may begin.
+    /// The rate at which a peer may begin sessions.
     #[serde(deserialize_with = "rate")]
     pub(crate) arrivals: Option<Rate>,
-    /// What a peer may get wrong.
+    /// The rate at which a peer may make mistakes.
     #[serde(deserialize_with = "rate")]
     pub(crate) refusals: Option<Rate>,
-    /// MiB of lots of `authenticated` and of silent OTs, of all runs together.
+    /// The MiB for lots of `authenticated` and silent OTs of all runs together.
     pub(crate) memory_mib: Option<u64>,
-    /// MiB of these for the runs of one peer.
+    /// The MiB of these for the runs of one peer.
     pub(crate) memory_mib_per_peer: Option<u64>,
-    /// TLS handshakes at once.
+    /// The largest number of TLS handshakes at once.
     pub(crate) handshakes: Option<usize>,
-    /// For TLS and the greeting.
+    /// The longest time for TLS and the greeting.
     #[serde(deserialize_with = "time")]
     pub(crate) handshake: Option<Duration>,
-    /// Between two runs of a session.
+    /// The longest pause between two runs of a session.
     #[serde(deserialize_with = "time")]
     pub(crate) idle: Option<Duration>,
-    /// For the other server and a turn at a chain, before a run of three.
+    /// The longest wait before a run of three parties, for the other server and for the run's turn
+    /// at a chain.
     #[serde(deserialize_with = "time")]
     pub(crate) meeting: Option<Duration>,
-    /// For runs to end when the service stops.
+    /// The time for runs to end when the service stops.
     #[serde(deserialize_with = "time")]
     pub(crate) stop: Option<Duration>,
-    /// Preparations at once.
+    /// The largest number of preparations at once.
     pub(crate) preparations: Option<usize>,
-    /// Longest time of a preparation.
+    /// The longest time of a preparation.
     #[serde(deserialize_with = "time")]
     pub(crate) preparation: Option<Duration>,
-    /// How often the stock is looked at.
+    /// The time between two checks of the stock.
     #[serde(deserialize_with = "time")]
     pub(crate) look_at_stock: Option<Duration>,
-    /// What peers may ask for.
+    /// The functions that peers may ask for.
     pub(crate) function: Vec<Served>,
-    /// What is kept in stock.
+    /// The material that is kept in stock.
     pub(crate) stock: Vec<Stocked>,
 }
 
-/// Which function: as arguments of `tacit run` say it.
+/// A function that is served. Its fields correspond to arguments of `tacit run`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Served {
     /// A name from the library, or a file.
     pub(crate) function: String,
-    /// Which run of a program; `main` if not given.
+    /// The run of a program; `main` if not given.
     #[serde(default)]
     pub(crate) entry: Option<String>,
-    /// What it is called here.
+    /// The function's name in this service.
     pub(crate) name: Option<String>,
     /// This party's role.
     pub(crate) role: ServedRole,
-    /// The other server, by its name in [peers]: of the generator its cloud, of the cloud its
-    /// generator.
+    /// The other server, by its name in [peers]: the cloud if this party is the generator, and the
+    /// generator if it is the cloud.
     #[serde(default)]
     pub(crate) other_server: Option<String>,
-    /// How many circuits a run of three takes.
+    /// The number of circuits in a run of three parties.
     #[serde(default)]
     pub(crate) copies: Option<u32>,
-    /// Allows s below 40 under `batch`, and circuits and k that give less in runs of three.
+    /// Allows s below 40 under `batch`, and for runs of three parties circuits and k that give
+    /// less.
     #[serde(default)]
     pub(crate) insecure_for_measurements: bool,
-    /// In which chain values are kept.
+    /// The chain in which values are kept.
     #[serde(default)]
     pub(crate) chain: Option<String>,
-    /// Whether a function that saves a value without loading it discards one that the chain keeps;
-    /// it is refused otherwise.
+    /// Whether a function may discard a value of the chain by saving it without loading it.
+    /// Otherwise such a function is refused.
     #[serde(default)]
     pub(crate) replace: bool,
-    /// Threads of a run of three.
+    /// The threads of a run of three parties.
     #[serde(default)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Parameters: a value, a list of those allowed, or bounds.
+    /// The parameters: a value, a list of allowed values, or bounds.
     #[serde(default)]
     pub(crate) params: BTreeMap<String, Parameter>,
-    /// Public inputs of a program: values, or `@` and a file.
+    /// The public inputs of a program: values, or `@` and a file.
     #[serde(default)]
     pub(crate) public: BTreeMap<String, String>,
-    /// Whose each input of a circuit is.
+    /// The owner of each input of a circuit.
     #[serde(default)]
     pub(crate) owners: BTreeMap<String, String>,
-    /// Who gets each result of a circuit.
+    /// The recipient of each result of a circuit.
     #[serde(default)]
     pub(crate) results: BTreeMap<String, String>,
     /// The types of a circuit file's ports.
     #[serde(default)]
     pub(crate) types: BTreeMap<String, String>,
-    /// How a circuit file numbers bits.
+    /// The bit order of a circuit file.
     #[serde(default)]
     pub(crate) bit_order: Option<String>,
-    /// `direct`, `prepared`, `batch` or several; a server of three has `outsourced` alone.
+    /// `direct`, `prepared`, `batch` or several; only `outsourced` for a server of three parties.
     #[serde(default)]
     pub(crate) protocols: Option<Vec<NamedProtocol>>,
-    /// s of runs by `batch`; k of runs of three.
+    /// s of runs by `batch`; k of runs of three parties.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
     /// The garbling scheme.
     #[serde(default)]
     pub(crate) scheme: Option<String>,
-    /// Who may ask; everybody in [peers] if not given.
+    /// The peers that may ask; everybody in [peers] if not given.
     #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
     /// A file for each of this party's inputs.
@@ -136,28 +138,28 @@ pub(crate) struct Served {
     /// A JSON file with this party's inputs.
     #[serde(default)]
     pub(crate) inputs_file: Option<PathBuf>,
-    /// A command that prints them.
+    /// A command that prints this party's inputs.
     #[serde(default)]
     pub(crate) inputs_command: Option<Vec<String>>,
-    /// A file that takes this party's results.
+    /// A file that receives this party's results.
     #[serde(default)]
     pub(crate) results_file: Option<PathBuf>,
-    /// A command that does.
+    /// A command that receives this party's results.
     #[serde(default)]
     pub(crate) results_command: Option<Vec<String>>,
-    /// How long these commands may take.
+    /// The longest time of these commands.
     #[serde(default, deserialize_with = "time")]
     pub(crate) command_time: Option<Duration>,
-    /// How often each peer may ask.
+    /// The rate at which each peer may ask.
     #[serde(default, deserialize_with = "rate")]
     pub(crate) rate: Option<Rate>,
-    /// Longest time of a run.
+    /// The longest time of a run.
     #[serde(default, deserialize_with = "time")]
     pub(crate) time_limit: Option<Duration>,
 }
 
 impl Served {
-    /// What it is called here: its name, or that of the function and of the run.
+    /// Returns the function's name here: `name`, or the names of the function and the run.
     pub(crate) fn shown_name(&self) -> String {
         match (&self.name, &self.entry) {
             (Some(name), _) => name.clone(),
@@ -167,42 +169,40 @@ impl Served {
     }
 }
 
-/// What is kept in stock.
+/// A level of material that is kept in stock.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stocked {
-    /// A name from the library, or a file; none where `ands` says how many triples there are to
-    /// be.
+    /// A name from the library, or a file. There is none if `ands` gives a number of triples.
     pub(crate) function: Option<String>,
-    /// Which run of a program; `main` if not given.
+    /// The run of a program; `main` if not given.
     #[serde(default)]
     pub(crate) entry: Option<String>,
     /// This party's role.
     #[serde(deserialize_with = "role")]
     pub(crate) role: Role,
-    /// Parameters.
+    /// The parameters.
     #[serde(default)]
     pub(crate) params: BTreeMap<String, u64>,
-    /// Public inputs of a program: values, or `@` and a file.
+    /// The public inputs of a program: values, or `@` and a file.
     #[serde(default)]
     pub(crate) public: BTreeMap<String, String>,
-    /// Whose each input of a circuit is.
+    /// The owner of each input of a circuit.
     #[serde(default)]
     pub(crate) owners: BTreeMap<String, String>,
-    /// Who gets each result of a circuit.
+    /// The recipient of each result of a circuit.
     #[serde(default)]
     pub(crate) results: BTreeMap<String, String>,
     /// The types of a circuit file's ports.
     #[serde(default)]
     pub(crate) types: BTreeMap<String, String>,
-    /// How a circuit file numbers bits.
+    /// The bit order of a circuit file.
     #[serde(default)]
     pub(crate) bit_order: Option<String>,
-    /// For which protocol: `prepared` if not given, or `batch`, or `authenticated`, which is
-    /// implied by `ands`.
+    /// The protocol: `prepared` if not given, or `batch`, or `authenticated`, which `ands` implies.
     #[serde(default)]
     pub(crate) protocol: Option<NamedProtocol>,
-    /// s of what is kept for `batch` and `authenticated`.
+    /// s of the material for `batch` and `authenticated`.
     #[serde(default)]
     pub(crate) security_bits: Option<u8>,
     /// Allows s below 40 under `batch`.
@@ -211,26 +211,26 @@ pub(crate) struct Stocked {
     /// The garbling scheme.
     #[serde(default)]
     pub(crate) scheme: Option<String>,
-    /// With whom; with everybody in [peers] if not given.
+    /// The peers with whom it is kept; everybody in [peers] if not given.
     #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
-    /// Enough for this many runs.
+    /// The number of runs that the stock suffices for.
     pub(crate) runs: Option<u64>,
-    /// Triples for this many AND gates of whatever functions, all of one order.
+    /// The number of AND gates of any functions that the triples suffice for, all of one order.
     pub(crate) ands: Option<u64>,
-    /// Filled when there is enough for fewer; half of `runs`, or of `ands`, if not given.
+    /// The level at which the stock is refilled; half of `runs`, or of `ands`, if not given.
     #[serde(default)]
     pub(crate) refill_below: Option<u64>,
 }
 
 impl Stocked {
-    /// What people call it.
+    /// Returns the name for people.
     pub(crate) fn shown_name(&self) -> &str {
         self.function.as_deref().unwrap_or("triples")
     }
 }
 
-/// What a parameter may be.
+/// The allowed values of a parameter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
@@ -241,7 +241,7 @@ pub(crate) enum Parameter {
     One(u64),
     /// One of these.
     Among(Vec<u64>),
-    /// One between these, both included.
+    /// A value between these, both included.
     Between(Bounds),
 }
 
@@ -309,7 +309,7 @@ fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
 }
 
 impl Serve {
-    /// Adds what `tacit config show` tells of it, a line for each field that is given.
+    /// Writes the settings for `tacit config show`, a line for each field that is given.
     pub(crate) fn show(&self, text: &mut String) {
         for (name, given) in [("listen", &self.listen), ("metrics", &self.metrics)] {
             if let Some(given) = given {
@@ -337,7 +337,7 @@ impl Serve {
         }
     }
 
-    /// The same for programs: the fields that [`Serve::show`] tells.
+    /// Returns the same fields as JSON.
     pub(crate) fn json(&self) -> Json {
         let functions = self.function.iter().map(|served| {
             json!({
@@ -365,7 +365,7 @@ impl Serve {
         })
     }
 
-    /// The same with paths of files in `folder`.
+    /// Resolves the relative paths of files against `folder`.
     pub(crate) fn beside(&mut self, folder: &Path) {
         for served in &mut self.function {
             let files = [&mut served.inputs_file, &mut served.results_file];
@@ -387,7 +387,7 @@ impl Serve {
     }
 }
 
-/// Files that public inputs are in, in `folder`.
+/// Resolves the files of public inputs against `folder`.
 fn public_beside(public: &mut BTreeMap<String, String>, folder: &Path) {
     for value in public.values_mut() {
         if let Some(path) = value.strip_prefix('@') {
@@ -396,7 +396,7 @@ fn public_beside(public: &mut BTreeMap<String, String>, folder: &Path) {
     }
 }
 
-/// A function's file in `folder`; a name of the library stays.
+/// Resolves a function's file against `folder`. A name of the library stays as it is.
 fn function_beside(name: &str, folder: &Path) -> String {
     match crate::function::is_in_library(name) {
         true => name.to_owned(),

@@ -1,4 +1,4 @@
-//! What is kept in stock, from `[[serve.stock]]`.
+//! The material that is kept in stock, from `[[serve.stock]]`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::function;
 
-/// What one table keeps, with each of its peers.
+/// Returns the levels of one table, one for each of its peers.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
             let ports = [&stocked.owners, &stocked.results, &stocked.types];
             let order = stocked.bit_order.as_deref();
             let name = (name.as_str(), stocked.entry.as_deref());
-            // What stocks are for garbles.
+            // Stocks hold garbled material, so the form is that of a protocol that garbles.
             let name = (name, Protocol::Prepared);
             let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
             let function = Arc::new(runnable.function().clone());
@@ -53,7 +53,7 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
     Ok(levels.collect())
 }
 
-/// What is kept for runs of a function.
+/// Returns the material for runs of a function.
 fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, Failure> {
     let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
     let insecure = stocked.insecure_for_measurements;
@@ -78,7 +78,7 @@ fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, F
     }
 }
 
-/// Triples for whatever functions.
+/// Returns triples for any functions.
 fn triples(stocked: &Stocked) -> Result<Material, Failure> {
     let is_for_other = stocked
         .protocol

@@ -1,4 +1,5 @@
-//! Turns `tacit.toml` into the policy of a service; everything is checked before it is accepted.
+//! Turns `tacit.toml` into the policy of a service. Checks everything before the policy is
+//! accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -27,15 +28,15 @@ use crate::report::shown_bytes;
 use crate::typed::Runnable;
 use crate::{function, run};
 
-/// Longest time of a command for inputs or results, and of a run, unless told otherwise.
+/// The default for the longest time of a command for inputs or results, and of a run.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 const RUN_TIME: Duration = Duration::from_secs(600);
 
-/// What the configuration says.
+/// Returns the policy that the configuration describes.
 ///
 /// # Errors
 ///
-/// What is wrong with it, by table and field.
+/// The first problem of the configuration, by table and field.
 pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> {
     let peers = config.peers.iter().map(|(name, peer)| Peer {
         name: name.clone(),
@@ -82,7 +83,7 @@ fn within(at: &str, failure: &Failure) -> Failure {
     wrong(at, &failure.to_string())
 }
 
-/// The limits, of a process that may take `allowed` bytes of memory.
+/// Returns the limits of a process that may use `allowed` bytes of memory.
 fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits, Failure> {
     let usual = Limits::default();
     let left_mib = allowed.map_or(u64::MAX, |allowed| memory::left_of(allowed) >> 20);
@@ -144,7 +145,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         ServedRole::OfThree(_) => Role::Garbler,
     };
     let peers = match (&served.peers, &outsourced) {
-        // Everybody but the other server is a client.
+        // Every peer except the other server is a client.
         (None, Some(servers)) => {
             let mut all = peers(config, None)?;
             all.remove(&servers.other);
@@ -157,14 +158,14 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         role,
         protocols,
         security: match outsourced {
-            // That of its checks of inputs is among its parameters.
+            // The security of its checks of inputs is among its parameters.
             Some(_) => StatisticalSecurity::DEFAULT,
             None => {
                 let (bits, measures) = (served.security_bits, served.insecure_for_measurements);
                 security(Protocol::Batch, bits, measures)?
             }
         },
-        // Of three, its servers have it.
+        // For three parties, the chain belongs to the servers.
         chain: served.chain.clone().filter(|_| outsourced.is_none()),
         replaces: served.replace,
         outsourced,
@@ -182,8 +183,9 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     })
 }
 
-/// What is served, with each choice of params, and if `gmw` is among the protocols the same in its
-/// form, where that is another: in place of the usual one if there is no other protocol.
+/// Returns the served functions, with each choice of params. If `gmw` is among the protocols and
+/// has another form, the second list has the functions in that form. If `gmw` is the only protocol,
+/// that form takes the place of the usual one.
 fn forms(served: &Served, protocols: &[ProtocolId]) -> Result<[Vec<Member>; 2], Failure> {
     let params = members(&served.params)?;
     let in_form = |form| {
@@ -212,7 +214,7 @@ fn forms(served: &Served, protocols: &[ProtocolId]) -> Result<[Vec<Member>; 2], 
     })
 }
 
-/// s of what is secure against a malicious party.
+/// Returns s for a protocol that is secure against a malicious party.
 pub(super) fn security(
     protocol: Protocol,
     bits: Option<u8>,
@@ -222,7 +224,7 @@ pub(super) fn security(
     found.map_err(|error| within("security_bits", &error.into()))
 }
 
-/// The protocols by which a function is run.
+/// Returns the protocols by which a function runs.
 fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Failure> {
     let usual = match is_of_three {
         true => Protocol::Outsourced,
@@ -250,7 +252,7 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
     }
 }
 
-/// Every choice of parameters within the bounds.
+/// Returns every choice of parameters within the bounds.
 fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
     let mut members = vec![BTreeMap::new()];
     for (name, parameter) in params {
@@ -285,8 +287,8 @@ fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<BTreeMap<String, 
     Ok(members)
 }
 
-/// A function as the arguments of `tacit run` would name it: its name, a program's run, and the
-/// protocol in whose form it is.
+/// Finds a function as the arguments of `tacit run` would: by its name, a program's run, and the
+/// protocol that decides its form.
 pub(super) fn instance(
     ((name, entry), protocol): ((&str, Option<&str>), Protocol),
     params: Vec<(String, String)>,
@@ -415,11 +417,11 @@ fn checked(at: &str, command: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The servers of a function, where its role is that of one of two.
+/// Returns the servers of a function, if this party's role is that of a server.
 ///
 /// # Errors
 ///
-/// A field is missing, or is for another role.
+/// A field is missing, or belongs to another role.
 fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failure> {
     let server = match served.role {
         ServedRole::OfThree(server) => server,

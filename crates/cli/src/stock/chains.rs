@@ -1,4 +1,4 @@
-//! `tacit stock` about chains of kept values.
+//! The commands of `tacit stock` for chains of kept values.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::party;
 use crate::program::Program;
 use crate::report::{JSON_VERSION, pretty, shown_bytes};
 
-/// What this party is in the runs of a chain.
+/// Returns this party's role in the runs of a chain.
 fn role(chain: &KeptChain) -> &'static str {
     match (chain.protocol, chain.role) {
         (Protocol::Outsourced, Role::Garbler) => OutsourcedRole::Generator.name(),
@@ -27,7 +27,7 @@ fn role(chain: &KeptChain) -> &'static str {
     }
 }
 
-/// A chain, for people, who are called by their names.
+/// Returns a chain as text, with the names of its parties.
 pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     let summary = &chain.summary;
     let mut text = format!(
@@ -62,7 +62,7 @@ pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     text
 }
 
-/// The same for programs.
+/// Returns a chain as JSON.
 pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
     let summary = &chain.summary;
     let values = summary
@@ -97,7 +97,7 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
 ///
 /// # Errors
 ///
-/// There is none or several, or it cannot be removed.
+/// There is no such chain or there are several, or it cannot be removed.
 fn drop_chain(
     stocks: &Stocks,
     name: &str,
@@ -115,7 +115,7 @@ fn drop_chain(
     output::print(format!("dropped the chain {name}; {peer} has to drop it, too\n").as_bytes())
 }
 
-/// What says which of several chains of one name is meant.
+/// The properties that tell several chains of one name apart.
 #[derive(Clone, Copy)]
 pub(super) struct Which {
     pub(super) peer: Option<Fingerprint>,
@@ -124,7 +124,7 @@ pub(super) struct Which {
 }
 
 impl Which {
-    /// Whether this chain may be meant.
+    /// Returns whether this chain may be the one that is meant.
     pub(super) fn admits(&self, chain: &KeptChain) -> bool {
         self.peer.is_none_or(|peer| chain.peer == peer)
             && self.role.is_none_or(|role| chain.role == role)
@@ -134,11 +134,11 @@ impl Which {
     }
 }
 
-/// The one chain of this name that is meant.
+/// Returns the one chain of this name and these properties.
 ///
 /// # Errors
 ///
-/// There is none, or several.
+/// There is no such chain, or there are several.
 fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure> {
     let mut chains = stocks.chains()?;
     chains.retain(|chain| chain.summary.name == name && which.admits(chain));
@@ -156,11 +156,11 @@ fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure
     }
 }
 
-/// Does what concerns one chain; gives whether the command was such.
+/// Carries out a command about one chain. Returns whether the command was one.
 ///
 /// # Errors
 ///
-/// There is no such chain, or what is to be done cannot be.
+/// There is no such chain, or the command fails.
 pub(super) fn command(
     command: &StockCommand,
     stocks: &Stocks,
@@ -191,11 +191,12 @@ pub(super) fn command(
     Ok(true)
 }
 
-/// Refuses to let one of the `servers` that keep a chain use its values; `text` names it.
+/// Checks that `who` is none of the `servers` that keep a chain, which may not use its values.
+/// `text` names `who`.
 ///
 /// # Errors
 ///
-/// It is one of them.
+/// `who` is one of them.
 pub(crate) fn check_allowed(
     who: Fingerprint,
     servers: [Fingerprint; 2],
@@ -210,7 +211,7 @@ pub(crate) fn check_allowed(
     }
 }
 
-/// Lets `who` use the values of a chain, or no longer.
+/// Lets `who` use the values of a chain, or withdraws that permission.
 ///
 /// # Errors
 ///
@@ -239,7 +240,7 @@ fn allow(
     output::print(text.as_bytes())
 }
 
-/// Leaves a chain to the runs of another program.
+/// Gives a chain to the runs of another program.
 ///
 /// # Errors
 ///
@@ -263,7 +264,7 @@ fn adopt(
     output::print(text.as_bytes())
 }
 
-/// Reads a chain's values, and tells what is damaged.
+/// Reads a chain's values, and reports damaged ones.
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
 //! `tacit stock drop`: all instances of one component in one stock.
 //!
-//! Which one is decided over all stocks before anything is destroyed: two parties that give the
-//! same command must not find out by halves that it was not clear.
+//! The component is looked up in all stocks before anything is destroyed. Otherwise one of two
+//! parties that give the same command might destroy its half before the other finds the command
+//! ambiguous.
 
 use serde_json::json;
 use tacit::stock::{StockName, StockSummary, StockedKind, Stocks};
@@ -11,12 +12,12 @@ use super::list::shown_digests;
 use crate::failure::{Failure, usage};
 use crate::report::shown_bytes;
 
-/// Gives up what `component` names, by a name or by the beginning of a digest, in the one of these
-/// stocks that has it; which stock that was, and what is told.
+/// Drops the component that `component` names, by a name or by the beginning of a digest, in the
+/// one of these stocks that has it. Returns that stock and the output.
 ///
 /// # Errors
 ///
-/// No stock has it, or it is not clear which one is meant. Nothing is destroyed then.
+/// No stock has the component, or the name is ambiguous. Nothing is destroyed then.
 pub(super) fn drop_component(
     stocks: &Stocks,
     names: &[StockName],
@@ -47,7 +48,7 @@ pub(super) fn drop_component(
     Ok((*stock, (text, json)))
 }
 
-/// What `component` means among all that is in stock.
+/// Returns the component that `component` names in all stocks.
 fn the_one<'s>(
     summaries: &'s [StockSummary],
     component: &str,
@@ -84,7 +85,8 @@ fn is_named(kind: &StockedKind, component: &str) -> bool {
     kind.names().any(|name| name == component)
 }
 
-/// Whether it is the beginning of the digest, or of a name that goes on with how it was made.
+/// Returns whether `component` is the beginning of the digest, or is a name without the part that
+/// says how it was made.
 fn begins_with(kind: &StockedKind, component: &str) -> bool {
     let mut names = kind.names().filter_map(|name| name.split_once(", "));
     let is_digest = !component.is_empty() && kind.digest.to_string().starts_with(component);

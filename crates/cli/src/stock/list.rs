@@ -1,4 +1,4 @@
-//! What `tacit stock list` tells of a stock.
+//! The output of `tacit stock list` about a stock.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tacit::stock::{ComponentDigest, StockSummary};
 use super::Told;
 use crate::report::shown_bytes;
 
-/// A stock: its epoch, its bytes, and a line for each kind.
+/// Returns the epoch and bytes of a stock, and a line for each kind.
 pub(super) fn list(summary: &StockSummary) -> Told {
     let mut text = String::new();
     let _ = writeln!(
@@ -67,7 +67,7 @@ pub(super) fn list(summary: &StockSummary) -> Told {
     (text, json)
 }
 
-/// The beginnings of these digests, as long as it takes to tell them apart.
+/// Returns the beginnings of these digests, long enough to tell them apart.
 pub(super) fn shown_digests<'d>(digests: impl Iterator<Item = &'d ComponentDigest>) -> Vec<String> {
     const DIGITS: usize = 12;
     let whole: Vec<_> = digests.map(ComponentDigest::to_string).collect();
@@ -84,7 +84,7 @@ pub(super) fn shown_digests<'d>(digests: impl Iterator<Item = &'d ComponentDiges
     shown.collect()
 }
 
-/// A time in the largest unit that leaves a whole number.
+/// Returns a time in the largest unit that leaves a whole number.
 fn shown_time(time: Duration) -> String {
     match time.as_secs() {
         seconds @ ..120 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! Shows and clears what is recorded of a peer's tries.
+//! Shows and clears the records of a peer's tries.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,12 +13,12 @@ use crate::report::{JSON_VERSION, pretty};
 use crate::stock::{OfOwn, Told};
 use crate::{output, party};
 
-/// The records of this peer and role, or of any: those that the folder lists, and those of known
-/// parties, which may be noted outside of the folder alone.
+/// Returns the records of this peer and role, or of any. They are those in the folder's list, and
+/// those of known parties, which may exist only in the witness outside the folder.
 ///
 /// # Errors
 ///
-/// They cannot be read.
+/// The records cannot be read.
 pub(super) fn records(
     stocks: &Stocks,
     (peer, role): (Option<Fingerprint>, Option<Role>),
@@ -40,7 +40,7 @@ pub(super) fn records(
     Ok(records)
 }
 
-/// Who this party is, or was when it prepared.
+/// Returns the identities of this party, present and past.
 fn own_identities(stocks: &Stocks, config: &Config) -> BTreeSet<Fingerprint> {
     let path = party::identity_path(None, config).ok();
     let identity = path.and_then(|path| Identity::load(&path).ok());
@@ -51,7 +51,7 @@ fn own_identities(stocks: &Stocks, config: &Config) -> BTreeSet<Fingerprint> {
         .collect()
 }
 
-/// All that tries with a peer can be recorded under.
+/// Returns all names under which tries with a peer can be recorded.
 fn names(own: Fingerprint, peer: Fingerprint) -> impl Iterator<Item = TryName> {
     let roles = [Role::Garbler, Role::Evaluator].into_iter();
     roles.flat_map(move |role| {
@@ -64,14 +64,14 @@ fn names(own: Fingerprint, peer: Fingerprint) -> impl Iterator<Item = TryName> {
     })
 }
 
-/// What is told of each record.
+/// Returns the output about each record.
 pub(super) fn told_each(records: &[(TryName, TryRecord)], config: &Config) -> Vec<OfOwn> {
     let each = records.iter();
     each.map(|record| (record.0.own, told(record, config)))
         .collect()
 }
 
-/// What is told of a record.
+/// Returns the output about a record.
 fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
     let TryRecord {
         unfinished, cheats, ..
@@ -115,7 +115,7 @@ fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
     (text, json)
 }
 
-/// Forgets all records of a peer, in this role or in both.
+/// Clears all records of a peer, in this role or in both.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 //! A program that is checked and not compiled yet. Its ports are known, so that this party's inputs
-//! and the files for its results are checked before a compilation that may take seconds.
+//! and the files for its results can be checked before a compilation that may take seconds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::inputs::{self, Reading};
 use crate::program::{Program, params};
 use crate::progress::Bar;
 
-/// The run of a program, with values for its public inputs.
+/// A run of a program, with values for its public inputs.
 pub(crate) struct CheckedProgram {
     program: Program,
     signature: Signature,
@@ -26,7 +26,7 @@ pub(crate) struct CheckedProgram {
 }
 
 impl CheckedProgram {
-    /// The program in a file.
+    /// Reads the program in a file.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl CheckedProgram {
         let program = Program::read(path)?;
         let signature = program.signature(&choice.params, choice.entry.as_deref())?;
         let public = inputs::gather(&Public(&signature), &choice.public, None)?;
-        // With sizes that the parties announce, it is the largest that there may be.
+        // With sizes that the parties announce, the program is the largest possible one.
         if signature.open_params().is_empty() {
             let checked = signature.check_size();
             checked.map_err(|error| program.failure(error))?;
@@ -49,11 +49,11 @@ impl CheckedProgram {
         })
     }
 
-    /// What the program means with all sizes open that the parties announce.
+    /// Returns the digest of the program's meaning, with all announced sizes open.
     ///
     /// # Errors
     ///
-    /// A circuit file that it uses is not there.
+    /// A circuit file that the program uses does not exist.
     pub(crate) fn open_meaning(&self, choice: &FunctionArgs) -> Result<Digest, Failure> {
         let open = self.signature.open_params();
         let given = choice.params.iter();
@@ -65,11 +65,11 @@ impl CheckedProgram {
         meaning.map_err(|error| self.program.failure(error))
     }
 
-    /// The same with these sizes, which the parties have announced.
+    /// Returns the program with the sizes that the parties have announced.
     ///
     /// # Errors
     ///
-    /// The program is wrong or too large with them.
+    /// The program is wrong or too large with these sizes.
     pub(crate) fn with_sizes(
         self,
         choice: &FunctionArgs,
@@ -84,7 +84,7 @@ impl CheckedProgram {
         let entry = choice.entry.as_deref();
         let signature = Signature::new(&self.program.loaded, &params(&given)?, entry);
         let signature = signature.map_err(|error| self.program.failure(error))?;
-        // The values that were read keep their types.
+        // The values that were already read keep their types.
         let widths = |of: &Signature| -> Vec<u64> {
             let inputs = of.inputs().iter().enumerate();
             let inputs = inputs.filter(|(number, _)| !of.entry().is_joined(*number));
@@ -108,7 +108,7 @@ impl CheckedProgram {
         })
     }
 
-    /// The same, made of operations of this form.
+    /// Returns the program made of operations of this form.
     pub(crate) fn in_form(self, form: CircuitForm) -> Self {
         let signature = self.signature.in_form(form);
         Self { signature, ..self }
@@ -118,11 +118,12 @@ impl CheckedProgram {
         &self.signature
     }
 
-    /// The program as a function. A bar shows on a terminal where that takes long, if `wanted`.
+    /// Compiles the program to a function. If `wanted`, a bar shows on a terminal when that takes
+    /// long.
     ///
     /// # Errors
     ///
-    /// The run is beyond a limit, or a circuit file that it uses is not there.
+    /// The run is beyond a limit, or a circuit file that it uses does not exist.
     pub(crate) fn compile(&self, wanted: bool) -> Result<TypedFunction, Failure> {
         let bar = Bar::compiling(wanted);
         let watch = |at| bar.show_compiled(at);
@@ -131,7 +132,7 @@ impl CheckedProgram {
         compiled.map_err(|error| self.program.failure(error))
     }
 
-    /// The same, and what its lines cost.
+    /// Compiles the program, and returns the cost of its lines too.
     ///
     /// # Errors
     ///
@@ -142,7 +143,7 @@ impl CheckedProgram {
         compiled.map_err(|error| self.program.failure(error))
     }
 
-    /// Where a place of it is: the line, and the file if that is not the program's own.
+    /// Returns the line of a place, and the file if it is not the program's own.
     pub(crate) fn place(&self, span: Span) -> String {
         let map = self.program.loaded.source_map();
         let (line, _) = map.line_and_column(span);
@@ -154,7 +155,7 @@ impl CheckedProgram {
     }
 }
 
-/// The values of a role's inputs in a program, without its random bits.
+/// Reads the values of a role's inputs in a program, without its random bits.
 ///
 /// # Errors
 ///
@@ -166,7 +167,7 @@ pub(crate) fn values(
 ) -> Result<BTreeMap<String, PortValue>, Failure> {
     let party = signature.party_of(role);
     let values = reading.values(&OfParty { signature, party })?;
-    // A service has a log of its own.
+    // A service has its own log.
     if matches!(reading, Reading::Command(..)) {
         values
             .iter()

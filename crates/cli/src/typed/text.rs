@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use serde_json::Value as Json;
 use tacit_language::{PortValue, Signature, TypedFunction};
 
-/// Most rows that are shown as text.
+/// The largest number of rows that are shown as text.
 const MAX_ROWS: usize = 1000;
 
-/// Results as text: tables as lines and columns, all else in a line.
+/// Returns results as text: tables as lines and columns, other values on one line each.
 pub(crate) fn results_text(signature: &Signature, results: &[(&str, PortValue)]) -> String {
     let mut text = String::new();
     for (name, value) in results {
@@ -57,14 +57,14 @@ fn push_table(text: &mut String, name: &str, names: &[String], rows: &[Vec<Strin
     }
 }
 
-/// A program for one that reads it.
+/// Returns the signature of a program as JSON.
 pub(crate) fn signature_json(typed: &TypedFunction) -> Json {
     let mut json = typed.signature().to_json();
     json["meaning"] = typed.meaning().to_string().into();
     json
 }
 
-/// A signature for a person.
+/// Returns the signature of a program as text.
 pub(crate) fn signature_text(typed: &TypedFunction) -> String {
     let signature = typed.signature();
     let mut text = String::new();
@@ -112,7 +112,7 @@ pub(crate) fn signature_text(typed: &TypedFunction) -> String {
 mod tests {
     use super::*;
 
-    /// The peer's text cannot make a row read otherwise than it is.
+    /// The peer's text cannot change how a row reads.
     #[test]
     fn a_cell_neither_moves_the_cursor_nor_turns_what_follows() {
         let mut text = String::new();

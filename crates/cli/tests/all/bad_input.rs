@@ -1,8 +1,10 @@
-//! Bad input of this party's: a clear error, the exit code of its kind, and no word to the peer.
+//! Bad input on this party's side: a clear error, the exit code of its kind, and no message to the
+//! peer.
 
 use crate::process::{self, Parties, tacit, words};
 
-/// `tacit run` with these arguments and a peer that nobody is; it must end before it connects.
+/// Runs `tacit run` with these arguments and the address of no peer. It must end before it
+/// connects.
 fn run(parties: &Parties, args: &[&str]) -> process::Ended {
     let mut all = vec!["run", "--connect", "127.0.0.1:9", "--timeout", "50ms"];
     all.extend(["--identity", "bob.key", "--peer", parties.fingerprints()[0]]);

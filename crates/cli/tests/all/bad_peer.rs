@@ -57,7 +57,7 @@ fn another_ot_extension() {
     let parties = Parties::new();
     let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
     let evaluator = ["millionaires", "--role", "evaluator", "--input", "b=1"];
-    // Silent OT is never taken by a party that was not told it.
+    // A party uses silent OT only if it was told to.
     let evaluator = [&evaluator[..], &["--ot-extension", "silent"]].concat();
     for ended in parties.run(&garbler, &evaluator) {
         ended.failed(5, &["softspoken-2", "silent", "--ot-extension"]);
@@ -74,7 +74,7 @@ fn the_wrong_identity() {
         .to_owned();
     let [alice, bob] = parties.fingerprints();
     let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
-    // Eve connects to Alice, who waits for Bob, and goes on waiting.
+    // Eve connects to Alice, who waits for Bob and goes on waiting.
     let (mut listening, address) = parties.alice_listens(&garbler, "");
     let connect = words("run millionaires --role evaluator --input b=1 --connect");
     let eve = [
@@ -86,7 +86,7 @@ fn the_wrong_identity() {
     assert!([5, 6].contains(&eve.code), "{eve:?}");
     let told = listening.line_after("refused a connection from 127.0.0.1:");
     assert!(told.contains(bob) && told.contains(&stranger), "{told}");
-    // Bob connects to Alice and takes her for Eve; then he does not.
+    // Bob connects to Alice and expects Eve; then he expects Alice.
     let as_bob = |peer: &str| {
         let bob = ["--identity", "bob.key", "--peer", peer];
         tacit(
@@ -98,7 +98,7 @@ fn the_wrong_identity() {
     listening.line_after("refused a connection from 127.0.0.1:");
     assert_eq!(as_bob(alice).succeeded(), "a_is_richer = 0\n");
     assert_eq!(listening.end().succeeded(), "a_is_richer = 0\n");
-    // The last refusal is the reason of a wait in vain.
+    // The error of a wait in vain names the last refusal.
     let impatient = [&garbler[..], &["--timeout", "2s"]].concat();
     let (listening, address) = parties.alice_listens(&impatient, "");
     let mut guest = TcpStream::connect(address).unwrap();
@@ -123,7 +123,7 @@ fn nobody_there() {
     let _ = tacit(parties.folder(), &taken);
 }
 
-/// Runs `tacit` in the clear against a peer that does this to the connection.
+/// Runs `tacit` in the clear against a peer that does `peer` to the connection.
 fn against(peer: impl FnOnce(&mut TcpStream) + Send) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -150,7 +150,7 @@ fn against(peer: impl FnOnce(&mut TcpStream) + Send) -> Ended {
     })
 }
 
-/// A frame of this kind.
+/// Returns a frame of this kind.
 fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![kind];
     frame.extend(u32::try_from(payload.len()).unwrap().to_le_bytes());
@@ -158,10 +158,10 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The version of the wire.
+/// The version of the wire format.
 const VERSION: u16 = 16;
 
-/// A greeting of this version.
+/// Returns a greeting of this version.
 fn hello(version: u16) -> Vec<u8> {
     let mut hello = b"tacit\r\n\0".to_vec();
     hello.extend(version.to_le_bytes());
@@ -169,7 +169,7 @@ fn hello(version: u16) -> Vec<u8> {
     frame(1, &hello)
 }
 
-/// Writes, and reads to the end, so that the other side's words are not lost to a reset.
+/// Writes, and then reads to the end, so that a reset does not lose the other side's messages.
 fn say(stream: &mut TcpStream, bytes: &[u8]) {
     stream.write_all(bytes).unwrap();
     let _ = stream.read_to_end(&mut Vec::new());
@@ -231,12 +231,12 @@ fn a_peer_that_gives_up() {
 #[test]
 fn ctrl_c_tells_the_peer() {
     let parties = Parties::new();
-    // While it waits for the peer.
+    // The signal comes while the party waits for the peer.
     let garbler = ["millionaires", "--role", "garbler", "--input", "a=1"];
     let (alice, _) = parties.alice_listens(&garbler, "");
     alice.interrupt();
     alice.end().failed(130, &["cancelled"]);
-    // In a session: the peer greets and then waits for a proposal, so Alice waits for it.
+    // The signal comes in a session: the peer greets, and Alice waits for its proposal.
     let (alice, address) = {
         let args = words("run millionaires --role garbler --input a=1 -v");
         let args = [&args[..], &["--plain-loopback", "--listen", "127.0.0.1:0"]].concat();
@@ -250,7 +250,8 @@ fn ctrl_c_tells_the_peer() {
     peer.write_all(&hello(VERSION)).unwrap();
     let mut greeting = [0; 47];
     peer.read_exact(&mut greeting).unwrap();
-    // What Alice has not read when she leaves would reset the connection before her last words.
+    // Bytes that Alice has not read when she leaves would reset the connection before her last
+    // message.
     thread::sleep(Duration::from_millis(500));
     alice.interrupt();
     let mut last_words = Vec::new();

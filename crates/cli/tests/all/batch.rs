@@ -1,5 +1,5 @@
-//! Two processes that prepare checked executions, keep them on disk, and run them; one that is
-//! killed leaves no attempt and loses no more than an execution.
+//! Two processes that prepare checked executions, keep them on disk, and run them. A killed process
+//! leaves no attempt and loses at most one execution.
 
 use std::thread;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
     }
     let batch = [&["--protocol", "batch", "--json"][..], &FEW_BITS].concat();
-    // One is left, and its result is there.
+    // One is left, and gives its result.
     let twice = [&batch[..], &["--repeat", "2"]].concat();
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &twice) {
         let json = ended.json();
@@ -71,8 +71,8 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         assert_eq!(ciphertext, "69c4e0d86a7b0430d8cdb78070b4c55a");
     }
     assert_eq!(parties.usable("b"), [0]);
-    // Without stock `batch` does not run, and what is as secure runs in its place where the
-    // protocol is left open. It has no fewer than 40 bits.
+    // Without stock `batch` does not run. If the protocol is open, one of the same security runs in
+    // its place, with at least 40 bits.
     let open = ["--security", "malicious", "--cost"];
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &open) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
@@ -141,7 +141,7 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     alone(&[&run[..], &["--stock", "a"], &few].concat()).failed(2, &floor);
     let many = [&prepare[..], &["--runs", "5000"]].concat();
     alone(&many).failed(2, &["--runs 5000", "order at most 4096"]);
-    // Nor is anything kept that no run could take, and nobody has to be there to hear it.
+    // Nothing is stored that no run could take, and the refusal needs no peer.
     let batch = ["run", "millionaires", "--param", "bits=8", "--input", "a=1"];
     let batch = [&batch[..], &["--protocol", "batch", "--stock", "a"]].concat();
     let prf = alone(&[&batch[..], &["--scheme", "prf"]].concat());
@@ -156,7 +156,7 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
         listed.succeeded().contains("nothing is in stock"),
         "{listed:?}"
     );
-    // An order beyond the limit is refused where it would be kept.
+    // A party refuses an order beyond the limit of its own stock.
     let small = parties.file("small.toml", "[stock]\nlimit_gib = 1\n");
     let small = small.to_str().expect("a path in UTF-8");
     let large = ["--role", "evaluator", "--runs", "4096", "--config", small];
@@ -191,7 +191,7 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
     let run_once = ["run", "millionaires", "--protocol", "batch"];
     let run_once = [&run_once[..], &batch].concat();
     let inputs = ["a=41", "b=40"];
-    // Kills a party of a command at some instant.
+    // Kills one party of a command at some instant.
     let cut = |command: &[&str], party: usize, after: u64| {
         let [mut alice, mut bob] = with_stocks(command, inputs);
         for args in [&mut alice, &mut bob] {
@@ -231,7 +231,7 @@ fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
             );
         }
     }
-    // Both go on from the same execution.
+    // Both continue with the same execution.
     let left = parties.usable("a");
     assert!(left[0] <= 4, "four runs took an execution each: {left:?}");
 }

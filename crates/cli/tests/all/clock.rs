@@ -1,4 +1,4 @@
-//! A machine whose clock is before 1970: a board without a battery, or a clock that was set wrong.
+//! A machine whose clock is before 1970: a board without a battery, or a clock set wrong.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use tacit_testkit::process::ChildProcess;
 
 use crate::process::Parties;
 
-/// Takes the place of the C library's function: a real-time clock of the year 1966.
+/// Replaces the C library's function with a real-time clock of the year 1966.
 const CLOCK: &str = "
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -38,7 +38,7 @@ fn parties() -> Parties {
     parties
 }
 
-/// Nothing in TLS or in a run goes by the date.
+/// Neither TLS nor a run depends on the date.
 #[test]
 fn two_parties_run_with_a_clock_before_1970() {
     let parties = parties();
@@ -59,7 +59,7 @@ fn two_parties_run_with_a_clock_before_1970() {
     }
 }
 
-/// An invitation has a date, and none would ever be too old.
+/// An invitation has a date, and under this clock none would ever expire.
 #[test]
 fn a_pairing_with_a_clock_before_1970_says_so() {
     let parties = parties();

@@ -1,4 +1,4 @@
-//! The README and the guide say what is so: code, links, commands and flags.
+//! The README and the guide are right: code, links, commands and flags.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ const PAGES: [&str; 26] = [
     "docs/web.md",
 ];
 
-/// Pages that name flags of scripts and of `tacit-bench`, too.
+/// Pages that also name flags of scripts and of `tacit-bench`.
 const OF_OTHER_TOOLS: [&str; 2] = ["docs/bench.md", "docs/install.md"];
 
 fn root() -> PathBuf {
@@ -46,7 +46,7 @@ fn read(page: &str) -> String {
     fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
 }
 
-/// The code blocks of `page` in `language`.
+/// Returns the code blocks of `page` in `language`.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let text = read(page);
     let fence = format!("```{language}\n");
@@ -92,7 +92,7 @@ fn links_lead_somewhere() {
     }
 }
 
-/// The headings of a page, as links name them.
+/// Returns the headings of a page in the form of links.
 fn headings(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("a page");
     let lines = text.lines().filter(|line| line.starts_with('#'));
@@ -109,7 +109,7 @@ fn headings(page: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The lines of `page` that a reader runs, and what else of it stands as code and has a flag.
+/// Returns the lines of `page` that a reader runs, and other code on the page that contains a flag.
 fn code(page: &str) -> Vec<String> {
     let text = read(page);
     let prose = text.split("```").step_by(2);
@@ -157,7 +157,7 @@ fn flags_and_commands_exist() {
     assert!(bare.is_empty(), "no command takes {bare:?}");
 }
 
-/// Whether the options that a command's help lists have `flag`.
+/// Returns whether the options in a command's help include `flag`.
 fn takes(help: &str, flag: &str) -> bool {
     let is_option = |line: &str| {
         let option = line.trim_start().trim_start_matches("-h, ");

@@ -1,4 +1,4 @@
-//! `tacit doctor`: what is right, what is not, and what it leaves as it was.
+//! `tacit doctor`: its findings, right and wrong, and the things that it leaves unchanged.
 
 use std::fs;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::process::{Ended, Parties, tacit};
 
-/// Alice's configuration with a peer who is at `address`, and what else is given.
+/// Runs the doctor on Alice's configuration, with a peer at `address` and `more` settings.
 fn looked_at(parties: &Parties, address: &str, more: &str) -> Ended {
     let bob = parties.fingerprints()[1];
     let config = format!(
@@ -51,7 +51,7 @@ fn what_is_right_is_told_and_left_as_it_was() {
 #[test]
 fn a_peer_that_is_away_is_a_warning() {
     let parties = Parties::new();
-    // Its port is free again once the listener is gone.
+    // The port is free again once the listener is dropped.
     let address = TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .unwrap();

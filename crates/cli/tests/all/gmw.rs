@@ -11,7 +11,7 @@ const AES: [&str; 2] = [
 /// FIPS 197, appendix C.1.
 const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
 
-/// Both parties run an example by `gmw`, each with its own arguments after those of both.
+/// Runs an example by `gmw` at both parties, with the arguments of both and then each party's own.
 fn run(parties: &Parties, example: &str, [both, first, second]: [&str; 3]) -> [Ended; 2] {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let program = examples.join(example);
@@ -49,7 +49,7 @@ outcomes (2 rows)
     parties.file("ids.csv", "name,id\nNine,9\nOne,1\nTwo,2\n");
     parties.file("sales.csv", "id,amount\n9,40\n2,10\n5,20\n");
     let found = "count = 2\ntotal = 50\nsound = true\n";
-    // Several times in a session: the OTs of a run follow those of the run before.
+    // Several runs in a session: the OTs of a run follow those of the run before.
     gives(
         "03_psi_sum.tacit",
         [
@@ -102,7 +102,7 @@ fn what_gmw_does_not_do_is_refused_before_the_peer_is_met() {
     );
 }
 
-/// One party's command and the other's, each with its stock and its input.
+/// Runs a command at both parties, each with its stock and its input.
 fn act(parties: &Parties, command: &str) -> [Ended; 2] {
     let [alice, bob] = with_stocks(&words(command), AES);
     parties.act(&alice, &bob)
@@ -129,7 +129,7 @@ fn crosses_are_prepared_listed_checked_taken_and_dropped() {
         let told = checked.succeeded();
         assert!(told.contains("6 instances are whole"), "{checked:?}");
     }
-    // Of the wide ones there are enough for one run.
+    // There are enough wide ones for one run.
     let run = "run aes-128 --protocol gmw --cost";
     for ended in act(&parties, &format!("{run} --require-stock")) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
@@ -146,7 +146,7 @@ fn crosses_are_prepared_listed_checked_taken_and_dropped() {
     for ended in act(&parties, &format!("{run} --require-stock")) {
         ended.failed(7, &["do not have enough in stock for a run of aes-128"]);
     }
-    // What is in stock counts.
+    // Material in stock counts.
     for ended in act(&parties, "prepare aes-128 --protocol gmw --runs 1 --json") {
         let json = ended.json();
         assert_eq!(json["made"], 8192, "{json}");

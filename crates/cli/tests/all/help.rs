@@ -1,4 +1,4 @@
-//! What each command says of itself, and what it prints for machines.
+//! The help of each command, and the output for machines.
 
 use std::path::Path;
 
@@ -66,7 +66,8 @@ fn every_command_teaches() {
     );
 }
 
-/// `run -h` is what most runs need, by task and on one screen; `--help` has everything.
+/// `run -h` shows the options that most runs need, by task and on one screen; `--help` has
+/// everything.
 #[test]
 fn short_help_fits_on_a_screen() {
     let folder = tempfile::tempdir().unwrap();
@@ -91,7 +92,8 @@ fn short_help_fits_on_a_screen() {
     }
 }
 
-/// Each of the three takes what its role has and nothing else, and sees the lines of all three.
+/// Each of the three commands takes the arguments of its role and no others, and shows the example
+/// lines of all three.
 #[test]
 fn each_of_three_parties_has_a_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -227,7 +229,8 @@ fn the_schema_is_the_published_one() {
     );
 }
 
-/// At its smallest size, for a person and for a program in turn; both, at its usual size, below.
+/// At its smallest size, alternately for a person and for a program. The test below does both at
+/// the usual size.
 #[test]
 fn every_library_function_can_be_inspected() {
     let folder = tempfile::tempdir().unwrap();
@@ -260,7 +263,8 @@ fn functions() -> Vec<serde_json::Value> {
     functions
 }
 
-/// The command that inspects `function`, with the least value of each parameter that is `least`.
+/// Returns the command that inspects `function`, with the least value of each parameter for which
+/// `least` holds.
 fn inspection(
     function: &serde_json::Value,
     least: impl Fn(&serde_json::Value) -> bool,
@@ -312,7 +316,7 @@ fn costs_of_a_known_circuit() {
     let monotone = schemes
         .iter()
         .find(|scheme| scheme["name"] == "related-key-monotone");
-    // 5280 translations for XOR gates, and 256 inputs that XOR gates read.
+    // 5280 translations for XOR gates, and 256 inputs that are read by XOR gates.
     let ciphertexts = 3 * 6400 + 5280 + 256;
     assert_eq!(monotone.unwrap()["table_bytes"], 16 * ciphertexts);
     assert_eq!(json["oblivious_transfers"], 128);

@@ -1,10 +1,10 @@
-//! What `tacit inspect` makes of functions and circuits.
+//! The output of `tacit inspect` for functions and circuits.
 
 use crate::process::tacit;
 use tacit::Circuit;
 use tacit::circuit::formats::{BitOrder, BristolFormat, Import, read_bristol_file, write_bristol};
 
-/// A folder with the file `two.txt`: a ∧ b and a ∧ ¬b, which take one AND gate.
+/// Makes a folder with the file `two.txt`: a ∧ b and a ∧ ¬b, which take one AND gate.
 fn folder_with_two_products() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = "3 5\n2 1 1\n1 2\n\n1 1 1 2 INV\n2 1 0 1 3 AND\n2 1 0 2 4 AND\n";
@@ -42,7 +42,7 @@ fn an_optimised_circuit_is_smaller_equal_and_another_file() {
     assert_eq!(json["after"]["and"], 1);
     assert_eq!(json["passes"][0]["pass"], "linear");
     assert_eq!(json["circuit_digest"], before.digest().to_string());
-    // A file that is there stays, and so does a circuit that cannot become smaller.
+    // An existing file stays, and so does a circuit that cannot become smaller.
     tacit(folder.path(), &args).failed(3, &["one.txt", "exists"]);
     let least = tacit(folder.path(), &["inspect", "one.txt", "--optimise"]);
     assert!(least.succeeded().contains("nothing to gain"), "{least:?}");
@@ -115,7 +115,7 @@ fn a_graph_as_text_has_the_steps_and_the_calls_of_each_component() {
     ] {
         assert!(told.succeeded().contains(line), "{line}: {told:?}");
     }
-    // A circuit does not say whose its inputs are.
+    // A circuit file does not say who owns its inputs.
     let folder = folder_with_two_products();
     tacit(folder.path(), &["inspect", "two.txt", "--graph"]).failed(2, &["--owner"]);
 }
@@ -210,7 +210,7 @@ fn a_program_in_the_shallow_form_is_told_its_layers() {
     tacit(folder.path(), &["inspect", "aes-128", "--shallow"]).failed(2, &["--shallow", "program"]);
 }
 
-/// `--protocol gmw` is what a run by it takes, and says which loops have many layers.
+/// `--protocol gmw` shows the cost of a run by it, and the loops that have many layers.
 #[test]
 fn a_program_by_gmw_names_the_loops_that_wait() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -26,7 +26,7 @@ main(customers: [Customer; ..N] of shop, payments: [Payment; ..M] of bank,
 }
 ";
 
-/// The shop gets for each of its customers what it paid, in the order of its table.
+/// For each of its customers, the shop learns the amount paid, in the order of its table.
 const BY_CUSTOMER: &str = "\
 parties shop, bank;
 const N = 6;
@@ -116,7 +116,7 @@ fn a_result_by_pair_is_in_the_order_of_the_placers_rows() {
     assert!(bank.stderr.contains("M = 9"), "{bank:?}");
 }
 
-/// Before anything is sent: nobody listens.
+/// The check precedes all messages: no peer listens.
 #[test]
 fn tables_and_terms_are_checked_before_the_peer_is_met() {
     let parties = Parties::new();

@@ -1,4 +1,4 @@
-//! What `--json` prints, where a job adds it to the end of a file.
+//! The output of `--json`, for a job that appends it to a file.
 
 use crate::process::{Parties, tacit};
 
@@ -25,7 +25,7 @@ fn json_that_no_terminal_shows_is_one_object_a_line() {
     assert_eq!(objects[1]["error"]["exit_code"], 3);
 }
 
-/// A folder that two identities use: what is whose shows.
+/// Two identities use the folder, and the list shows what belongs to which.
 #[test]
 fn a_list_of_stocks_separates_identities() {
     let parties = Parties::new();
@@ -61,7 +61,7 @@ fn a_list_of_stocks_separates_identities() {
     }
 }
 
-/// One stock that cannot be read hides none of the others.
+/// A stock that cannot be read hides none of the others.
 #[test]
 fn a_list_of_stocks_names_the_one_that_cannot_be_read() {
     let parties = Parties::new();

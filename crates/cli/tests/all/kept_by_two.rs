@@ -1,5 +1,5 @@
-//! Two processes that keep a running total between their runs, garbled: the program of the
-//! cookbook, what is refused, and a process killed at any instant of a run.
+//! Two processes that keep a running total, garbled, between their runs: the cookbook's program,
+//! refusals, and a process killed at any instant of a run.
 
 use std::thread;
 use std::time::Duration;
@@ -27,7 +27,7 @@ run set(to: u32 of shop) {
 }
 ";
 
-/// By which protocol both run, and in which chain.
+/// The protocol and the chain of both parties.
 type How = [&'static str; 4];
 
 const CHAIN: How = ["--protocol", "prepared", "--chain", "total"];
@@ -43,7 +43,7 @@ fn parties() -> Parties {
     parties
 }
 
-/// Both at a run of the program, with their own arguments, to their ends; one may be killed.
+/// Makes a run of the program at both parties, with their own arguments. One process may be killed.
 fn both(
     (parties, how): (&Parties, How),
     entry: &str,
@@ -73,7 +73,7 @@ fn spend(run: (&Parties, How), amount: u32, kill: Option<(usize, Duration)>) -> 
     both(run, "spend", own, kill)
 }
 
-/// The total that both are shown.
+/// Returns the total that both are shown.
 fn look(run: (&Parties, How)) -> u64 {
     let ended = both(run, "look", [&["--json"]; 2], None);
     let shown = ended.map(|ended| ended.json()["outputs"]["shown"].clone());
@@ -92,7 +92,7 @@ fn a_running_total_is_kept_by_two() {
         ended.succeeded();
     }
     keeps_a_total(&parties, CHAIN, "prepared");
-    // The stock is not destroyed with the total, unless that is asked for.
+    // The stock is not destroyed with the total, unless the command asks for it.
     let bob = parties.fingerprints()[1];
     let new_epoch = |more: &[&str]| {
         let usual = ["stock", "new-epoch", "--stock", "a", "--peer", bob];
@@ -105,7 +105,7 @@ fn a_running_total_is_kept_by_two() {
     assert!(ended.succeeded().contains(told), "{ended:?}");
 }
 
-/// The same where a party may cheat, and nothing was prepared.
+/// The same, if a party may cheat and nothing was prepared.
 #[test]
 fn a_running_total_is_kept_by_two_who_may_cheat() {
     let parties = parties();
@@ -118,12 +118,12 @@ fn a_running_total_is_kept_by_two_who_may_cheat() {
         );
         ended.succeeded();
     }
-    // A pin that is not there stops both, and both hear why.
+    // A pin that does not exist stops both, and both learn the reason.
     let pin = "000102030405060708090a0b0c0d0e0f:1";
     let [shop, customer] = both((&parties, MALICIOUS), "look", [&["--pin", pin], &[]], None);
     shop.failed(5, &["is pinned", "mistyped"]);
     customer.failed(6, &["its pin asks for another chain", "mistyped"]);
-    // A chain is of one protocol.
+    // A chain belongs to one protocol.
     for ended in both((&parties, CHAIN), "look", [&[]; 2], None) {
         assert_ne!(ended.code, 0, "{ended:?}");
     }
@@ -185,15 +185,15 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
         );
         stock(&["drop-chain", "total"], place).failed(2, &["no chain total"]);
     }
-    // What is gone at both can begin anew.
+    // Once both parties have dropped it, it can start anew.
     for ended in both(run, "start", [&[]; 2], None) {
         ended.succeeded();
     }
     assert_eq!(look(run), 0);
 }
 
-/// A program with the same state, of which a run means the same, and one that shows what no run of
-/// the first does.
+/// A program with the same state and a run of the same meaning, and one that shows what no run of
+/// the first program shows.
 #[test]
 fn another_program_takes_a_chain_when_both_have_adopted_it() {
     let parties = parties();
@@ -272,7 +272,7 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     tacit(parties.folder(), &ended).failed(2, &["neither saves nor loads"]);
 }
 
-/// Kills a process at this many instants of a purchase: afterwards both have the total before it or
+/// Kills a process at this many instants of a purchase. Afterwards both have the total before it or
 /// both the one after it, and the latter if anybody had a result.
 fn kill(how: How, points: u32) {
     let parties = parties();

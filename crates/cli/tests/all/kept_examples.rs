@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::process::{ChildProcess, Parties};
 
-/// A run of a program: its name, what each party gives, and what each is told.
+/// A run of a program: its name, each party's arguments, and each party's output.
 type Step<'s> = (&'s str, [&'s [&'s str]; 2], [&'s str; 2]);
 
 fn keeps(name: &str, parties: [&str; 2], params: &str, steps: &[Step<'_>]) {

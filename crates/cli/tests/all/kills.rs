@@ -1,6 +1,6 @@
-//! Two processes that prepare and run, one of them killed at any instant: both start again, run
-//! right, and have taken no number twice. The same of two services, of which one keeps the stock
-//! filled while runs take from it.
+//! Two processes that prepare and run. One is killed at any instant; both start again, run
+//! correctly, and have taken no number twice. The same for two services, one of which keeps the
+//! stock filled while runs take from it.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -26,17 +26,17 @@ const RUN: &[&str] = &[
 ];
 const STOCKS: [&str; 2] = ["a", "b"];
 
-/// A process that is to be killed, and when.
+/// The process to be killed, and the time.
 struct Kill {
     party: usize,
     after: Duration,
 }
 
-/// Everything that both parties took, over all their processes.
+/// All numbers that both parties took, over all their processes.
 struct Harness {
     parties: Parties,
     taken: [BTreeSet<(String, u64)>; 2],
-    /// SplitMix64, so that a failure names its seed.
+    /// The state of SplitMix64, so that a failure names its seed.
     state: u64,
 }
 
@@ -49,7 +49,7 @@ impl Harness {
         }
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     fn below(&mut self, bound: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -58,7 +58,7 @@ impl Harness {
         (z ^ (z >> 31)) % bound
     }
 
-    /// A party's arguments.
+    /// Returns a party's arguments.
     fn arguments<'a>(&self, command: &[&'a str], party: usize) -> Vec<&'a str> {
         let mut all = command.to_vec();
         all.extend(["--role", ["garbler", "evaluator"][party]]);
@@ -69,11 +69,11 @@ impl Harness {
         all
     }
 
-    /// Both parties at a command, to their ends, one of which may be a kill.
+    /// Runs a command at both parties to the end, which may be a kill.
     fn act(&mut self, command: &[&str], kill: Option<&Kill>) -> [Ended; 2] {
         let arguments = |party| {
             let mut all = self.arguments(command, party);
-            // Whoever waits for one that was killed before they met ends soon, too.
+            // A process that waits for one that was killed before they met ends soon, too.
             if kill.is_some() {
                 all.extend(["--timeout", "3s"]);
             }
@@ -86,7 +86,7 @@ impl Harness {
             thread::sleep(kill.after);
             both[kill.party].kill();
         }
-        // Whoever is left ends by itself.
+        // The remaining processes end by themselves.
         let ended = both.map(ChildProcess::end);
         for (party, ended) in ended.iter().enumerate() {
             assert!(!ended.stderr.contains("panicked"), "{ended:?}");
@@ -95,8 +95,8 @@ impl Harness {
         ended
     }
 
-    /// Notes what a run said it takes: `… takes NAME 3..5, 7..8`, or as a service tells it
-    /// `… takes numbers="NAME 3..5, 7..8" …`.
+    /// Records the numbers that a run says it takes: `… takes NAME 3..5, 7..8`, or in a service's
+    /// log `… takes numbers="NAME 3..5, 7..8" …`.
     fn record(&mut self, party: usize, told: &str) {
         let of_run = |line: &'_ str| line.split_once(" takes ").map(|(_, rest)| rest.to_owned());
         let of_service = |line: &'_ str| {
@@ -105,7 +105,7 @@ impl Harness {
         };
         let lines = told.lines();
         for line in lines.filter_map(|line| of_service(line).or_else(|| of_run(line))) {
-            // For what a line lacks that the kill cut nothing was sent.
+            // If the kill cut the line, nothing was sent for the missing part.
             let Some((name, spans)) = line.split_once(' ') else {
                 continue;
             };
@@ -121,14 +121,14 @@ impl Harness {
         }
     }
 
-    /// Both run right.
+    /// Runs both parties and checks the result.
     fn run_right(&mut self) {
         for ended in self.act(RUN, None) {
             assert_eq!(ended.succeeded(), CIPHERTEXT);
         }
     }
 
-    /// Kills `points` processes, each at an instant of its own.
+    /// Kills `points` processes, each at another instant.
     fn kill(&mut self, points: u64) {
         let mut walls = [PREPARE, RUN].map(|command| {
             let begun = Instant::now();
@@ -137,7 +137,7 @@ impl Harness {
             }
             begun.elapsed()
         });
-        // The instants go a little beyond the end.
+        // The instants extend a little beyond the end.
         walls.iter_mut().for_each(|wall| *wall += *wall / 10);
         let mut cut = 0;
         for _ in 0..points {
@@ -156,7 +156,7 @@ impl Harness {
         self.agree();
     }
 
-    /// Both stocks are whole and hold the same, once the parties have met to prepare.
+    /// Checks that both stocks are whole and hold the same, once the parties have met to prepare.
     fn agree(&mut self) {
         for ended in self.act(PREPARE, None) {
             ended.succeeded();
@@ -182,7 +182,7 @@ impl Harness {
 }
 
 impl Harness {
-    /// Starts both services: Bob's fills the stock with Alice's, which answers runs.
+    /// Starts both services. Bob's fills the stock with Alice's, which answers runs.
     fn serve(&self) -> [ChildProcess; 2] {
         let [alice, bob] = self.parties.fingerprints();
         let common =
@@ -218,14 +218,14 @@ impl Harness {
         [first, start("bob.toml", STOCKS[1])]
     }
 
-    /// A run of Bob's with Alice's service, beside his own.
+    /// Starts a run between Bob and Alice's service, in addition to Bob's service.
     fn visit(&self) -> ChildProcess {
         let mut all = self.arguments(RUN, 1);
         all.extend(["--config", "bob.toml", "--peer", "alice", "--timeout", "5s"]);
         process::start(self.parties.folder(), &all, "")
     }
 
-    /// Kills a service or a run at this many instants, while the stock is filled.
+    /// Kills a service or a run at this many instants, while the stock is being filled.
     fn kill_services(&mut self, points: u64) {
         let (mut cut, mut filled) = (0, 0);
         let mut count = |ended: &Ended| {
@@ -250,7 +250,7 @@ impl Harness {
                 count(&ended);
                 self.record(party, &ended.stderr);
             }
-            // All of them again, and nobody is killed.
+            // The same once more, without a kill.
             let services = self.serve();
             for _ in 0..2 {
                 let run = self.visit().end();

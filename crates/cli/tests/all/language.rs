@@ -52,7 +52,7 @@ fn errors_have_a_place_and_a_remedy() {
     assert!(json.stdout.contains("\"line\":7"), "{json:?}");
 }
 
-/// Whatever goes wrong, what a program reads is one object.
+/// For any error, a program that reads the output gets one object.
 #[test]
 fn json_is_one_object_where_something_is_wrong() {
     let wrong = folder_with(&GAP.replace("b: u32", "b: u16"));
@@ -88,7 +88,7 @@ fn json_is_one_object_where_something_is_wrong() {
     }
 }
 
-/// What may wrap is told wherever the program is read, and changes nothing else.
+/// A sum that may wrap gets a warning each time the program is read, and nothing else changes.
 #[test]
 fn a_sum_that_may_wrap_is_told() {
     let folder = folder_with(
@@ -121,8 +121,8 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
     assert!(json.stderr.is_empty(), "{json:?}");
 }
 
-/// Rows without names take columns in order, whatever the first line calls them; what is a table is
-/// written as one.
+/// Rows without names take columns in order, whatever names the first line has. A result that is a
+/// table is written as one.
 #[test]
 fn rows_without_names_are_told_and_tables_are_written() {
     let folder = folder_with(
@@ -150,7 +150,7 @@ main(rows: [(u8, u8); 1] of alice, sales: [Sale; 1] of bob)
     assert!(written.stderr.contains(told), "{written:?}");
     let all = std::fs::read_to_string(folder.path().join("all.csv")).unwrap();
     assert_eq!(all, "id,amount\n3,7\n");
-    // A result is for this party alone.
+    // Only this party may read a result.
     #[cfg(unix)]
     {
         let written = std::fs::metadata(folder.path().join("all.csv")).unwrap();
@@ -237,7 +237,7 @@ fn no_link_out_of_the_programs_folder_is_followed() {
     std::os::unix::fs::symlink(outside.path().join("limits.tacit"), &module).unwrap();
     let words = ["limits", "a link out of the program's folder"];
     tacit(folder.path(), &["check", "gap.tacit"]).failed(3, &words);
-    // A link within the folder is followed.
+    // A symbolic link within the folder is followed.
     std::fs::remove_file(&module).unwrap();
     std::fs::write(folder.path().join("other.tacit"), limits).unwrap();
     std::os::unix::fs::symlink("other.tacit", &module).unwrap();
@@ -275,7 +275,8 @@ fn a_files_name_does_nothing_to_a_terminal() {
     }
 }
 
-/// A spreadsheet must not run what a party wrote, and a join of two files must find it.
+/// A spreadsheet must not run a formula from another party, and a join of two files needs the plain
+/// text.
 #[test]
 fn telephone_numbers_are_written_as_they_are_where_that_is_asked_for() {
     let folder = folder_with(

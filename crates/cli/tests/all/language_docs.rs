@@ -1,5 +1,5 @@
-//! The pages on the language: their programs are right, and each of their commands prints what the
-//! page says.
+//! The pages on the language: their programs compile, and each of their commands prints the output
+//! on the page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The blocks of a page: what stands behind the fence, and the text.
+/// Returns the blocks of a page: the text after the fence, and the content.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let text =
         fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
@@ -27,7 +27,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Puts the files of a page into a folder, and the examples.
+/// Makes a folder with a page's files and the examples.
 fn folder_of(page: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let examples = folder.path().join("examples");
@@ -47,7 +47,7 @@ fn folder_of(page: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Commands of a block, each with what it prints.
+/// Returns the commands of a block, each with its output.
 fn commands(text: &str) -> Vec<(Vec<String>, String)> {
     let mut commands: Vec<(Vec<String>, String)> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
@@ -62,7 +62,7 @@ fn commands(text: &str) -> Vec<(Vec<String>, String)> {
     commands
 }
 
-/// The words of a command, of which some stand in double quotes.
+/// Splits a command into words, some of which are in double quotes.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (number, part) in command.split('"').enumerate() {

@@ -1,7 +1,7 @@
-//! Every function of the library, run by two processes under `direct` on random inputs, gives
-//! both what the plain evaluation gives.
+//! Every function of the library, run by two processes under `direct` on random inputs, gives both
+//! parties the results of the plain evaluation.
 //!
-//! All of them, at small sizes, take some ten seconds:
+//! All functions at small sizes take about ten seconds:
 //! `cargo test -p tacit-cli --test all library_runs`.
 
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use crate::process::{self, Ended, Parties, tacit};
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value, library};
 
-/// Every this many functions run over TLS, the others over plain loopback.
+/// One of this many functions runs over TLS, the others over plain loopback.
 const TLS_EVERY: usize = 8;
 
-/// Bits that look random: SplitMix64, from a name.
+/// Pseudorandom bits: SplitMix64, seeded with a name.
 struct Bits(u64);
 
 impl Bits {
@@ -30,7 +30,7 @@ impl Bits {
     }
 }
 
-/// Every name that `tacit inspect --list` shows, with small values for its parameters.
+/// Returns every name that `tacit inspect --list` shows, with small values for its parameters.
 fn listed(parties: &Parties) -> Vec<(String, BTreeMap<String, u64>)> {
     let list = tacit(parties.folder(), &["inspect", "--list", "--json"]).json();
     let functions = list["functions"].as_array().expect("a list");
@@ -53,7 +53,7 @@ fn listed(parties: &Parties) -> Vec<(String, BTreeMap<String, u64>)> {
     functions.iter().map(one).collect()
 }
 
-/// Random inputs of each party as JSON, and the results by plain evaluation.
+/// Returns random inputs of each party as JSON, and the results by plain evaluation.
 fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Json>) {
     let mut values = Vec::new();
     let mut inputs = [Map::new(), Map::new()];
@@ -62,7 +62,7 @@ fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Js
         let draw = |_| {
             let bits: Vec<bool> = (0..ty.width()).map(|_| bits.next()).collect();
             let value = Value::from_bits(ty, &bits).expect("as wide as its type");
-            // The port's promise may refuse it, or have it in another order.
+            // The port's promise may refuse the value or reorder it.
             let kept = input.port.convert_value(&value).ok()?;
             Some((value.to_json(), kept))
         };
@@ -78,7 +78,7 @@ fn plainly(function: &Function, bits: &mut Bits) -> ([String; 2], Map<String, Js
     (inputs.map(|one| Json::Object(one).to_string()), outputs)
 }
 
-/// Runs the function by two processes; what each left.
+/// Runs the function by two processes and returns their output.
 fn run(parties: &Parties, function: &[&str], inputs: [&str; 2], is_tls: bool) -> [Ended; 2] {
     let with = |more: &[&'static str]| [function, &["--json", "--input-file", "-"], more].concat();
     let (garbler, evaluator) = (with(&["--role", "garbler"]), with(&["--role", "evaluator"]));
@@ -115,7 +115,7 @@ fn run_and_compare(
     check(name, &function, &expected, &ended);
 }
 
-/// Both ended well, with the results that are theirs.
+/// Checks that both ended well, each with its own results.
 fn check(name: &str, function: &Function, expected: &Map<String, Json>, ended: &[Ended; 2]) {
     for (ended, role) in ended.iter().zip([Role::Garbler, Role::Evaluator]) {
         assert_eq!(ended.code, 0, "{name}: {ended:?}");
@@ -149,7 +149,7 @@ fn every_function_of_the_library_gives_both_parties_what_it_should() {
     assert!(listed.len() >= library::list().len() + library::shipped::names().count());
     for (index, (name, parameters)) in listed.iter().enumerate() {
         let function = library::function(name, parameters).expect("a function of the library");
-        // `direct` keeps no values, and says so before anything is sent.
+        // `direct` keeps no values, and says so before it sends anything.
         if function.has_saved_values() {
             continue;
         }
@@ -158,7 +158,7 @@ fn every_function_of_the_library_gives_both_parties_what_it_should() {
 }
 
 /// 3.2 million AND gates, whose tables are 100 MB: neither party holds more than a part of them.
-/// `docs/guide.md` has the same for 100 million.
+/// `docs/guide.md` describes the same for 100 million.
 #[test]
 fn a_chain_takes_little_memory_however_long_it_is() {
     const MOST_BYTES: u64 = 40_000_000;
@@ -172,7 +172,7 @@ fn a_chain_takes_little_memory_however_long_it_is() {
     assert!(32 * function.and_gates() > 2 * MOST_BYTES);
     for ended in &ended {
         let peak = &ended.json()["cost"]["peak_memory_bytes"];
-        // A system that does not tell says null.
+        // A system that does not report its peak gives null.
         assert!(
             peak.as_u64().is_none_or(|bytes| bytes < MOST_BYTES),
             "{peak}"

@@ -32,7 +32,7 @@ fn triples_are_prepared_listed_checked_and_taken() {
             assert!(told.contains(stated), "{stated:?} is missing: {ended:?}");
         }
     }
-    // One order must have them all: 6528 triples of another do not count.
+    // One order must have all triples: the 6528 of another do not count.
     let order = ["prepare", "--ands", "6600", "--json"];
     for ended in act(&parties, &order, ["", ""]) {
         let json = ended.json();
@@ -49,7 +49,7 @@ fn triples_are_prepared_listed_checked_and_taken() {
     );
     let checked = tacit(parties.folder(), &["stock", "check", "--stock", "b"]);
     assert!(checked.succeeded().contains("206 instances are whole"));
-    // Each order has enough for a run. One that is used up is not listed.
+    // Each order has enough triples for a run. A used-up order is not listed.
     for left in [6656, 128] {
         for ended in act(&parties, &run, [KEY, BLOCK]) {
             assert_eq!(ended.succeeded(), CIPHERTEXT);
@@ -78,7 +78,8 @@ fn triples_are_prepared_listed_checked_and_taken() {
     }
 }
 
-/// What is made for one function serves another of the same components, and no third run.
+/// Instances made for one function serve another of the same components, and do not suffice for a
+/// third run.
 #[test]
 fn components_are_prepared_listed_checked_and_taken() {
     let parties = Parties::new();
@@ -107,7 +108,7 @@ fn components_are_prepared_listed_checked_and_taken() {
     let run = ["run", "aes-128-rounds", "--security", "malicious"];
     for from_stock in [
         "instances from stock\n",
-        // One schedule of keys was made, for two blocks.
+        // One key schedule was made, for two blocks.
         "triples   made in the run: the parties have none, or too few of one ",
     ] {
         for ended in act(&parties, &run, [KEY, BLOCK]) {
@@ -129,7 +130,7 @@ fn components_are_prepared_listed_checked_and_taken() {
     }
 }
 
-/// A function whose result is an input that no component reads cannot be linked.
+/// A function that returns an input that no component reads cannot be linked.
 #[test]
 fn triples_are_prepared_where_components_are_of_no_use() {
     let parties = Parties::new();
@@ -147,7 +148,7 @@ fn triples_are_prepared_where_components_are_of_no_use() {
     }
 }
 
-/// 2^-51 is what a peer is left in the check of the OTs, whatever s is.
+/// The check of the OTs leaves a peer 2^-51, whatever s is.
 #[test]
 fn results_state_the_bits_that_hold_where_more_are_asked_for() {
     let parties = Parties::new();
@@ -208,7 +209,8 @@ fn orders_that_are_none_of_triples_are_refused() {
     alone(&batch).failed(2, &["--ands", "--runs N"]);
 }
 
-/// A client orders of a service what the service's configuration keeps with it, and no more.
+/// A client can order from a service the material that the service's configuration keeps with it,
+/// and no more.
 #[test]
 fn a_service_takes_orders_for_lots() {
     let parties = Parties::new();

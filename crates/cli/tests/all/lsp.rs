@@ -1,4 +1,4 @@
-//! `tacit lsp`, as an editor talks to it.
+//! `tacit lsp`, tested in the role of an editor.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -84,14 +84,14 @@ impl Editor {
         answer
     }
 
-    /// The result of a request.
+    /// Returns the result of a request.
     fn ask(&mut self, method: &str, params: Json) -> Json {
         let answer = self.answer(method, params);
         assert!(answer["error"].is_null(), "{answer}");
         answer["result"].clone()
     }
 
-    /// The reason why a request is refused.
+    /// Returns the reason for which a request is refused.
     fn refused(&mut self, method: &str, params: Json) -> String {
         let answer = self.answer(method, params);
         answer["error"]["message"]
@@ -100,13 +100,13 @@ impl Editor {
             .to_owned()
     }
 
-    /// What is wrong with a document once it has this text.
+    /// Changes a document's text, and returns its diagnostics.
     fn change(&mut self, version: u32, text: &str) -> Json {
         self.give(URI, version, text);
         self.told(URI)
     }
 
-    /// Gives the text that a document has now.
+    /// Sends the present text of a document.
     fn give(&mut self, uri: &str, version: u32, text: &str) {
         let document = json!({ "uri": uri, "version": version });
         match version {
@@ -124,7 +124,7 @@ impl Editor {
         }
     }
 
-    /// What the next message says is wrong with a document.
+    /// Returns the diagnostics of a document from the next message.
     fn told(&mut self, uri: &str) -> Json {
         let told = self.next();
         assert_eq!(told["method"], "textDocument/publishDiagnostics", "{told}");
@@ -213,7 +213,7 @@ main(a: [Entry; 3] of alice, b: [Entry; 2] of bob) -> (sum: u32 to both) {
 }
 ";
 
-/// A program of two files, of which one is open from the disk and the other as it is written.
+/// A program of two files: the editor has one of them as it is on disk, and changes the other.
 #[test]
 fn a_program_of_two_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -224,7 +224,7 @@ fn a_program_of_two_files() {
     let mut editor = Editor::new();
     editor.give(&accounts, 1, ACCOUNTS);
     assert_ne!(editor.told(&accounts), json!([]));
-    // What is open counts, not what is on the disk, and both are told.
+    // The open text counts, not the file on disk, and both files get diagnostics.
     editor.give(&ledger, 1, LEDGER);
     assert_eq!(editor.told(&accounts), json!([]));
     assert_eq!(editor.told(&ledger), json!([]));
@@ -251,7 +251,7 @@ fn a_program_of_two_files() {
     };
     assert_eq!(starts(&accounts), [at(1, 20), at(3, 14), at(4, 10)]);
     assert_eq!(starts(&ledger), [at(1, 3)]);
-    // A name that means something else there, and no name at all.
+    // A name with another meaning there, and invalid names.
     for name in ["own", "Entry", "a", "2", "let"] {
         params["newName"] = name.into();
         let refused = editor.refused("textDocument/rename", params.clone());

@@ -1,5 +1,5 @@
-//! A generator of `outsourced` that lies, against `tacit outsource` as evaluator and as cloud: what
-//! their users see does not depend on which circuits are checked.
+//! A generator of `outsourced` that lies, against `tacit outsource` as evaluator and as cloud:
+//! their users' output does not depend on which circuits are checked.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use tacit_protocol::message::Kind;
 use tacit_testkit::link::playing;
 use tacit_testkit::tamper::{Play, Sent};
 
-/// Two are evaluated and three checked.
+/// Two circuits are evaluated and three checked.
 const COPIES: usize = 5;
 const CHAIN: &str = "friends";
-/// Bytes of what the generator tells the evaluator of the keys of one circuit.
+/// The bytes that the generator sends the evaluator about the keys of one circuit.
 const PAIR_OF_HASHES: usize = 64;
-/// Longest wait of the generator; far longer than any takes.
+/// The longest wait of the generator, far longer than any actual wait.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const SIZE: [&str; 4] = ["--param", "cells=2", "--param", "id_bits=2"];
 
@@ -31,7 +31,7 @@ struct Scene {
     evaluator: String,
 }
 
-/// How a run ended.
+/// The results of the three parties of a run.
 struct Ends {
     generator: Result<Outcome, Error>,
     cloud: Ended,
@@ -58,7 +58,7 @@ impl Scene {
         Stocks::open(&self.folder.path().join(name), 1 << 24).expect("a folder")
     }
 
-    /// Starts `tacit outsource` of `function` as another party than the generator, which is at
+    /// Starts `tacit outsource` of `function` as a party other than the generator, which is at
     /// `address`.
     fn party(&self, function: &str, role: &str, address: &str, more: &[&str]) -> ChildProcess {
         let (key, generator) = (
@@ -81,8 +81,8 @@ impl Scene {
         process::start(self.folder.path(), &args, "")
     }
 
-    /// A run in which the generator's messages leave as these plays say, the first to the cloud and
-    /// the second to the evaluator.
+    /// Makes a run in which these plays change the generator's messages: the first those to the
+    /// cloud, the second those to the evaluator.
     fn run(
         &self,
         function: &str,
@@ -112,7 +112,7 @@ impl Scene {
             job = job.input(name, value.parse::<u64>().expect("a number"));
         }
         let generator = job.generate(&mut at_evaluator, &mut at_cloud);
-        // The sessions end before the others are waited for.
+        // The sessions must end before the other parties are waited for.
         drop((at_evaluator, at_cloud));
         Ends {
             generator,
@@ -135,7 +135,7 @@ impl Scene {
         Session::over(playing(channel, play), Side::Listening, Some(&own)).expect("a session")
     }
 
-    /// What both servers' disks say of the chain.
+    /// Returns the chain's status on both servers' disks.
     fn status(&self) -> [ChainStatus; 2] {
         ["g", "c"].map(|name| {
             let chains = self.stocks(name).chains().expect("a list");
@@ -154,7 +154,7 @@ fn honest() -> Play {
     Box::new(|_, _| Sent::AsIs)
 }
 
-/// Lies about the check key of circuit `copy`.
+/// Returns a play that lies about the check key of circuit `copy`.
 fn lie_about(copy: usize) -> Play {
     Box::new(move |kind, payload| {
         if kind != Kind::KeyHashes.byte() {
@@ -166,7 +166,7 @@ fn lie_about(copy: usize) -> Play {
     })
 }
 
-/// Leaves instead of sending a message of this kind.
+/// Returns a play that leaves instead of sending a message of this kind.
 fn leaves_at(at: Kind) -> Play {
     Box::new(move |kind, _| match kind == at.byte() {
         true => Sent::End,
@@ -174,16 +174,16 @@ fn leaves_at(at: Kind) -> Play {
     })
 }
 
-/// What a process's user sees, but for addresses, which differ from run to run.
+/// Returns what the user of a process sees, without addresses, which differ from run to run.
 fn seen(ended: &Ended) -> (i32, String, Vec<&str>) {
     let has_address = |line: &&str| line.contains("127.0.0.1:");
     let lines = ended.stderr.lines().filter(|line| !has_address(line));
     (ended.code, ended.stdout.clone(), lines.collect())
 }
 
-/// The attack of a generator that wants the split: it lies about one key, so that the evaluator
-/// finds generator and cloud at odds exactly if that circuit is checked, and leaves the cloud
-/// before that hears of it.
+/// The attack of a generator that tries to learn which circuits are checked. It lies about one key,
+/// so that the evaluator finds generator and cloud at odds exactly if that circuit is checked, and
+/// leaves the cloud before the cloud learns of it.
 #[test]
 fn no_process_shows_which_circuits_are_checked() {
     let scene = Scene::new();

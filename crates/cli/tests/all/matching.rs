@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::process::{NOBODY, Parties, tacit, words};
 
-/// Rows of a table that people keep: a byte order mark, CRLF, quotes, spaces, cases, empty cells
-/// and an address twice.
+/// Rows as they occur in real tables: a byte order mark, CRLF, quotes, spaces, cases, empty cells
+/// and a repeated address.
 const CUSTOMERS: &str = "\u{feff}name,email\r\n\"Ann, A.\",Ann@Example.org\r\n\
                          Bob,bob@example.org\r\nEve,\r\n\
                          Zoë,  ZOË@example.org \r\nAnn,ann@example.ORG\r\n";
@@ -36,14 +36,14 @@ fn dirty_tables_are_matched_once_it_is_said_how() {
         assert!(alice.stderr.contains(said), "{said}: {alice:?}");
     }
     assert!(bob.stderr.contains("bytes sent"), "{bob:?}");
-    // Silent in a pipe, and no key.
+    // Nothing is drawn in a pipe, and no key is printed.
     assert!(
         !alice.stderr.contains('\r') && !alice.stderr.contains("example"),
         "{alice:?}"
     );
 }
 
-/// Before anything is sent: nobody listens.
+/// The check precedes all messages: no peer listens.
 #[test]
 fn rows_that_need_a_decision_are_named_by_their_lines() {
     let parties = Parties::new();
@@ -92,7 +92,7 @@ fn rows_that_need_a_decision_are_named_by_their_lines() {
             "{ended:?}"
         );
     }
-    // The same without the flag is no error: the two spellings differ.
+    // Without the flag the same is no error, because the two spellings differ.
     let kept = run("customers.csv:email --drop-missing --timeout 100ms");
     assert_eq!(kept.code, 6, "{kept:?}");
 }

@@ -1,4 +1,4 @@
-//! `tacit offers`: a client asks a service what it may run.
+//! `tacit offers`: a client asks a service which functions it may run.
 
 use crate::process::{NOBODY, Parties, tacit, words};
 use crate::serve::{config, start};
@@ -20,7 +20,7 @@ fn a_client_asks_what_a_service_offers_and_runs_it() {
     for line in [
         "millionaires\n  role evaluator, protocol direct, at most 100/3600s\n  bits = 7 or 8\n",
         "to order: aes-128-rounds\n  role evaluator, for prepared, up to --runs 2, scheme ",
-        // Nothing that a service says acts on this party's terminal.
+        // Text from a service does not control this party's terminal.
         "a\\u{1b}[31mes\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
@@ -38,7 +38,7 @@ fn a_client_asks_what_a_service_offers_and_runs_it() {
     service.end().succeeded();
 }
 
-/// A party that runs one function answers nobody who asks, and both hear why.
+/// A party that runs one function does not answer a request for offers, and both learn the reason.
 #[test]
 fn a_party_that_is_no_service_says_so() {
     let parties = Parties::new();

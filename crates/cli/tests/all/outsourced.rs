@@ -30,7 +30,7 @@ impl Parties {
         self.folder.path()
     }
 
-    /// Generator, cloud and evaluator number `who` run `function`, each with its own arguments.
+    /// Runs `function` at generator, cloud and evaluator number `who`, each with its own arguments.
     fn run(&self, function: &[&str], who: usize, own: [&[&str]; 3]) -> [Ended; 3] {
         let [generator, cloud, ..] = &self.fingerprints;
         let (evaluator, key) = (&self.fingerprints[2 + who], KEYS[2 + who]);
@@ -160,8 +160,8 @@ fn who_was_told_another_number_of_circuits_hears_of_that_option() {
     }
 }
 
-/// Who is missing, who was refused and who has come are said, each once; and a party whose command
-/// is started anew is not taken for a second one.
+/// The parties print once who is missing, who was refused and who has come. A party whose command
+/// is restarted is not taken for a second one.
 #[test]
 fn a_wait_names_who_is_missing_and_who_was_refused() {
     let parties = Parties::new();
@@ -242,7 +242,7 @@ fn who_was_told_another_function_is_named() {
     );
 }
 
-/// Each knows the others as pairings write them into its `tacit.toml`.
+/// Each party knows the others from its `tacit.toml`, as pairings write it.
 #[test]
 fn three_parties_who_have_paired_run_by_names() {
     let parties = Parties::new();
@@ -346,7 +346,7 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     ];
     with(&client, &[&asked[..], &key, &others].concat()).failed(2, &["--cloud-at"]);
     with(&client, &["--security", "malicious"]).failed(2, &["tacit run", asked[1]]);
-    // Between two, what is of three answers with the command to use.
+    // In commands for two parties, a name for three parties gives an error with the command to use.
     for three in [
         asked,
         ["--protocol", "outsourced"],

@@ -1,5 +1,5 @@
-//! `tacit serve` as generator and as cloud: the page that shows it, clients in turn, and servers
-//! that are killed.
+//! `tacit serve` as generator and as cloud: the page that describes it, clients in turn, and
+//! servers that are killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::process::{self, ChildProcess, Ended, tacit};
 use crate::serve::{blocks, get};
 
-/// Looks at a stock before a test gives up.
+/// The number of checks of a stock before a test gives up.
 const LOOKS: usize = 600;
 
 #[test]
@@ -18,7 +18,7 @@ const LOOKS: usize = 600;
 fn three_organisations_follow_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    // What the page has in place of this machine's fingerprints and free ports.
+    // The page's placeholders for this machine's fingerprints and free ports, with their values.
     let mut told: Vec<(String, String)> = Vec::new();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut services = Vec::new();
@@ -29,7 +29,7 @@ fn three_organisations_follow_the_page() {
             "toml" => {
                 let name = block.strip_prefix("# file: ").expect("a file's name");
                 let name = name.lines().next().expect("a line").to_owned();
-                // Any free ports instead of those of the page.
+                // Free ports instead of those of the page.
                 let ports = ["listen = \"127.0.0.1:700", "metrics = \"127.0.0.1:946"];
                 let lines = block.lines().map(|line| {
                     let is_own = ports.iter().any(|port| line.starts_with(port));
@@ -119,11 +119,11 @@ run spend(amount: u24 of customer, percent: u8 of shop) -> (reached: bool to bot
 }
 ";
 
-/// Two servers of a small map and of a total, and two clients.
+/// Two servers of a small map and a total, and two clients.
 struct Scene {
     folder: tempfile::TempDir,
     fingerprints: [String; 4],
-    /// Where generator and cloud listen, once they have.
+    /// The ports of generator and cloud, once they listen.
     ports: [String; 2],
     servers: [Option<ChildProcess>; 2],
 }
@@ -157,7 +157,7 @@ impl Scene {
         self.folder.path()
     }
 
-    /// Starts the generator (0) or the cloud (1), where it was before.
+    /// Starts the generator (0) or the cloud (1), at its former port.
     fn start(&mut self, server: usize) {
         let (name, other) = (KEYS[server], KEYS[1 - server]);
         let role = ["generator", "cloud"][server];
@@ -202,7 +202,7 @@ impl Scene {
         self.servers[server] = Some(service);
     }
 
-    /// Kills a server without a word, and starts it again.
+    /// Kills a server without notice, and starts it again.
     fn kill(&mut self, server: usize) {
         let mut killed = self.servers[server].take().expect("it runs");
         killed.kill();
@@ -210,7 +210,7 @@ impl Scene {
         self.start(server);
     }
 
-    /// A client's run begins.
+    /// Starts a client's run.
     fn client(&self, who: usize, function: &str, more: &[&str]) -> ChildProcess {
         let key = format!("{}.key", KEYS[2 + who]);
         let [generator, cloud, ..] = self.fingerprints.each_ref().map(String::as_str);
@@ -248,7 +248,7 @@ impl Scene {
         client.end()
     }
 
-    /// The version that a server has, and none that waits.
+    /// Returns the version of a server's chain, which has no waiting version.
     fn version(&self, server: usize) -> u64 {
         let list = ["stock", "list", "--stock", KEYS[server], "--json"];
         for _ in 0..LOOKS {
@@ -266,7 +266,7 @@ impl Scene {
         panic!("a version waits for ever");
     }
 
-    /// Waits until both servers have version `least` or a later one, the same.
+    /// Waits until both servers have the same version, `least` or later.
     fn versions_meet(&self, least: u64) -> u64 {
         for _ in 0..LOOKS {
             let versions = [0, 1].map(|server| self.version(server));
@@ -283,12 +283,12 @@ impl Scene {
         self.versions_meet(1)
     }
 
-    /// Kills `server` so long after a client began, and sees that the chain goes on.
+    /// Kills `server` this long after a client began, and checks that the chain goes on.
     fn killed_within(&mut self, server: usize, after: Duration, before: u64) -> u64 {
         let client = self.client(0, "friend-map-set", &["--input", "cell=1"]);
         thread::sleep(after);
         self.kill(server);
-        // It may have its result or not.
+        // The client may have its result or not.
         let ended = client.end();
         assert!(!ended.stderr.contains("panicked"), "{ended:?}");
         let ended = self.moves(1, 2);
@@ -307,7 +307,7 @@ fn clients_come_in_turn_and_servers_come_back() {
         scene.moves(0, 3).succeeded(),
         "insecure, for measurements: 1 bit of statistical security\noccupant = 0\n"
     );
-    // Both at once: one waits for the other.
+    // Two clients at once: one waits for the other.
     let both = [0, 1].map(|who| scene.client(who, "friend-map-set", &["--input", "cell=0"]));
     for client in both {
         client.end().succeeded();
@@ -323,7 +323,7 @@ fn clients_come_in_turn_and_servers_come_back() {
     }
 }
 
-/// Each run of a program is a function of a service, by its entry.
+/// A service offers each run of a program as a function, by its entry.
 #[test]
 fn runs_of_a_program_are_served() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! Two parties pair and run, and what a pairing refuses.
+//! Two parties pair and run. A pairing refuses wrong codes and names.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Pair {
         }
     }
 
-    /// Alice invites; her process and the invitation.
+    /// Starts Alice's invitation. Returns her process and the invitation.
     fn invite(&self, more: &[&str]) -> (ChildProcess, String) {
         let mut args = vec!["pair", "invite", "--name", "bob", "--listen", "127.0.0.1:0"];
         args.extend(more);
@@ -38,7 +38,7 @@ impl Pair {
         start_open(self.bob.path(), &args)
     }
 
-    /// Both read their codes aloud and type what `changed` makes of the other's.
+    /// Both parties read their codes aloud and type `changed` of the other's code.
     fn pair(&self, changed: impl Fn(String) -> String) -> [Ended; 2] {
         let (mut alice, invitation) = self.invite(&[]);
         let mut bob = self.accept(&invitation);
@@ -80,7 +80,7 @@ fn two_parties_pair_and_run_by_name() {
     let b = tacit(bob, &[&run[..], &["alice", "--input", "b=40"]].concat());
     assert!(b.succeeded().contains("a_is_richer = 1"), "{b:?}");
     assert!(a.end().succeeded().contains("a_is_richer = 1"));
-    // The name is taken now, and said to be before an invitation is made.
+    // The name is taken now, which an error says before an invitation is made.
     let again = ["pair", "invite", "--name", "bob", "--listen", "127.0.0.1:0"];
     tacit(alice, &again).failed(2, &["[peers.bob] already"]);
 }
@@ -127,7 +127,7 @@ fn an_invitation_that_was_used_or_changed_is_refused_and_it_says_which() {
     drop(bob);
     alice.says("000 000\n000 000\n000 000\n");
     assert_ne!(alice.end().code, 0);
-    // Alice invites anew at another port, and Mallory comes there with the old line.
+    // Alice makes a new invitation at another port, and Mallory comes there with the old line.
     let (mut alice, new) = pair.invite(&[]);
     let pair_of_mallory = Pair::new();
     let cut = &new[..new.len() - 1];
@@ -139,7 +139,7 @@ fn an_invitation_that_was_used_or_changed_is_refused_and_it_says_which() {
     }
     alice.interrupt();
     alice.line_after("cancelled");
-    // Nobody is there any more for the old one.
+    // Nobody waits for the old one any more.
     drop(alice);
     let own = tacit(pair.alice.path(), &["pair", "accept", &new, "--name", "x"]);
     own.failed(2, &["this party's own"]);

@@ -1,12 +1,12 @@
-//! `tacit plan`: what it prints can be pasted and works, and what it is asked for it never goes
-//! below.
+//! `tacit plan`: its commands can be pasted and work, and it never goes below the requested
+//! security.
 
 use crate::process::{Ended, Parties, tacit, words};
 use serde_json::Value as Json;
 
 const LINK: [&str; 2] = ["--link", "33ms,50mbit"];
 
-/// The words of a command that was printed, without the first, and more.
+/// Returns the words of a printed command without the first, and more words.
 fn printed<'c>(command: &'c Json, more: &[&'c str]) -> Vec<&'c str> {
     let text = command.as_str().expect("a command");
     assert!(!text.contains('\''), "words that are to be quoted: {text}");
@@ -25,7 +25,7 @@ fn both(parties: &Parties, commands: &Json, what: &str, stock: bool) -> [Ended; 
     parties.act(&alice, &bob)
 }
 
-/// A program's party stands for its role in what is planned and prepared, as in a run.
+/// In plans and preparations, as in runs, a program's party may stand for its role.
 #[test]
 fn parties_of_programs_are_named_as_in_a_run() {
     let parties = Parties::new();
@@ -56,7 +56,7 @@ fn parties_of_programs_are_named_as_in_a_run() {
     tacit(parties.folder(), &nobody).failed(2, &["--as seller or --as buyer"]);
 }
 
-/// The commands name what is public, the run, and the peer in the role that tacit.toml has.
+/// The commands contain the public inputs, the run, and the peer in the role from tacit.toml.
 #[test]
 fn commands_of_a_program_say_all_that_a_run_takes() {
     let parties = Parties::new();
@@ -90,8 +90,7 @@ fn commands_of_a_program_say_all_that_a_run_takes() {
     }
 }
 
-/// A run draws a program's random bits itself, so that no command gives them, and takes tables from
-/// CSV.
+/// A run draws a program's random bits itself, so no command gives them, and tables come from CSV.
 #[test]
 fn commands_name_tables_and_give_no_random_bits() {
     let parties = Parties::new();
@@ -118,7 +117,7 @@ fn what_is_printed_can_be_pasted_and_works() {
     let asked = ["plan", "levenshtein", "--param", "n=9,m=7", "--json"];
     let plan = |more: &[&str]| tacit(parties.folder(), &[&asked[..], &LINK, more].concat()).json();
 
-    // Nothing is in stock: direct now, and what would be faster is prepared.
+    // Nothing is in stock: the plan is direct now, with a preparation of what would be faster.
     let alice = parties.fingerprints()[0];
     let with_bob = ["--stock", "b", "--peer", alice, "--runs", "1"];
     let first = plan(&with_bob);
@@ -147,7 +146,7 @@ fn what_is_printed_can_be_pasted_and_works() {
         "it is used up: {third}"
     );
 
-    // What was prepared by its components serves as well: 63 cells, and a distance.
+    // Material that was prepared by components serves as well: 63 cells, and a distance.
     let components = words(
         "prepare --component levenshtein-cell:bits=4@63 --component \
          levenshtein-distance:rows=9,columns=7@1 --ots 64",
@@ -221,7 +220,7 @@ fn against_a_malicious_party_a_batch_is_planned_and_runs() {
     }
 }
 
-/// A wide program over a slow link is for `gmw` once somebody says how OTs are made.
+/// For a wide program over a slow link the plan is `gmw`, once an argument says how OTs are made.
 #[test]
 fn a_wide_program_is_planned_by_gmw_and_runs() {
     let parties = Parties::new();

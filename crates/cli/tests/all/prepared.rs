@@ -1,4 +1,4 @@
-//! Two processes that prepare, keep what they prepared on disk, and run with it.
+//! Two processes that prepare, keep the material on disk, and run with it.
 
 use crate::process::{Ended, Parties, tacit, words};
 
@@ -104,7 +104,7 @@ fn what_was_prepared_is_there_for_later_runs_and_used_once() {
             "{ended:?}"
         );
     }
-    // Components of the library are those of its functions.
+    // Components of the library serve its functions.
     let components = words("--component aes-round@20 --component xor:bytes=4@3 --ots 64");
     let [alice, _] = prepare(&parties, &[&components[..], &["--json"]].concat());
     let kinds = alice.json()["kinds"].clone();
@@ -153,7 +153,7 @@ fn a_stock_can_be_listed_checked_compacted_and_ended() {
     );
     let list = stock(&["list"]).succeeded().to_owned();
     assert!(list.contains("  aes-round\n"), "{list}");
-    // A peer that tacit.toml names goes by that name.
+    // The output names a peer by its name in tacit.toml.
     let alice = parties.fingerprints()[0];
     assert!(list.contains(&format!("with {alice}")), "{list}");
     let named = format!("[peers.alice]\nfingerprint = \"{alice}\"\n");
@@ -206,7 +206,7 @@ fn a_stock_can_be_listed_checked_compacted_and_ended() {
             .succeeded()
             .contains("destroyed")
     );
-    // The other half is still there: both say what to do.
+    // The other half still exists: both say what to do.
     for ended in run(&parties) {
         assert!([6, 7].contains(&ended.code), "{ended:?}");
     }
@@ -280,7 +280,7 @@ fn a_component_is_given_up_and_what_is_there_lasts_as_long_as_it_is_used() {
         (&before["usable"], &before["taken"]),
         (&27.into(), &9.into())
     );
-    // Some seconds of use say nothing of a rate.
+    // After seconds of use, no rate is known.
     assert!(before["lasts_s"].is_null(), "{before}");
     let dropped = stock(&["drop", "aes-128-rounds/round", "--peer", alice]);
     assert_eq!(dropped["stocks"][0]["dropped"], 27);
@@ -289,7 +289,7 @@ fn a_component_is_given_up_and_what_is_there_lasts_as_long_as_it_is_used() {
         "{dropped}"
     );
     assert_eq!(round(&stock(&["list"]))["usable"], 0);
-    // The other party finds out when they meet, and the run makes what it needs.
+    // The other party finds out when they meet, and the run makes the material that it needs.
     for ended in run(&parties) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
     }
@@ -316,10 +316,10 @@ fn orders_that_differ_or_are_too_large_say_what_to_do() {
     for ended in parties.act(&arguments("garbler", "a", "2"), &other) {
         ended.failed(5, &["something other than this party", "--component"]);
     }
-    // Nobody has to be there for an order that fits into no stock to be refused.
+    // An order that exceeds every stock is refused without a peer.
     alone(&parties, &["aes-128-rounds", "--runs", "1000000"])
         .failed(2, &["191 GiB of tables", "at most 20 GiB", "limit_gib"]);
-    // Who is there is told, and does not wait for its timeout.
+    // A peer that is there is told, and does not wait for its timeout.
     let [garbler, evaluator] = parties.act(
         &arguments("garbler", "a", "1000000"),
         &[
@@ -339,7 +339,7 @@ fn a_peer_that_never_came_is_not_waited_for_again() {
     assert!(!ended.stderr.contains("meeting again"), "{ended:?}");
 }
 
-/// What is wrong at the peer is so in a moment, too, and its command is over.
+/// A peer that failed for good will fail again in a moment, and its command has ended.
 #[test]
 fn a_peer_that_failed_for_good_is_not_waited_for() {
     let parties = Parties::new();
@@ -347,7 +347,7 @@ fn a_peer_that_failed_for_good_is_not_waited_for() {
     for ended in prepare(&parties, &order) {
         ended.succeeded();
     }
-    // Of Alice's stock alone.
+    // Only Alice's stock is damaged.
     let lots = lots(&parties.folder().join("a"));
     let folder = lots[0].ancestors().nth(2).expect("her stock");
     std::fs::write(folder.join("index.db"), [7; 4096]).expect("a file");
@@ -357,7 +357,7 @@ fn a_peer_that_failed_for_good_is_not_waited_for() {
     assert!(!bob.stderr.contains("meeting again"), "{bob:?}");
 }
 
-/// Bob's side of a preparation with nobody at the other end.
+/// Runs Bob's side of a preparation without a peer.
 fn alone(parties: &Parties, what: &[&str]) -> Ended {
     let alice = parties.fingerprints()[0];
     let bob = "prepare --role evaluator --stock b --connect 127.0.0.1:9 --identity bob.key --peer";

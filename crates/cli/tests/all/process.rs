@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use tacit_testkit::process::{ChildProcess, Ended};
 
-/// Where nobody listens: no port that a system gives to who asks for any.
+/// An address at which nobody listens. No system assigns this port when a free one is requested.
 pub(crate) const NOBODY: &str = "127.0.0.1:9";
 
-/// The words of a command as one types it, none of which has a space.
+/// Splits a typed command into words, none of which contains a space.
 pub(crate) fn words(command: &str) -> Vec<&str> {
     command.split(' ').collect()
 }
@@ -30,7 +30,7 @@ pub(crate) struct Parties {
 }
 
 impl Parties {
-    /// Makes them with `tacit keygen`.
+    /// Makes the identities with `tacit keygen`.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let fingerprints = ["alice.key", "bob.key"].map(|file| {
@@ -43,12 +43,12 @@ impl Parties {
         }
     }
 
-    /// The folder in which both run.
+    /// Returns the folder in which both run.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Alice's fingerprint and Bob's.
+    /// Returns Alice's fingerprint and Bob's.
     pub(crate) fn fingerprints(&self) -> [&str; 2] {
         [&self.fingerprints[0], &self.fingerprints[1]]
     }
@@ -60,7 +60,7 @@ impl Parties {
         path
     }
 
-    /// What `tacit stock list` says is usable of each kind.
+    /// Returns the usable numbers of each kind from `tacit stock list`.
     pub(crate) fn usable(&self, stock: &str) -> Vec<u64> {
         let args = ["stock", "list", "--stock", stock, "--json"];
         let listed = tacit(self.folder(), &args).json();
@@ -70,12 +70,13 @@ impl Parties {
         usable.map(|usable| usable.expect("a number")).collect()
     }
 
-    /// Alice listens with these arguments of `tacit run` and standard input.
+    /// Starts Alice's `tacit run` with these arguments and standard input. She listens. Returns her
+    /// address too.
     pub(crate) fn alice_listens(&self, args: &[&str], stdin: &str) -> (ChildProcess, String) {
         self.alice_starts(&[&["run"], args].concat(), stdin)
     }
 
-    /// Alice listens with this command and arguments; where.
+    /// Starts Alice's command with these arguments. She listens. Returns her address too.
     pub(crate) fn alice_starts(&self, args: &[&str], stdin: &str) -> (ChildProcess, String) {
         let mut all = args.to_vec();
         all.extend(["--listen", "127.0.0.1:0", "--identity", "alice.key"]);
@@ -85,13 +86,13 @@ impl Parties {
         (alice, address)
     }
 
-    /// Bob connects to `address` with these arguments of `tacit run` and standard input.
+    /// Runs Bob's `tacit run` with these arguments and standard input. He connects to `address`.
     pub(crate) fn bob_connects(&self, address: &str, args: &[&str], stdin: &str) -> Ended {
         self.bob_starts(address, &[&["run"], args].concat(), stdin)
             .end()
     }
 
-    /// Bob connects to `address` with this command and arguments.
+    /// Starts Bob's command with these arguments. He connects to `address`.
     pub(crate) fn bob_starts(&self, address: &str, args: &[&str], stdin: &str) -> ChildProcess {
         let mut all = args.to_vec();
         all.extend(["--connect", address, "--identity", "bob.key"]);
@@ -99,12 +100,14 @@ impl Parties {
         start(self.folder(), &all, stdin)
     }
 
-    /// Alice listens and Bob connects, each with its own arguments of `tacit run`; what each left.
+    /// Runs `tacit run` at Alice, who listens, and at Bob, who connects, each with its own
+    /// arguments. Returns their output.
     pub(crate) fn run(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
         self.act(&[&["run"], alice].concat(), &[&["run"], bob].concat())
     }
 
-    /// Alice listens and Bob connects, each with its own command and arguments; what each left.
+    /// Runs a command at Alice, who listens, and at Bob, who connects, each with its own arguments.
+    /// Returns their output.
     pub(crate) fn act(&self, alice: &[&str], bob: &[&str]) -> [Ended; 2] {
         let (alice, address) = self.alice_starts(alice, "");
         let bob = self.bob_starts(&address, bob, "").end();
@@ -112,8 +115,8 @@ impl Parties {
     }
 }
 
-/// A command's arguments at a garbler with stock `a` and an evaluator with stock `b`, each with its
-/// input for a run.
+/// Returns a command's arguments for a garbler with stock `a` and an evaluator with stock `b`, each
+/// with its input for a run.
 pub(crate) fn with_stocks<'a>(command: &[&'a str], inputs: [&'a str; 2]) -> [Vec<&'a str>; 2] {
     [("garbler", "a", inputs[0]), ("evaluator", "b", inputs[1])].map(|(role, stock, input)| {
         let mut all = command.to_vec();

@@ -1,4 +1,4 @@
-//! Two parties that only connect outward, through a relay.
+//! Two parties that only connect outwards, through a relay.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ fn start_open(folder: &Path, args: &[&str]) -> ChildProcess {
     ChildProcess::start_open(env!("CARGO_BIN_EXE_tacit"), folder, args)
 }
 
-/// A relay, where it is, and where it tells its metrics.
+/// Starts a relay. Returns its address and the address of its metrics.
 fn relay(folder: &Path, more: &[&str]) -> (ChildProcess, String, String) {
     let args = words("relay --listen 127.0.0.1:0 --metrics 127.0.0.1:0");
     let mut relay = start(folder, &[&args[..], more].concat(), "");
@@ -68,7 +68,7 @@ fn two_parties_pair_and_run_through_a_relay() {
         text.contains("tacit_relay_rooms_opened_total 3") && text.contains("tacit_relay_rooms 0")
     });
     assert!(counted, "{}", metrics(&told));
-    // Nobody else comes in vain: what waits alone is told after its time.
+    // Nobody else comes: a party that waits alone is told so when its time is over.
     let alone = words("run millionaires --with bob --input a=1 --timeout 200ms");
     tacit(alice.path(), &alone).failed(6, &["to come to the relay, in vain", "the same relay"]);
     relay.interrupt();
@@ -86,7 +86,7 @@ fn a_relay_may_have_as_many_connections_as_its_limits_say() {
         let line = format!("{ulimit}; exec '{program}' relay --listen 127.0.0.1:0");
         ChildProcess::start("sh", folder.path(), &["-c", &line], "")
     };
-    // Its own limit it raises.
+    // The relay raises its own limit.
     let mut relay = limited("ulimit -S -n 256");
     relay.line_after("listening on ");
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", relay.id())).unwrap();

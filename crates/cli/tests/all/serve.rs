@@ -1,4 +1,5 @@
-//! `tacit serve` as a process: its configuration, its signals, its log, and the page that shows it.
+//! `tacit serve` as a process: its configuration, its signals, its log, and the page that describes
+//! it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
 
-/// A configuration of Alice's with these functions, at free ports.
+/// Returns a configuration of Alice's with these functions, at free ports.
 pub(crate) fn config(parties: &Parties, functions: &str) -> String {
     let bob = parties.fingerprints()[1];
     format!(
@@ -22,7 +23,7 @@ pub(crate) fn config(parties: &Parties, functions: &str) -> String {
 const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
                             params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
 
-/// A service of Alice's, and where it answers.
+/// Starts Alice's service. Returns its address too.
 pub(crate) fn start(
     parties: &Parties,
     config: &str,
@@ -171,7 +172,7 @@ fn the_log_for_programs_has_no_secret() {
         );
     }
     assert!(ended.stderr.contains("\"event\":\"run\""), "{ended:?}");
-    // The reason stands once.
+    // The reason appears once.
     assert_eq!(ended.stderr.matches("which it may not").count(), 1);
     assert!(ended.stderr.contains("\"reason\":\"refused\""), "{ended:?}");
     let results = fs::read_to_string(parties.folder().join("out.jsonl")).expect("results");
@@ -186,7 +187,7 @@ fn the_log_for_programs_has_no_secret() {
     );
 }
 
-/// What may be written of a stock for `authenticated`.
+/// Checks the settings of stocks for `authenticated`.
 fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
     let aes = "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\n\
                protocol = \"authenticated\"\n";
@@ -233,10 +234,10 @@ fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
     }
 }
 
-/// The check of Alice's configuration for programs.
+/// The command that checks Alice's configuration and prints JSON.
 const CHECK_JSON: [&str; 5] = ["serve", "--config", "alice.toml", "--check", "--json"];
 
-/// What programs see of a configuration with two functions and no stock.
+/// Checks the JSON for a configuration with two functions and no stock.
 fn configuration_as_json(parties: &Parties) {
     let checked = tacit(parties.folder(), &CHECK_JSON).json();
     let expected = json!({
@@ -261,7 +262,7 @@ fn configuration_as_json(parties: &Parties) {
             .flatten()
             .all(|text| text.starts_with("tacit:"))
     );
-    // Of a service that runs there is a log, and no object.
+    // A running service has a log and no JSON object.
     tacit(parties.folder(), &["serve", "--json"]).failed(2, &["--check"]);
 }
 
@@ -313,7 +314,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
         "{shown}"
     );
     configuration_as_json(&parties);
-    // What would fail at the start, or when a peer asks.
+    // Settings that would fail at the start, or when a peer asks.
     let at = |from: &str, to: &str| good.replacen(from, to, 1);
     let listen = at("127.0.0.1:0", "localhost");
     check(&listen).failed(2, &["listen", "HOST:PORT"]);
@@ -335,7 +336,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     tacit(parties.folder(), &absent).failed(2, &["absent.toml is not there", "--config FILE"]);
 }
 
-/// Keys that nobody sorts are seen before the service starts.
+/// Unsorted keys are found before the service starts.
 #[test]
 fn a_program_that_takes_keys_as_they_come_is_not_served() {
     let parties = Parties::new();
@@ -352,8 +353,8 @@ main(a: [u32; 4] of alice, b: [u32; 4] of bob) -> (shared: u3 to both) { count(a
     tacit(parties.folder(), &checked).failed(2, &told);
 }
 
-/// A server of three has no less than 40 bits against a malicious party, but by the option that
-/// says what that is for: neither at the start nor in a check.
+/// A server of three parties has at least 40 bits against a malicious party, unless an option for
+/// measurements lowers it. This holds at the start and in a check.
 #[test]
 fn a_server_of_three_keeps_the_floor() {
     let parties = Parties::new();
@@ -377,11 +378,11 @@ fn a_server_of_three_keeps_the_floor() {
         tacit(parties.folder(), &["serve", "--config", "alice.toml"]).failed(2, &told);
         served(&format!("{few}insecure_for_measurements = true\n")).succeeded();
     }
-    // One circuit is for parties that follow the protocol, and says so.
+    // One circuit is for parties that follow the protocol, and the output says so.
     served("copies = 1\n").succeeded();
 }
 
-/// Nor has a service that runs `batch`, or keeps executions for it.
+/// The same floor holds for a service that runs `batch`, or keeps executions for it.
 #[test]
 fn a_service_keeps_the_floor_of_batch() {
     let parties = Parties::new();
@@ -408,7 +409,7 @@ fn a_service_keeps_the_floor_of_batch() {
     checked(&allowed, &allowed).succeeded();
 }
 
-/// The page's blocks of code, in order: language and text.
+/// Returns the page's code blocks, in order: language and text.
 pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -438,7 +439,7 @@ fn two_organisations_follow_the_page() {
         }
         if let Some(file) = block.strip_prefix("# file: ") {
             let name = file.lines().next().expect("a name").to_owned();
-            // Any free ports instead of those of the page.
+            // Free ports instead of those of the page.
             let block = match name.as_str() {
                 "alice.toml" => block.replace(":7000", ":0").replace(":9464", ":0"),
                 _ => block.clone(),

@@ -1,4 +1,4 @@
-//! A service whose log nobody reads.
+//! A service whose log has no reader.
 #![cfg(unix)]
 
 use std::io::Write;
@@ -12,10 +12,10 @@ use crate::serve::{config, get};
 const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
                             inputs_file = \"in.json\"\n";
 
-/// As much as a pipe holds before a writer waits for its reader.
+/// The capacity of a pipe: a writer that exceeds it waits for its reader.
 const PIPE_BYTES: usize = 1 << 16;
 
-/// A port that is free now.
+/// Returns a port that is free now.
 fn free() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").to_string()

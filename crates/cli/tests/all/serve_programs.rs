@@ -22,7 +22,7 @@ main(limit: u16 public, sales: [Sale; 3] of shop, id: text<6> of bank)
 
 const CSV: &str = "id,amount\nab1,700\ncd2,30\nab1,5\n";
 
-/// A service of the shop's with these lines about inputs.
+/// Writes the configuration of the shop's service, with these lines about inputs.
 fn config(parties: &Parties, inputs: &str) {
     let bob = parties.fingerprints()[1];
     parties.file("sales.tacit", SALES);
@@ -42,7 +42,7 @@ fn check(parties: &Parties) -> Ended {
     )
 }
 
-/// Bob's run with the service, for one id.
+/// Makes Bob's run with the service, for one id.
 fn asks(parties: &Parties, address: &str, id: &str) -> Ended {
     let id = format!("id={id}");
     let words = [
@@ -56,7 +56,7 @@ fn asks(parties: &Parties, address: &str, id: &str) -> Ended {
     parties.bob_connects(address, &[&words[..], &["--input", &id]].concat(), "")
 }
 
-/// Runs the service, and asks it for each of these ids: the totals.
+/// Starts the service, and asks it for the total of each of these ids.
 fn totals<const N: usize>(parties: &Parties, ids: [&str; N]) -> [Json; N] {
     let mut service = process::start(parties.folder(), &["serve", "--config", "alice.toml"], "");
     let address = service.line_after("listening address=");
@@ -84,12 +84,12 @@ fn a_table_in_a_file_is_read_for_every_run() {
         { "id": "ab1", "size": "Small" },
     ]);
     assert_eq!(line["outputs"]["rows"], expected);
-    // A new export is taken without a word to the service.
+    // The service reads a new export without being told.
     let mut service = process::start(parties.folder(), &["serve", "--config", "alice.toml"], "");
     let address = service.line_after("listening address=");
     parties.file("sales.csv", "amount,id\n1,ab1\n2,x\n4,x\n");
     assert_eq!(asks(&parties, &address, "x").json()["outputs"]["total"], 6);
-    // One that is broken: the peer hears of no row.
+    // A broken export: the peer learns nothing about its rows.
     parties.file("sales.csv", "id,amount\nab1,70000\nb,1\nc,1\n");
     let refused = asks(&parties, &address, "x");
     refused.failed(6, &["it failed on its side"]);
@@ -100,7 +100,7 @@ fn a_table_in_a_file_is_read_for_every_run() {
     for told in [&refused, &log] {
         assert!(!told.stderr.contains("70000"), "{told:?}");
     }
-    // A check says where.
+    // A check names the place.
     check(&parties).failed(3, &["sales.tacit", "line 2", "amount"]);
 }
 
@@ -148,7 +148,7 @@ fn a_service_keeps_a_total_with_its_peer() {
     check(&parties).failed(2, &["`chain`"]);
     config("chain = \"total\"\n", "\"prepared\", \"direct\"");
     check(&parties).failed(2, &["keep values"]);
-    // authenticated has at most 64 bits, which shows before anybody has asked.
+    // authenticated has at most 64 bits, which the error says before a peer asks.
     let chain = "chain = \"total\"\nsecurity_bits = 70\n";
     config(chain, "\"authenticated\"");
     check(&parties).failed(2, &["64"]);
@@ -184,7 +184,7 @@ fn a_service_keeps_a_total_with_its_peer() {
         let refused = run("look", &["--pin", &later]);
         assert_ne!(refused.code, 0, "{refused:?}");
         assert!(refused.stderr.contains("is pinned"), "{refused:?}");
-        // What a second start would discard stays.
+        // A second start is refused, because it would discard the total.
         assert_ne!(run("start", &[]).code, 0);
         assert_eq!(run("look", &[]).json()["outputs"]["shown"], 100);
         service.interrupt();
@@ -223,7 +223,7 @@ main(a: [u8; 4] of shop, b: [u8; 4] of bank) -> (total: u8 to both) {
 }
 ";
 
-/// A program has another form for `gmw`, and a service that offers both runs each.
+/// A program has another form for `gmw`. A service that offers both protocols runs each form.
 #[test]
 fn a_service_runs_a_program_by_gmw_and_by_direct() {
     let parties = Parties::new();

@@ -1,4 +1,4 @@
-//! The commands of pages that teach by tasks, typed as they stand there.
+//! The commands of pages that teach by tasks, typed exactly as on the page.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::process::{ChildProcess, Ended, tacit};
 
 const PAGES: [&str; 2] = ["docs/README.md", "docs/cookbook.md"];
 
-/// Who types a command.
+/// The person who types a command.
 #[derive(Clone, Copy, PartialEq)]
 enum Who {
     Alice,
@@ -19,7 +19,7 @@ enum Who {
     Anybody,
 }
 
-/// A command of a page, and what stands below it.
+/// A command of a page, and the output below it.
 struct Typed {
     who: Who,
     args: Vec<String>,
@@ -51,7 +51,7 @@ impl People {
         }
     }
 
-    /// Puts a file `name` into everybody's folder, or `alice/name` into hers.
+    /// Puts a file `name` into everybody's folder, or `alice/name` into Alice's.
     fn write(&self, name: &str, content: &str) {
         let (folders, name) = match name.split_once('/') {
             Some(("alice", name)) => (vec![Who::Alice], name),
@@ -71,7 +71,7 @@ impl People {
         ChildProcess::start_open(env!("CARGO_BIN_EXE_tacit"), self.folder(typed.who), &args)
     }
 
-    /// The first invites the second.
+    /// Pairs two people; the first invites the second.
     fn pair(&self, inviting: &Typed, mut accepting: Typed) {
         let mut a = self.start(inviting);
         let invitation = a.line();
@@ -89,7 +89,7 @@ impl People {
         shows(&accepting, &b.end());
     }
 
-    /// All type at once.
+    /// Runs all commands at once.
     fn together(&self, all: &[Typed]) {
         let running: Vec<ChildProcess> = all.iter().map(|typed| self.start(typed)).collect();
         for (typed, running) in all.iter().zip(running) {
@@ -98,7 +98,7 @@ impl People {
     }
 }
 
-/// Fails unless the command ended well and printed what stands below it.
+/// Checks that the command succeeded and printed the output below it.
 #[track_caller]
 fn shows(typed: &Typed, ended: &Ended) {
     let printed = ended.succeeded();
@@ -111,7 +111,7 @@ fn shows(typed: &Typed, ended: &Ended) {
     }
 }
 
-/// Ports for the page's 7000 and 7001, which no socket gets by chance.
+/// Returns ports for the page's 7000 and 7001, outside the range that sockets get by chance.
 fn free_ports() -> [u16; 2] {
     let seed = RandomState::new().build_hasher().finish();
     let candidates = (0..1000).map(|n| 10_000 + ((seed.wrapping_add(n)) % 20_000) as u16);
@@ -119,7 +119,7 @@ fn free_ports() -> [u16; 2] {
     [(); 2].map(|()| free.next().expect("a free port"))
 }
 
-/// The commands of a block, with these ports in place of the page's.
+/// Returns the commands of a block, with these ports in place of the page's.
 fn commands(block: &str, ports: [u16; 2]) -> VecDeque<Typed> {
     let joined = block.replace("\\\n", " ");
     let mut commands: VecDeque<Typed> = VecDeque::new();
@@ -151,8 +151,7 @@ fn commands(block: &str, ports: [u16; 2]) -> VecDeque<Typed> {
     commands
 }
 
-/// Types a block: each command of `$` alone, and those of several people that follow each other at
-/// once.
+/// Types a block: each command of `$` alone, and consecutive commands of several people at once.
 fn type_all(people: &People, block: &str, ports: [u16; 2]) -> usize {
     let mut commands = commands(block, ports);
     let count = commands.len();
@@ -190,7 +189,7 @@ fn the_commands_of_the_tasks_do_what_the_pages_say() {
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
         let (people, ports) = (People::new(), free_ports());
         let mut typed = 0;
-        // Every second part is a block, which begins with what it is.
+        // Every second part is a block, which begins with its kind.
         for block in text.split("```").skip(1).step_by(2) {
             let (kind, content) = block.split_once('\n').expect("a block of lines");
             match kind.split_once(' ') {

@@ -1,4 +1,4 @@
-//! Tries that are counted: what is listed and cleared.
+//! The list of counted tries, and the command that clears it.
 
 use std::fs;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tacit_stock::{Disk, PeerId, Role, RootKey, Stocks, Tried, TryKey, Witness};
 
 use crate::process::{Parties, tacit, words};
 
-/// A folder that was restored has none of them, and the peer is refused for them all the same.
+/// A restored folder has no tries, and the peer is refused for them all the same.
 #[test]
 fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
     let parties = Parties::new();

@@ -31,7 +31,7 @@ fn aes_128_gives_both_the_ciphertext() {
                 "{stated} is missing: {ended:?}"
             );
         }
-        // Silent in a pipe: no bar, and no secret.
+        // Nothing is drawn in a pipe, and no secret is printed.
         assert!(
             !ended.stderr.contains(KEY) && !ended.stderr.contains('\r'),
             "{ended:?}"
@@ -134,7 +134,7 @@ fn base_ots_from_ml_kem_give_the_same() {
     let [alice, bob] = parties.run(&with(&garbler, &["--cost"]), &with(&evaluator, &[]));
     assert_eq!(alice.succeeded(), "a_is_richer = 1\n");
     assert_eq!(bob.succeeded(), "a_is_richer = 1\n");
-    // The garbler's 128 keys one way and the evaluator's 256 ciphertexts the other.
+    // The garbler's 128 keys in one direction and the evaluator's 256 ciphertexts in the other.
     let setup = alice.stderr.lines().find(|line| line.starts_with("setup"));
     let setup: Vec<&str> = setup
         .expect("the setup's cost")
@@ -163,7 +163,7 @@ fn silent_ots_give_the_same_and_the_cost_says_so() {
         let phases = cost[run]["phases"].as_array().expect("phases");
         phases.iter().any(|phase| phase["phase"] == "refill")
     });
-    // What is made for the first run serves the second.
+    // Material made for the first run serves the second.
     assert_eq!(refilled, [true, false]);
 }
 
@@ -227,7 +227,7 @@ fn functions_of_many_calls_by_name_and_from_a_file() {
             &[&[name][..], &params, &x].concat(),
             &[&[name][..], &params, &y].concat(),
         );
-        // The distance of "kitten" and "sitting".
+        // The edit distance of "kitten" and "sitting".
         assert_eq!(alice.succeeded(), "distance = 3\n");
         assert_eq!(bob.succeeded(), "distance = 3\n");
         let inspected = [&["inspect", name][..], &params, &["--json"]].concat();

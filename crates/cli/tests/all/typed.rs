@@ -1,5 +1,5 @@
 //! Programs of the language between two processes: parties by name, values of all types, tables,
-//! public inputs, and meanings that must be one.
+//! public inputs, and the check that both mean the same.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ fn example(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Two parties run a program, each with its own arguments after those of both.
+/// Runs a program at both parties, with the arguments of both and then each party's own.
 fn run(
     parties: &Parties,
     program: &Path,
@@ -24,7 +24,7 @@ fn run(
     parties.run(&[&all[..], alice].concat(), &[&all[..], bob].concat())
 }
 
-/// The same, where each ends with a text of its own.
+/// Runs a program and checks each party's output.
 fn gives(parties: &Parties, program: &Path, args: [&[&str]; 3], results: [&str; 2]) {
     let [alice, bob] = run(parties, program, args[0], args[1], args[2]);
     assert_eq!(alice.succeeded(), results[0], "{program:?}");
@@ -161,7 +161,7 @@ fn runs_over_states_are_for_three_parties() {
         let args = [&args[..], &["--entry", run]].concat();
         let words = ["keeps values between runs", "tacit outsource"];
         tacit(folder.path(), &args).failed(2, &words);
-        // All of them can be looked at.
+        // All programs can be inspected.
         let inspected = tacit(folder.path(), &["inspect", path, "--entry", run]);
         assert!(inspected.succeeded().contains("meaning"), "{inspected:?}");
     }
@@ -173,7 +173,7 @@ enum Answer { No, Yes }
 main(a: Answer of alice, b: Answer of bob) -> (one: Answer to both, same: bool to both) { (a, a == b) }
 ";
 
-/// Runs two programs against each other: both parties are refused, with these words.
+/// Runs two programs against each other and checks that both parties are refused, with these words.
 fn are_refused(parties: &Parties, alice: &str, bob: &str, words: &[&str]) {
     let one = parties.file("one.tacit", alice);
     let other = parties.file("other.tacit", bob);
@@ -195,7 +195,7 @@ fn programs_of_one_circuit_and_two_meanings_do_not_run_together() {
     let alice = ["--as", "alice", "--input", "a=Yes"];
     let bob = ["--role", "evaluator", "--input", "b=Answer::Yes"];
     gives(&parties, &path, [&[], &alice, &bob], [yes, yes]);
-    // Each reads the other's Yes as a No: the circuits are the same, to the bit.
+    // Each would read the other's Yes as a No, because the circuits are the same, bit for bit.
     let words = ["names and the order of variants count"];
     are_refused(&parties, POLL, &POLL.replace("No, Yes", "Yes, No"), &words);
     are_refused(
@@ -352,8 +352,8 @@ fn what_is_wrong_with_inputs_is_told_before_anything_is_sent() {
     fails(&output, 3, &["old.csv already exists"]);
 }
 
-/// The compiler would refuse this program for its gates, which it finds when it has made them: an
-/// error of an input or a file shows that nothing was compiled.
+/// The compiler refuses this program for its number of gates, which it knows only after it has made
+/// them. So an error about an input or a file shows that nothing was compiled.
 #[test]
 fn inputs_and_files_for_results_are_checked_before_the_program_is_compiled() {
     let folder = tempfile::tempdir().unwrap();
