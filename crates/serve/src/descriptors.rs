@@ -1,29 +1,29 @@
 //! The limit on open files and connections of this process, which usually starts at 1024.
 
-/// A process may not have as many open as its limits let others make it open.
+/// This process may not have as many files and connections open as its limits allow peers to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "these limits take {wanted} open files and connections at once, and the system allows this \
      process {allowed}; lower them, or raise `ulimit -Hn` (LimitNOFILE= in a unit of systemd)"
 )]
 pub struct TooFew {
-    /// How many may be open at once.
+    /// The number that may be open at once.
     pub wanted: u64,
-    /// How many the system allows.
+    /// The number that the system allows.
     pub allowed: u64,
 }
 
-/// Lets this process have as many open, if the system allows it: raises its own limit where that is
-/// lower.
+/// Makes sure that this process may have `wanted` files and connections open: raises its own limit
+/// if that is lower.
 ///
 /// # Errors
 ///
-/// [`TooFew`] where the system does not.
+/// [`TooFew`] if the system does not allow it.
 #[cfg(unix)]
 pub fn allow(wanted: u64) -> Result<(), TooFew> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // Nothing is no limit.
+    // `None` means no limit.
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub fn allow(wanted: u64) -> Result<(), TooFew> {
     }
 }
 
-/// There is no such limit here.
+/// Does nothing: there is no such limit on this system.
 ///
 /// # Errors
 ///

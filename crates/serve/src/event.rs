@@ -1,20 +1,20 @@
-//! The events of a service: one a step, with public values only.
+//! The events of a service: one per step, with public values only.
 
 use std::fmt::{self, Write as _};
 
 use serde::Serialize;
 
-/// How much an event matters.
+/// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Somebody has to look: this party's own files or disk.
+    /// A person has to act: it concerns this party's own files or disk.
     Error,
     /// A peer was refused or failed.
     Warning,
-    /// What a service does.
+    /// A normal action of the service.
     Info,
-    /// What only an auditor asks for.
+    /// A detail that only an auditor asks for.
     Debug,
 }
 
@@ -29,33 +29,33 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields say what they are")]
 pub enum Event {
-    /// It accepts peers at this address.
+    /// The service accepts peers at this address.
     Listening { address: String },
-    /// Metrics and health are asked for at this address.
+    /// The service answers for metrics and health at this address.
     Metrics { address: String },
     /// A peer began a session.
     SessionBegan { peer: String, from: String },
-    /// A session ended, and how.
+    /// A session ended, for this reason.
     SessionEnded {
         peer: String,
         runs: u64,
         seconds: f64,
         reason: String,
     },
-    /// Somebody was refused: a connection, a session, a run or a preparation.
+    /// A connection, a session, a run or a preparation was refused.
     Refused {
         peer: Option<String>,
         from: Option<String>,
         what: &'static str,
         reason: String,
     },
-    /// This many further refusals were not told one by one.
+    /// This many further refusals were not reported one by one.
     RefusedMore { peer: Option<String>, count: u64 },
     /// A run ended well.
     Run {
@@ -67,7 +67,7 @@ pub enum Event {
         bytes_received: u64,
         and_gates_on_the_spot: u64,
     },
-    /// A run takes these numbers from the stock, which no other ever does.
+    /// A run takes these numbers from the stock, which no other run ever takes.
     Takes {
         peer: String,
         offer: String,
@@ -80,9 +80,9 @@ pub enum Event {
         protocol: String,
         reason: String,
     },
-    /// This party's inputs were not to be had.
+    /// This party's inputs could not be obtained.
     InputsFailed { offer: String, reason: String },
-    /// This party's results were not taken.
+    /// This party's results could not be delivered.
     ResultsFailed { offer: String, reason: String },
     /// A stock was filled.
     Replenished {
@@ -106,22 +106,22 @@ pub enum Event {
         functions: usize,
         levels: usize,
     },
-    /// Another configuration was not taken, and the old one stays.
+    /// Another configuration was not accepted, and the old one stays in force.
     ReloadRefused { reason: String },
-    /// The log was not read in time, and lacks this many events.
+    /// The log was not read in time, and this many events are missing from it.
     LogDropped { count: u64 },
     /// No further sessions are accepted.
     Stopping { sessions: usize },
-    /// All sessions have ended; this many were cut.
+    /// All sessions have ended; this many were cut off.
     Stopped { cut: usize },
 }
 
-/// Is told what happens. It must return soon: sessions wait for it.
+/// Receives events. It must return soon, because sessions wait for it.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Receives an event.
     fn tell(&self, event: &Event);
 
-    /// How many events it had to drop so as not to be waited for.
+    /// Returns the number of events that it dropped in order not to make sessions wait.
     fn dropped(&self) -> u64 {
         0
     }
@@ -134,7 +134,7 @@ impl<F: Fn(&Event) + Send + Sync> Observer for F {
 }
 
 impl Event {
-    /// How much it matters.
+    /// Returns the event's severity.
     #[must_use]
     pub fn severity(&self) -> Severity {
         match self {
@@ -152,8 +152,8 @@ impl Event {
         }
     }
 
-    /// Its name, its severity, `time` in seconds since 1970, the version of this form, and its
-    /// fields, as JSON in this order.
+    /// Returns the event as JSON: its name, its severity, `time` in seconds since 1970, the version
+    /// of this form, and its fields, in this order.
     #[must_use]
     pub fn json(&self, time: f64) -> String {
         let mut fields = self.fields();
@@ -167,14 +167,14 @@ impl Event {
         text + "}"
     }
 
-    /// The time, which is given in seconds since 1970, its severity, its name and fields for
-    /// people, in a line.
+    /// Returns the event as a line of text: the time, given in seconds since 1970, its severity,
+    /// its name and its fields.
     #[must_use]
     pub fn line(&self, seconds: u64) -> String {
         format!("{} {} {}", utc(seconds), self.severity(), self.text())
     }
 
-    /// Its name and fields for people.
+    /// Returns its name and fields as text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut fields = self.fields();
@@ -191,7 +191,7 @@ impl Event {
                 {
                     write!(text, " {name}={plain}")
                 }
-                // A time, of which thousandths are enough for people.
+                // A time in seconds; milliseconds are precise enough for people.
                 value if value.is_f64() => {
                     write!(text, " {name}={:.3}", value.as_f64().unwrap_or_default())
                 }
@@ -209,11 +209,11 @@ impl Event {
     }
 }
 
-/// A time in the form of RFC 3339, from seconds since 1970.
+/// Formats a time, given in seconds since 1970, as in RFC 3339.
 fn utc(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March end with the leap day; 719 468 days lie between that of year 0 and
-    // 1970, and 146 097 are 400 years.
+    // Years that begin in March end with the leap day. 719 468 days lie between March of year 0 and
+    // 1970, and 146 097 days are 400 years.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

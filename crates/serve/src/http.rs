@@ -1,16 +1,17 @@
 //! Metrics and health over HTTP: four paths, answered and closed.
 //!
-//! | path | answer | of which host |
+//! | path | answer | accepted host |
 //! |---|---|---|
 //! | `/metrics` | [`Metrics::text`](crate::Metrics::text) | its own |
 //! | `/health` | 200 while peers are accepted, 503 after; says why | its own |
 //! | `/readyz` | the status of `/health`, and no more than `ready` or `not ready` | any |
 //! | `/livez` | 200 and `live` | any |
 //!
-//! The first two say who the peers are and how often they come, so that they belong on a loopback
-//! address. A page in a browser could have a name of its own lead there; so they answer only a
-//! request that names an address, `localhost` or the configured name. A load balancer asks the
-//! others by whatever name it has, and they say nothing that a connection to the service would not.
+//! The first two say who the peers are and how often they come, so they belong on a loopback
+//! address. A page in a browser could resolve a name of its own to that address; therefore they
+//! answer only a request that names an address, `localhost` or the configured name. A load balancer
+//! may use any name for the other two, which say nothing that a connection to the service would
+//! not.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -21,27 +22,28 @@ use std::time::{Duration, Instant};
 
 use crate::silent::{Silent, Unheard};
 
-/// Most bytes of a request's head, and most of its fields.
+/// The limits on a request's head: its bytes and its fields.
 const MAX_HEAD_BYTES: usize = 8192;
 const MAX_FIELDS: usize = 64;
-/// For a request and its answer together.
+/// The longest time for a request and its answer together.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Most clients that have not said all of their request; one of them gives way to the next.
+/// The largest number of clients that have not sent all of their request. Beyond it, one of them
+/// gives way to the next.
 const MAX_SILENT: usize = 8;
-/// Most threads at once: one that has given way takes a moment to notice.
+/// The largest number of threads: one whose client has given way takes a moment to notice.
 const MAX_THREADS: usize = 2 * MAX_SILENT;
-/// The pause between two looks for a connection.
+/// The pause between two checks for a connection.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What is asked for.
+/// The source of the answers.
 pub trait Answers: Send + Sync {
-    /// The text of `/metrics`.
+    /// Returns the text of `/metrics`.
     fn metrics(&self) -> String;
-    /// Whether `/health` is good, and a JSON object that says more.
+    /// Returns whether `/health` is good, and a JSON object with the details.
     fn health(&self) -> (bool, String);
 }
 
-/// A server, which ends when this is dropped.
+/// A server, which stops when this is dropped.
 pub struct Server {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -49,7 +51,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers at `address`, such as `127.0.0.1:9464`; port 0 takes a free one.
+    /// Starts a server at `address`, such as `127.0.0.1:9464`. Port 0 takes a free one.
     ///
     /// # Errors
     ///
@@ -57,7 +59,7 @@ impl Server {
     pub fn start(address: &str, answers: Arc<dyn Answers>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let name = host(address).to_owned();
-        // Accepting cannot be given a timeout, so it never blocks and is repeated.
+        // `accept` has no timeout, so it must not block, and a loop repeats it.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -72,7 +74,7 @@ impl Server {
         })
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.address
@@ -83,7 +85,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            // A panic there has been told already.
+            // A panic on that thread has been reported already.
             let _ = thread.join();
         }
     }
@@ -104,7 +106,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, name: &str, answers: &Arc<dy
         let unheard = silent.add(&socket, from.ip());
         let (answers, name) = (Arc::clone(answers), name.to_owned());
         let running = Arc::clone(&running);
-        // Where no thread is to be had, or the client leaves, the client asks again.
+        // If no thread can be started, or the client leaves, the client asks again.
         let _ = thread::Builder::new().spawn(move || {
             let _ = answer(&socket, &name, answers.as_ref(), unheard);
             drop(running);
@@ -112,7 +114,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, name: &str, answers: &Arc<dy
     }
 }
 
-/// Answers a request, which is `unheard` until all of it was said.
+/// Answers a request, which is `unheard` until all of it has arrived.
 fn answer(
     mut socket: &TcpStream,
     name: &str,
@@ -174,11 +176,11 @@ enum Asked {
     Ready,
     Live,
     Other,
-    /// Of another host.
+    /// A path for another host.
     Elsewhere,
 }
 
-/// What is asked for of the host called `name`; `None` where it is no GET.
+/// Reads a request to the host called `name`. Returns `None` if it is no GET.
 fn request(mut socket: &TcpStream, name: &str, end: Instant) -> io::Result<Option<Asked>> {
     let (mut head, mut bytes) = (Vec::new(), [0; 1024]);
     loop {
@@ -194,7 +196,7 @@ fn request(mut socket: &TcpStream, name: &str, end: Instant) -> io::Result<Optio
     }
 }
 
-/// What a whole head asks for; the outer `None` where it is not whole yet.
+/// Parses a head. The outer `None` means that the head is not complete yet.
 fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -224,8 +226,8 @@ fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
     }
 }
 
-/// Whether a request for this host is for the one called `name`: it says so, or it names an
-/// address, which no other name can lead here.
+/// Returns whether a request for this host is for the one called `name`: it names that host or an
+/// address, to which no foreign name can resolve.
 fn is_own(asked: &[u8], name: &str) -> bool {
     let Ok(asked) = std::str::from_utf8(asked) else {
         return false;
@@ -235,7 +237,7 @@ fn is_own(asked: &[u8], name: &str) -> bool {
     is_address || [name, "localhost"].map(|own| own.eq_ignore_ascii_case(asked)) != [false; 2]
 }
 
-/// The host of `HOST:PORT`, `HOST` or `[ADDRESS]:PORT`.
+/// Returns the host of `HOST:PORT`, `HOST` or `[ADDRESS]:PORT`.
 fn host(text: &str) -> &str {
     match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,
@@ -271,7 +273,7 @@ mod tests {
         let mut socket = TcpStream::connect(server.local_address()).unwrap();
         socket.write_all(request).unwrap();
         let mut text = String::new();
-        // A server that refuses a head in the middle may close over the rest of it.
+        // A server that refuses an incomplete head may close before it has read the rest.
         let _ = socket.read_to_string(&mut text);
         text
     }
@@ -295,7 +297,7 @@ mod tests {
             (&[b'a'; MAX_HEAD_BYTES + 2000], "400"),
         ] {
             let answer = ask(&server, request);
-            // Where the server closed over unread bytes the answer may be lost.
+            // If the server closed with unread bytes, the answer may be lost.
             let lost = answer.is_empty() && request.len() > MAX_HEAD_BYTES;
             assert!(
                 lost || answer.starts_with(&format!("HTTP/1.1 {status} ")),
@@ -371,7 +373,7 @@ mod tests {
     fn a_request_has_its_time() {
         let server = Server::start("127.0.0.1:0", Arc::new(Fixed(true))).unwrap();
         let mut socket = TcpStream::connect(server.local_address()).unwrap();
-        // A byte now and then, of half a minute's worth.
+        // The client sends a byte now and then, which would take half a minute in all.
         let cut = (0..100).position(|_| {
             thread::sleep(Duration::from_millis(300));
             socket.write_all(b"a").is_err()

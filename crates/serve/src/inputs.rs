@@ -1,4 +1,4 @@
-//! Where this party's inputs come from, run by run: a file, a command, or the program itself.
+//! The sources of this party's inputs, run by run: a file, a command, or the program itself.
 //!
 //! Texts that may hold secrets are wiped when they are dropped and appear in no message.
 
@@ -32,14 +32,14 @@ pub struct Asked<'a> {
     pub role: Role,
     /// The peer that asks.
     pub peer: Fingerprint,
-    /// What this party calls it.
+    /// This party's name for the peer.
     pub peer_name: &'a str,
-    /// By which protocol.
+    /// The protocol.
     pub protocol: ProtocolId,
 }
 
 impl Asked<'_> {
-    /// The function's inputs that are this party's: names and types.
+    /// Returns the names and types of this party's inputs.
     fn own_names(&self) -> Vec<String> {
         let own = self.function.inputs().iter();
         let own = own.filter(|input| input.owner == self.role);
@@ -48,53 +48,55 @@ impl Asked<'_> {
     }
 }
 
-/// Gives this party's inputs of a run.
+/// A source of this party's inputs.
 pub trait Inputs: Send + Sync {
-    /// The inputs, by name. They are asked for before the peer is told that it may run.
+    /// Returns the inputs, by name. The service asks for them before it tells the peer that it may
+    /// run.
     ///
     /// # Errors
     ///
-    /// Why there are none, without a secret: it is logged.
+    /// The reason for which there are no inputs. It must contain no secret, because it is logged.
     fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String>;
 
-    /// Whether a run would have its inputs, as far as that shows without one: nothing is run.
+    /// Checks that a run would have its inputs, as far as possible without running anything.
     ///
     /// # Errors
     ///
-    /// What is wrong, without a secret.
+    /// The problem, without a secret.
     fn check(&self, _asked: &Asked<'_>) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// What the values of functions mean to people: how inputs are read from JSON, and results written.
+/// The meaning of values of functions: how inputs are read from JSON, and how results are written.
 pub trait Border: Send + Sync {
-    /// This party's inputs among these names and values. Names that the function does not have are
-    /// passed over, so that one file serves several functions.
+    /// Returns this party's inputs from these names and values. Ignores names that the function
+    /// does not have, so that one file can serve several functions.
     ///
     /// # Errors
     ///
-    /// One is missing or not of its type; without a secret: it is logged.
+    /// A value is missing or not of its type. The text must contain no secret, because it is
+    /// logged.
     fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String>;
 
-    /// Results as JSON, by name.
+    /// Returns results as JSON, by name.
     ///
     /// # Errors
     ///
-    /// They are of another function.
+    /// The results belong to another function.
     fn outputs(
         &self,
         asked: &Asked<'_>,
         outputs: &BTreeMap<String, Value>,
     ) -> Result<serde_json::Value, String>;
 
-    /// The params that make this function out of those of its offer, by name.
+    /// Returns the params that select this function among those of its offer, by name.
     fn params(&self, _asked: &Asked<'_>) -> BTreeMap<String, u64> {
         BTreeMap::new()
     }
 }
 
-/// The function's own ports and their types.
+/// Reads and writes values by the function's own ports and their types.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports;
 
@@ -125,7 +127,7 @@ impl Border for Ports {
     }
 }
 
-/// This party has no inputs.
+/// The source of a party without inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct NoInputs;
 
@@ -135,7 +137,7 @@ impl Inputs for NoInputs {
     }
 }
 
-/// A function of the program.
+/// A function of the program as a source.
 pub struct FromProgram<F>(pub F);
 
 impl<F> Inputs for FromProgram<F>
@@ -147,13 +149,13 @@ where
     }
 }
 
-/// A JSON object in a file, which is read for every run. Replace it whole, by
+/// A JSON object in a file, which is read for every run. To change it, replace the whole file by
 /// renaming.
 #[derive(Clone)]
 pub struct FromFile {
     /// The file.
     pub path: PathBuf,
-    /// How its values are read.
+    /// The meaning of its values.
     pub border: Arc<dyn Border>,
 }
 
@@ -174,14 +176,14 @@ impl Inputs for FromFile {
 
 /// A command that prints a JSON object. It gets the run as `TACIT_OFFER`, `TACIT_FUNCTION`,
 /// `TACIT_DIGEST`, `TACIT_ROLE`, `TACIT_PEER` and `TACIT_PEER_FINGERPRINT` in its environment, and
-/// is ended after `patience`.
+/// is killed after `patience`.
 #[derive(Clone)]
 pub struct FromCommand {
     /// The program and its arguments; no shell reads them.
     pub command: Vec<String>,
-    /// How long it may take.
+    /// The longest time of the command.
     pub patience: Duration,
-    /// How the values that it prints are read.
+    /// The meaning of the values that it prints.
     pub border: Arc<dyn Border>,
 }
 
@@ -203,7 +205,7 @@ fn read(file: File) -> std::io::Result<Zeroizing<Vec<u8>>> {
     Ok(text)
 }
 
-/// The names and values in a JSON object, maybe behind a byte order mark.
+/// Reads the names and values of a JSON object, which may follow a byte order mark.
 fn pairs(text: &[u8]) -> Result<Pairs, String> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     serde_json::from_slice(text).map_err(|error| {
@@ -215,12 +217,12 @@ fn pairs(text: &[u8]) -> Result<Pairs, String> {
     })
 }
 
-/// A JSON object's members in order; a name that comes twice, also further in, is an error.
-/// Wiped when dropped.
+/// The members of a JSON object, in order. A repeated name, at any depth, is an error. Wiped on
+/// drop.
 pub struct Pairs(pub Vec<(String, serde_json::Value)>);
 
 impl Pairs {
-    /// The value of this name.
+    /// Returns the value of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&serde_json::Value> {
         let pair = self.0.iter().find(|(found, _)| found == name);
@@ -267,7 +269,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
     }
 }
 
-/// What is wrong with a JSON text, without a word of it: it may be secret.
+/// Describes the problem of a JSON text without quoting it, because it may be secret.
 #[must_use]
 pub fn kind_of(error: &serde_json::Error) -> &'static str {
     use serde_json::error::Category;

@@ -1,23 +1,25 @@
 //! A service: this party runs the functions that its policy allows, for many peers at once, and
-//! keeps the stock with them filled.
+//! keeps the stocks with them filled.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`policy`] | who may ask for what, how often, on which inputs, and what is kept in stock |
-//! | [`inputs`], [`results`] | where this party's inputs come from and its results go |
+//! | [`policy`] | which peer may ask for what, how often, on which inputs, and the levels of the
+//! stock |
+//! | [`inputs`], [`results`] | the sources of this party's inputs and the destinations of its
+//! results |
 //! | [`service`] | the listener, the sessions and their limits, stop and reload |
-//! | `visit` | one session: what is asked, whether it may be, the run |
-//! | [`offers`] | what a peer is told that it may ask for |
+//! | `visit` | one session: the request, the decision, the run |
+//! | [`offers`] | the list of functions and orders that a peer may ask for |
 //! | [`outsourced`] | runs of three, in which this party is the generator or the cloud |
-//! | `lobby` | where the links of runs of three meet, and turns at a chain |
+//! | `lobby` | the meeting of the links of runs of three, and the turns at a chain |
 //! | `replenish` | fills the stock to its levels |
-//! | `turns` | which peers prepare, and who is next |
-//! | [`event`], [`metrics`], [`http`] | what programs and people see of it; never a secret |
-//! | [`log`] | events as lines, which nobody has to read |
-//! | [`relay`] | sealed bytes carried between two parties that nobody can connect to |
-//! | `silent` | connections that have not said what they want, and which of them gives way |
-//! | [`rate`] | how often something may happen |
-//! | [`descriptors`] | open files and connections, as many as limits take |
+//! | `turns` | which peers prepare, and which is next |
+//! | [`event`], [`metrics`], [`http`] | the output for programs and people; never a secret |
+//! | [`log`] | events as lines, for a reader that may be slow or absent |
+//! | [`relay`] | passes sealed bytes between two parties that nobody can connect to |
+//! | `silent` | connections without a request yet, and the choice of the one that gives way |
+//! | [`rate`] | limits on how often something may happen |
+//! | [`descriptors`] | open files and connections, as many as the limits need |
 //! | [`reading`] | bytes that may be secret, read into memory that is wiped |
 //!
 //! A [`Policy`] is checked when it is made, before a running service takes it. The service uses
@@ -25,14 +27,14 @@
 //! accepts, and one that watches the stock. A peer's mistake ends its own session; the service
 //! tells the peer, counts it and logs it. A peer that repeats it is ignored for a while.
 //!
-//! Where other services take a library and this one does not:
+//! Libraries that other services use and this one does not:
 //!
-//! - `tokio`: what idle peers cost is in docs/operate.md. `hyper`, `axum` and `tower` need it, too;
-//!   [`http`] has two paths, whose heads `httparse` parses.
-//! - `governor`, for [`rate`]: it can neither look without taking nor change a rate and still count
-//!   what was used.
+//! - `tokio`: docs/operate.md gives the cost of idle peers. `hyper`, `axum` and `tower` need it
+//!   too; [`http`] has four paths, and `httparse` parses the heads.
+//! - `governor`, for [`rate`]: it can neither look without taking, nor change a rate and still
+//!   count what was used.
 //! - `tracing`, for [`event`]: events are a type, which tests match and whose JSON is versioned. An
-//!   [`Observer`] passes them on to `tracing` in a line.
+//!   [`Observer`] can pass them on to `tracing` with one line of code.
 #![forbid(unsafe_code)]
 
 pub mod descriptors;

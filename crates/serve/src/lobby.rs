@@ -1,10 +1,11 @@
-//! Where the links of runs of three meet, and who is next at a chain of kept values.
+//! The meeting of the links of runs of three, and the turns at a chain of kept values.
 //!
 //! A server has the links of many runs at once. The cloud's link **waits** at the generator under
 //! its fingerprint and its run's ticket until the thread that has the evaluator's link **claims**
-//! it, runs, and gives it back. Runs of one chain take **turns**, since a chain is used by one run
-//! at a time: in the order in which they came, but that whoever has none goes before the second of
-//! whoever has one. So a client that stalls is waited for once, however often it comes.
+//! it, runs, and gives it back. Runs of one chain take **turns**, since one run at a time uses a
+//! chain. Turns come in the order of arrival, except that a client without a turn in the queue goes
+//! before another client's second turn. So the others wait only once for a client that stalls,
+//! however often it comes.
 //!
 //! Every wait has an end, and all end when the service stops.
 
@@ -16,16 +17,17 @@ use std::time::{Duration, Instant};
 use tacit::Fingerprint;
 use tacit::outsourced::RunTicket;
 
-/// Turns of one client at one chain: one that ends, and one that waits.
+/// The number of turns that a client may have at one chain: one that ends, and one that waits.
 const MAX_TURNS: usize = 2;
 
-/// A chain: with whom it is, and its name.
+/// A chain: the other server and the chain's name.
 pub(crate) type ChainKey = (Fingerprint, String);
 
-/// Whose link it is, and for which run. A generator of several clouds takes no other's for its run.
+/// The owner of a link and its run. A generator with several clouds does not use another cloud's
+/// link for a run.
 pub(crate) type LinkKey = (Fingerprint, RunTicket);
 
-/// Links of type `L` that wait, and turns.
+/// Waiting links of type `L`, and turns.
 pub(crate) struct Lobby<L> {
     state: Mutex<LobbyState<L>>,
     changed: Condvar,
@@ -38,39 +40,39 @@ struct LobbyState<L> {
     stopped: bool,
 }
 
-/// A link, while the thread that lent it waits.
+/// A lent link, while the lending thread waits.
 enum LentLink<L> {
     Waits(L),
     Claimed,
     Back(Option<L>),
 }
 
-/// What became of a link that was lent.
+/// The outcome of lending a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lent<L> {
-    /// Its run is over and it is whole.
+    /// Its run is over, and the link is usable.
     Back(L),
     /// Its run failed.
     Spent,
-    /// Nobody claimed it.
+    /// No run claimed it.
     Unclaimed(L),
 }
 
-/// A link that was claimed: spent when this is dropped, unless it is given back.
+/// A claimed link. Dropping it means that the link is spent, unless it is given back.
 pub(crate) struct Loan<'a, L> {
     lobby: &'a Lobby<L>,
     key: LinkKey,
     link: Option<L>,
 }
 
-/// The right to a chain, given up when this is dropped.
+/// The right to use a chain, given up on drop.
 pub(crate) struct Turn<'a, L> {
     lobby: &'a Lobby<L>,
     chain: ChainKey,
     number: u64,
 }
 
-/// Why there is no turn.
+/// The reason why there is no turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoTurn {
     /// The client has as many runs of the chain as it may.
@@ -94,7 +96,7 @@ impl<L> Default for Lobby<L> {
 }
 
 impl<L> Lobby<L> {
-    /// Ends all waits, now and later.
+    /// Ends all waits, present and future.
     pub(crate) fn stop(&self) {
         self.state().stopped = true;
         self.changed.notify_all();
@@ -104,8 +106,8 @@ impl<L> Lobby<L> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `found` finds something; where there is an `end`, until then at most, or until
-    /// the service stops.
+    /// Waits until `found` finds something. The wait ends at `end`, if there is one, and when the
+    /// service stops.
     fn wait<T>(
         &self,
         end: Option<Instant>,
@@ -130,8 +132,8 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// Lends `link` to the run of `key`, whose evaluator is waited for this long at most and
-    /// whose end is then waited for.
+    /// Lends `link` to the run of `key`. Waits at most `within` for the run's evaluator, and then
+    /// for the end of the run.
     pub(crate) fn lend(&self, key: LinkKey, link: L, within: Duration) -> Lent<L> {
         let mut state = self.state();
         if state.stopped || state.places.contains_key(&key) {
@@ -151,7 +153,8 @@ impl<L> Lobby<L> {
         {
             return Lent::Unclaimed(link);
         }
-        // The run that claimed it gives it back when it ends, whole or not; its time is bounded.
+        // The run that claimed the link gives it back or drops it when it ends; its time is
+        // bounded.
         let back = self.wait(None, |state| match state.places.remove(&key) {
             Some(LentLink::Back(link)) => Some(link),
             Some(other) => {
@@ -166,7 +169,7 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// The link under `key`, where it still waits.
+    /// Takes the link under `key`, if it is still unclaimed.
     fn take_unclaimed(&self, key: &LinkKey) -> Option<LentLink<L>> {
         let mut state = self.state();
         match state.places.get(key) {
@@ -175,7 +178,7 @@ impl<L> Lobby<L> {
         }
     }
 
-    /// The link that was lent to the run of `key`; waits for it `within` this time.
+    /// Claims the link that was lent to the run of `key`; waits for it for at most `within`.
     pub(crate) fn claim(&self, key: LinkKey, within: Duration) -> Option<Loan<'_, L>> {
         let end = Instant::now() + within;
         let link = self.wait(Some(end), |state| {
@@ -193,7 +196,7 @@ impl<L> Lobby<L> {
         Some(Loan { lobby, key, link })
     }
 
-    /// The next free turn of `client` at `chain`, which comes `within` this time or not at all.
+    /// Waits for the next free turn of `client` at `chain`, for at most `within`.
     pub(crate) fn turn(
         &self,
         chain: ChainKey,
@@ -212,7 +215,7 @@ impl<L> Lobby<L> {
         queue.insert(place, (number, client));
         drop(state);
         let lobby = self;
-        // Dropped, it leaves the queue, whether its turn came or not.
+        // Dropping the turn removes it from the queue, whether it came or not.
         let turn = Turn {
             lobby,
             chain,
@@ -227,7 +230,8 @@ impl<L> Lobby<L> {
     }
 }
 
-/// The place of the first turn whose client has another before it; the end where there is none.
+/// Returns the place of the first turn whose client has another turn before it; the end if there is
+/// none.
 fn first_second(queue: &VecDeque<(u64, Fingerprint)>) -> usize {
     let is_second = |place: &usize| {
         let mut before = queue.range(..*place);
@@ -237,17 +241,17 @@ fn first_second(queue: &VecDeque<(u64, Fingerprint)>) -> usize {
 }
 
 impl<L> Loan<'_, L> {
-    /// The link.
+    /// Returns the link.
     pub(crate) fn link(&mut self) -> Option<&mut L> {
         self.link.as_mut()
     }
 
-    /// Takes the link for good; its lender learns that it is spent.
+    /// Takes the link for good; the lender learns that it is spent.
     pub(crate) fn keep(mut self) -> Option<L> {
         self.link.take()
     }
 
-    /// Gives the link back, whole.
+    /// Gives the link back in a usable state.
     pub(crate) fn give_back(mut self) {
         let link = self.link.take();
         self.end(link);
@@ -267,7 +271,7 @@ impl<L> Loan<'_, L> {
 
 impl<L> Drop for Loan<'_, L> {
     fn drop(&mut self) {
-        // After `give_back` the place is no longer a claimed one.
+        // After `give_back` the place is no longer claimed.
         self.link = None;
         self.end(None);
     }
@@ -294,7 +298,7 @@ mod tests {
     use super::*;
     use tacit::outsourced::OutsourcedRole;
 
-    /// Far longer than anything here takes.
+    /// Far longer than any wait in these tests.
     const LONG: Duration = Duration::from_secs(60);
 
     fn key(number: u8) -> LinkKey {

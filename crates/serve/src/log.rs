@@ -1,5 +1,6 @@
-//! A log that nobody has to read: events become lines that wait for a thread of their own, which
-//! writes them. Where that does not get on, lines are dropped and counted, and nobody waits.
+//! A log whose reader may be slow or absent: events become lines that wait for a thread of their
+//! own, which writes them. If that thread falls behind, lines are dropped and counted, and no
+//! session waits.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -9,10 +10,10 @@ use std::time::Duration;
 
 use crate::event::{Event, Observer, Severity};
 
-/// Most lines that wait.
+/// The largest number of lines that wait.
 const MAX_LINES: usize = 1024;
 
-/// How an event is written in a line.
+/// The form of an event as a line.
 type Form = dyn Fn(&Event) -> String + Send + Sync;
 
 /// Writes events as lines.
@@ -28,19 +29,19 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     lines: VecDeque<String>,
-    /// A line is being written.
+    /// Whether a line is being written.
     is_writing: bool,
     dropped: u64,
-    /// Of these, those of which no line has told yet.
+    /// The dropped lines that no line has reported yet.
     untold: u64,
 }
 
 impl Log {
-    /// Writes events to `out` in this form: those of severity `least` and worse.
+    /// Starts writing events to `out` in this form: those of severity `least` and worse.
     ///
     /// # Errors
     ///
-    /// The system gives no thread.
+    /// The system cannot start a thread.
     pub fn start(
         out: impl Write + Send + 'static,
         least: Severity,
@@ -54,18 +55,18 @@ impl Log {
         });
         let writing = Arc::clone(&shared);
         let thread = thread::Builder::new().name("log".to_owned());
-        // It ends with the process.
+        // The thread ends with the process.
         thread.spawn(move || writing.write(out))?;
         Ok(Self(shared))
     }
 
-    /// Waits until all is written, `within` at most.
+    /// Waits until all lines are written, for at most `within`.
     pub fn flush(&self, within: Duration) {
         let is_busy = |waiting: &mut Waiting| {
             waiting.is_writing || waiting.untold > 0 || !waiting.lines.is_empty()
         };
         let waiting = self.0.waiting();
-        // What is not written by then is not read by anybody.
+        // Lines that are not written by then are lost.
         let _ = self.0.changed.wait_timeout_while(waiting, within, is_busy);
     }
 }
@@ -96,7 +97,7 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes lines as they come, and how many are missing once it has caught up.
+    /// Writes lines as they come, and the number of dropped ones once it has caught up.
     fn write(&self, mut out: impl Write) {
         let mut waiting = self.waiting();
         loop {
@@ -114,7 +115,7 @@ impl Shared {
             };
             waiting.is_writing = true;
             drop(waiting);
-            // With its reader gone there is nobody left to tell.
+            // If the reader is gone, nobody can be told.
             let _ = out.write_all((line + "\n").as_bytes());
             waiting = self.waiting();
             waiting.is_writing = false;
@@ -129,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes a line when it is told to.
+    /// A writer that takes a line when it is told to.
     struct Slow {
         go_on: mpsc::Receiver<()>,
         read: mpsc::Sender<String>,
@@ -157,7 +158,7 @@ mod tests {
         let (told, mut dropped) = (most + 10, 0);
         for cut in 0..told {
             log.tell(&Event::Stopped { cut });
-            // The thread has taken the first line, or not yet.
+            // The thread may or may not have taken the first line yet.
             dropped = log.dropped();
         }
         assert!((10..=11).contains(&dropped), "{dropped}");

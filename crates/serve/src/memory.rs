@@ -1,21 +1,23 @@
-//! The memory that runs take whatever the function is, and that a bound on sessions would let peers
-//! have many times over.
+//! The memory that runs take independently of the function. A bound on sessions alone would let
+//! peers claim it many times over.
 //!
-//! | what | bytes at most | how long |
+//! | contents | bytes at most | held for |
 //! |---|---|---|
 //! | a lot of `authenticated` | 180 MiB | a run |
-//! | instances in its place, all of a run at once | 304 an AND gate, 144 a wire into a component | a run |
-//! | what it leaves for the next one, wiped | 32 MiB | a session |
+//! | instances in place of a lot, all of a run at once | 304 an AND gate, 144 a wire into a
+//! component | a run |
+//! | buffers that a run leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch and its copy | 40 MiB | a session |
-//! | OTs that a source has made and that wait to be taken | 32 each | a session |
+//! | OTs that a source has made and that are not taken yet | 32 each | a session |
 //! | a run of `gmw`: its schedule, rows, values and masks | as [`gmw_memory_bytes`](tacit::cost::gmw_memory_bytes) says, and 16 MiB for OTs | a run |
 //! | a lot of triples for the stock | 180 MiB, or 16 MiB and 560 an AND gate | a preparation |
 //! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
 //!
 //! The last two are measured: `tacit prepare` of 1000 to a million AND gates and of 2 to 800 runs
-//! of `aes-128-rounds`. `authenticated` has a source in each direction, and what is kept of it is
-//! kept for each role. Peers get silent OTs only where this party's configuration names them. All
-//! peers together have a bound, and each has a share of it, so that none keeps the others out.
+//! of `aes-128-rounds`. `authenticated` has a source in each direction, and keeps its OTs and
+//! buffers separately for each role. Peers get silent OTs only if this party's configuration names
+//! them. All peers together have a bound, and each has a share of it, so that no peer keeps the
+//! others out.
 
 mod allowed;
 
@@ -33,44 +35,47 @@ pub use allowed::{allowed, left_of};
 
 const MIB: u64 = 1 << 20;
 const LOT_BYTES: u64 = 180 * MIB;
-/// Of an AND gate and of a wire into a component, where a run takes instances.
+/// The bytes of an AND gate and of a wire into a component, for runs from instances.
 const INSTANCE_BYTES: [u64; 2] = [304, 144];
-/// Functions with more AND gates take none.
+/// Functions with more AND gates take no instances.
 const MOST_LINKED_ANDS: u64 = 1 << 23;
 const KEPT_BYTES: u64 = 32 * MIB;
 const SOURCE_BYTES: u64 = 40 * MIB;
 const OT_BYTES: u64 = 32;
-/// OTs of a lot in one direction, at most: three for each of 1.2 million leaky ANDs, and masks.
+/// The largest number of OTs for a lot in one direction: three for each of 1.2 million leaky ANDs,
+/// and masks.
 const LOT_OTS: u64 = 4_000_000;
 
-/// OTs that `gmw` makes at a time, as blocks, in both directions.
+/// The bytes of the OTs that `gmw` makes at a time, as blocks, in both directions.
 const REFILL_BYTES: u64 = 16 * MIB;
-/// OTs of a batch of silent ones, which a run of `gmw` may leave nearly whole.
+/// The OTs of a batch of silent OTs, of which a run of `gmw` may leave nearly all.
 const BATCH_OTS: u64 = 778_240;
 
-/// Of a lot for the stock: whatever its size, of each of its AND gates, and at most.
+/// The memory of a lot for the stock: a constant, the bytes of each AND gate, and the maximum.
 const ORDER_BYTES: u64 = 16 * MIB;
 const TRIPLES_OF_ORDER: [u64; 2] = [560, LOT_BYTES];
 const INSTANCES_OF_ORDER: [u64; 2] = [900, 320 * MIB];
 
-/// The share of a peer, unless told otherwise or a run takes more.
+/// A peer's default share is the whole divided by this, or the need of the largest run if that is
+/// more.
 const SHARES: u64 = 4;
 
-/// What runs may take in bytes.
+/// The memory that runs may take, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// All together.
+    /// The bytes of all runs together.
     pub(crate) all: u64,
-    /// Those of one peer.
+    /// The bytes of the runs of one peer.
     pub(crate) per_peer: u64,
 }
 
 impl Memory {
-    /// As `limits` say where OTs are made by `extension`.
+    /// Returns the bounds that `limits` give if `extension` makes the OTs.
     ///
     /// # Errors
     ///
-    /// A run takes more, so that it could never be run, or a peer may have more than all together.
+    /// A run needs more than the bound, so it could never run, or a peer may have more than all
+    /// together.
     pub(crate) fn of(
         limits: &Limits,
         (offers, offered): (&[Offer], &HashMap<Digest, Vec<OfferedFunction>>),
@@ -111,7 +116,7 @@ impl Memory {
                 });
             }
         }
-        // Else the runs of one peer could keep every other from preparing, and itself.
+        // Otherwise the runs of one peer could prevent all preparations, even its own.
         let least = of_peer.saturating_add(largest_stocked);
         if largest_stocked > 0 && of_peer <= all && all < least {
             return Err(Error::OutOfBounds {
@@ -135,18 +140,18 @@ impl Memory {
     }
 }
 
-/// Memory that a run takes in bytes.
+/// The memory of a run, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// Until it ends.
+    /// The bytes until the run ends.
     lot: u64,
-    /// Until its session ends.
+    /// The bytes until its session ends.
     kept: u64,
-    /// By what it is kept.
+    /// The sources of OTs that keep these bytes.
     sources: Sources,
 }
 
-/// OTs that a session keeps from one run to the next.
+/// The sources of OTs that a session keeps from one run to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sources {
     /// Those of `authenticated`, in this party's role.
@@ -157,23 +162,23 @@ enum Sources {
     Usual(Role),
 }
 
-/// Memory that a session takes in bytes.
+/// The memory of a session, in bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
-    /// Of the run that goes on.
+    /// The bytes of the present run.
     lot: u64,
-    /// Until it ends, by what.
+    /// The bytes until the session ends, by the sources that keep them.
     kept: Vec<(Sources, u64)>,
 }
 
 impl Held {
-    /// All of it.
+    /// Returns all bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let kept = self.kept.iter().map(|(_, bytes)| *bytes);
         kept.fold(self.lot, u64::saturating_add)
     }
 
-    /// The same during a run that takes `need`.
+    /// Returns the same during a run that takes `need`.
     pub(crate) fn with(&self, need: Need) -> Self {
         let mut kept = self.kept.clone();
         match kept.iter_mut().find(|(of, _)| *of == need.sources) {
@@ -186,15 +191,15 @@ impl Held {
         }
     }
 
-    /// Frees what its run alone took.
+    /// Frees the bytes of its run.
     pub(crate) fn end_run(&mut self) {
         self.lot = 0;
     }
 }
 
 impl Need {
-    /// Of a run of `function` by `protocol` in `role`, with OTs made by `extension`; by `gmw` it
-    /// takes `shared_bytes` apart from them.
+    /// Returns the need of a run of `function` by `protocol` in `role`, with OTs made by
+    /// `extension`. `shared_bytes` is the need of a run by `gmw` without OTs.
     pub(crate) fn of(
         (function, shared_bytes): (&Function, u64),
         (protocol, role): (ProtocolId, Role),
@@ -224,13 +229,13 @@ impl Need {
         }
     }
 
-    /// What it takes in MiB, rounded up.
+    /// Returns the need in MiB, rounded up.
     pub(crate) fn mib(self) -> u64 {
         self.lot.saturating_add(self.kept).div_ceil(MIB)
     }
 }
 
-/// Bytes that the preparation of a lot takes at most.
+/// Returns the largest number of bytes that the preparation of a lot takes.
 #[must_use]
 pub fn of_order(order: &LotPreparation<'_>) -> u64 {
     let [of_each, most] = match order.from_stock() {
@@ -241,13 +246,13 @@ pub fn of_order(order: &LotPreparation<'_>) -> u64 {
     ORDER_BYTES.saturating_add(gates).min(most)
 }
 
-/// Bytes that filling a level takes at most, with OTs made by `extension`.
+/// Returns the largest number of bytes that filling a level takes, with OTs made by `extension`.
 pub(crate) fn of_level(level: &Level, extension: OtExtension) -> u64 {
     let is_silent = extension == OtExtension::Silent;
     let source = if is_silent { SOURCE_BYTES } else { 0 };
     match &level.material {
         Material::Components(_) | Material::Executions(..) => source,
-        // An order that cannot be made is refused with its reason elsewhere.
+        // Another check refuses an order that cannot be made, and gives the reason.
         Material::Lots(..) | Material::Triples(_) => match level.lot_order() {
             Some(order) => of_order(&order).saturating_add(2 * source),
             None => 2 * source,
@@ -255,7 +260,7 @@ pub(crate) fn of_level(level: &Level, extension: OtExtension) -> u64 {
     }
 }
 
-/// What the instances of a run take, if it may take some.
+/// Returns the bytes of a run's instances, if it may take some.
 fn instances(function: &Function) -> u64 {
     let ands = function.and_gates();
     if ands > MOST_LINKED_ANDS {
@@ -282,7 +287,7 @@ mod tests {
         assert_eq!(of(ProtocolId::Direct, usual).mib(), 0);
         let authenticated = of(ProtocolId::Authenticated, usual);
         assert_eq!((authenticated.mib(), authenticated.kept), (212, 32 * MIB));
-        // A million AND gates and more, all at once where they are instances.
+        // A million AND gates and more, all at once if they are instances.
         let sort = tacit::library::function("sort", &[("count".to_owned(), 1024)].into());
         let sort = sort.expect("a function");
         let sort = Need::of(
@@ -293,7 +298,7 @@ mod tests {
         assert!((446 * MIB..520 * MIB).contains(&sort.lot), "{}", sort.lot);
         let direct = of(ProtocolId::Direct, OtExtension::Silent);
         assert_eq!((direct.lot, direct.kept), (0, 40 * MIB + 32 * 32));
-        // Rows and masks, and what makes OTs; of silent ones a batch in each direction stays.
+        // Rows and masks, and the sources of OTs. Silent sources leave a batch in each direction.
         let shared = of(ProtocolId::Gmw, usual);
         assert_eq!((shared.lot, shared.kept), (21 * MIB, 0));
         let silent = of(ProtocolId::Gmw, OtExtension::Silent);
@@ -306,8 +311,8 @@ mod tests {
         assert_eq!(both.lot, 180 * MIB);
     }
 
-    /// A session has a source for each role, and others for `authenticated`: a peer that asks for
-    /// all of them takes all their memory.
+    /// A session has a source for each role, and others for `authenticated`. A peer that asks for
+    /// all of them takes the memory of all.
     #[test]
     fn sources_of_every_role_and_protocol_add_up() {
         let function = tacit::library::function("millionaires", &[("bits".to_owned(), 32)].into());

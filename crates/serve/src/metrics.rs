@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tacit::stock::StockSummary;
 
-/// Upper bounds of a run's time, in seconds.
+/// The upper bounds of the histogram of run times, in seconds.
 const RUN_SECONDS: [f64; 14] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0,
 ];
@@ -59,7 +59,7 @@ struct OfKind {
     role: &'static str,
     scheme: String,
     component: String,
-    /// The beginning of the component's digest: two of them may have one name.
+    /// The beginning of the component's digest, because two components may have the same name.
     digest: String,
 }
 
@@ -86,8 +86,8 @@ struct OfWay {
     direction: &'static str,
 }
 
-/// Counters and gauges of a service. Labels are names of this party's configuration and of
-/// components, so that peers cannot make new ones.
+/// The counters and gauges of a service. Labels are names from this party's configuration and of
+/// components, so that peers cannot create new ones.
 pub struct Metrics {
     registry: Registry,
     sessions: Gauge,
@@ -115,7 +115,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// All at zero.
+    /// Returns metrics with all values at zero.
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("tacit");
@@ -173,8 +173,8 @@ impl Metrics {
         }
     }
 
-    /// The text that a scraper reads, of a service whose log has dropped this many events and that
-    /// failed to write this many notes of its stock.
+    /// Returns the text for a scraper. `log_dropped` counts the events missing from the log,
+    /// `notes_failed` the notes of the stock that could not be written.
     #[must_use]
     pub fn text(&self, log_dropped: u64, notes_failed: u64) -> String {
         for (counter, count) in [
@@ -184,7 +184,7 @@ impl Metrics {
             counter.inner().store(count, Ordering::Relaxed);
         }
         let mut text = String::new();
-        // Writing into a string does not fail.
+        // Writing into a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
@@ -227,7 +227,7 @@ impl Metrics {
         self.runs.get_or_create(&of_outcome).inc();
     }
 
-    /// A run was done, and this party's results of it are lost.
+    /// Counts a run whose results this party lost.
     pub(crate) fn results_failed(&self, offer: &str) {
         let offer = offer.to_owned();
         self.results_failed.get_or_create(&OfOffer { offer }).inc();
@@ -246,7 +246,7 @@ impl Metrics {
         self.preparations.get_or_create(&of_preparation).inc();
     }
 
-    /// A reload was `done` or `refused`.
+    /// Counts a reload that was `done` or `refused`.
     pub(crate) fn reloaded(&self, outcome: &'static str) {
         self.reloads.get_or_create(&OfReload { outcome }).inc();
     }
@@ -262,7 +262,7 @@ impl Metrics {
         self.stock_limit
             .get_or_create(&of_stock)
             .set(summary.max_bytes);
-        // Lots of triples are kinds of their own that begin alike, and count as one.
+        // Lots of triples are separate kinds with the same beginning, and count as one kind here.
         let mut usable = BTreeMap::new();
         for kind in &summary.kinds {
             let of_kind = OfKind {

@@ -1,7 +1,7 @@
-//! What a peer is told that it may ask for: what is offered to it and kept in stock with it, and
-//! nothing of what other peers may.
+//! The list of functions and orders that a service tells a peer: those offered to it and kept in
+//! stock with it, and nothing about other peers.
 //!
-//! The answer is JSON. Fields may be added; a reader passes over those that it does not know.
+//! The answer is JSON. Fields may be added; a reader ignores those that it does not know.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use crate::policy::{Level, Material, Offer, Policy};
 use crate::service::Seat;
 use crate::visit::{REFUSED, Turn};
 
-/// What a service offers the peer that asks.
+/// The offers of a service to the peer that asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offers {
-    /// What it may run.
+    /// The functions that the peer may run.
     pub functions: Vec<OfferedFunction>,
-    /// What it may order.
+    /// The material that the peer may order.
     pub stock: Vec<OfferedOrder>,
-    /// On what base OTs have to rest; as the peer wants if `None`.
+    /// The required base OT; as the peer wants if `None`.
     pub base_ot: Option<String>,
-    /// How OTs have to be made; as the peer wants if `None`.
+    /// The required OT extension; as the peer wants if `None`.
     pub ot_extension: Option<String>,
 }
 
-/// Functions that the peer may run, which differ in their parameters alone.
+/// Functions that the peer may run, which differ only in their parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedFunction {
-    /// What the service calls it, without the folder of a file.
+    /// The function's name in the service, without the folder of a file.
     pub name: String,
     /// The peer's role: garbler or evaluator; in a run of three, evaluator or cloud.
     pub role: String,
-    /// The protocols by which it may be run.
+    /// The protocols that may run it.
     pub protocols: Vec<String>,
     /// s of the protocols that have one.
     pub security_bits: Option<u8>,
@@ -42,29 +42,29 @@ pub struct OfferedFunction {
     pub chain: Option<String>,
     /// The fingerprint of the other server of a run of three.
     pub other_server: Option<String>,
-    /// How many circuits a run of three takes.
+    /// The number of circuits in a run of three.
     pub copies: Option<usize>,
-    /// How often the peer may run it.
+    /// The rate at which the peer may run it.
     pub rate: Option<String>,
-    /// The functions.
+    /// The functions, one for each choice of parameters.
     pub choices: Vec<OfferedChoice>,
 }
 
-/// One function.
+/// A function of an offer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedChoice {
     /// Its parameters.
     pub params: BTreeMap<String, u64>,
-    /// Its digest, which both parties have to have.
+    /// Its digest, which must be the same at both parties.
     pub digest: String,
-    /// The garbling scheme under which it runs, but for `gmw`.
+    /// The garbling scheme of all protocols except `gmw`.
     pub scheme: String,
-    /// Its digest in the form for `gmw`, where that is another and it may be run so.
+    /// Its digest in the form for `gmw`, if `gmw` may run it and that form is another.
     #[serde(default)]
     pub gmw_digest: Option<String>,
 }
 
-/// What the peer may order for the stock.
+/// Material that the peer may order for the stock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedOrder {
     /// The function; `None` for triples.
@@ -73,17 +73,17 @@ pub struct OfferedOrder {
     pub params: BTreeMap<String, u64>,
     /// The peer's role.
     pub role: String,
-    /// The protocol that takes what is ordered.
+    /// The protocol that takes the material.
     pub protocol: String,
     /// The garbling scheme; `None` for triples.
     pub scheme: Option<String>,
     /// s, if the protocol has one.
     pub security_bits: Option<u8>,
-    /// Most runs or, of triples, AND gates.
+    /// The largest number of runs or, for triples, of AND gates.
     pub most: u64,
 }
 
-/// Answers a peer that asks, unless it asks too often.
+/// Answers a peer's question about offers, unless it asks too often.
 pub(crate) fn tell(seat: &Seat, policy: &Policy, session: &mut Session) -> Turn {
     let shared = seat.shared();
     if !shared.may_ask(seat.peer) {
@@ -100,7 +100,7 @@ pub(crate) fn tell(seat: &Seat, policy: &Policy, session: &mut Session) -> Turn 
 }
 
 impl Offers {
-    /// Asks the service at the other end of a session that this party began.
+    /// Asks the service at the other end of a session that this party started.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Offers {
         session.ask_offers(|answer| serde_json::from_slice(answer).ok())
     }
 
-    /// What `policy` offers `peer`.
+    /// Returns the offers of `policy` to `peer`.
     pub(crate) fn to(policy: &Policy, peer: &Fingerprint) -> Self {
         let offers = policy.offers().iter().enumerate();
         let served = offers.filter(|(_, offer)| offer.serves(peer));
@@ -141,7 +141,7 @@ fn function(
         Some(_) => OutsourcedRole::Evaluator.name(),
     };
     let bits = offer.protocols.iter().map(|id| offer.security_bits(*id));
-    // Both forms of a function have the same params, and no two functions of an offer have.
+    // Both forms of a function have the same params, and no two functions of an offer do.
     let shallow = |function: &Function| {
         let mut forms = offer.shallow.iter();
         let form = forms.find(|form| form.parameters() == function.parameters());
@@ -198,7 +198,7 @@ fn params(function: &Function) -> BTreeMap<String, u64> {
     function.parameters().iter().cloned().collect()
 }
 
-/// A name without the folder of a file that it is made of, which tells of this machine.
+/// Removes from a name the folder of its file, which would reveal something about this machine.
 fn without_folder(name: &str) -> String {
     name.rsplit(['/', '\\'])
         .next()

@@ -1,17 +1,17 @@
-//! Runs of three, in which this party is the generator or the cloud.
+//! Runs of three parties, in which this party is the generator or the cloud.
 //!
-//! The evaluator is the client: it asks both servers for the same run and tells both its
+//! The evaluator is the client. It asks both servers for the same run and sends both its
 //! [`RunTicket`](tacit::outsourced::RunTicket).
 //!
-//! | server | what it does |
+//! | server | steps |
 //! |---|---|
-//! | cloud | waits for its turn at the chain, connects to the generator, and tells it the ticket |
-//! | generator | lets the cloud's link wait for its evaluator's (`lobby`), and runs |
+//! | cloud | waits for its turn at the chain, connects to the generator, and sends it the ticket |
+//! | generator | lets the cloud's link wait for the evaluator's link (`lobby`), and runs |
 //!
-//! So it is the cloud that says in which order the runs of a chain come, and the generator follows.
-//! A client that does not come to both, stalls or leaves ends its own run. What goes wrong is held
-//! against the client, but for what an abort of the other server tells: clients are many and the
-//! other server is one, without which nobody is served.
+//! So the cloud decides the order of the runs of a chain, and the generator follows. A client that
+//! does not come to both, stalls or leaves ends only its own run. An error counts against the
+//! client, unless an abort of the other server reports it: there are many clients but only one
+//! other server, without which no client is served.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -27,10 +27,10 @@ use crate::policy::{self, Granted, Offer, Peer, Policy};
 use crate::service::{Seat, Shared, settings};
 use crate::visit::{REFUSAL_TIME, REFUSED, Turn, asked_for, busy, finish, inputs_of, may_run};
 
-/// For the generator to answer.
+/// The longest wait for the generator to answer.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 
-/// Which of the two servers this party is.
+/// This party's part, out of the two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
     /// It garbles.
@@ -40,7 +40,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// Its role in a run.
+    /// Returns its role in a run.
     #[must_use]
     pub const fn role(self) -> OutsourcedRole {
         match self {
@@ -50,27 +50,26 @@ impl Server {
     }
 }
 
-/// What an offer says of runs of three.
+/// The settings of an offer for runs of three.
 #[derive(Clone, Debug)]
 pub struct Outsourced {
-    /// What this party is.
+    /// This party's part.
     pub server: Server,
-    /// The other server, which a cloud connects to.
+    /// The other server. A cloud connects to it.
     pub other: Fingerprint,
-    /// How many circuits, how secure: what clients and the other server are to say as well.
+    /// The number of circuits and the security, which clients and the other server must agree on.
     pub parameters: OutsourcedParameters,
-    /// Where saved values are kept, if the functions save or load any. Offers with the same chain
-    /// and other server share them, and their values are for the clients of all of these.
+    /// The chain of saved values, if the functions save or load any. Offers with the same chain and
+    /// other server share it, and its values are for the clients of all these offers.
     pub chain: Option<String>,
-    /// Whether a function that saves a value without loading it may take the place of one that the
-    /// chain keeps.
+    /// Whether a function may replace a value of the chain by saving it without loading it.
     pub replaces: bool,
-    /// Threads of a run.
+    /// The threads of a run.
     pub threads: NonZeroUsize,
 }
 
 impl Outsourced {
-    /// Whether this is the cloud of which this party is the generator.
+    /// Returns whether `peer` is the cloud of this party, which is the generator.
     pub(crate) fn is_cloud(&self, peer: &Fingerprint) -> bool {
         self.server == Server::Generator && self.other == *peer
     }
@@ -87,7 +86,7 @@ impl Outsourced {
     }
 }
 
-/// Checks what offers say of runs of three.
+/// Checks the settings of all offers for runs of three.
 pub(crate) fn check(peers: &[Peer], offers: &[Offer]) -> Result<(), policy::Error> {
     for offer in offers {
         let wrong = |reason: String| policy::Error::NotForOutsourced {
@@ -107,8 +106,8 @@ pub(crate) fn check(peers: &[Peer], offers: &[Offer]) -> Result<(), policy::Erro
     Ok(())
 }
 
-/// The peers that may use the values of the chain of `servers`: those that may ask for any offer
-/// of it.
+/// Returns the peers that may use the values of the chain of `servers`: those that may ask for any
+/// of its offers.
 pub(crate) fn clients(offers: &[Offer], servers: &Outsourced) -> BTreeSet<Fingerprint> {
     let of_chain = offers.iter().filter(|offer| {
         let other = offer.outsourced.as_ref();
@@ -117,7 +116,7 @@ pub(crate) fn clients(offers: &[Offer], servers: &Outsourced) -> BTreeSet<Finger
     of_chain.flat_map(|offer| &offer.peers).copied().collect()
 }
 
-/// Refuses a chain that no run could open to all its clients.
+/// Refuses a chain that has more clients than a run can open it to.
 fn check_clients(offers: &[Offer], servers: &Outsourced) -> Result<(), String> {
     let Some(chain) = &servers.chain else {
         return Ok(());
@@ -192,7 +191,7 @@ fn job<'f>(
     }
 }
 
-/// One request of an evaluator, from its ticket to its result.
+/// Serves one request of an evaluator, from its ticket to its result.
 pub(crate) fn run(
     seat: &Seat,
     granted: &Granted<'_>,
@@ -236,7 +235,7 @@ pub(crate) fn run(
     }
 }
 
-/// An evaluator's run.
+/// The run of an evaluator.
 struct Visit<'a> {
     seat: &'a Seat,
     policy: &'a Policy,
@@ -250,7 +249,7 @@ impl<'a> Visit<'a> {
         self.seat.shared()
     }
 
-    /// The run's turn at its chain, where it has one.
+    /// Waits for the run's turn at its chain, if it has one.
     fn chain_turn(&self) -> Result<Option<ChainTurn<'a, Session>>, Turn> {
         let Some(key) = self.servers.key() else {
             return Ok(None);
@@ -266,7 +265,7 @@ impl<'a> Visit<'a> {
         })
     }
 
-    /// The job, on the inputs of this party if it is the generator.
+    /// Returns the job, with the inputs of this party if it is the generator.
     fn job(&self) -> Result<OutsourcedJob<'a>, Turn> {
         let (offer, function) = (self.granted.offer, self.granted.function);
         let about = asked_for(self.seat, self.granted, self.asked);
@@ -296,7 +295,7 @@ impl<'a> Visit<'a> {
         finish(self.seat, &about, self.granted, outcome)
     }
 
-    /// Runs as the generator, once the cloud is there as well.
+    /// Runs as the generator, once the cloud is there too.
     fn generate(&self, evaluator: &mut Session, ticket: tacit::outsourced::RunTicket) -> Turn {
         let within = self.policy.limits().meeting;
         let Some(mut loan) = self
@@ -306,7 +305,7 @@ impl<'a> Visit<'a> {
         else {
             return busy(self.seat, "run", "the cloud did not come for its run");
         };
-        // The run before it may not have ended here yet.
+        // The run before may not have ended at this server yet.
         let ready = self.chain_turn().and_then(|turn| Ok((turn, self.job()?)));
         let (turn, job) = match ready {
             Ok(ready) => ready,
@@ -349,13 +348,13 @@ impl<'a> Visit<'a> {
         let outcome = job.serve(&mut generator, evaluator);
         drop(turn);
         if outcome.is_ok() {
-            // Both have everything; a generator that has already left takes nothing from it.
+            // Both have everything, so a generator that has already left does not matter.
             let _ = generator.close();
         }
         self.finish(outcome)
     }
 
-    /// A session with the generator, for this run.
+    /// Starts a session with the generator, for this run.
     fn connect(&self) -> Result<Session, Error> {
         let other = &self.servers.other;
         let address = self
@@ -373,8 +372,8 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// Lends the cloud's session to its evaluator's run, and takes it back; the session, where it goes
-/// on, or why it ends.
+/// Lends the cloud's session to its evaluator's run, and takes it back. Returns the session if it
+/// goes on, or the reason why it ends.
 pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String> {
     let shared = seat.shared();
     let within = shared.policy().limits().handshake;
@@ -390,7 +389,7 @@ pub(crate) fn lend(seat: &Seat, mut session: Session) -> Result<Session, String>
         Lent::Back(session) => Ok(session),
         Lent::Spent => Err("its run failed".to_owned()),
         Lent::Unclaimed(session) => {
-            // The evaluator is to blame, whoever it is, and not the cloud that came for it.
+            // The fault is the evaluator's, whose identity is unknown here, and not the cloud's.
             let why = "the evaluator of its run did not come, or was refused";
             shared.put_off(Some(seat.peer), None, "run", why);
             session.refuse(AbortReason::Busy, REFUSAL_TIME);

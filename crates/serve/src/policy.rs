@@ -1,4 +1,4 @@
-//! The policy of a service: what it does for which peer. It is checked when it is made.
+//! The policy of a service: its offers to each peer. It is checked when it is made.
 
 mod error;
 mod levels;
@@ -31,17 +31,18 @@ pub use offers::{MAX_FUNCTIONS, Offer};
 /// A peer that may connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// What this party calls it.
+    /// This party's name for it.
     pub name: String,
-    /// Who it proves to be.
+    /// The identity that it must prove.
     pub fingerprint: Fingerprint,
-    /// Where it listens, if it does: this party then connects to it to fill the stock.
+    /// The address at which it listens, if it does. This party then connects to it to fill the
+    /// stock.
     pub address: Option<String>,
-    /// The link to it, by which this party chooses the OT extension where it connects.
+    /// The link to it. When this party connects, it chooses the OT extension by this link.
     pub link: Option<Link>,
 }
 
-/// Who may ask for what, and what is kept in stock.
+/// The offers to peers, and the levels of the stock.
 pub struct Policy {
     peers: Vec<Peer>,
     offers: Vec<Offer>,
@@ -50,37 +51,38 @@ pub struct Policy {
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
     memory: Memory,
-    /// Offered functions, by their digests.
+    /// The offered functions, by their digests.
     by_function: HashMap<Digest, Vec<OfferedFunction>>,
-    /// Levels and numbers of runs, by what is ordered.
+    /// The levels and the numbers of runs, by the digest of the order.
     by_order: HashMap<Digest, Vec<(usize, u64)>>,
 }
 
-/// A run that may be.
+/// A permitted run.
 pub(crate) struct Granted<'p> {
     pub(crate) offer: &'p Offer,
     pub(crate) function: &'p Arc<Function>,
-    /// Bytes of a run by `gmw`, apart from its OTs.
+    /// The bytes of a run by `gmw`, without its OTs.
     pub(crate) shared_bytes: u64,
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// It is nothing that this party offers to this peer.
+    /// This party does not offer the function to this peer.
     NotOffered,
-    /// It is no order that this party keeps in stock with this peer: what it keeps.
+    /// This party keeps no such material in stock with this peer. Holds a list of what it keeps.
     NotStocked(String),
-    /// This party would run the function otherwise: what it would propose.
+    /// This party would run the function with other settings. Holds the proposal that it would
+    /// make.
     Otherwise(Proposal),
 }
 
 impl Policy {
-    /// A policy. Base OTs rest on `base_ot`, or on what the peer says where it is `None`.
+    /// Makes a policy. Base OTs rest on `base_ot`, or on the peer's choice if it is `None`.
     ///
     /// # Errors
     ///
-    /// Offers that cannot be told apart, peers that are not known, bounds that make no sense.
+    /// Offers are ambiguous, peers are unknown, or limits contradict each other.
     pub fn new(
         peers: Vec<Peer>,
         offers: Vec<Offer>,
@@ -108,13 +110,13 @@ impl Policy {
         })
     }
 
-    /// The same with OTs made by `extension` in all sessions. Where it is `None` they are made as
-    /// the peer says, but for silent OT, which rests on LPN; in sessions that this party begins, as
-    /// is the fastest over the peer's link.
+    /// Sets the extension that makes the OTs of all sessions. If it is `None`, the peer chooses,
+    /// except for silent OT, which rests on LPN; in sessions that this party starts, it takes the
+    /// fastest for the peer's link.
     ///
     /// # Errors
     ///
-    /// A run takes more memory than all may together.
+    /// A run takes more memory than all runs together may.
     pub fn ot_extension(mut self, extension: Option<OtExtension>) -> Result<Self, Error> {
         let used = extension.unwrap_or_default();
         let runs = (&self.offers[..], &self.by_function);
@@ -123,7 +125,7 @@ impl Policy {
         Ok(self)
     }
 
-    /// Compiles every function now, so that no peer waits for it.
+    /// Compiles every function now, so that no peer has to wait for that.
     pub(crate) fn compile(&self) {
         let offers = self.offers.iter();
         let offered = offers.flat_map(|offer| offer.functions.iter().chain(&offer.shallow));
@@ -134,38 +136,38 @@ impl Policy {
             .for_each(|function| function.compile());
     }
 
-    /// Everybody who may connect.
+    /// Returns the peers that may connect.
     #[must_use]
     pub fn peers(&self) -> &[Peer] {
         &self.peers
     }
 
-    /// The offers.
+    /// Returns the offers.
     #[must_use]
     pub fn offers(&self) -> &[Offer] {
         &self.offers
     }
 
-    /// What there is to be in stock.
+    /// Returns the levels of the stock.
     #[must_use]
     pub fn levels(&self) -> &[Level] {
         &self.levels
     }
 
-    /// The bounds.
+    /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What runs may take of memory: together, and those of one peer. The other server of a run of
-    /// three comes for everybody.
+    /// Returns the bytes that all runs together and those of one peer may take. For a run of three
+    /// the second bound is that of all, because the other server comes for all clients.
     pub(crate) fn memory(&self, is_run_of_three: bool) -> [u64; 2] {
         let Memory { all, per_peer } = self.memory;
         [all, if is_run_of_three { all } else { per_peer }]
     }
 
-    /// Bytes that a preparation with a peer takes at most.
+    /// Returns the largest number of bytes that a preparation with a peer takes.
     pub(crate) fn preparation_bytes(&self, peer: &Fingerprint) -> u64 {
         let extension = self.ot_extension.unwrap_or_default();
         let levels = self.levels.iter().filter(|level| level.peer == *peer);
@@ -173,15 +175,15 @@ impl Policy {
         bytes.max().unwrap_or_default()
     }
 
-    /// Whether runs or preparations read or write the stock.
+    /// Returns whether runs or preparations read or write the stock.
     pub(crate) fn uses_stock(&self) -> bool {
         let mut protocols = self.offers.iter().flat_map(|offer| &offer.protocols);
-        // Runs of `authenticated` count tries there.
+        // Runs of `authenticated` count tries in the stock.
         let from_nothing = [ProtocolId::Direct, ProtocolId::Gmw];
         !self.levels.is_empty() || protocols.any(|protocol| !from_nothing.contains(protocol))
     }
 
-    /// Who this is, if it may connect.
+    /// Returns the peer with this fingerprint, if it may connect.
     #[must_use]
     pub fn peer(&self, fingerprint: &Fingerprint) -> Option<&Peer> {
         self.peers
@@ -189,7 +191,8 @@ impl Policy {
             .find(|peer| peer.fingerprint == *fingerprint)
     }
 
-    /// Whether this is the other server of an offer, whose sessions are those of many evaluators.
+    /// Returns whether `peer` is the other server of an offer, whose sessions are for many
+    /// evaluators.
     pub(crate) fn is_server(&self, peer: &Fingerprint) -> bool {
         let servers = self
             .offers
@@ -198,13 +201,13 @@ impl Policy {
         servers.into_iter().any(|servers| servers.other == *peer)
     }
 
-    /// The peers that may use the values of the chain.
+    /// Returns the peers that may use the values of the chain.
     pub(crate) fn clients(&self, of: &Outsourced) -> Vec<Fingerprint> {
         outsourced::clients(&self.offers, of).into_iter().collect()
     }
 
-    /// How often a peer may begin sessions. The other server of runs of three may for each client,
-    /// and has back those that a client came for.
+    /// Returns the rate at which a peer may start sessions. The other server of runs of three gets
+    /// this rate for each client, and sessions for which a client came do not count.
     pub(crate) fn arrivals(&self, peer: &Fingerprint) -> Rate {
         let Rate { times, per } = self.limits.arrivals;
         let clients = match self.is_server(peer) {
@@ -215,7 +218,7 @@ impl Policy {
         Rate { times, per }
     }
 
-    /// What is asked for, with OTs as this party has them.
+    /// Returns the proposal with this party's settings for OTs.
     fn with_own_ots(&self, asked: &Proposal) -> Proposal {
         let usual = match asked.ot_extension {
             OtExtension::Silent => OtExtension::default(),
@@ -228,7 +231,7 @@ impl Policy {
         }
     }
 
-    /// Under which scheme the offer with this number runs one of its functions.
+    /// Returns the scheme under which the offer with this number runs one of its functions.
     pub(crate) fn scheme_of(&self, offer: usize, function: &Function) -> SchemeId {
         let offered = self.by_function.get(&function.digest());
         let mut offered = offered.into_iter().flatten();
@@ -236,13 +239,13 @@ impl Policy {
         found.map_or_else(|| default_scheme(function), |place| place.scheme)
     }
 
-    /// Base OT and OT extension that sessions have to have, where this party insists.
+    /// Returns the base OT and the OT extension that this party insists on.
     pub(crate) fn demanded_ots(&self) -> [Option<String>; 2] {
         let base_ot = self.base_ot.map(|kind| kind.to_string());
         [base_ot, self.ot_extension.map(|kind| kind.to_string())]
     }
 
-    /// Tells a session, before its first run, how OTs are made where the peer asks for this.
+    /// Before a session's first run, sets its OTs for the settings that the peer proposes.
     pub(crate) fn set_ots_for(
         &self,
         session: &mut Session,
@@ -253,12 +256,12 @@ impl Policy {
         session.set_ot_extension(ours.ot_extension)
     }
 
-    /// On what base OTs rest in sessions that this party starts.
+    /// Returns the base OT of sessions that this party starts.
     pub(crate) fn own_base_ot(&self) -> BaseOt {
         self.base_ot.unwrap_or_default()
     }
 
-    /// Tells a session that this party has started with a peer how OTs are made.
+    /// Sets the OTs of a session that this party has started with a peer.
     pub(crate) fn set_own_ots(
         &self,
         session: &mut Session,
@@ -274,7 +277,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether `peer` may have the run that it asks for.
+    /// Returns the run that `peer` asks for, if it is permitted.
     pub(crate) fn run(&self, peer: &Fingerprint, asked: &Proposal) -> Result<Granted<'_>, Denied> {
         let there = self.by_function.get(&asked.function);
         let offers = there.into_iter().flatten();
@@ -294,7 +297,7 @@ impl Policy {
             statistical_security_bits: offer.security_bits(protocol),
             ..self.with_own_ots(asked)
         };
-        // A proposal of `gmw` names no scheme.
+        // A proposal for `gmw` names no scheme.
         let is_shared = asked.protocol == ProtocolId::Gmw;
         let mut fitting = offers.filter(|(offer, place)| {
             offer.role == asked.role.other()
@@ -312,7 +315,7 @@ impl Policy {
         }
     }
 
-    /// The level that `peer` wants filled, and for how many runs or triples.
+    /// Returns the level that `peer` wants filled, and the number of runs or triples.
     pub(crate) fn preparation(
         &self,
         peer: &Fingerprint,
@@ -337,8 +340,8 @@ impl Policy {
         }
     }
 
-    /// What is kept in stock with a peer, for this party's log: an order is a digest that says
-    /// nothing to a person.
+    /// Lists the stock levels of a peer, for this party's log: the digest of an order means nothing
+    /// to a person.
     fn stocked_with(&self, peer: &Fingerprint) -> String {
         let levels = self.levels.iter().filter(|level| level.peer == *peer);
         let levels: Vec<_> = levels.map(Level::described).collect();

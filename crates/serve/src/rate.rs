@@ -1,20 +1,20 @@
-//! How often something may happen: token buckets, over a clock that the caller reads.
+//! Limits on how often something may happen: token buckets, over a clock that the caller reads.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// A number of times in a period, and as many at once.
+/// A number of times in a period, all of which may come at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many times.
+    /// The number of times.
     pub times: u32,
-    /// In how much time.
+    /// The period.
     pub per: Duration,
 }
 
 impl Rate {
-    /// `times` in a minute.
+    /// Returns the rate of `times` in a minute.
     #[must_use]
     pub const fn per_minute(times: u32) -> Self {
         let per = Duration::from_secs(60);
@@ -22,7 +22,7 @@ impl Rate {
     }
 }
 
-/// What a [`Rate`] is read from: `100/1m`.
+/// The error of a text that is no [`Rate`], such as `100/1m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a rate is a count and a time, such as 100/1m or 5/10s, and neither is zero")]
 pub struct NotARate;
@@ -34,7 +34,7 @@ impl FromStr for Rate {
         let (times, per) = text.split_once('/').ok_or(NotARate)?;
         let times: u32 = times.trim().parse().map_err(|_| NotARate)?;
         let per = per.trim();
-        // `100/m` is in one minute.
+        // `100/m` means in one minute.
         let per = match per.starts_with(|c: char| c.is_ascii_digit()) {
             true => read_time(per),
             false => read_time(&format!("1{per}")),
@@ -55,10 +55,11 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A time with its units: `500ms`, `30s`, `5m`, `1h 30m`, `7d`. A hundred years are the longest.
+/// Reads a time with its units: `500ms`, `30s`, `5m`, `1h 30m`, `7d`. The longest is a hundred
+/// years.
 #[must_use]
 pub fn read_time(text: &str) -> Option<Duration> {
-    // Of the units that humantime knows, those that nobody takes for others: `M` is its month.
+    // Of the units that humantime knows, only the unambiguous ones: its `M` is a month.
     let mut units = text.split(|c: char| c.is_ascii_digit() || c == ' ');
     if !units.all(|unit| ["", "ms", "s", "m", "h", "d"].contains(&unit)) {
         return None;
@@ -67,17 +68,18 @@ pub fn read_time(text: &str) -> Option<Duration> {
     (time <= 100 * 366 * Duration::from_hours(24)).then_some(time)
 }
 
-/// A token bucket: how much of a rate is left.
+/// A token bucket: the rest of a rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     rate: Rate,
-    /// In units of which one is used a time; below zero where more was used than the rate now is.
+    /// The number of times left, with fractions. It is negative if more were used than a changed
+    /// rate allows.
     left: f64,
     at: Instant,
 }
 
 impl Bucket {
-    /// A full one.
+    /// Returns a full bucket.
     #[must_use]
     pub fn new(rate: Rate, now: Instant) -> Self {
         let left = f64::from(rate.times);
@@ -88,7 +90,7 @@ impl Bucket {
         }
     }
 
-    /// Takes one, if one is there.
+    /// Takes one, if one is left.
     pub fn take(&mut self, now: Instant) -> bool {
         self.refill(now);
         if self.left < 1.0 {
@@ -103,13 +105,13 @@ impl Bucket {
         self.left = f64::from(self.rate.times).min(self.left + 1.0);
     }
 
-    /// Whether one could be taken.
+    /// Returns whether one could be taken.
     pub fn has(&mut self, now: Instant) -> bool {
         self.refill(now);
         self.left >= 1.0
     }
 
-    /// The bucket under another rate; what was used stays so.
+    /// Changes the rate. What was used stays used.
     pub fn change(&mut self, rate: Rate) {
         if rate != self.rate {
             let used = f64::from(self.rate.times) - self.left;
@@ -153,10 +155,10 @@ mod tests {
         assert!(bucket.take(later) && !bucket.take(later));
         bucket.give_back();
         assert!(bucket.take(later) && !bucket.take(later));
-        // What is not used is not saved up.
+        // Unused times do not accumulate.
         let much_later = begun + Duration::from_secs(100_000);
         assert_eq!((0..10).filter(|_| bucket.take(much_later)).count(), 3);
-        // A clock that went back gives nothing.
+        // A clock that went back adds nothing.
         assert!(!bucket.take(begun));
     }
 
@@ -167,7 +169,7 @@ mod tests {
         assert!(bucket.take(begun));
         bucket.change(Rate::per_minute(2));
         assert!(bucket.take(begun) && !bucket.take(begun));
-        // Nor is it forgotten under a rate that it is beyond.
+        // What was used is not forgotten under a lower rate.
         bucket.change(Rate::per_minute(1));
         assert!(!bucket.take(begun));
         bucket.change(Rate::per_minute(3));

@@ -1,21 +1,21 @@
-//! Bytes that may be secret, read into memory that is wiped.
+//! Reads bytes that may be secret into memory that is wiped.
 
 use std::io::{ErrorKind, Read, Result};
 
 use zeroize::Zeroizing;
 
-/// There is room for as many at every read: with less, standard input would be read through a
-/// buffer of its own, which nobody wipes.
+/// The free room at every read. With less, standard input would be read through a buffer of its
+/// own, which is never wiped.
 const READ_BYTES: usize = 8 << 10;
 
-/// All of `from`, or its first `max_bytes + 1` bytes, wiped when dropped. `length` is how long it
-/// probably is: 0 where nobody knows.
+/// Reads all of `from`, or its first `max_bytes + 1` bytes, into a vector that is wiped on drop.
+/// `length` is the probable length: 0 if unknown.
 ///
-/// Nothing is left where a vector that grows by itself would leave what it held before.
+/// Copies no bytes into memory that is freed unwiped, as a vector that grows by itself would.
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// `from` cannot be read.
 pub fn read_wiped(from: impl Read, length: u64, max_bytes: u64) -> Result<Zeroizing<Vec<u8>>> {
     let mut from = from.take(max_bytes.saturating_add(1));
     let mut bytes = Zeroizing::new(vec![0; length.min(max_bytes) as usize + READ_BYTES]);

@@ -1,10 +1,11 @@
-//! A relay: two parties that both connect outward meet in a room, and what they send each other
-//! passes through.
+//! A relay: two parties that both connect outwards meet in a room, and the relay passes on what
+//! they send each other.
 //!
-//! It knows no identity and holds no key: what passes is TLS between the two parties
-//! ([`tacit::net::relay`]). It sees their addresses, the room's name, and how many bytes go when.
-//! Two threads serve each room in use, of which there is a bounded number, and one each connection
-//! that has not yet said its room; where those are too many, one gives way to the next.
+//! It knows no identity and holds no key: the bytes are TLS between the two parties
+//! ([`tacit::net::relay`]). It sees their addresses, the room's name, and the number of bytes over
+//! time. Two threads serve each room in use, whose number is bounded, and one serves each
+//! connection that has not named its room yet. If there are too many of the latter, one gives way
+//! to the next.
 
 mod metrics;
 mod pipe;
@@ -24,41 +25,42 @@ use crate::http::Answers;
 use crate::silent::Silent;
 use metrics::RelayMetrics;
 
-/// The pause between two looks for a connection.
+/// The pause between two checks for a connection.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The pause between two checks of the waiting parties.
 const SWEEP: Duration = Duration::from_millis(500);
-/// How long a connection may take to say its room.
+/// The longest time for a connection to name its room.
 const HELLO_TIME: Duration = Duration::from_secs(5);
-/// Most connections that have not said their room.
+/// The largest number of connections that have not named their room.
 const MAX_SILENT: usize = 64;
-/// Descriptors of the process itself and of its metrics, and some to spare.
+/// The descriptors of the process itself and of its metrics, with some to spare.
 const OTHERS: u64 = 64;
 
-/// What a relay serves at most.
+/// The limits of a relay.
 #[derive(Clone, Copy, Debug)]
 pub struct RelayLimits {
-    /// Rooms in use at once.
+    /// The number of rooms in use at once.
     pub rooms: usize,
-    /// Parties that wait for another.
+    /// The number of parties that wait for another.
     pub waiting: usize,
-    /// Connections that said their room, from one address or from one subnet of IPv6.
+    /// The number of connections in or waiting for rooms from one address, or from one subnet of
+    /// IPv6.
     pub per_network: usize,
-    /// Bytes through one room.
+    /// The bytes through one room.
     pub room_bytes: u64,
-    /// Bytes a second through one room, each way.
+    /// The bytes per second through one room, each way.
     pub bytes_per_second: u64,
-    /// How long a party waits for another.
+    /// The longest time that a party waits for another.
     pub wait: Duration,
-    /// How long a room is in use.
+    /// The longest time that a room is in use.
     pub time: Duration,
-    /// How long nothing may pass through a room.
+    /// The longest time without bytes through a room.
     pub idle: Duration,
 }
 
 impl Default for RelayLimits {
-    /// 256 rooms, 1024 who wait, 64 connections a network; 64 GiB, 125 MB/s and 12 hours a room, 15
-    /// minutes of silence, and 10 minutes of waiting.
+    /// 256 rooms, 1024 waiting parties, and 64 connections per network; 64 GiB, 125 MB/s and 12
+    /// hours per room, 15 minutes of silence, and 10 minutes of waiting.
     fn default() -> Self {
         Self {
             rooms: 256,
@@ -74,17 +76,17 @@ impl Default for RelayLimits {
 }
 
 impl RelayLimits {
-    /// Descriptors that a relay within these limits takes at most, with its listener and metrics.
+    /// Returns the largest number of descriptors that a relay within these limits needs, with its
+    /// listener and metrics.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
-        // Twice, since one that has given way takes a moment to notice.
+        // Twice, since a connection that has given way takes a moment to notice.
         let count = self.waiting + 2 * self.rooms + 2 * MAX_SILENT;
         count as u64 + OTHERS
     }
 }
 
-/// A connection that has said its room, and counts against its subnet's limit as long as it is
-/// there.
+/// A connection that has named its room. It counts against its subnet's limit as long as it exists.
 struct Seat {
     socket: Arc<TcpStream>,
     subnet: IpAddr,
@@ -104,12 +106,12 @@ impl Drop for Seat {
 }
 
 impl Seat {
-    /// Says why there will be no room, as far as it is heard.
+    /// Tells the party why there will be no room, if it still listens.
     fn refuse(self, answer: Answer) {
         self.shared.refuse(&self.socket, answer);
     }
 
-    /// Whether the party is still there; it has nothing to say before it hears an answer.
+    /// Returns whether the party is still there. It has nothing to say before it gets an answer.
     fn is_there(&self) -> bool {
         let looked = self
             .socket
@@ -120,22 +122,22 @@ impl Seat {
     }
 }
 
-/// A party that waits for the other.
+/// A party that waits for another.
 struct Waiting {
     seat: Seat,
     since: Instant,
 }
 
-/// The parties that wait in a room: the one that would listen, and the one that would connect.
+/// The waiting parties of a room: the one that would listen, and the one that would connect.
 type Room = [Option<Waiting>; 2];
 
 struct Shared {
     limits: RelayLimits,
     metrics: RelayMetrics,
     rooms: Mutex<HashMap<[u8; 32], Room>>,
-    /// How many connections of a subnet have said their room.
+    /// The number of connections of each subnet that have named their room.
     seats: Mutex<HashMap<IpAddr, usize>>,
-    /// Held by each room in use.
+    /// A token that each room in use holds.
     used: Arc<()>,
     stop: AtomicBool,
 }
@@ -149,7 +151,7 @@ impl Shared {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says why there will be no room, as far as it is heard.
+    /// Tells the party why there will be no room, if it still listens.
     fn refuse(&self, mut socket: &TcpStream, answer: Answer) {
         self.metrics.refused(answer);
         let _ = socket.write_all(&[answer as u8]);
@@ -172,7 +174,7 @@ impl Answers for Shared {
     }
 }
 
-/// A relay, which ends when this is dropped: rooms in use are closed.
+/// A relay, which stops when this is dropped and closes the rooms in use.
 pub struct Relay {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -180,14 +182,14 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Relays at `address`, such as `0.0.0.0:7400`; port 0 takes a free one.
+    /// Starts a relay at `address`, such as `0.0.0.0:7400`. Port 0 takes a free one.
     ///
     /// # Errors
     ///
     /// The address is not this machine's, or is taken.
     pub fn start(address: &str, limits: RelayLimits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
-        // Accepting cannot be given a timeout, so it never blocks and is repeated.
+        // `accept` has no timeout, so it must not block, and a loop repeats it.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
@@ -209,13 +211,13 @@ impl Relay {
         })
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What metrics and health answer.
+    /// Returns the source of metrics and health.
     #[must_use]
     pub fn answers(&self) -> Arc<dyn Answers> {
         Arc::clone(&self.shared) as Arc<dyn Answers>
@@ -226,7 +228,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            // A panic there has been told already.
+            // A panic on that thread has been reported already.
             let _ = thread.join();
         }
         self.shared.lock_rooms().clear();
@@ -252,7 +254,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let socket = Arc::new(socket);
         let unheard = silent.add(&socket, from.ip());
         let shared = Arc::clone(shared);
-        // Where no thread is to be had, the party comes again.
+        // If no thread can be started, the party comes again.
         let _ = thread::Builder::new().spawn(move || {
             let bytes = hear(&socket);
             drop(unheard);
@@ -269,7 +271,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// The first words of a connection, within their time.
+/// Reads the first message of a connection, within its time.
 fn hear(mut socket: &TcpStream) -> io::Result<[u8; Hello::BYTES]> {
     let end = Instant::now() + HELLO_TIME;
     let mut bytes = [0; Hello::BYTES];
@@ -291,7 +293,7 @@ fn hear(mut socket: &TcpStream) -> io::Result<[u8; Hello::BYTES]> {
     Ok(bytes)
 }
 
-/// A place for a connection, unless its subnet has as many as it may.
+/// Returns a seat for a connection, unless its subnet has all that it may.
 fn seat(socket: Arc<TcpStream>, from: SocketAddr, shared: Arc<Shared>) -> Option<Seat> {
     let subnet = subnet(from.ip());
     let mut seats = shared.lock_seats();
@@ -337,11 +339,11 @@ fn enter(seat: Seat, hello: Hello) {
         }
         return;
     };
-    // A later pair may use the room again.
+    // A later pair may use the same room name.
     if room[own].is_none() {
         rooms.remove(&hello.room);
     }
-    // Counted under the lock, so that no two rooms take the last place.
+    // The count happens under the lock, so that no two rooms take the last place.
     let used =
         (Arc::strong_count(&shared.used) <= shared.limits.rooms).then(|| Arc::clone(&shared.used));
     drop(rooms);
@@ -361,7 +363,7 @@ fn enter(seat: Seat, hello: Hello) {
     }
 }
 
-/// Lets go of parties that have left or waited too long.
+/// Removes parties that have left or waited too long.
 fn sweep(shared: &Shared) {
     let mut late = Vec::new();
     let mut rooms = shared.lock_rooms();

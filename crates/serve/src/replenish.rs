@@ -1,8 +1,9 @@
 //! Keeps the stock at its levels.
 //!
-//! Who has an address of the peer in its configuration connects to it and fills what is below its
-//! level; who has none is connected to, or waits for the peer's `tacit prepare`. Either way both
-//! have the same level in their configurations, and the party that is asked looks it up.
+//! A party whose configuration has an address of the peer connects to the peer and fills what is
+//! below its level. A party without an address waits for the peer's connection or its `tacit
+//! prepare`. In both cases both have the same level in their configurations, and the party that
+//! receives the order looks it up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,35 +18,35 @@ use crate::event::Event;
 use crate::policy::{Level, Peer, Policy};
 use crate::service::{PreparationRight, Shared, settings};
 
-/// The pause after a failure with a peer, at first and at most; each is twice the one before.
+/// The pause after a failure with a peer: the first and the longest. Each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// The longest one where the peer was busy: it keeps this party's place for longer.
+/// The longest pause after the peer was busy: the peer keeps this party's place for longer.
 const BUSY_PAUSE: Duration = Duration::from_secs(15);
-/// For the peer to be there.
+/// The longest wait for the peer to be there.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
-/// Two looks at the stock are not nearer to each other.
+/// The shortest time between two checks of the stock.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// When a peer is tried again.
+/// The time of the next try with a peer.
 struct Pause {
     until: Instant,
     length: Duration,
 }
 
-/// The peers that are not tried yet.
+/// The peers that have a pause.
 #[derive(Default)]
 struct Pauses(Mutex<HashMap<Fingerprint, Pause>>);
 
 impl Pauses {
-    /// Whether the peer is not tried yet.
+    /// Returns whether the peer still has a pause.
     fn holds(&self, peer: &Fingerprint) -> bool {
         let pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let pause = pauses.get(peer);
         pause.is_some_and(|pause| Instant::now() < pause.until)
     }
 
-    /// Notes how a try ended: well, or with the longest pause that may follow.
+    /// Records the result of a try: success, or the longest pause that may follow.
     fn note(&self, peer: Fingerprint, tried: Result<(), Duration>) {
         let mut pauses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match tried {
@@ -62,8 +63,8 @@ impl Pauses {
     }
 }
 
-/// Fills stocks until the service stops, with each peer on a thread of its own: one that is slow
-/// keeps no other waiting, as long as there may be another preparation.
+/// Fills stocks until the service stops, with each peer on a thread of its own. A slow peer delays
+/// no other, as long as another preparation may start.
 pub(crate) fn replenish(shared: &Arc<Shared>) {
     let Some(stocks) = &shared.stocks else {
         return;
@@ -91,7 +92,7 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
                 };
                 let (policy, peer) = (Arc::clone(&policy), peer.clone());
                 let name = thread::Builder::new().name("prepare".to_owned());
-                // Where there is no thread the right is given back, and the next look tries
+                // If no thread can be started, the right is given back, and the next check tries
                 // again.
                 let _ = name.spawn_scoped(scope, move || {
                     let filled = fill(shared, &policy, stocks, &peer, right);
@@ -104,7 +105,7 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
     });
 }
 
-/// Notes what is in stock, and frees the room of what is used where it is getting tight.
+/// Records what is in stock, and compacts used lots if room gets tight.
 fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
     let own = shared.identity.fingerprint();
     let failed = |error: Error| {
@@ -136,8 +137,8 @@ fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
     }
 }
 
-/// Whether something is below its level with a peer that can be connected to; else how long a pause
-/// may follow.
+/// Returns whether something is below its level with a peer that has an address. The error is the
+/// longest pause that may follow.
 fn is_to_fill(
     shared: &Shared,
     policy: &Policy,
@@ -155,7 +156,7 @@ fn is_to_fill(
     Ok(is_to_fill)
 }
 
-/// How much there is of a level; else how long a pause may follow.
+/// Returns the amount of a level in stock. The error is the longest pause that may follow.
 fn left(
     shared: &Shared,
     policy: &Policy,
@@ -177,8 +178,8 @@ fn left(
     }
 }
 
-/// Fills what is below its level with a peer that can be connected to, over one session. Between
-/// two levels others have their turn. Gives how long a pause may follow where it fails.
+/// Fills the levels of a peer that has an address, over one session. Between two levels other
+/// peers have their turn. The error is the longest pause that may follow.
 fn fill(
     shared: &Arc<Shared>,
     policy: &Policy,
@@ -235,13 +236,13 @@ fn fill(
         }
     }
     if let Some(session) = session {
-        // Both have everything; a peer that has already left takes nothing from it.
+        // Both have everything, so a peer that has already left does not matter.
         let _ = session.close();
     }
     Ok(())
 }
 
-/// Fills one level; how much was made, and the session for the next.
+/// Fills one level. Returns the amount made, and the session for the next level.
 fn fill_level(
     shared: &Shared,
     policy: &Policy,
@@ -264,7 +265,7 @@ fn fill_level(
             session
         }
     };
-    // Room that cannot be had yet is found missing by the preparation itself.
+    // If room cannot be freed yet, the preparation itself finds it missing.
     let _ = stocks.compact(&level.stock(own));
     let order = level.order(level.amount)?;
     let made = order.run(&mut session, stocks, limits.preparation)?;

@@ -17,29 +17,29 @@ use zeroize::Zeroizing;
 use crate::inputs::{Asked, Border};
 use crate::reading::read_wiped;
 
-/// Most bytes that are read of what a command for results prints.
+/// The largest number of bytes that are read from the output of a results command.
 const MAX_ANSWER_BYTES: u64 = 1 << 16;
 
-/// Takes this party's results of a run.
+/// A destination of this party's results.
 pub trait Results: Send + Sync {
-    /// Takes the results of a run that has ended well, which may be none.
+    /// Takes the results of a run that ended well. There may be none.
     ///
     /// # Errors
     ///
-    /// Why they could not be taken, without a secret: it is logged.
+    /// The reason why they could not be taken. It must contain no secret, because it is logged.
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String>;
 
-    /// Whether results could be taken, as far as that shows without any: nothing is made or run.
+    /// Checks that results could be taken, as far as possible without writing or running anything.
     ///
     /// # Errors
     ///
-    /// What is wrong.
+    /// The problem.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// They are dropped.
+/// Drops all results.
 #[derive(Clone, Copy, Debug)]
 pub struct Dropped;
 
@@ -49,7 +49,7 @@ impl Results for Dropped {
     }
 }
 
-/// A function of the program.
+/// A function of the program as a destination.
 pub struct ToProgram<F>(pub F);
 
 impl<F> Results for ToProgram<F>
@@ -61,18 +61,18 @@ where
     }
 }
 
-/// A line of JSON for each run at the end of a file, which is made for the owner alone and opened
-/// anew for each, so that it can be renamed away. A file that others may read is not written, nor
-/// is one behind a link.
+/// A file that gets a line of JSON for each run at its end. It is created with access for the owner
+/// alone, and opened anew for each run, so that it can be renamed away. A file that others may read
+/// is not written, nor is one behind a symbolic link.
 pub struct ToFile {
     path: PathBuf,
     border: Arc<dyn Border>,
-    /// Lines of runs at the same time do not mix.
+    /// Serialises the lines of concurrent runs.
     turn: Mutex<()>,
 }
 
 impl ToFile {
-    /// Results at the end of the file at `path`, as `border` writes them.
+    /// Makes a destination at the end of the file at `path`, in the form of `border`.
     #[must_use]
     pub fn new(path: PathBuf, border: Arc<dyn Border>) -> Self {
         let turn = Mutex::new(());
@@ -93,7 +93,7 @@ impl Results for ToFile {
         let path = self.path.display();
         match open_alone(&self.path, &mut OpenOptions::new(), By::Check) {
             Ok(_) => Ok(()),
-            // It is made by the first run, as the user of the service: not by a check.
+            // The first run creates the file, as the user of the service. A check does not.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let folder = self
                     .path
@@ -109,7 +109,7 @@ impl Results for ToFile {
     }
 }
 
-/// Writes a line at the end of a file, or nothing: a part of it would spoil the next one.
+/// Writes a line at the end of a file completely or not at all: a part would spoil the next line.
 fn append(mut file: File, line: &[u8]) -> io::Result<()> {
     let length = file.metadata()?.len();
     let written = file.write_all(line);
@@ -119,20 +119,20 @@ fn append(mut file: File, line: &[u8]) -> io::Result<()> {
     written
 }
 
-/// The process that opens a file.
+/// The caller that opens a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Service,
-    /// Which root may run in place of the service's user.
+    /// A check, which root may run in place of the service's user.
     Check,
 }
 
-/// Opens a file at whose end to write what its owner alone may read.
+/// Opens a file for appending that only its owner may read.
 #[cfg(unix)]
 fn open_alone(path: &Path, options: &mut OpenOptions, by: By) -> io::Result<File> {
     use rustix::fs::OFlags;
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-    // Opening a pipe would wait for its reader.
+    // Without this flag, opening a pipe would wait for its reader.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = options
         .append(true)
@@ -166,15 +166,15 @@ fn open_alone(path: &Path, options: &mut OpenOptions, _by: By) -> io::Result<Fil
     options.append(true).open(path)
 }
 
-/// A command that gets that line on its standard input, the run in its environment as
-/// [`FromCommand`](crate::inputs::FromCommand) has it, and is ended after `patience`.
+/// A command that gets that line on its standard input and the run in its environment, as
+/// [`FromCommand`](crate::inputs::FromCommand) does. It is killed after `patience`.
 #[derive(Clone)]
 pub struct ToCommand {
     /// The program and its arguments; no shell reads them.
     pub command: Vec<String>,
-    /// How long it may take.
+    /// The longest time of the command.
     pub patience: Duration,
-    /// How the results are written.
+    /// The form of the results.
     pub border: Arc<dyn Border>,
 }
 
@@ -209,8 +209,8 @@ fn line(
     Ok(line)
 }
 
-/// Runs a command to its end, within `patience`; what it printed, of at most `max_bytes`. Its
-/// standard error is this process's.
+/// Runs a command to its end, within `patience`. Returns its output of at most `max_bytes`. Its
+/// standard error is that of this process.
 pub(crate) fn command(
     command: &[String],
     asked: &Asked<'_>,
@@ -242,14 +242,14 @@ pub(crate) fn command(
     let end = Instant::now() + patience;
     let late = || format!("{program} took longer than {patience:?}");
     let stdin = Zeroizing::new(stdin.to_vec());
-    // The threads are left alone when the time is over: somebody else may hold the pipes still.
+    // When the time is over, the threads are abandoned: another process may still hold the pipes.
     thread::spawn(move || {
-        // It may end before it reads.
+        // The command may end before it reads.
         let _ = input.write_all(&stdin);
     });
     let (sender, printed) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        // Nobody listens any more once the time is over.
+        // The receiver is gone once the time is over.
         let _ = sender.send(read_wiped(output, 0, max_bytes));
     });
     let left = || end.saturating_duration_since(Instant::now());
@@ -273,14 +273,15 @@ pub(crate) fn command(
     }
 }
 
-/// A process that ends with this value at the latest.
+/// A process that is killed at the latest when this is dropped.
 struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // One that has been waited for has no number any more by which it could be ended.
+        // A process that has been waited for no longer owns its number, so it must not be killed by
+        // it.
         if let Ok(None) = self.0.try_wait() {
-            // Whom the command has started is of its group, and ends with it.
+            // Processes that the command has started are in its group, and end with it.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::kill_process_group(
                 rustix::process::Pid::from_child(&self.0),
@@ -309,7 +310,7 @@ mod tests {
     use super::{Asked, Results, ToFile, command};
     use crate::inputs::Ports;
 
-    /// Whether there is a process of this number that has not ended.
+    /// Returns whether a process with this number exists and has not ended.
     fn runs(number: &str) -> bool {
         let path = Path::new("/proc").join(number.trim()).join("stat");
         let state = fs::read_to_string(path);
@@ -341,7 +342,7 @@ mod tests {
             let taken = file.take(&asked(&function), &BTreeMap::new());
             [file.check(), taken]
         };
-        // It is made, and written again.
+        // The file is created, and then written again.
         for result in [all("new"), all("new")].as_flattened() {
             assert_eq!(*result, Ok(()));
         }
@@ -359,7 +360,7 @@ mod tests {
             }
             assert_eq!(fs::metadata(path("new")).unwrap().len(), length);
         }
-        // Nobody reads from a pipe, and nobody waits for that.
+        // The pipe has no reader, and the call does not wait for one.
         let made = process::Command::new("mkfifo")
             .arg(path("pipe"))
             .status()
@@ -376,7 +377,7 @@ mod tests {
         let asked = asked(&function);
         let words = ["sh", "-c", &script].map(str::to_owned);
         let mut patience = Duration::from_secs(1);
-        // A busy machine may need longer than that to start a shell.
+        // A busy machine may take longer than that to start a shell.
         let number = loop {
             let late = command(&words, &asked, b"", patience, 100).unwrap_err();
             assert!(late.contains("took longer"), "{late}");

@@ -1,4 +1,4 @@
-//! The service: its sessions, the limits on new ones, and how it stops.
+//! The service: its sessions, the limits on new ones, and its stop.
 
 mod health;
 mod of_late;
@@ -29,31 +29,31 @@ use of_late::{PeerState, RefusalLog};
 use seats::OpenSession;
 pub(crate) use seats::Seat;
 
-/// How long the acceptor waits for a connection before it looks whether the service stops or its
-/// peers are others.
+/// The time that the acceptor waits for a connection before it checks for a stop or for changed
+/// peers.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long a refusal may take to reach its peer, and how many refusals run at once.
+/// The longest time for a refusal to reach its peer, and the number of refusals at once.
 const REFUSAL_TIME: Duration = Duration::from_millis(500);
 const MAX_REFUSALS: usize = 16;
-/// How long sessions that were cut are waited for.
+/// The longest wait for sessions that were cut off.
 const CUT_TIME: Duration = Duration::from_secs(5);
 
-/// A running service. Dropped, it stops at once.
+/// A running service. Dropping it stops it at once.
 pub struct Service {
     shared: Arc<Shared>,
     address: SocketAddr,
-    /// The acceptor and the replenisher.
+    /// The threads of the acceptor and the replenisher.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// How a service has stopped.
+/// The result of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Sessions that were cut because their runs did not end in time.
+    /// The number of sessions that were cut off because their runs did not end in time.
     pub cut: usize,
 }
 
-/// What the threads of a service share.
+/// The state that the threads of a service share.
 pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) stocks: Option<Stocks>,
@@ -61,39 +61,39 @@ pub(crate) struct Shared {
     observer: Arc<dyn Observer>,
     health: Health,
     policy: RwLock<Arc<Policy>>,
-    /// The acceptor has to look at the policy's peers.
+    /// Whether the acceptor has to look at the policy's peers again.
     peers_changed: AtomicBool,
     stopping: AtomicBool,
-    /// Ends what this party does of itself.
+    /// Cancels the work that this party starts itself.
     pub(crate) own_work: CancelHandle,
-    /// Where the links of runs of three meet.
+    /// The meeting place of the links of runs of three.
     pub(crate) lobby: Lobby<Session>,
     state: Mutex<ServiceState>,
     changed: Condvar,
 }
 
-/// Who is in.
+/// The open sessions and the preparations.
 #[derive(Default)]
 struct ServiceState {
     sessions: BTreeMap<u64, OpenSession>,
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
     strangers: Option<RefusalLog>,
-    /// Peers with whom a preparation goes on, and who wait for one.
+    /// The peers that prepare, and those that wait to.
     turns: Turns,
-    /// Bytes that the preparations take.
+    /// The bytes of the preparations.
     preparing: HashMap<Fingerprint, u64>,
-    /// The stock may be below its levels.
+    /// Whether the stock may be below its levels.
     look: bool,
 }
 
 impl Service {
-    /// Answers at `listener` as `identity`. Without `stocks` no run takes from a stock or keeps
-    /// values.
+    /// Starts a service at `listener` as `identity`. Without `stocks` no run takes from a stock or
+    /// keeps values.
     ///
     /// # Errors
     ///
-    /// The identity cannot be used, or the system gives no thread.
+    /// The identity cannot be used, or the system cannot start a thread.
     pub fn start(
         identity: Identity,
         listener: Listener,
@@ -136,13 +136,13 @@ impl Service {
         failed.map(|()| service)
     }
 
-    /// Where it answers, with the port that was taken.
+    /// Returns its address, with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Does as `policy` says from now on. Runs that are under way end as they began.
+    /// Replaces the policy. Current runs end under the old one.
     pub fn reload(&self, policy: Policy) {
         policy.compile();
         let event = Event::Reloaded {
@@ -171,25 +171,25 @@ impl Service {
         shared.tell(&event);
     }
 
-    /// Tells that another policy was not taken.
+    /// Records that another policy was not accepted.
     pub fn reload_refused(&self, reason: String) {
         self.shared.reload_refused(reason);
     }
 
-    /// What answers over HTTP.
+    /// Returns the source of the answers over HTTP.
     #[must_use]
     pub fn answers(&self) -> Arc<dyn Answers> {
         Arc::clone(&self.shared) as Arc<dyn Answers>
     }
 
-    /// What was counted.
+    /// Returns the counters as text.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.shared.metrics()
     }
 
-    /// Stops: nobody new comes in, sessions without a run end at once, and those with one get
-    /// `within` to end it. A service that has stopped stays so.
+    /// Stops the service: no new peer is accepted, sessions without a run end at once, and those
+    /// with one get `within` to end it. A stopped service stays stopped.
     pub fn stop(&self, within: Duration) -> Stopped {
         let shared = &self.shared;
         if shared.stopping.swap(true, Ordering::AcqRel) {
@@ -214,7 +214,7 @@ impl Service {
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // A panic there has been told already.
+            // A panic on that thread has been reported already.
             let _ = thread.join();
         }
         shared.tell(&Event::Stopped { cut });
@@ -237,7 +237,7 @@ fn fingerprints(policy: &Policy) -> Vec<Fingerprint> {
     policy.peers().iter().map(|peer| peer.fingerprint).collect()
 }
 
-/// The bounds of a session's waits.
+/// Returns the limits of a session's waits.
 pub(crate) fn settings(limits: &Limits, cancel: CancelHandle) -> Settings {
     Settings {
         handshake_timeout: limits.handshake,
@@ -269,14 +269,14 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
         match shared.admit(&arrival) {
             Ok(seat) => {
                 let name = thread::Builder::new().name("session".to_owned());
-                // The seat is given back where there is no thread, and the connection closed.
+                // If no thread can be started, the seat is given back and the connection closed.
                 let _ = name.spawn(move || visit::visit(&seat, arrival));
             }
             Err(reason) => {
                 shared.put_off(arrival.peer(), Some(arrival.from()), "session", reason);
                 if Arc::strong_count(&refusals) <= MAX_REFUSALS {
                     let refusals = Arc::clone(&refusals);
-                    // Without a thread the connection is closed without a word.
+                    // If no thread can be started, the connection is closed without a message.
                     let _ = thread::Builder::new().spawn(move || {
                         arrival.refuse(AbortReason::Busy, REFUSAL_TIME);
                         drop(refusals);
@@ -288,7 +288,7 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
 }
 
 impl Shared {
-    /// What holds now.
+    /// Returns the policy in force.
     pub(crate) fn policy(&self) -> Arc<Policy> {
         let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&policy)
@@ -328,7 +328,8 @@ impl Shared {
         }
     }
 
-    /// The right to one of this many preparations at once, of which a peer has one, and its turn.
+    /// Returns the right to one of this many preparations at once, if it is the peer's turn. A peer
+    /// has at most one.
     pub(crate) fn preparation(
         self: &Arc<Self>,
         peer: Fingerprint,
@@ -348,13 +349,13 @@ impl Shared {
         Some(PreparationRight { shared, peer })
     }
 
-    /// Lets the replenisher look at the stock soon.
+    /// Makes the replenisher check the stock soon.
     pub(crate) fn look_at_stock(&self) {
         self.state().look = true;
         self.changed.notify_all();
     }
 
-    /// Waits for `time`, or until the stock is to be looked at or the service stops.
+    /// Waits for `time`, or until the stock is to be checked or the service stops.
     pub(crate) fn wait_for_look(&self, time: Duration) {
         let end = Instant::now() + time;
         let mut state = self.state();

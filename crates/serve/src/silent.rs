@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tacit::net::networks;
 
-/// The connections, each of which a thread hears out.
+/// The connections, each of which has a thread that reads its request.
 pub(crate) struct Silent {
     most: usize,
     waiting: Mutex<Waiting>,
@@ -15,7 +15,7 @@ pub(crate) struct Silent {
 #[derive(Default)]
 struct Waiting {
     next: u64,
-    /// The oldest first.
+    /// The connections, the oldest first.
     connections: VecDeque<Connection>,
 }
 
@@ -25,7 +25,7 @@ struct Connection {
     socket: Arc<TcpStream>,
 }
 
-/// One of the connections, until this is dropped: then it is not among them any more.
+/// One of the connections. Dropping it removes it from them.
 pub(crate) struct Unheard {
     number: u64,
     silent: Arc<Silent>,
@@ -39,7 +39,7 @@ impl Drop for Unheard {
 }
 
 impl Silent {
-    /// At most this many at once.
+    /// Makes an empty set of at most this many connections.
     pub(crate) fn new(most: usize) -> Self {
         let waiting = Mutex::default();
         Self { most, waiting }
@@ -49,8 +49,9 @@ impl Silent {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next connection at `listener`. `None` if none waits, or if twice `most` threads are at
-    /// work: the thread of a connection that has given way takes a moment to end.
+    /// Accepts the next connection at `listener`. Returns `None` if none waits, or if more than
+    /// twice `most` threads are at work: the thread of a connection that has given way takes a
+    /// moment to end.
     pub(crate) fn accept(
         self: &Arc<Self>,
         listener: &TcpListener,
@@ -61,7 +62,8 @@ impl Silent {
         }
     }
 
-    /// One more. Where they are as many as may be, one of the network with most gives way.
+    /// Adds a connection. If the set is full, one connection of the network with the most gives
+    /// way.
     pub(crate) fn add(self: &Arc<Self>, socket: &Arc<TcpStream>, from: IpAddr) -> Unheard {
         let mut waiting = self.lock();
         let connections = &mut waiting.connections;
@@ -69,7 +71,7 @@ impl Silent {
             && let Some(place) = networks::gives_way(connections.iter().map(|one| one.from))
             && let Some(one) = connections.remove(place)
         {
-            // One that is gone already needs no end.
+            // A connection that is gone already needs no end.
             let _ = one.socket.shutdown(Shutdown::Both);
         }
         let number = waiting.next;

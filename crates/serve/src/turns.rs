@@ -1,31 +1,32 @@
-//! Turns at preparing: few peers prepare at once, none of them twice, and a peer that has had its
-//! turn does not take the next while others wait.
+//! Turns at preparing: few peers prepare at once, no peer twice, and a peer that had its turn does
+//! not take the next while others wait.
 //!
 //! A peer that finds no room is told to come later, and keeps its place in a queue for
-//! [`PLACE_TIME`] after each time that it asks. Room is for those who are first in the queue. So a
-//! peer waits at most for one preparation of each other, all as long as a preparation may take,
-//! whatever they do.
+//! [`PLACE_TIME`] after each of its requests. Free room is for the first in the queue. So a peer
+//! waits at most for one preparation of each other peer, whatever they do, and each of these has a
+//! time limit.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use tacit::Fingerprint;
 
-/// How long a peer's place is kept for it: whoever is told that a service is busy asks again
-/// sooner, and room that nobody comes for is for others after this time.
+/// The time for which a peer's place is kept. A peer that is told that the service is busy asks
+/// again sooner, and after this time unclaimed room goes to others.
 pub(crate) const PLACE_TIME: Duration = Duration::from_secs(60);
 
 /// The peers that prepare, and those that wait to.
 #[derive(Default)]
 pub(crate) struct Turns {
     preparing: BTreeSet<Fingerprint>,
-    /// Peers that found no room, in the order of their first attempt, and when they last asked.
+    /// The peers that found no room, in the order of their first request, with the time of their
+    /// last one.
     waiting: Vec<(Fingerprint, Instant)>,
 }
 
 impl Turns {
-    /// Starts a preparation with `peer` where it has none, of `most` at once there is one left for
-    /// it, and its memory `fits`; whether it did.
+    /// Starts a preparation with `peer` if it has none, if one of `most` at once is left for it,
+    /// and if its memory `fits`. Returns whether it did.
     pub(crate) fn start(
         &mut self,
         peer: Fingerprint,
@@ -61,7 +62,7 @@ impl Turns {
         self.waiting.retain(|(peer, _)| known.contains(peer));
     }
 
-    /// How many prepare.
+    /// Returns the number of peers that prepare.
     pub(crate) fn count(&self) -> usize {
         self.preparing.len()
     }
@@ -77,7 +78,7 @@ mod tests {
         Fingerprint([number; 32])
     }
 
-    /// Two peers that begin again whenever they have ended would have both turns for ever.
+    /// Two peers that start again as soon as they end would otherwise have both turns forever.
     #[test]
     fn whoever_waits_goes_before_those_who_had_their_turn() {
         let (mut turns, now) = (Turns::default(), Instant::now());
@@ -104,7 +105,7 @@ mod tests {
         assert!(turns.start(peer(2), MOST, true, now));
     }
 
-    /// Peers with small preparations would keep one that needs much memory out for ever.
+    /// Peers with small preparations would otherwise keep out forever one that needs much memory.
     #[test]
     fn a_peer_that_lacks_memory_keeps_its_place() {
         let (mut turns, now) = (Turns::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! One session: what the peer asks for, whether it may have it, and the run.
+//! One session: the peer's request, the decision, and the run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use crate::policy::{Denied, Granted, Offer, Policy};
 use crate::service::{Seat, settings};
 use crate::{offers, outsourced};
 
-/// How long a peer is given to hear why a session ends.
+/// The longest time for a peer to receive the reason why a session ends.
 pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
-/// Why a session ends, where an event of its own has the reason.
+/// The reasons for the end of a session if another event has the details.
 pub(crate) const REFUSED: &str = "refused";
 const RUN_FAILED: &str = "its run failed";
 const PREPARATION_FAILED: &str = "its preparation failed";
@@ -30,15 +30,15 @@ pub(crate) enum Turn {
     Done,
     /// A question is answered, and the session goes on.
     Answered,
-    /// It is the other server's, for a run of three that another session's peer asks for.
+    /// It is the other server's session, for a run of three that another session's peer asks for.
     Lend,
     /// The peer has ended the session.
     Left,
-    /// It is refused; why the session ends, for the log.
+    /// The request is refused. Holds the reason for the log.
     Refuse(AbortReason, String),
-    /// It is refused, and the peer is told what this party would run.
+    /// The request is refused, and the peer is told what this party would run.
     Otherwise(Proposal),
-    /// The session is spent; why, for the log, where that is not the error itself.
+    /// The session is unusable. Holds the error, and the reason for the log if that is another.
     Failed(Error, Option<&'static str>),
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
                 break REFUSED.to_owned();
             }
             Turn::Failed(error, told) => {
-                // What failed before anything was sent the peer has not heard of.
+                // The peer does not know of an error that occurred before anything was sent.
                 if is_of_this_party(&error) {
                     session.refuse(error.abort_reason(), REFUSAL_TIME);
                 }
@@ -106,14 +106,14 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
     });
 }
 
-/// One request, from the wait for it to its end.
+/// Serves one request, from the wait for it to its end.
 fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn {
     let shared = seat.shared();
     let asked = match session.next_request(policy.limits().idle) {
         Ok(Some(asked)) => asked,
         Ok(None) => return Turn::Left,
         Err(error) => {
-            // Whoever is idle for too long is no nuisance, only gone.
+            // A peer that is idle for too long is no nuisance, only gone.
             let is_refused = error.category() == Category::Peer;
             if is_refused {
                 shared.refused(Some(seat.peer), None, "request", &error.with_advice());
@@ -121,7 +121,7 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
             return Turn::Failed(error, is_refused.then_some(REFUSED));
         }
     };
-    // The policy may have changed while the request was waited for.
+    // The policy may have changed during the wait for the request.
     let policy = shared.policy();
     if asked.protocol == ProtocolId::Offers {
         return offers::tell(seat, &policy, session);
@@ -148,7 +148,7 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     }
 }
 
-/// A run that the peer may have.
+/// Returns the run, if the peer may have it.
 fn granted_run(
     seat: &Seat,
     granted: &Granted<'_>,
@@ -165,7 +165,7 @@ fn granted_run(
     }
 }
 
-/// Counts the memory of a run, if enough is left; else why not.
+/// Counts the memory of a run if enough is left. Otherwise returns the refusal.
 fn no_memory(
     seat: &Seat,
     policy: &Policy,
@@ -194,7 +194,7 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
             Turn::Refuse(AbortReason::NotAllowed, REFUSED.to_owned())
         }
         Denied::NotStocked(ours) => {
-            // Its order is a digest, of which this party only knows those that it takes.
+            // The order is a digest, and this party knows only those that it takes.
             let s = match asked.statistical_security_bits {
                 0 => String::new(),
                 bits => format!(" at s = {bits}"),
@@ -212,13 +212,13 @@ fn deny(seat: &Seat, denied: Denied, what: &'static str, asked: &Proposal) -> Tu
     }
 }
 
-/// A refusal that the peer may hear as "later" and that is not its fault.
+/// Returns a refusal that tells the peer to come later and is not its fault.
 pub(crate) fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
     seat.shared().put_off(Some(seat.peer), None, what, why);
     Turn::Refuse(AbortReason::Busy, REFUSED.to_owned())
 }
 
-/// Why the peer may not run the offer now, if it may not; else its run has started.
+/// Starts the peer's run of the offer, or returns why it may not run now.
 pub(crate) fn may_run(seat: &Seat, offer: &Offer) -> Option<Turn> {
     let shared = seat.shared();
     if let Some(rate) = offer.rate
@@ -232,7 +232,7 @@ pub(crate) fn may_run(seat: &Seat, offer: &Offer) -> Option<Turn> {
     is_stopping.then(|| busy(seat, "run", "the service is about to stop"))
 }
 
-/// The run that is asked for, as inputs and results are told of it.
+/// Returns the requested run in the form that inputs and results get.
 pub(crate) fn asked_for<'a>(
     seat: &'a Seat,
     granted: &'a Granted<'a>,
@@ -248,7 +248,7 @@ pub(crate) fn asked_for<'a>(
     }
 }
 
-/// This party's inputs of a run.
+/// Returns this party's inputs of a run.
 pub(crate) fn inputs_of(
     seat: &Seat,
     about: &Asked<'_>,
@@ -262,7 +262,7 @@ pub(crate) fn inputs_of(
         shared.tell(&Event::InputsFailed { offer, reason });
         Turn::Refuse(AbortReason::Failed, "no inputs".to_owned())
     })?;
-    // One source serves several functions.
+    // One source may serve several functions.
     let own = about.function.inputs().iter();
     let own: Vec<_> = own.filter(|input| input.owner == offer.role).collect();
     inputs.retain(|name, _| own.iter().any(|input| input.port.name == *name));
@@ -312,7 +312,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     finish(seat, &about, granted, job.run(session))
 }
 
-/// Tells how a run ended, and takes its results.
+/// Reports the end of a run, and delivers its results.
 pub(crate) fn finish(
     seat: &Seat,
     about: &Asked<'_>,
@@ -327,7 +327,7 @@ pub(crate) fn finish(
         Err(error) => {
             shared.metrics.run_failed(&offer, &protocol);
             let reason = error.with_advice();
-            // Of three, what went wrong with the other server is not this peer's fault.
+            // In a run of three, an error of the other server is not this peer's fault.
             let is_others = error
                 .party()
                 .is_some_and(|party| party != OutsourcedRole::Evaluator);
@@ -372,7 +372,7 @@ pub(crate) fn finish(
     Turn::Done
 }
 
-/// Whether an error is one that this party finds before it says a word.
+/// Returns whether an error is one that this party finds before it sends anything.
 fn is_of_this_party(error: &Error) -> bool {
     matches!(
         error.category(),
@@ -380,9 +380,9 @@ fn is_of_this_party(error: &Error) -> bool {
     )
 }
 
-/// Whether an error of a run is one that a peer can make: it lied, stalled or broke off, said of
-/// its stock what makes this party's look old, or goes on after too many tries. That this party's
-/// stock was restored is not, where the stock itself shows it.
+/// Returns whether an error of a run is the peer's fault: it lied, stalled or broke off, claimed a
+/// stock that makes this party's look old, or goes on after too many tries. It is not the peer's
+/// fault if this party's own stock shows that it was restored.
 fn at_fault(error: &Error) -> bool {
     let of_its_stock = match error {
         Error::Stock(error) => matches!(
@@ -422,7 +422,8 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
              for one, or as much memory is in use as memory_mib allows",
         );
     };
-    // With the right, so that what another session of the peer has just made counts.
+    // This check needs the right to prepare, so that material just made in another session of the
+    // peer counts.
     let own = shared.identity.fingerprint();
     if level.is_hoarded(stocks, own) {
         let why = format!("{}: too much is left over of earlier orders", level.name());
@@ -435,9 +436,9 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     let function = level.name();
     let peer = seat.peer_name.clone();
     let begun = Instant::now();
-    // Room that cannot be had yet is found missing by the preparation itself.
+    // If room cannot be freed yet, the preparation itself finds it missing.
     let _ = stocks.compact(&level.stock(own));
-    // As urgent as runs: those that find too little in stock wait for it.
+    // This is as urgent as runs: those that find too little in stock wait for it.
     let order = level.order(runs);
     let made = order.and_then(|order| order.run(session, stocks, limits.preparation));
     match made {

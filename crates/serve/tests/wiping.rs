@@ -1,4 +1,4 @@
-//! What reading inputs leaves in memory: nothing in what was freed.
+//! Reading inputs leaves nothing in freed memory.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ static ALLOCATOR: Watching = Watching;
 static SECRET: [u8; 32] = [0xa7; 32];
 const LENGTH: usize = 100_000;
 
-/// A long text that begins with the secret, in parts as a pipe has them.
+/// Returns a long text that begins with the secret, in parts as from a pipe.
 fn text() -> impl Read {
     SECRET
         .as_slice()

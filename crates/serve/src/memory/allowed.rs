@@ -1,31 +1,31 @@
-//! The memory that the system lets this process have: the least limit of its control groups, of
-//! version 1 and 2. A process that takes more is killed.
+//! The memory that the system allows this process: the smallest limit of its control groups, of
+//! versions 1 and 2. The system kills a process that takes more.
 //!
 //! | version | line of `/proc/self/cgroup` | limit under `/sys/fs/cgroup` |
 //! |---|---|---|
 //! | 2 | `0::PATH` | `PATH/memory.max`, or below `unified` |
 //! | 1 | `N:…,memory,…:PATH` | `memory/PATH/memory.limit_in_bytes` |
 //!
-//! Every group above one limits it, too. In a container that sees its own group as the root, `PATH`
-//! may be one of the host's: then the root has the limit.
+//! The limits of all parent groups apply, too. In a container that sees its own group as the root,
+//! `PATH` may be a path of the host: then the root has the limit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a process takes beside what is reckoned: its code, sessions, compiled functions.
+/// The memory of a process that is not counted otherwise: its code, sessions, compiled functions.
 const RESERVED: u64 = 32 << 20;
-/// The share of the limit that is reserved, where that is more.
+/// The fraction of the limit that is reserved, if that is more.
 const RESERVED_SHARE: u64 = 8;
 /// Version 1 writes about 2^63 for no limit.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// The limit in bytes, if there is one.
+/// Returns the limit in bytes, if there is one.
 #[must_use]
 pub fn allowed() -> Option<u64> {
     allowed_under(Path::new("/"))
 }
 
-/// What of a limit is left for what is reckoned.
+/// Returns the part of a limit that is left for counted memory.
 #[must_use]
 pub fn left_of(allowed: u64) -> u64 {
     allowed.saturating_sub(RESERVED.max(allowed / RESERVED_SHARE))
@@ -56,11 +56,11 @@ fn allowed_under(root: &Path) -> Option<u64> {
     limits.min()
 }
 
-/// The limit of one group.
+/// Returns the limit of one group.
 fn limit(place: &Path, group: &Path, file: &str) -> Option<u64> {
     let group = group.strip_prefix("/").unwrap_or(group);
     let text = fs::read_to_string(place.join(group).join(file)).ok()?;
-    // `max` is no number, and no limit.
+    // `max` is no number and means no limit.
     text.trim().parse().ok().filter(|limit| *limit < NO_LIMIT)
 }
 
@@ -76,7 +76,7 @@ mod tests {
             // A container with a group namespace, and one that sees the host's path.
             ("0::/\n", vec![container], Some(120 * MIB)),
             ("0::/kubepods/pod7/c9\n", vec![container], Some(120 * MIB)),
-            // A unit of systemd, whose slice has less.
+            // A unit of systemd whose slice has a lower limit.
             (
                 "0::/system.slice/tacit.service\n",
                 vec![

@@ -1,4 +1,4 @@
-//! What can be wrong with a policy.
+//! The reasons why a policy is invalid.
 
 use tacit::Fingerprint;
 
@@ -6,10 +6,10 @@ use tacit::Fingerprint;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two offers for one peer are called the same.
+    /// Two offers for one peer have the same name.
     #[error("two functions are named {name:?}; give each its own `name`, or different `peers`")]
     SameName {
-        /// What they are called.
+        /// Their name.
         name: String,
     },
     /// Two offers are for the same function, peer, role and scheme.
@@ -26,38 +26,38 @@ pub enum Error {
     /// An offer or level names a peer that may not connect.
     #[error("{what} names {peer}, which is not one of the peers; add it to [peers]")]
     UnknownPeer {
-        /// What names it.
+        /// The part of the policy that names it.
         what: String,
         /// The peer.
         peer: Fingerprint,
     },
-    /// A value is out of its bounds.
+    /// A value is outside its bounds.
     #[error("{what}: {found}, where {expected} is expected; change it")]
     OutOfBounds {
-        /// What it is of.
+        /// The value's place.
         what: String,
         /// What was found.
         found: String,
         /// What was expected.
         expected: String,
     },
-    /// A protocol cannot run a function as it is to be run.
+    /// A protocol cannot run a function with the given settings.
     #[error("{what}: {reason}")]
     NotForProtocol {
-        /// What it is of.
+        /// The function's place.
         what: String,
-        /// What is in the way.
+        /// The obstacle.
         reason: String,
     },
-    /// `outsourced` cannot run an offer as it is to be run.
+    /// `outsourced` cannot run an offer with the given settings.
     #[error("{what}: {reason}")]
     NotForOutsourced {
-        /// What it is of.
+        /// The offer's place.
         what: String,
-        /// What is in the way, and what to do.
+        /// The obstacle and its remedy.
         reason: String,
     },
-    /// A function keeps values, and nothing says where.
+    /// A function keeps values, and no chain is named.
     #[error(
         "function {name:?} keeps values between runs; name a `chain`, and protocols = \
          [\"prepared\"], or [\"authenticated\"] where a peer may cheat, or serve it with role = \
@@ -70,7 +70,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// `error` is in the way of `what`.
+    /// Returns the error for `what`, which `error` makes impossible.
     pub(super) fn not_for(what: &str, error: &tacit::Error) -> Self {
         let reason = match error {
             tacit::Error::ExecutionTooLarge {

@@ -1,4 +1,4 @@
-//! What is kept in stock with peers, found by the digest of an order that fills it.
+//! The levels of the stock with peers, found by the digest of an order that fills them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,45 +15,45 @@ use tacit::{Fingerprint, Function, Role, Session};
 
 use super::Error;
 
-/// Most runs that a level of the stock holds: the orders for fewer runs are known, too.
+/// The largest number of runs of a level. The digests of orders for fewer runs are known too.
 pub const MAX_LEVEL_RUNS: u64 = 100_000;
 
-/// Nothing is made while lots hold this many times what a level is to have.
+/// Nothing is made while lots hold this many times the amount of a level.
 const MOST_LEFT_OVER: u64 = 3;
 
-/// What there is to be in stock with a peer.
+/// A level of material in stock with a peer.
 #[derive(Clone)]
 pub struct Level {
-    /// With whom.
+    /// The peer.
     pub peer: Fingerprint,
     /// This party's role in the runs.
     pub role: Role,
-    /// The garbling scheme; triples are of none.
+    /// The garbling scheme; unused for triples.
     pub scheme: SchemeId,
-    /// What is kept.
+    /// The kind of material.
     pub material: Material,
-    /// Enough for this many runs after it was filled; of triples, this many.
+    /// The number of runs that a full level suffices for; for triples, their number.
     pub amount: u64,
-    /// It is filled when there is enough for fewer than this many.
+    /// The level is filled when it suffices for fewer than this many.
     pub refill_below: u64,
 }
 
-/// What a level keeps.
+/// The kind of material of a level.
 #[derive(Clone)]
 pub enum Material {
     /// Components and OTs for runs of a function by `prepared`.
     Components(Arc<Function>),
     /// Checked executions of a function by `batch`, at this s.
     Executions(Arc<Function>, StatisticalSecurity),
-    /// What runs of a function by `authenticated` take at this s: instances of its components, or
-    /// triples.
+    /// Material for runs of a function by `authenticated` at this s: instances of its components,
+    /// or triples.
     Lots(Arc<Function>, StatisticalSecurity),
     /// Triples for runs of any function by `authenticated`, at this s, all of one order.
     Triples(StatisticalSecurity),
 }
 
 impl Material {
-    /// The function that it is for, if it is for one.
+    /// Returns its function, if it has one.
     #[must_use]
     pub fn function(&self) -> Option<&Arc<Function>> {
         match self {
@@ -64,7 +64,7 @@ impl Material {
         }
     }
 
-    /// Its s, if it has one.
+    /// Returns its s, if it has one.
     fn security(&self) -> Option<StatisticalSecurity> {
         match self {
             Self::Components(_) => None,
@@ -91,7 +91,8 @@ impl Order<'_> {
         }
     }
 
-    /// Fills it over `session`; how many instances, executions or triples were made.
+    /// Fills the level over `session`. Returns the number of instances, executions or triples that
+    /// were made.
     pub(crate) fn run(
         self,
         session: &mut Session,
@@ -106,7 +107,7 @@ impl Order<'_> {
         Ok(prepared?.made())
     }
 
-    /// Checks that its protocol can run as it is ordered.
+    /// Checks that its protocol can run with the ordered settings.
     fn check(&self, what: &str) -> Result<(), Error> {
         let checked = match self {
             Self::Components(_) => Ok(()),
@@ -118,7 +119,7 @@ impl Order<'_> {
 }
 
 impl Level {
-    /// The order for `amount` runs, or triples.
+    /// Returns the order for `amount` runs or triples.
     pub(crate) fn order(&self, amount: u64) -> Result<Order<'_>, tacit::Error> {
         let (role, scheme) = (self.role, self.scheme);
         Ok(match &self.material {
@@ -141,7 +142,7 @@ impl Level {
         })
     }
 
-    /// The order for all of it, if it is of a lot.
+    /// Returns the order for the whole level, if it is a lot.
     pub(crate) fn lot_order(&self) -> Option<LotPreparation<'_>> {
         match self.order(self.amount) {
             Ok(Order::Lot(order)) => Some(order),
@@ -149,10 +150,11 @@ impl Level {
         }
     }
 
-    /// What names the orders for this level and those for less, and for how much each is.
+    /// Returns the digests of the orders for this level and for smaller amounts, each with its
+    /// amount.
     fn orders(&self) -> Result<Vec<(Digest, u64)>, tacit::Error> {
         if let Material::Triples(_) = self.material {
-            // A party's order is for one lot, and rounded up.
+            // A party's order is for one lot, and is rounded up.
             let rounded = rounded_triples(self.role);
             let counts = (1..=self.amount.div_ceil(rounded)).map(|blocks| blocks * rounded);
             return counts
@@ -169,8 +171,8 @@ impl Level {
         Ok(digests.into_iter().zip(1..).collect())
     }
 
-    /// For how many runs whose OTs are to rest on `base_ot` there is enough; of triples, how many
-    /// one order has left for such runs.
+    /// Returns the number of runs with OTs resting on `base_ot` that the stock suffices for. For
+    /// triples, returns the number that one order has left for such runs.
     pub(crate) fn left(
         &self,
         stocks: &Stocks,
@@ -192,14 +194,14 @@ impl Level {
         }
     }
 
-    /// Whether it is to be filled, with `there` in stock.
+    /// Returns whether the level needs filling, with `there` in stock.
     pub(crate) fn is_due(&self, there: u64, stocks: &Stocks, own: Fingerprint) -> bool {
         there < self.refill_below && !self.is_hoarded(stocks, own)
     }
 
-    /// Whether as much is in stock as may be left over of earlier orders, or how much is unknown.
-    /// Runs take all from one lot, so that a lot with too little counts for nothing in
-    /// [`left`](Self::left): a peer that leaves such lots would have more made for ever.
+    /// Returns whether the stock holds the largest permitted rest of earlier orders, or an unknown
+    /// amount. A run takes all its material from one lot, so a lot with too little does not count
+    /// in [`left`](Self::left): a peer that leaves such lots could have more made forever.
     pub(crate) fn is_hoarded(&self, stocks: &Stocks, own: Fingerprint) -> bool {
         let name = self.stock(own);
         let times = self.order(self.amount).and_then(|order| match order {
@@ -209,7 +211,7 @@ impl Level {
         times.map_or(true, |times| times >= MOST_LEFT_OVER)
     }
 
-    /// What it is called in events and metrics.
+    /// Returns its name in events and metrics.
     pub(crate) fn name(&self) -> String {
         match &self.material {
             Material::Components(function) => function.name().to_owned(),
@@ -223,7 +225,7 @@ impl Level {
         }
     }
 
-    /// What of it a peer may order, for this party's log.
+    /// Describes the orders that a peer may place, for this party's log.
     pub(super) fn described(&self) -> String {
         let (name, role, most) = (self.name(), self.role.other().name(), self.amount);
         match &self.material {
@@ -232,13 +234,13 @@ impl Level {
         }
     }
 
-    /// s of what is ordered, as a proposal says it.
+    /// Returns the s of the material in the form of a proposal.
     pub(super) fn security_bits(&self) -> u8 {
         let security = self.material.security();
         security.map_or(0, StatisticalSecurity::bits)
     }
 
-    /// The scheme of the stock that it is kept in, as a proposal says it.
+    /// Returns the scheme of its stock in the form of a proposal.
     pub(super) fn stock_scheme(&self) -> SchemeId {
         match self.material {
             Material::Components(_) | Material::Executions(..) => self.scheme,
@@ -246,7 +248,7 @@ impl Level {
         }
     }
 
-    /// The stock of which party `own` it is.
+    /// Returns the name of its stock at party `own`.
     pub(crate) fn stock(&self, own: Fingerprint) -> StockName {
         StockName {
             own,
@@ -257,7 +259,7 @@ impl Level {
     }
 }
 
-/// What the orders of a level depend on.
+/// The properties that an order of a level depends on.
 type OrderKey = (Discriminant<Material>, Option<Digest>, u8, SchemeId, u64);
 
 pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usize, u64)>>, Error> {
@@ -296,12 +298,12 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
     Ok(index)
 }
 
-/// The fewest triples of an order.
+/// Returns the smallest number of triples that an order has.
 fn rounded_triples(role: Role) -> u64 {
     LotPreparation::triples(role, 1).and_gates()
 }
 
-/// Checks how much a level has.
+/// Checks the amount of a level.
 fn check_amount(what: &str, level: &Level) -> Result<(), Error> {
     let (field, most) = match level.material {
         Material::Triples(_) => ("ands", MAX_LEVEL_RUNS * rounded_triples(level.role)),

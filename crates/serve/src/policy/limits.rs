@@ -1,4 +1,4 @@
-//! Bounds of what peers can take.
+//! The limits on what peers can use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,56 +6,56 @@ use std::time::Duration;
 use super::Error;
 use crate::rate::Rate;
 
-/// Bounds of what peers can take of this party.
+/// The limits on what peers can use of this party.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sessions at once.
+    /// The number of sessions at once.
     pub sessions: usize,
-    /// Sessions of one peer at once.
+    /// The number of sessions of one peer at once.
     pub sessions_per_peer: usize,
-    /// Sessions that one peer may begin.
+    /// The rate at which one peer may start sessions.
     pub arrivals: Rate,
-    /// What one peer may get wrong before it is not heard for a while.
+    /// The number of mistakes of one peer before it is ignored for a while.
     pub refusals: Rate,
-    /// MiB that lots of `authenticated` and silent OTs of all runs take together.
+    /// The MiB that lots of `authenticated` and silent OTs of all runs take together.
     pub memory_mib: u64,
-    /// MiB of these for the runs of one peer; a quarter if `None`, or what the largest run takes
-    /// where that is more. The other server of a run of three is not bounded by it.
+    /// The MiB of these for the runs of one peer. `None` means a quarter, or the need of the
+    /// largest run if that is more. The other server of a run of three is exempt.
     pub memory_mib_per_peer: Option<u64>,
-    /// TLS handshakes at once; eight times as many more connections wait for theirs. A change takes
-    /// a restart.
+    /// The number of TLS handshakes at once; eight times as many further connections wait for
+    /// theirs. A change needs a restart.
     pub handshakes: usize,
-    /// For TLS and the greeting.
+    /// The longest time for TLS and the greeting.
     pub handshake: Duration,
-    /// Between two runs of a session.
+    /// The longest pause between two runs of a session.
     pub idle: Duration,
-    /// For the other server and for a turn at a chain, before a run of three.
+    /// The longest wait for the other server and for a turn at a chain, before a run of three.
     pub meeting: Duration,
-    /// For each message within a run.
+    /// The longest wait for each message within a run.
     pub message: Duration,
-    /// Preparations at once.
+    /// The number of preparations at once.
     pub preparations: usize,
-    /// How long a preparation may take.
+    /// The longest time of a preparation.
     pub preparation: Duration,
-    /// How often the stock is looked at.
+    /// The time between two checks of the stock.
     pub look_at_stock: Duration,
-    /// Origins of the pages that may come by WebSocket; nobody comes so where there is nothing.
+    /// The origins of the pages that may connect by WebSocket; `None` allows no such connection.
     pub websocket_origins: Option<Arc<[String]>>,
 }
 
 impl Limits {
-    /// Descriptors that a service within these limits takes at most.
+    /// Returns the largest number of descriptors that a service within these limits needs.
     #[must_use]
     pub fn descriptors(&self) -> u64 {
-        // A session, or a preparation that the service begins, has two connections at most, pipes
+        // A session, or a preparation that the service starts, has at most two connections, pipes
         // to a command, a stock's files and index, and 16 lots that are made together. A handshake
-        // has one, and one that was given up, and eight connections wait for it. Refusals, metrics
-        // and what the process itself has open are the rest.
+        // has one connection and one that was given up, and eight more wait for it. The rest is for
+        // refusals, metrics and the process itself.
         28 * (self.sessions + self.preparations) as u64 + 10 * self.handshakes as u64 + 192
     }
 
-    /// Sessions that the other server of runs of three may have: all but those of one client, and
-    /// no fewer than half.
+    /// Returns the number of sessions that the other server of runs of three may have: all but
+    /// those of one client, and at least half.
     pub(crate) fn sessions_of_server(&self) -> usize {
         let but_one_clients = self.sessions.saturating_sub(self.sessions_per_peer);
         but_one_clients.max(self.sessions.div_ceil(2))

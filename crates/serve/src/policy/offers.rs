@@ -1,4 +1,4 @@
-//! What peers may ask for, found by the digest of its function.
+//! The offers to peers, found by the digest of a function.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,56 +19,55 @@ use crate::outsourced::Outsourced;
 use crate::rate::Rate;
 use crate::results::Results;
 
-/// Most functions, each choice of a program's params counted as one.
+/// The largest number of functions. Each choice of a program's params counts as one.
 pub const MAX_FUNCTIONS: usize = 4096;
 
 /// Functions that peers may ask for, all with the same inputs of this party.
 #[derive(Clone)]
 pub struct Offer {
-    /// What this party calls it.
+    /// This party's name for the offer.
     pub name: String,
     /// The functions: one, or a program with each choice of params within its bounds.
     pub functions: Vec<Arc<Function>>,
-    /// The same functions in the [form](Protocol::circuit_form) for `gmw`, where other protocols
-    /// run them as well; where there are none, all protocols run the same.
+    /// The same functions in the [form](Protocol::circuit_form) for `gmw`, if other protocols run
+    /// them too. If the list is empty, all protocols run the same functions.
     pub shallow: Vec<Arc<Function>>,
-    /// This party's role; the garbler's where it is a server of `outsourced`, which either is to
-    /// the evaluator.
+    /// This party's role. A server of `outsourced` has the garbler's, which both servers are to the
+    /// evaluator.
     pub role: Role,
-    /// The protocols by which they are run: some of those of two parties, or `outsourced` alone.
+    /// The protocols that run them: some of those of two parties, or `outsourced` alone.
     pub protocols: Vec<ProtocolId>,
-    /// What this party is and keeps as a server of `outsourced`, where it is one.
+    /// This party's settings as a server of `outsourced`, if it is one.
     pub outsourced: Option<Outsourced>,
-    /// Where two parties keep values, if the functions save or load any: of each peer in a chain of
-    /// this name. Servers of `outsourced` have theirs.
+    /// The chain in which two parties keep values, if the functions save or load any: one of this
+    /// name with each peer. Servers of `outsourced` have a chain in their own settings.
     pub chain: Option<String>,
-    /// Whether a function that saves a value without loading it may discard one that this chain
-    /// keeps.
+    /// Whether a function may discard a value of this chain by saving it without loading it.
     pub replaces: bool,
     /// s of runs by `batch` and `authenticated`.
     pub security: StatisticalSecurity,
-    /// The garbling scheme; that of a [`Job`] for which none was named if `None`.
+    /// The garbling scheme; `None` means the default of a [`Job`].
     pub scheme: Option<SchemeId>,
-    /// Who may ask.
+    /// The peers that may ask.
     pub peers: BTreeSet<Fingerprint>,
-    /// Where this party's inputs come from.
+    /// The source of this party's inputs.
     pub inputs: Arc<dyn Inputs>,
-    /// Where this party's results go.
+    /// The destination of this party's results.
     pub results: Arc<dyn Results>,
-    /// How often each peer may ask.
+    /// The rate at which each peer may ask.
     pub rate: Option<Rate>,
     /// Longest time of a run.
     pub time_limit: Duration,
 }
 
 impl Offer {
-    /// Whether this peer may ask: a client, or the cloud of which this party is the generator.
+    /// Returns whether this peer may ask: a client, or the cloud if this party is the generator.
     pub(crate) fn serves(&self, peer: &Fingerprint) -> bool {
         let outsourced = self.outsourced.as_ref();
         self.peers.contains(peer) || outsourced.is_some_and(|servers| servers.is_cloud(peer))
     }
 
-    /// Every function in each form, with the protocols by which it is run.
+    /// Returns every function in each form, with the protocols that run it.
     pub fn forms(&self) -> impl Iterator<Item = (&Arc<Function>, Vec<ProtocolId>)> {
         let digests = |of: &[Arc<Function>]| -> HashSet<Digest> {
             of.iter().map(|function| function.digest()).collect()
@@ -85,7 +84,7 @@ impl Offer {
         small_forms.chain(others.map(|function| (function, vec![ProtocolId::Gmw])))
     }
 
-    /// s of runs by `protocol`, as a proposal says it.
+    /// Returns the s of runs by `protocol` in the form of a proposal.
     pub(crate) fn security_bits(&self, protocol: ProtocolId) -> u8 {
         match protocol {
             ProtocolId::Batch | ProtocolId::Authenticated => self.security.bits(),
@@ -98,7 +97,7 @@ impl Offer {
     }
 }
 
-/// An offered function, and how it runs.
+/// An offered function with its settings.
 #[derive(Clone)]
 pub(crate) struct OfferedFunction {
     /// The offer's number.
@@ -106,7 +105,7 @@ pub(crate) struct OfferedFunction {
     pub(crate) function: Arc<Function>,
     pub(crate) protocols: Vec<ProtocolId>,
     pub(crate) scheme: SchemeId,
-    /// Bytes of a run by `gmw`, apart from its OTs.
+    /// The bytes of a run by `gmw`, without its OTs.
     pub(crate) shared_bytes: u64,
 }
 
@@ -131,7 +130,7 @@ pub(super) fn index_offers(
             let same = index.entry(function.digest()).or_default();
             let has_gmw = |protocols: &[ProtocolId]| protocols.contains(&ProtocolId::Gmw);
             let mut others = same.iter().map(|other| {
-                // Under `gmw` there is no scheme to tell them apart by.
+                // Under `gmw` no scheme tells them apart.
                 let is_same = has_gmw(&other.protocols) && has_gmw(&protocols);
                 (&offers[other.offer], is_same)
             });
@@ -166,7 +165,7 @@ pub(super) fn index_offers(
                 shared_bytes,
             });
         }
-        // What a peer may still have is remembered by name.
+        // The remaining rate of a peer is recorded under the offer's name.
         let mut others = offers[..number].iter();
         if others.any(|other| other.name == offer.name && !other.peers.is_disjoint(&offer.peers)) {
             let name = offer.name.clone();
@@ -176,7 +175,8 @@ pub(super) fn index_offers(
     Ok(index)
 }
 
-/// Checks that the protocols against a malicious party can run a function as it is offered.
+/// Checks that the protocols against a malicious party can run a function with the offer's
+/// settings.
 fn check_malicious(
     (offer, scheme): (&Offer, SchemeId),
     function: &Function,
@@ -203,8 +203,8 @@ fn check_malicious(
     Ok(())
 }
 
-/// Checks that a function of two parties that keeps values has a chain and protocols that keep
-/// them, and no other has one. Those of three are checked with their servers.
+/// Checks that a function of two parties has a chain, and protocols that keep values, if and only
+/// if it keeps values. Functions of three parties are checked with their servers.
 fn check_chain(offer: &Offer, function: &Function) -> Result<(), Error> {
     let keeps = |id: &ProtocolId| Protocol::of_wire(*id).is_some_and(Protocol::keeps_values);
     let reason = match (&offer.chain, function.has_saved_values()) {

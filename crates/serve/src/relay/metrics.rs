@@ -1,4 +1,4 @@
-//! What a relay counts, in Prometheus' format. It has no label that a party could choose.
+//! The counters of a relay, in Prometheus' format. No party can choose a label.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -51,7 +51,7 @@ impl RelayMetrics {
         self.waiting.set(waiting as i64);
         self.rooms.set(rooms as i64);
         let mut text = String::new();
-        // Writing into a string does not fail.
+        // Writing into a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }

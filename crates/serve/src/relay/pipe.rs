@@ -1,4 +1,4 @@
-//! What two parties send each other, within a room's limits.
+//! Passes bytes between two parties, within a room's limits.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use tacit::net::relay::Answer;
 
 use super::RelayLimits;
 
-/// How long a thread blocks before it looks at the limits again.
+/// The longest time that a thread blocks before it checks the limits again.
 pub(super) const SLICE: Duration = Duration::from_millis(100);
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -19,15 +19,15 @@ struct Course<'a> {
     limits: &'a RelayLimits,
     is_stopped: &'a (dyn Fn() -> bool + Sync),
     begun: Instant,
-    /// Bytes that have passed, both ways.
+    /// The bytes that have passed, both ways.
     passed: AtomicU64,
-    /// When some passed last, in milliseconds since it began.
+    /// The time of the last bytes, in milliseconds since the start.
     last_ms: AtomicU64,
     over: AtomicBool,
 }
 
-/// Tells both that the other is there, and passes on what they send until both have ended, or a
-/// limit is reached; how many bytes passed.
+/// Tells each party that the other is there, and passes on their bytes until both have ended or a
+/// limit is reached. Returns the number of bytes.
 pub(super) fn pass(
     a: &TcpStream,
     b: &TcpStream,
@@ -49,7 +49,7 @@ pub(super) fn pass(
     };
     if go(a).and_then(|()| go(b)).is_ok() {
         thread::scope(|scope| {
-            // Where no thread is to be had, the room closes.
+            // If no thread can be started, the room closes.
             let back = thread::Builder::new().spawn_scoped(scope, || course.one_way(b, a));
             match back {
                 Ok(_) => course.one_way(a, b),
@@ -62,9 +62,9 @@ pub(super) fn pass(
 }
 
 impl Course<'_> {
-    /// Passes on what comes from one party, until it ends its half or the room is over.
+    /// Passes on the bytes of one party, until it ends its half or the room is over.
     fn one_way(&self, from: &TcpStream, to: &TcpStream) {
-        // An end in good order is passed on; the other half goes on.
+        // An orderly end is passed on; the other half continues.
         match self.copy(from, to) {
             Ok(()) if to.shutdown(Shutdown::Write).is_ok() => {}
             _ => self.end(from, to),
@@ -107,8 +107,8 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Sleeps until `sent` bytes one way are no more than the rate allows, of which a second's
-    /// worth may be sent at once.
+    /// Sleeps until `sent` bytes one way are no more than the rate allows. A second's worth may be
+    /// sent at once.
     fn pace(&self, sent: u64) -> io::Result<()> {
         let rate = self.limits.bytes_per_second.max(1) as f64;
         loop {
@@ -121,7 +121,7 @@ impl Course<'_> {
         }
     }
 
-    /// Passes while the room may go on.
+    /// Checks that the room may go on.
     fn check(&self) -> io::Result<()> {
         let elapsed = self.begun.elapsed();
         let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
@@ -136,13 +136,13 @@ impl Course<'_> {
     fn end(&self, a: &TcpStream, b: &TcpStream) {
         self.over.store(true, Ordering::Relaxed);
         for socket in [a, b] {
-            // One that is gone already needs no end.
+            // A connection that is gone already needs no end.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 }
 
-/// Whether trying again may succeed.
+/// Returns whether another try may succeed.
 fn passes(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)

@@ -1,4 +1,4 @@
-//! What `/health` says: whether peers are accepted, and the stock can be used.
+//! The answer of `/health`: whether peers are accepted, and whether the stock can be used.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,20 +9,20 @@ use tacit::stock::{NoteFailures, Stocks};
 use super::Shared;
 use crate::http::Answers;
 
-/// What was found lately is not looked for again.
+/// The time for which a finding about the stock is reused.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// What is remembered between two questions.
+/// The state between two requests.
 #[derive(Default)]
 pub(super) struct Health {
-    /// When the stock was probed last, and what was wrong with it.
+    /// The time of the last probe of the stock, and the problem that it found.
     stock: Mutex<Option<(Instant, Option<String>)>>,
-    /// Why the last reload was refused, if it was.
+    /// The reason why the last reload was refused, if it was.
     reload: Mutex<Option<String>>,
 }
 
 impl Health {
-    /// Notes how a reload ended: refused for a reason, or well.
+    /// Records the result of a reload: the reason of a refusal, or success.
     pub(super) fn reloaded(&self, refused: Option<String>) {
         *self.reload.lock().unwrap_or_else(PoisonError::into_inner) = refused;
     }
@@ -34,7 +34,7 @@ impl Health {
 }
 
 impl Shared {
-    /// What is wrong with the stock, if the policy needs one.
+    /// Returns the problem of the stock, if the policy needs a stock.
     fn stock_failure(&self) -> Option<String> {
         let stocks = self.stocks.as_ref()?;
         if !self.policy().uses_stock() {
@@ -56,7 +56,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// The notes of how far the stock is that could not be written.
+    /// Returns the failures to write notes about the progress of the stock.
     fn note_failures(&self) -> NoteFailures {
         let stocks = self.stocks.as_ref();
         stocks.map_or_else(NoteFailures::default, Stocks::note_failures)

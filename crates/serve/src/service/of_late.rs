@@ -1,4 +1,5 @@
-//! What peers did of late: how often they came, ran and were refused, and what is told of it.
+//! The recent actions of peers: how often they came, ran and were refused, and which refusals are
+//! reported.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -11,17 +12,17 @@ use crate::event::Event;
 use crate::policy::Policy;
 use crate::rate::{Bucket, Rate};
 
-/// Refusals that are told one by one, of each peer and of strangers.
+/// The rate of refusals that are reported one by one, for each peer and for strangers.
 const TOLD: Rate = Rate::per_minute(20);
 
-/// Orders of a peer that may come to nothing: each costs a meeting of the records, some waits for
-/// the disk and a turn that others wait for, also where the peer is not to blame.
+/// The rate of a peer's orders that may come to nothing. Each costs a meeting of the records, some
+/// waits for the disk, and a turn that others wait for, even if the peer is not to blame.
 const VAIN_ORDERS: Rate = Rate::per_minute(20);
 
-/// How often a peer may ask what it is offered: the answer has up to 4096 functions.
+/// The rate at which a peer may ask for offers: the answer has up to 4096 functions.
 const QUESTIONS: Rate = Rate::per_minute(20);
 
-/// What one peer has done of late. There is one for each peer of the policy.
+/// The recent actions of one peer. There is one for each peer of the policy.
 pub(super) struct PeerState {
     pub(super) arrivals: Bucket,
     pub(super) refusals: Bucket,
@@ -31,7 +32,7 @@ pub(super) struct PeerState {
     runs: HashMap<String, Bucket>,
 }
 
-/// Which refusals are told.
+/// Decides which refusals are reported.
 pub(super) struct RefusalLog {
     bucket: Bucket,
     untold: u64,
@@ -43,7 +44,8 @@ impl RefusalLog {
         Self { bucket, untold: 0 }
     }
 
-    /// Whether this one is told, and how many were not before it.
+    /// Returns the number of unreported refusals before this one if this one is reported, else
+    /// `None`.
     fn count(&mut self, now: Instant) -> Option<u64> {
         if self.bucket.take(now) {
             return Some(std::mem::take(&mut self.untold));
@@ -76,7 +78,7 @@ impl ServiceState {
 }
 
 impl Shared {
-    /// Counts a refusal, tells of it, and holds it against the peer.
+    /// Counts a refusal, reports it, and holds it against the peer.
     pub(crate) fn refused(
         &self,
         peer: Option<Fingerprint>,
@@ -96,8 +98,8 @@ impl Shared {
         self.put_off(peer, from, what, reason);
     }
 
-    /// Counts a refusal and tells of it: of a peer that comes too often, and is not thereby kept
-    /// out for longer, or that has done nothing wrong.
+    /// Counts and reports a refusal that is not held against the peer: the peer comes too often,
+    /// which must not keep it out for longer, or it has done nothing wrong.
     pub(crate) fn put_off(
         &self,
         peer: Option<Fingerprint>,
@@ -139,7 +141,7 @@ impl Shared {
         });
     }
 
-    /// No longer counts a session that the other server began, since a client came for its run:
+    /// Stops counting a session that the other server began, because a client came for its run:
     /// clients are counted themselves.
     pub(crate) fn came_for_a_client(&self, server: Fingerprint) {
         let policy = self.policy();
@@ -148,7 +150,7 @@ impl Shared {
         of_late.arrivals.give_back();
     }
 
-    /// Whether the peer may run the offer once more.
+    /// Returns whether the peer may run the offer once more.
     pub(crate) fn may_run(&self, peer: Fingerprint, offer: &str, rate: Rate) -> bool {
         let policy = self.policy();
         let now = Instant::now();
@@ -162,7 +164,7 @@ impl Shared {
         bucket.take(now)
     }
 
-    /// Whether the peer may ask once more what it is offered.
+    /// Returns whether the peer may ask for offers once more.
     pub(crate) fn may_ask(&self, peer: Fingerprint) -> bool {
         let policy = self.policy();
         let now = Instant::now();
@@ -170,7 +172,8 @@ impl Shared {
         state.peer(peer, &policy, now).questions.take(now)
     }
 
-    /// Whether the peer may order once more, as far as its orders of late have come to something.
+    /// Returns whether the peer may order once more, given how many of its recent orders came to
+    /// nothing.
     pub(crate) fn may_order(&self, peer: Fingerprint) -> bool {
         let policy = self.policy();
         let now = Instant::now();

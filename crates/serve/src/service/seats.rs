@@ -1,4 +1,4 @@
-//! Sessions that are open, and the limits on new ones.
+//! The open sessions, and the limits on new ones.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,11 +14,11 @@ pub(super) struct OpenSession {
     pub(super) peer: Fingerprint,
     pub(super) cancel: CancelHandle,
     pub(super) running: bool,
-    /// What its run is counted to take, and what it keeps between runs.
+    /// The memory that its run is counted for, and that it keeps between runs.
     memory: Held,
 }
 
-/// A session's place among those that are open, given back when this is dropped.
+/// A session's place among the open ones, given back on drop.
 pub(crate) struct Seat {
     shared: Arc<Shared>,
     number: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Seat {
 }
 
 impl Shared {
-    /// Gives a peer a seat, or says why not.
+    /// Gives a peer a seat, or returns the reason why not.
     pub(super) fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, &'static str> {
         let policy = self.policy();
         let peer = arrival.peer().and_then(|peer| policy.peer(&peer));
@@ -42,10 +42,10 @@ impl Shared {
         };
         let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
         let of_late = state.peer(peer.fingerprint, &policy, now);
-        // The other server comes with every run of every client, each of which is bounded there,
-        // and what a client asks for by way of it is not to keep all others out. It leaves sessions
-        // to clients all the same, whatever it is up to, and those that no client comes for are
-        // counted.
+        // The other server comes with every run of every client. The client is bounded there, and
+        // its requests through the other server must not keep all others out. Even so, the other
+        // server leaves sessions to clients, whatever it tries, and sessions for which no client
+        // comes are counted.
         let is_server = policy.is_server(&peer.fingerprint);
         if !is_server && !of_late.refusals.has(now) {
             return Err("it was refused too often of late");
@@ -89,14 +89,14 @@ impl Shared {
 }
 
 impl ServiceState {
-    /// Bytes that preparations take.
+    /// Returns the bytes of preparations.
     fn preparing_bytes(&self) -> u64 {
         self.preparing
             .values()
             .fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// Bytes that preparations and the runs of all sessions take.
+    /// Returns the bytes of preparations and of the runs of all sessions.
     pub(super) fn held_bytes(&self) -> u64 {
         let sessions = self.sessions.values();
         let bytes = sessions.map(|session| session.memory.bytes());
@@ -121,19 +121,20 @@ impl Seat {
         true
     }
 
-    /// Counts the memory of the next run for this session, unless all sessions together, or those
-    /// of its peer, would then take more than these bytes.
+    /// Counts the memory of this session's next run, unless all sessions together, or those of its
+    /// peer, would then exceed these bytes.
     ///
     /// # Errors
     ///
-    /// The bound that is in the way.
+    /// The limit that would be exceeded.
     pub(crate) fn hold(&self, need: Need, [all, per_peer]: [u64; 2]) -> Result<(), &'static str> {
         let mut state = self.shared.state();
         let Some(own) = state.sessions.get(&self.number) else {
             return Err("an ended session");
         };
         let own = own.memory.with(need);
-        // Most runs take nothing; sessions, of which there may be thousands, are not added up then.
+        // Most runs take nothing; then the sessions, of which there may be thousands, are not added
+        // up.
         if own.bytes() == 0 {
             return Ok(());
         }
@@ -157,7 +158,7 @@ impl Seat {
         Ok(())
     }
 
-    /// Marks the run as ended; whether the session may go on.
+    /// Marks the run as ended. Returns whether the session may go on.
     pub(crate) fn end(&self) -> bool {
         let mut state = self.shared.state();
         if let Some(session) = state.sessions.get_mut(&self.number) {

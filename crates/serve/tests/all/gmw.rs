@@ -1,4 +1,4 @@
-//! Runs by `gmw`: a function has another form there, no scheme, and a bound of memory.
+//! Runs by `gmw`: a function has another form, no scheme, and a bound on memory.
 
 use tacit::session::{AbortReason, OtExtension, ProtocolId};
 use tacit::{Error, Function, Job, ProtocolError, Role, Session};
@@ -6,7 +6,7 @@ use tacit_serve::{Limits, Offer, Offers, Policy};
 
 use crate::scene::{Scene, millionaires};
 
-/// `millionaires`, of which the one of 16 bits stands for the form for `gmw`.
+/// Offers `millionaires`, where 16 bits stand for the form for `gmw`.
 fn both_forms(scene: &Scene) -> Offer {
     Offer {
         protocols: vec![ProtocolId::Direct, ProtocolId::Gmw],
@@ -72,7 +72,7 @@ fn what_is_the_same_in_both_forms_is_offered_once() {
     assert_eq!(offered.choices[0].gmw_digest, None);
 }
 
-/// Without a scheme nothing tells two offers apart.
+/// Without a scheme the two offers cannot be told apart.
 #[test]
 fn two_offers_of_gmw_for_a_function_are_refused_whatever_their_schemes() {
     let scene = Scene::new(1);
@@ -88,7 +88,7 @@ fn two_offers_of_gmw_for_a_function_are_refused_whatever_their_schemes() {
     assert!(error.to_string().contains("the same function"), "{error}");
 }
 
-/// Rows, masks and what makes OTs count, and silent OTs are kept for both directions.
+/// Rows, masks and sources of OTs count, and silent OTs are kept for both directions.
 #[test]
 fn memory_of_gmw_is_bounded() {
     let scene = Scene::new(1);

@@ -1,5 +1,5 @@
-//! What `authenticated` takes from the stock: ordered of a service by its peers, within what the
-//! policy says, and kept at its levels.
+//! The material for `authenticated`: its peers order it from a service, within the policy, and the
+//! service keeps it at its levels.
 
 use std::sync::Arc;
 use std::thread;
@@ -20,7 +20,7 @@ use crate::scene::{Scene, aes, millionaires, refused_with};
 const PATIENCE: Duration = Duration::from_secs(60);
 const S: StatisticalSecurity = StatisticalSecurity::DEFAULT;
 
-/// AES by `authenticated` alone.
+/// Returns an offer of AES by `authenticated` alone.
 fn offer(scene: &Scene) -> Offer {
     Offer {
         protocols: vec![ProtocolId::Authenticated],
@@ -29,7 +29,7 @@ fn offer(scene: &Scene) -> Offer {
     }
 }
 
-/// Instances for this many runs of AES with a peer.
+/// Returns a level of instances for this many runs of AES with a peer.
 fn instances(scene: &Scene, peer: usize, runs: u64) -> Level {
     Level {
         material: Material::Lots(aes(), S),
@@ -38,7 +38,7 @@ fn instances(scene: &Scene, peer: usize, runs: u64) -> Level {
     }
 }
 
-/// This many triples with a peer.
+/// Returns a level of this many triples with a peer.
 fn triples(scene: &Scene, peer: usize, count: u64) -> Level {
     Level {
         material: Material::Triples(S),
@@ -46,7 +46,7 @@ fn triples(scene: &Scene, peer: usize, count: u64) -> Level {
     }
 }
 
-/// The peer's side of a level.
+/// Returns the peer's side of a level.
 fn mirrored(scene: &Scene, level: Level) -> Level {
     Level {
         peer: scene.alice.fingerprint(),
@@ -87,8 +87,8 @@ impl<'a> Party<'a> {
         self.ordered(|session| order.run(session, &self.stocks))
     }
 
-    /// Places an order in a session of its own. This party hears how it ended a moment before its
-    /// turn at the service is over, and so waits for that.
+    /// Places an order in a session of its own. The peer learns the outcome a moment before its
+    /// turn at the service is over, so this waits for the end of the turn.
     fn ordered(
         &self,
         order: impl FnOnce(&mut Session) -> Result<Prepared, Error>,
@@ -126,7 +126,7 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// For how many runs of AES there are instances.
+    /// Returns the number of runs of AES that the instances suffice for.
     fn left(&self) -> u64 {
         let (name, from) = (self.stock_name(), FromStock::Instances);
         let asked = (S, BaseOt::default());
@@ -136,7 +136,8 @@ impl<'a> Party<'a> {
         left.unwrap()
     }
 
-    /// How many triples one order has left for runs whose OTs are to rest on this.
+    /// Returns the number of triples that one order has left for runs whose OTs rest on this base
+    /// OT.
     fn triples_left(&self, base_ot: BaseOt) -> u64 {
         let left = self.stocks.triples_left(&self.stock_name(), (S, base_ot));
         left.unwrap()
@@ -151,12 +152,12 @@ fn instances_are_ordered_of_a_service_up_to_its_level() {
     let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
     let made = one.instances(2, S).unwrap();
     assert_eq!((made.made(), made.runs), (22, Some(2)));
-    // What is there counts, and a higher level is not this party's.
+    // Existing instances count, and this party has no level of more runs.
     assert_eq!(one.instances(3, S).unwrap().made(), 11);
     assert_eq!(one.left(), 3);
     refused_with(one.instances(4, S), AbortReason::OrderNotAllowed);
     scene.refused("preparation", "for authenticated at s = 40 as evaluator");
-    // Nor is another s, or what is kept with another peer.
+    // The same holds for another s, and for the level of another peer.
     let higher = StatisticalSecurity::new(48).unwrap();
     refused_with(one.instances(1, higher), AbortReason::OrderNotAllowed);
     refused_with(other.instances(1, S), AbortReason::OrderNotAllowed);
@@ -189,7 +190,8 @@ fn triples_are_ordered_of_a_service_up_to_its_level() {
     assert_eq!(service.stop(PATIENCE).cut, 0);
 }
 
-/// Runs take all from one lot, so that a new lot is made for a larger order, whatever others have.
+/// A run takes everything from one lot, so a larger order makes a new lot, whatever the other lots
+/// hold.
 #[test]
 fn a_peer_does_not_have_more_and_more_made_by_orders_of_other_sizes() {
     let scene = Scene::new(1);
@@ -204,7 +206,7 @@ fn a_peer_does_not_have_more_and_more_made_by_orders_of_other_sizes() {
     let _ = service.stop(PATIENCE);
 }
 
-/// Where a service knows its peer's address, nobody has to order.
+/// If a service knows its peer's address, no order is needed.
 #[test]
 fn lots_are_kept_at_their_levels() {
     let scene = Scene::new(1);
@@ -234,7 +236,7 @@ fn lots_are_kept_at_their_levels() {
     let _ = service.stop(PATIENCE);
 }
 
-/// A service whose runs are to rest on ML-KEM has lots that were made before it was told so.
+/// The service now requires ML-KEM, and has lots that were made before.
 #[test]
 fn lots_that_no_run_would_take_do_not_count_at_a_level() {
     let scene = Scene::new(1);
@@ -255,7 +257,7 @@ fn lots_that_no_run_would_take_do_not_count_at_a_level() {
     let _ = other.service.stop(PATIENCE);
 }
 
-/// Neither this party's disk nor the peer's tries are touched by what does not fit.
+/// A refused order touches neither this party's disk nor the peer's tries.
 #[test]
 fn an_order_that_finds_no_room_is_refused() {
     let scene = Scene::new(1);
@@ -272,8 +274,8 @@ fn an_order_that_finds_no_room_is_refused() {
     let _ = service.stop(PATIENCE);
 }
 
-/// The peer is not to blame where this party has no room, and each of its orders costs a meeting
-/// of the records and a turn all the same.
+/// It is not the peer's fault that this party has no room, but each of its orders costs a meeting
+/// of the records and a turn.
 #[test]
 fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
     let scene = Scene::new(2);
@@ -284,7 +286,7 @@ fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
     for _ in 0..20 {
         refused_with(one.triples(64_000), AbortReason::NoRoom);
     }
-    // From then on one is heard each three seconds.
+    // From then on one order in three seconds is considered.
     let is_put_off = |ordered: Result<Prepared, Error>| {
         matches!(
             ordered,
@@ -299,7 +301,7 @@ fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
     let _ = service.stop(PATIENCE);
 }
 
-/// While one peer prepares a lot, another is refused a preparation and has its run.
+/// While one peer prepares a lot, another gets no preparation but has its run.
 #[test]
 fn lots_are_prepared_few_at_a_time() {
     let scene = Scene::new(2);

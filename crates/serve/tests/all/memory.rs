@@ -1,4 +1,4 @@
-//! What peers' runs take of memory together is bounded.
+//! The memory of all peers' runs together is bounded.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -21,7 +21,7 @@ fn limits(memory_mib: u64) -> Limits {
     }
 }
 
-/// `millionaires` by `authenticated` alone.
+/// Returns an offer of `millionaires` by `authenticated` alone.
 fn authenticated(scene: &Scene) -> Offer {
     Offer {
         protocols: vec![ProtocolId::Authenticated],
@@ -93,8 +93,7 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
     }
 }
 
-/// A peer that has as many sessions as it may takes its share of the memory, and others have
-/// theirs.
+/// A peer with all its sessions takes its share of the memory, and the other peers have theirs.
 #[test]
 fn no_peer_holds_the_memory_of_all() {
     let scene = Scene::new(2);
@@ -103,7 +102,7 @@ fn no_peer_holds_the_memory_of_all() {
     let (held, tells) = (Mutex::new(held), Mutex::new(tells));
     let greedy = scene.fingerprint(0);
     let offer = Offer {
-        // Runs of the one peer go on for as long as the test likes.
+        // Runs of the one peer last as long as the test wants.
         inputs: Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
             if asked.peer == greedy {
                 tells.lock().unwrap().send(()).unwrap();
@@ -113,7 +112,7 @@ fn no_peer_holds_the_memory_of_all() {
         })),
         ..authenticated(&scene)
     };
-    // Room for two runs, and a share of one.
+    // There is room for two runs, and the share of a peer is one.
     let service = scene.start(scene.policy(vec![offer], vec![], limits(424)));
     let run = |peer| {
         let mut session = scene.session(&service, peer)?;
@@ -140,7 +139,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     let (tells, begun) = mpsc::channel::<()>();
     let (held, tells) = (Mutex::new(held), Mutex::new(tells));
     let offer = Offer {
-        // The service's side of a run that goes on for as long as the test likes.
+        // The service's side of a run that lasts as long as the test wants.
         inputs: Arc::new(FromProgram(move |_: &tacit_serve::Asked<'_>| {
             tells.lock().unwrap().send(()).unwrap();
             held.lock().unwrap().recv().unwrap();
@@ -167,7 +166,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     go_on.send(()).unwrap();
     let mut result = None;
     until("what the first held is free again", || match run(1) {
-        // The service's side of the first ends after the peer's.
+        // The service's side of the first run ends after the peer's.
         Err(Error::Protocol(ProtocolError::PeerAborted(AbortReason::Busy))) => false,
         done => {
             result = Some(done.unwrap());
@@ -177,7 +176,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     assert_eq!(result.as_deref(), Some("1"));
 }
 
-/// A level of triples with each peer.
+/// Returns a level of triples for each peer.
 fn triples(scene: &Scene, ands: u64) -> Vec<Level> {
     let of = |peer| Level {
         peer: scene.fingerprint(peer),
@@ -249,7 +248,7 @@ fn an_order_waits_outside_while_runs_hold_the_memory() {
     });
 }
 
-/// Else the runs of one peer, which are bounded by its share, could keep everybody from preparing.
+/// Otherwise the runs of one peer, within its share, could prevent all preparations.
 #[test]
 fn there_is_room_for_a_preparation_beside_the_share_of_a_peer() {
     let scene = Scene::new(2);
@@ -273,15 +272,15 @@ fn there_is_room_for_a_preparation_beside_the_share_of_a_peer() {
         assert!(refused.contains(word), "{refused}");
     }
     assert!(policy(401, Some(221)).is_ok());
-    // A share that nobody has named leaves the room.
+    // A default share leaves the room.
     assert!(policy(181, None).is_ok());
 }
 
-/// Otherwise peers that have run once and stay keep the memory from all others.
+/// Otherwise peers that run once and stay connected would keep the memory from all others.
 #[test]
 fn a_session_holds_the_lot_of_a_run_no_longer_than_the_run() {
     let scene = Scene::new(2);
-    // Room for a run, and for what another leaves to its session.
+    // There is room for a run, and for the part that another leaves to its session.
     let service = scene.start(scene.policy(vec![authenticated(&scene)], vec![], limits(244)));
     let function = millionaires(8);
     let run = |session: &mut Session| {
@@ -290,7 +289,7 @@ fn a_session_holds_the_lot_of_a_run_no_longer_than_the_run() {
     };
     let mut stays = scene.session(&service, 0).unwrap();
     run(&mut stays).unwrap();
-    // The service ends the run in its own time.
+    // The service ends the run a moment later.
     let end = Instant::now() + Duration::from_secs(30);
     while let Err(error) = run(&mut scene.session(&service, 1).unwrap()) {
         assert!(Instant::now() < end && is_busy::<()>(Err(error)));
@@ -319,7 +318,7 @@ fn a_session_holds_its_silent_ots_until_it_ends() {
         "its own again"
     );
     first.close().unwrap();
-    // The service notices the end in its own time.
+    // The service notices the end a moment later.
     let end = Instant::now() + Duration::from_secs(30);
     while let Err(error) = scene.richer(&mut meet(&service, 1).unwrap(), &function, 40) {
         assert!(Instant::now() < end && is_busy::<()>(Err(error)));

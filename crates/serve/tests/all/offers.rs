@@ -1,4 +1,4 @@
-//! What a peer is told that it may ask for.
+//! The offers that a service tells a peer.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ fn names(offers: &Offers) -> Vec<&str> {
     functions.map(|offered| offered.name.as_str()).collect()
 }
 
-/// Whoever asks hears of no other peer's functions and stocks, nor of folders of the service.
+/// The answer contains nothing about other peers' functions and stocks, nor about folders of the
+/// service.
 #[test]
 fn a_peer_is_told_what_it_may_ask_for_and_nothing_else() {
     let scene = Scene::new(2);
@@ -44,7 +45,7 @@ fn a_peer_is_told_what_it_may_ask_for_and_nothing_else() {
     let order = &offers.stock[0];
     assert_eq!(order.function.as_deref(), Some("aes-128-rounds"));
     assert_eq!((order.most, order.role.as_str()), (3, "evaluator"));
-    // The question is no run: the session's first one is still to come.
+    // The question is no run: the session's first run is still to come.
     assert!(scene.richer(&mut session, &millionaires(8), 40).unwrap());
     assert_eq!(Offers::ask(&mut session).unwrap(), offers);
     assert!(scene.richer(&mut session, &millionaires(8), 40).unwrap());
@@ -59,7 +60,7 @@ fn a_peer_is_told_what_it_may_ask_for_and_nothing_else() {
     }
 }
 
-/// The answer has up to 4096 functions, so that asking without a pause would be a load.
+/// The answer has up to 4096 functions, so questions without a pause would be a load.
 #[test]
 fn a_peer_that_asks_too_often_is_refused() {
     let scene = Scene::new(1);

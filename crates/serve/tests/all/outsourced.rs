@@ -1,5 +1,5 @@
-//! Generator and cloud as two services of this process, and clients of them that stall, flood, lie
-//! and ask for what only one of both has: others get their runs.
+//! Generator and cloud as two services of this process, with clients that stall, flood, lie and ask
+//! for what only one of them offers. The other clients still get their runs.
 
 mod bounds;
 
@@ -27,18 +27,18 @@ use tacit_serve::results::Dropped;
 use tacit_serve::{Event, Limits, Offer, Outsourced, Peer, Policy, Rate, Server, Service};
 use tempfile::TempDir;
 
-/// Far longer than anything here takes.
+/// Far longer than any wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 const GENERATOR: usize = 0;
 const CLOUD: usize = 1;
-/// What they are in a run.
+/// The servers' roles in a run.
 const ROLES: [OutsourcedRole; 2] = [OutsourcedRole::Generator, OutsourcedRole::Cloud];
-/// k of all runs.
+/// The k of all runs.
 const SECURITY_BITS: u8 = 8;
 
 type Events = Arc<Mutex<Vec<Event>>>;
 
-/// Both services, and who may come.
+/// Both services and their clients.
 struct Three {
     servers: [Identity; 2],
     clients: Vec<Identity>,
@@ -107,8 +107,8 @@ fn identity() -> Identity {
     Identity::generate().expect("randomness")
 }
 
-/// What a server does for clients: `millionaires` and the map; the cloud offers the former with
-/// eight bits as well, of which the generator knows nothing.
+/// Returns the policy of a server: `millionaires` and the map. The cloud also offers the former
+/// with eight bits, which the generator does not know.
 fn policy(
     own: usize,
     (other, other_at): (Fingerprint, Option<String>),
@@ -135,7 +135,7 @@ fn policy(
 }
 
 impl Three {
-    /// Both services, for this many clients.
+    /// Starts both services, for this many clients.
     fn new(clients: usize, limits: Limits) -> Self {
         let servers = [identity(), identity()];
         let clients: Vec<_> = (0..clients).map(|_| identity()).collect();
@@ -183,7 +183,7 @@ impl Three {
         Session::connect(&self.address(server), own, &peer, &Self::settings())
     }
 
-    /// A client's run, in which it does this at every step once both servers have begun it.
+    /// Makes a client's run. Calls `step` at every step once both servers have begun the run.
     fn run(
         &self,
         client: usize,
@@ -203,7 +203,7 @@ impl Three {
             .evaluate(&mut generator, &mut cloud)
     }
 
-    /// An honest client's run.
+    /// Makes an honest client's run.
     fn runs(&self, client: usize, function: &Function, input: (&str, u32), result: &str) -> String {
         let outcome = self.run(client, function, input, |_| ());
         let outcome = outcome.expect("a result");
@@ -211,7 +211,8 @@ impl Three {
         result.map(Value::to_text).unwrap_or_default()
     }
 
-    /// A client's connection to a server, greeted, over which it sends what it likes.
+    /// Connects a client to a server. The channel is past the greeting, and the test sends what it
+    /// likes.
     fn raw(&self, client: usize, server: usize) -> Channel {
         let own = &self.clients[client];
         let peer = self.servers[server].fingerprint();
@@ -225,7 +226,7 @@ impl Three {
         channel
     }
 
-    /// Asks a server for a run in the name of `evaluator`; what the server answers, where it does
+    /// Asks a server for a run in the name of `evaluator`. Returns the server's answer, if it does
     /// not just leave.
     fn asks(
         &self,
@@ -264,7 +265,7 @@ impl Three {
         events.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What a server tells before the first event that `is` what is waited for.
+    /// Returns a server's events before the first one for which `is` holds.
     fn before(&self, server: usize, is: impl Fn(&Event) -> bool) -> Vec<Event> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -278,7 +279,7 @@ impl Three {
         }
     }
 
-    /// Waits until this many runs go on or wait at a server.
+    /// Waits until this many runs run or wait at a server.
     fn running(&self, server: usize, count: usize) {
         let end = Instant::now() + PATIENCE;
         let wanted = format!("\"running\":{count}");
@@ -301,7 +302,7 @@ fn a_client_that_stalls_is_waited_for_once_and_only_at_its_chain() {
     thread::scope(|scope| {
         let (stalls, stalled) = mpsc::channel();
         let mut ends = Vec::new();
-        // Its second run waits behind its first one, and is to stall as well.
+        // Its second run waits behind its first one, and stalls as well.
         for runs in [1, 2] {
             let (end, ended) = mpsc::channel::<()>();
             ends.push(end);
@@ -318,7 +319,7 @@ fn a_client_that_stalls_is_waited_for_once_and_only_at_its_chain() {
             }
             three.running(CLOUD, runs);
         }
-        // Elsewhere nobody waits for it, and in the chain for its first run alone.
+        // Other functions do not wait for it, and those of the chain wait only for its first run.
         assert_eq!(three.runs(1, &rich, ("b", 4), "a_is_richer"), "1");
         assert_eq!(three.runs(1, &set, ("cell", 1), "occupant"), "0");
         for server in [GENERATOR, CLOUD] {
@@ -348,7 +349,7 @@ fn a_client_that_floods_is_refused_and_others_get_their_runs() {
                     let mut channel = three.raw(0, server);
                     let more = [7; 1 << 16];
                     let mut sends = || channel.send(Kind::Propose.byte(), &more);
-                    // It is cut long before it has sent all of this.
+                    // The server ends the connection long before all of this is sent.
                     let taken = (0..1 << 10).take_while(|_| sends().is_ok()).count();
                     assert!(taken < 1 << 10, "nobody ends it");
                 }
@@ -358,7 +359,7 @@ fn a_client_that_floods_is_refused_and_others_get_their_runs() {
             }
         });
         for cell in [1, 0, 1] {
-            // Whoever is there is the one that moves.
+            // Whichever client is there moves.
             assert_eq!(three.runs(1, set, ("cell", cell), "occupant"), "0");
         }
     });

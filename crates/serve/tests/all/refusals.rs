@@ -1,4 +1,4 @@
-//! What is refused to peers, and how much is told of it.
+//! The refusals of peers, and how many of them are reported.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,14 +15,14 @@ use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Rate, Service};
 
 use crate::scene::{A, Scene, millionaires, refused_with};
 
-/// Somebody who is no peer comes, and is refused.
+/// Connects as a stranger, and is refused.
 fn stranger(service: &Service) {
     let mut socket = TcpStream::connect(service.local_address()).unwrap();
     socket
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     socket.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    // An alert, or a connection that was reset.
+    // The answer is an alert or a reset connection.
     let _ = socket.read_to_end(&mut Vec::new());
 }
 
@@ -35,9 +35,9 @@ fn strangers_do_not_fill_the_log() {
     (0..100).for_each(|_| stranger(&service));
     let is_told = |event: &&Event| matches!(event, Event::Refused { peer: None, .. });
     let told = scene.events().iter().filter(is_told).count() as u64;
-    // Twenty, and one each three seconds since.
+    // Twenty, and one in each three seconds since.
     assert!(told <= 21 + began.elapsed().as_secs() / 3, "{told}");
-    // The others are counted, and told with the next one.
+    // The others are counted, and reported with the next one.
     let is_more = |event: &Event| matches!(event, Event::RefusedMore { peer: None, .. });
     let told = (0..100).any(|_| {
         thread::sleep(Duration::from_millis(200));
@@ -56,20 +56,20 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
     let policy = scene.policy(vec![only_first], Vec::new(), Scene::limits());
     let service = scene.start(policy);
 
-    // Parameters out of bounds are another function.
+    // Out-of-bounds parameters give another function.
     let mut session = scene.session(&service, 0).unwrap();
     refused_with(
         scene.richer(&mut session, &sixteen, 1),
         AbortReason::NotAllowed,
     );
-    // The function is the other peer's.
+    // The function is offered to the other peer.
     let mut session = scene.session(&service, 1).unwrap();
     refused_with(
         scene.richer(&mut session, &eight, 1),
         AbortReason::NotAllowed,
     );
     scene.refused("run", "may not");
-    // The same function otherwise: both sides name the difference.
+    // The same function with other settings: both sides name the difference.
     let mut session = scene.session(&service, 0).unwrap();
     let job = Job::new(&eight, Role::Evaluator).input("b", 1_u32);
     let error = job
@@ -81,7 +81,7 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
     let job = Job::new(&eight, Role::Garbler).input("a", 1_u32);
     let error = job.run(&mut session).unwrap_err();
     assert!(error.with_advice().contains("role evaluator"), "{error}");
-    // Nobody ordered this.
+    // There is no level for this order.
     let mut session = scene.session(&service, 0).unwrap();
     let stocks = scene.stocks("peer0", 1 << 30);
     let prepared = scene.prepare(&mut session, &stocks, 3);
@@ -90,7 +90,7 @@ fn what_a_peer_may_not_is_refused_told_and_counted() {
         "preparation",
         "as evaluator under half-gates/two-call, fits no level of stock",
     );
-    // A stranger does not come in.
+    // A stranger is not let in.
     let stranger = Identity::generate().unwrap();
     let error = scene
         .session_as(&service, &stranger)
@@ -204,8 +204,8 @@ fn each_peer_runs_a_function_as_often_as_it_may() {
     scene.refused("rate", "more often than 2/36000s");
 }
 
-/// What `tacit prepare` takes, a service takes: a function of which one execution alone is too
-/// large for a stock, and less so the more are prepared together.
+/// A service takes the same orders as `tacit prepare`: a function of which a single execution is
+/// too large for a stock fits if more are prepared together.
 #[test]
 fn a_batch_is_judged_by_its_size_and_told_in_the_words_of_the_file() {
     let scene = Scene::new(1);

@@ -13,7 +13,7 @@ fn relay(change: impl FnOnce(&mut RelayLimits)) -> Relay {
     Relay::start("127.0.0.1:0", limits).unwrap()
 }
 
-/// A party that has said its room.
+/// Connects a party that has named its room.
 fn party(relay: &Relay, room: u8, listens: bool) -> TcpStream {
     let mut socket = TcpStream::connect(relay.local_address()).unwrap();
     socket
@@ -23,7 +23,7 @@ fn party(relay: &Relay, room: u8, listens: bool) -> TcpStream {
         room: [room; 32],
         listens,
     };
-    // It may have been refused before it was heard.
+    // The relay may have refused the party before it read this.
     let _ = socket.write_all(&hello.to_bytes());
     socket
 }
@@ -35,8 +35,8 @@ fn hears(socket: &mut TcpStream, answer: Answer) {
     assert_eq!(byte, [answer as u8], "{answer:?}");
 }
 
-/// Returns when the relay has heard `count` parties that wait. Each connection is heard by a thread
-/// of its own, so that two are heard in any order.
+/// Waits until the relay has `count` waiting parties. Each connection has a thread of its own, so
+/// two of them may arrive in either order.
 #[track_caller]
 fn until_waiting(relay: &Relay, count: usize) {
     let line = format!("tacit_relay_waiting {count}\n");
@@ -47,7 +47,7 @@ fn until_waiting(relay: &Relay, count: usize) {
     assert!(heard, "{}", relay.answers().metrics());
 }
 
-/// Both parties of a room, which is open.
+/// Connects both parties of a room, and waits until it is open.
 fn pair(relay: &Relay, room: u8) -> [TcpStream; 2] {
     let mut both = [true, false].map(|listens| party(relay, room, listens));
     for party in &mut both {
@@ -56,7 +56,7 @@ fn pair(relay: &Relay, room: u8) -> [TcpStream; 2] {
     both
 }
 
-/// Waits until the relay ends the connection; how many bytes came before.
+/// Waits until the relay ends the connection. Returns the number of bytes that came before.
 #[track_caller]
 fn ends(socket: &mut TcpStream) -> usize {
     let (mut count, mut buffer) = (0, [0; 4096]);
@@ -106,7 +106,7 @@ fn who_waits_is_told_why_it_is_refused() {
     until_waiting(&relay, 1);
     let mut again = party(&relay, 1, true);
     hears(&mut first, Answer::Replaced);
-    // One that has left is nobody's partner.
+    // A party that has left is nobody's partner.
     let left = party(&relay, 2, true);
     until_waiting(&relay, 2);
     drop(left);
@@ -151,7 +151,7 @@ fn a_room_ends_at_its_bytes() {
     let relay = relay(|limits| limits.room_bytes = 100_000);
     let [mut a, mut b] = pair(&relay, 1);
     std::thread::spawn(move || {
-        // The relay ends it in the middle.
+        // The relay ends the connection in the middle.
         let _ = a.write_all(&[0; 1_000_000]);
     });
     assert!(ends(&mut b) <= 100_000);
@@ -183,11 +183,11 @@ fn a_room_has_its_rate() {
     });
     let mut heard = vec![0; 200_000];
     b.read_exact(&mut heard).unwrap();
-    // A second's worth at once, and the other in a second. A slow machine takes longer.
+    // A second's worth passes at once, and the rest a second later. A slow machine takes longer.
     assert!(began.elapsed() >= Duration::from_millis(300));
 }
 
-/// A connection from this address of the machine.
+/// Connects from this address of the machine.
 #[cfg(target_os = "linux")]
 fn connect_from(last: u8, relay: &Relay) -> TcpStream {
     use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
@@ -204,9 +204,9 @@ fn a_network_that_says_nothing_gives_way_to_others_and_to_itself() {
     let relay = relay(|_| ());
     let mut first = connect_from(2, &relay);
     let mut silent: Vec<TcpStream> = (0..100).map(|_| connect_from(1, &relay)).collect();
-    // More than may be silent at once: those that came first have given way.
+    // There are more connections than may be silent at once: the first ones have given way.
     ends(&mut silent[0]);
-    // Whoever is not of the flood still has its time.
+    // A party outside the flood still has its time.
     let hello = Hello {
         room: [1; 32],
         listens: true,
@@ -224,7 +224,7 @@ fn a_connection_has_its_time_to_say_its_room() {
         room: [1; 32],
         listens: true,
     };
-    // At a byte each 0.7 seconds the 41 bytes take 29 seconds.
+    // At one byte in 0.7 seconds, the 41 bytes take 29 seconds.
     let sent = hello.to_bytes().iter().position(|byte| {
         std::thread::sleep(Duration::from_millis(700));
         slow.write_all(&[*byte]).is_err()

@@ -42,7 +42,7 @@ impl Other {
     }
 }
 
-/// The peer's side of a level.
+/// Returns the peer's side of a level.
 fn mirrored(scene: &Scene, runs: u64) -> Level {
     Level {
         peer: scene.alice.fingerprint(),
@@ -75,7 +75,7 @@ fn a_stock_is_filled_to_its_level_again_and_again_and_never_beyond() {
     let mut level = scene.level(0, 4);
     level.refill_below = 3;
     let service = scene.start(policy(&scene, &other.address, vec![level]));
-    // Another handle on what the peer has.
+    // A second handle on the peer's stock.
     let stocks = scene.stocks("peer0", 1 << 30);
     let left = || stocks.runs_left(&scene.stock_name(0), &aes()).unwrap();
     until("the stock is filled", || left() == 4);
@@ -144,7 +144,7 @@ fn runs_that_find_too_little_do_not_wait_for_all_that_is_prepared() {
 fn the_peer_of_a_failed_preparation_is_tried_later_and_others_now() {
     let scene = Scene::new(2);
     let levels = vec![scene.level(0, 2)];
-    // Nobody is there.
+    // Nobody listens at the peer's address.
     let service = scene.start(policy(&scene, "127.0.0.1:1", levels));
     scene.event(|event| matches!(event, Event::ReplenishFailed { peer, .. } if peer == "peer0"));
     let stocks = scene.stocks("peer1", 1 << 30);
@@ -161,7 +161,8 @@ fn the_peer_of_a_failed_preparation_is_tried_later_and_others_now() {
 #[test]
 fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
     let scene = Scene::new(2);
-    // Takes connections and says nothing: the one preparation that may be goes on with it.
+    // This listener accepts connections and says nothing: the one permitted preparation goes on
+    // with it.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut peers = scene.peer_list();
     peers[0].address = Some(silent.local_addr().unwrap().to_string());
@@ -189,7 +190,8 @@ fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
     let _ = service.stop(PATIENCE);
 }
 
-/// It would have the service's only thread for as long as a preparation may take, again and again.
+/// Otherwise it would hold the service's only thread for the time of a preparation, again and
+/// again.
 #[test]
 fn a_peer_that_says_nothing_keeps_no_other_from_being_filled() {
     let scene = Scene::new(2);
@@ -216,7 +218,7 @@ fn a_peer_that_says_nothing_keeps_no_other_from_being_filled() {
     let _ = service.stop(PATIENCE);
 }
 
-/// As many peers as there may be preparations would otherwise have them for ever, each beginning
+/// Otherwise as many peers as there may be preparations would hold them forever, each starting
 /// again when it has ended.
 #[test]
 fn a_peer_that_had_its_turn_does_not_prepare_again_before_one_that_waits() {
@@ -294,7 +296,7 @@ fn checked_executions_are_kept_in_stock_and_run() {
         session.close().unwrap();
         until("executions are checked again", || left() == 3);
     }
-    // Nothing less secure runs, at no lower s.
+    // Nothing less secure runs, neither another protocol nor a lower s.
     for weaker in [job(), job().batch(&stocks).statistical_security(lower)] {
         let mut session = scene.session(&service, 0).unwrap();
         assert!(weaker.run(&mut session).is_err());
@@ -318,8 +320,8 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// Whether the peer lies about its record or this party's disk went back, it is not heard again and
-/// again: each time costs a session, a meeting and a look at the whole record.
+/// It does not matter whether the peer lies about its record or this party's disk was set back:
+/// each try costs a session, a meeting and a pass over the whole record, so they are limited.
 #[test]
 fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
     let scene = Scene::new(1);
@@ -352,7 +354,7 @@ fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
     let service = start();
     for _ in 0..2 {
         prepare(&service, 4).expect_err("a stock that went back");
-        // The peer hears of it a moment before its turn is over here.
+        // The peer learns of it a moment before its turn is over here.
         let is_over = (0..1000).any(|_| {
             thread::sleep(Duration::from_millis(10));
             service.answers().health().1.contains("\"preparing\":0")

@@ -21,7 +21,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The peer has done nothing, and would be blocked for what it cannot mend.
+/// The peer has done nothing, and would be blocked for something that it cannot fix.
 #[test]
 fn a_stock_that_this_party_restored_is_not_held_against_the_peer() {
     let scene = Scene::new(1);
@@ -56,7 +56,7 @@ fn a_stock_that_this_party_restored_is_not_held_against_the_peer() {
     scene.event(|event| {
         matches!(event, Event::RunFailed { reason, .. } if reason.contains("restored from an old"))
     });
-    // What is held against the peer is told before that.
+    // A refusal that counts against the peer would be reported before that event.
     let is_held = |event: &Event| {
         matches!(
             event,

@@ -1,4 +1,4 @@
-//! A service of one party in this process, and peers that come to it.
+//! A service of one party in this process, and peers that connect to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ use tacit_serve::results::Dropped;
 use tacit_serve::{Event, Level, Limits, Material, Offer, Peer, Policy, Service};
 use tempfile::TempDir;
 
-/// Far longer than anything here takes.
+/// Far longer than any wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -59,7 +59,7 @@ fn bytes(hex: &str) -> Value {
 }
 
 impl Scene {
-    /// A party, and the peers that may come.
+    /// Makes a party and its peers.
     pub(crate) fn new(peers: usize) -> Self {
         let identity = || Identity::generate().expect("randomness");
         Self {
@@ -120,7 +120,7 @@ impl Scene {
         }
     }
 
-    /// A peer's half of its stock with this party.
+    /// Returns the name of a peer's half of its stock with this party.
     pub(crate) fn stock_name(&self, peer: usize) -> StockName {
         StockName {
             own: self.fingerprint(peer),
@@ -130,7 +130,7 @@ impl Scene {
         }
     }
 
-    /// Limits with which tests need not wait.
+    /// Returns limits under which tests need not wait.
     pub(crate) fn limits() -> Limits {
         Limits {
             handshake: Duration::from_secs(5),
@@ -143,7 +143,7 @@ impl Scene {
         Policy::new(self.peer_list(), offers, levels, limits, None).expect("a policy")
     }
 
-    /// The service with these offers of `a` in `millionaires`.
+    /// Starts the service with this policy.
     pub(crate) fn start(&self, policy: Policy) -> Service {
         self.start_with(policy, 1 << 30)
     }
@@ -152,7 +152,7 @@ impl Scene {
         self.start_on(policy, self.stocks("alice", stock_bytes))
     }
 
-    /// The service on these stocks.
+    /// Starts the service on these stocks.
     pub(crate) fn start_on(&self, policy: Policy, stocks: Stocks) -> Service {
         let events = Arc::clone(&self.events);
         let observer = move |event: &Event| {
@@ -168,12 +168,12 @@ impl Scene {
     pub(crate) fn stocks(&self, of: &str, max_bytes: u64) -> Stocks {
         let folder: &Path = self.folder.path();
         let folder = folder.join(of);
-        // In a copy of the folder there is a copy of the notes.
+        // A copy of the folder includes a copy of the notes.
         let stocks = Stocks::open_witnessed(&folder, max_bytes, &folder.join("witness"));
         stocks.expect("a folder that is there")
     }
 
-    /// Waits for an event that `is` what is waited for.
+    /// Waits for an event for which `is` holds.
     #[track_caller]
     pub(crate) fn event(&self, is: impl Fn(&Event) -> bool) -> Event {
         let end = Instant::now() + PATIENCE;
@@ -192,7 +192,7 @@ impl Scene {
         events.clone()
     }
 
-    /// Whether a refusal of this kind for this reason was told.
+    /// Waits for the event of a refusal of this kind for this reason.
     #[track_caller]
     pub(crate) fn refused(&self, kind: &str, word: &str) {
         self.event(|event| {
@@ -201,7 +201,7 @@ impl Scene {
         });
     }
 
-    /// A session of a peer.
+    /// Starts a session of a peer.
     pub(crate) fn session(&self, service: &Service, peer: usize) -> Result<Session, Error> {
         self.session_as(service, &self.peers[peer])
     }
@@ -218,7 +218,7 @@ impl Scene {
         Ok(session)
     }
 
-    /// A peer's run of `millionaires` with `b`: whether Alice is richer.
+    /// Makes a peer's run of `millionaires` with `b`. Returns whether Alice is richer.
     pub(crate) fn richer(
         &self,
         session: &mut Session,
@@ -231,7 +231,7 @@ impl Scene {
         Ok(outcome.outputs["a_is_richer"].to_text() == "1")
     }
 
-    /// A peer's run of AES from its stock.
+    /// Makes a peer's run of AES from its stock.
     pub(crate) fn encrypt(&self, session: &mut Session, stocks: &Stocks) -> Outcome {
         let function = aes();
         self.encrypt_by(
@@ -240,12 +240,12 @@ impl Scene {
         )
     }
 
-    /// The peer's input of AES.
+    /// Returns the peer's input of AES.
     pub(crate) fn block(&self) -> Value {
         bytes(BLOCK)
     }
 
-    /// A peer's run of AES.
+    /// Makes a peer's run of AES.
     pub(crate) fn encrypt_by(&self, job: Job<'_>, session: &mut Session) -> Outcome {
         let outcome = job
             .input("block", bytes(BLOCK))
@@ -255,7 +255,7 @@ impl Scene {
         outcome
     }
 
-    /// A peer's order for this many runs of AES.
+    /// Places a peer's order for this many runs of AES.
     pub(crate) fn prepare(
         &self,
         session: &mut Session,

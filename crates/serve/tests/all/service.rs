@@ -1,4 +1,4 @@
-//! What a service does for its peers, and what it refuses to them.
+//! The runs that a service makes for its peers, and those that it refuses.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -51,7 +51,7 @@ fn a_peer_that_stalls_is_cut_and_others_do_not_feel_it() {
     let scene = Scene::new(2);
     let function = millionaires(8);
     let limits = Limits {
-        // Longer than a machine with other work keeps honest peers waiting.
+        // Longer than honest peers have to wait on a busy machine.
         handshake: Duration::from_millis(2000),
         idle: Duration::from_millis(2500),
         message: Duration::from_millis(3000),
@@ -63,7 +63,7 @@ fn a_peer_that_stalls_is_cut_and_others_do_not_feel_it() {
         limits,
     );
     let service = scene.start(policy);
-    // Silent in TLS, idle in a session.
+    // Connections that are silent in TLS, and a session that is idle.
     let silent: Vec<_> = (0..8)
         .map(|_| TcpStream::connect(service.local_address()).unwrap())
         .collect();
@@ -98,7 +98,7 @@ fn garbage_ends_a_connection_and_nothing_else() {
         socket.write_all(garbage).unwrap();
         let _ = socket.shutdown(std::net::Shutdown::Write);
         let mut rest = Vec::new();
-        // It answers with an alert or closes.
+        // The service answers with an alert or closes.
         let _ = socket.read_to_end(&mut rest);
     }
     let mut session = scene.session(&service, 0).unwrap();
@@ -110,7 +110,7 @@ fn a_peer_that_leaves_in_a_run_is_told_of_and_gives_its_seat_back() {
     let scene = Scene::new(1);
     let function = millionaires(8);
     let mut offer = scene.offer(vec![function.clone()]);
-    // Long enough for the peer to be gone when the run begins.
+    // The pause is long enough for the peer to be gone when the run begins.
     let inputs = offer.inputs.clone();
     offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
         thread::sleep(Duration::from_millis(300));
@@ -219,7 +219,7 @@ fn another_policy_holds_for_sessions_that_are_open() {
         scene.richer(&mut session, &eight, 0),
         AbortReason::NotAllowed,
     );
-    // The acceptor lets the other in soon.
+    // The acceptor lets the other one in soon.
     let end = Instant::now() + SOON;
     let mut other = loop {
         match scene.session(&service, 1) {
@@ -325,7 +325,7 @@ fn aes_runs_from_the_stock_that_the_peer_filled() {
     let service = scene.start(policy);
     let stocks = scene.stocks("peer0", 1 << 30);
     let mut session = scene.session(&service, 0).unwrap();
-    // Fewer than the level, and as many; never more.
+    // The orders are for fewer runs than the level, and for as many; never for more.
     for (runs, left) in [(2, 2), (3, 3)] {
         scene.prepare(&mut session, &stocks, runs).unwrap();
         let name = scene.stock_name(0);

@@ -1,8 +1,8 @@
-//! What bounds the other server, and the clients of a chain.
+//! The limits on the other server, and on the clients of a chain.
 
 use super::*;
 
-/// Whoever has the cloud's key begins sessions for which no client comes, each of which costs the
+/// A thief of the cloud's key can begin sessions for which no client comes, and each costs the
 /// generator a handshake.
 #[test]
 fn the_other_server_begins_no_more_sessions_than_clients_may() {
@@ -15,7 +15,7 @@ fn the_other_server_begins_no_more_sessions_than_clients_may() {
         ..Limits::default()
     };
     let three = Three::new(1, limits);
-    // Those that a client comes for are the client's.
+    // Sessions for which a client comes count for the client.
     for _ in 0..3 {
         let richer = three.runs(0, &millionaires(4), ("b", 4), "a_is_richer");
         assert_eq!(richer, "1");
@@ -43,8 +43,8 @@ fn the_other_server_begins_no_more_sessions_than_clients_may() {
     greeted.expect("a session of a client");
 }
 
-/// Every run of a chain opens it to all its clients, so that none of a chain with too many of them
-/// could ever run.
+/// Every run of a chain opens it to all its clients, so no run of a chain with too many clients
+/// could ever succeed.
 #[test]
 fn a_chain_of_more_clients_than_it_can_be_opened_to_is_refused_at_the_start() {
     let mut clients: Vec<_> = (0..128).map(|_| identity()).collect();
